@@ -1,0 +1,1 @@
+"""Graph embeddings: estimators whose `transform` is a feature matrix."""

@@ -1,0 +1,1 @@
+"""Honest evaluation: protocols, nested selection, results as data."""

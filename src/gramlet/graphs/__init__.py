@@ -1,0 +1,1 @@
+"""What a set of graphs is, and every door graphs come in by."""

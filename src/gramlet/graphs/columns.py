@@ -1,0 +1,148 @@
+"""Categorical columns: integer codes beside the tuple of values they stand for.
+
+Used for node and edge labels. The values are any hashable Python objects; two labels are the same
+exactly when Python says so (1 and "1" differ, 1 and np.int64(1) do not).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Categorical", "frozen", "unify"]
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, contiguous and read-only."""
+    array = np.ascontiguousarray(array)
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+class Categorical(Sequence[Any]):
+    """An immutable column of categorical values.
+
+    Parameters
+    ----------
+    codes : array of int
+        One code an entry, an index into ``categories``.
+    categories : sequence of hashable
+        The distinct values.
+    """
+
+    __slots__ = ("_codes", "_categories")
+
+    def __init__(self, codes: NDArray[Any], categories: Iterable[Hashable]) -> None:
+        self._codes = frozen(np.asarray(codes, dtype=np.int64))
+        self._categories = tuple(categories)
+
+    @classmethod
+    def from_values(cls, values: Iterable[Any]) -> Categorical:
+        """Encode values in the order of their first appearance."""
+        if isinstance(values, np.ndarray) and values.dtype != object:
+            if values.dtype.kind == "f" and np.isnan(values).any():
+                raise ValueError("NaN is not a label: it is not equal to itself.")
+            distinct, codes = np.unique(values, return_inverse=True)
+            return cls(codes.reshape(-1), distinct.tolist())
+        index: dict[Hashable, int] = {}
+        codes_list = []
+        for value in values:
+            plain = value.item() if isinstance(value, np.generic) else value
+            try:
+                code = index.setdefault(plain, len(index))
+            except TypeError:
+                raise TypeError(
+                    f"Labels must be hashable (strings, ints, tuples, ...); got a label of type "
+                    f"{type(plain).__name__}: {plain!r}."
+                ) from None
+            if plain != plain:
+                raise ValueError("NaN is not a label: it is not equal to itself.")
+            codes_list.append(code)
+        return cls(np.array(codes_list, dtype=np.int64), index)
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """One integer an entry, an index into `categories`."""
+        return self._codes
+
+    @property
+    def categories(self) -> tuple[Hashable, ...]:
+        """The distinct values; some may not occur (after slicing)."""
+        return self._categories
+
+    def used(self) -> tuple[Hashable, ...]:
+        """The values that occur, in the order of their codes."""
+        present = np.flatnonzero(np.bincount(self._codes, minlength=len(self._categories)))
+        return tuple(self._categories[c] for c in present)
+
+    def recode(self, index: dict[Hashable, int], n_known: int) -> NDArray[np.int64]:
+        """Codes in another alphabet; values not in ``index`` get codes from ``n_known`` on."""
+        table = np.empty(len(self._categories), dtype=np.int64)
+        fresh = n_known
+        for code, value in enumerate(self._categories):
+            known = index.get(value)
+            if known is None:
+                known = fresh
+                fresh += 1
+            table[code] = known
+        return table[self._codes]
+
+    def take(self, positions: NDArray[np.int64]) -> Categorical:
+        """The column at the given positions, with the same categories."""
+        return Categorical(self._codes[positions], self._categories)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def __getitem__(self, key: Any) -> Any:
+        picked = self._codes[key]
+        if np.ndim(picked) == 0:
+            return self._categories[int(picked)]
+        return Categorical(picked, self._categories)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self._categories[c] for c in self._codes.tolist())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        values = np.empty(len(self), dtype=object)
+        values[:] = list(self)
+        return values if dtype is None else values.astype(dtype)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Categorical):
+            return NotImplemented
+        if len(self) != len(other):
+            return False
+        mine, theirs, _ = unify([self, other])
+        return bool(np.array_equal(mine, theirs))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Categorical({len(self)} entries of {len(self._categories)} values)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Categorical, (np.asarray(self._codes), self._categories))
+
+
+def unify(columns: Sequence[Categorical]) -> tuple[Any, ...]:
+    """Codes of every column in one common alphabet, then the alphabet.
+
+    >>> a, b, alphabet = unify([Categorical.from_values("xy"), Categorical.from_values("yz")])
+    >>> a.tolist(), b.tolist(), alphabet
+    ([0, 1], [1, 2], ('x', 'y', 'z'))
+    """
+    index: dict[Hashable, int] = {}
+    recoded = []
+    for column in columns:
+        table = np.array(
+            [index.setdefault(value, len(index)) for value in column.categories], dtype=np.int64
+        )
+        recoded.append(table[column.codes])
+    return (*recoded, tuple(index))

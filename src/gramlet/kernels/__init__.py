@@ -1,0 +1,1 @@
+"""Graph kernels: scikit-learn estimators over the engines, and their registry."""
