@@ -1,0 +1,26 @@
+"""What all tests share: the way to the reference code, the data sets, hypothesis settings."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+TESTS = Path(__file__).resolve().parent
+if str(TESTS) not in sys.path:  # so that tests say `from reference.strategies import ...`
+    sys.path.insert(0, str(TESTS))
+
+# No deadline: the first example of a test may have to wait for a compiler.
+settings.register_profile("gramlet", deadline=None, print_blob=True)
+settings.load_profile("gramlet")
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of benchmark data sets beside the repository."""
+    folder = TESTS.parent.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("needs the benchmark data sets in the folder shared/data beside the repository")
+    return folder
