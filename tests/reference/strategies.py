@@ -94,7 +94,6 @@ def permuted(batch: GraphBatch, rng: np.random.Generator) -> GraphBatch:
     new_of_old = np.empty_like(old_of_new)
     new_of_old[old_of_new] = np.arange(len(old_of_new))
     tails, heads = batch.arcs()
-    attributes = batch.node_attributes
     return GraphBatch.from_arcs(
         batch.node_offsets,
         new_of_old[tails],
