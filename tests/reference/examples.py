@@ -1,0 +1,45 @@
+"""The small graphs that the checks of the plain definitions share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gramlet import GraphBatch
+
+
+def molecules() -> GraphBatch:
+    """C-C-O and C-N."""
+    return GraphBatch.from_edges(
+        [[(0, 1), (1, 2)], [(0, 1)]], node_labels=[["C", "C", "O"], ["C", "N"]]
+    )
+
+
+def bare() -> GraphBatch:
+    """Without labels: the path on 3 nodes, the triangle, 2 nodes without an edge, no node."""
+    return GraphBatch.from_edges(
+        [[(0, 1), (1, 2)], [(0, 1), (1, 2), (0, 2)], [], []], n_nodes=[3, 3, 2, 0]
+    )
+
+
+def random_graphs(seed, n_graphs=6, largest=7, density=0.45):
+    """Random graphs with everything on them; the last one is empty and the one before edgeless."""
+    rng = np.random.default_rng(seed)
+    edges, sizes, labels, edge_labels, weights, attributes = [], [], [], [], [], []
+    for i in range(n_graphs):
+        n = 0 if i == n_graphs - 1 else int(rng.integers(1, largest + 1))
+        pairs = [(u, v) for u in range(n) for v in range(u) if rng.random() < density]
+        pairs = [] if i == n_graphs - 2 else pairs
+        edges.append(pairs)
+        sizes.append(n)
+        labels.append(rng.choice(["a", "b", "c"], n).tolist())
+        edge_labels.append(rng.choice(["x", "y"], len(pairs)).tolist())
+        weights.append(rng.choice([0.5, 1.0, 1.5, 2.0], len(pairs)).tolist())
+        attributes.append(rng.normal(size=(n, 2)))
+    return GraphBatch.from_edges(
+        edges,
+        n_nodes=sizes,
+        node_labels=labels,
+        edge_labels=edge_labels,
+        edge_weights=weights,
+        node_attributes=attributes,
+    )
