@@ -14,6 +14,18 @@ from gramlet._version import __version__
 _HOMES = {
     "GraphBatch": "gramlet.graphs.batch",
     "as_batch": "gramlet.graphs.convert",
+    "Dataset": "gramlet.graphs.dataset",
+    "read_tu": "gramlet.graphs.tudataset",
+    "write_tu": "gramlet.graphs.tudataset",
+    "load_dataset": "gramlet.graphs.datasets",
+    "list_datasets": "gramlet.graphs.datasets",
+    "gram": "gramlet.kernels.function",
+    "VertexHistogram": "gramlet.kernels.histogram",
+    "EdgeHistogram": "gramlet.kernels.histogram",
+    "OptimalAssignment": "gramlet.kernels.histogram",
+    "WeisfeilerLehman": "gramlet.kernels.weisfeiler_lehman",
+    "WLOptimalAssignment": "gramlet.kernels.weisfeiler_lehman",
+    "WassersteinWL": "gramlet.kernels.wasserstein",
 }
 
 __all__ = ["__version__", *_HOMES]
