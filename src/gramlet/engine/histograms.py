@@ -206,7 +206,9 @@ def _fill(
         first = begin if symmetric else 0
         if measure == "dot":
             if len(index.dense):
-                part = _dense_rows(indptr, columns, values, index.place, len(index.dense), begin, end)
+                part = _dense_rows(
+                    indptr, columns, values, index.place, len(index.dense), begin, end
+                )
                 np.matmul(part, index.dense[:, first:], out=out[begin:end, first:])
             _add_products(
                 begin, end, indptr, columns, values,

@@ -1,0 +1,147 @@
+"""The registry: every kernel and embedding by its short name, and what is worth knowing of it.
+
+`gramlet.gram`, the command line, the tables of the documentation and the test harness all read it.
+Classes are named, not imported, so that listing them costs nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+__all__ = ["Entry", "entries", "get", "make"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of the registry.
+
+    Attributes
+    ----------
+    name : str
+        The short name, as the command line takes it.
+    home, class_name : str
+        Where the class lives.
+    family : str
+        The heading it stands under.
+    summary : str
+        One line.
+    paper : str
+        Who it comes from.
+    params : mapping
+        Parameters that make the row out of the class.
+    tunable : mapping
+        Options worth selecting by cross-validation, with values to try.
+    kind : {"kernel", "embedding"}
+    psd : bool
+        Whether every Gram matrix is positive semi-definite.
+    supervised : bool
+        Whether `fit` uses the classes.
+    refit : bool
+        Whether k(G, G') depends on which other graphs were fitted; evaluation then fits it on each
+        training part anew instead of cutting one Gram matrix.
+    needs : str or None
+        A column the graphs must have ("node_attributes").
+    """
+
+    name: str
+    home: str
+    class_name: str
+    family: str
+    summary: str
+    paper: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    tunable: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    kind: Literal["kernel", "embedding"] = "kernel"
+    psd: bool = True
+    supervised: bool = False
+    refit: bool = False
+    needs: str | None = None
+
+    def cls(self) -> type:
+        """The class, imported now."""
+        found: type = getattr(importlib.import_module(self.home), self.class_name)
+        return found
+
+    def make(self, **params: Any) -> Any:
+        """A new estimator, with ``params`` over the row's own."""
+        merged = {**self.params, **params}
+        allowed = self.cls()().get_params()
+        for name in merged:
+            if name.split("__")[0] not in allowed:
+                raise ValueError(
+                    f"Kernel {self.name!r} ({self.class_name}) has no parameter {name!r}. "
+                    f"It has: {', '.join(sorted(allowed))}."
+                )
+        return self.cls()().set_params(**merged)
+
+
+_H = "gramlet.kernels.histogram"
+_WL = "gramlet.kernels.weisfeiler_lehman"
+_ITERATIONS = {"n_iter": (1, 2, 3, 4, 5, 6)}
+_SHERVASHIDZE = "Shervashidze et al. 2011"
+_KRIEGE = "Kriege, Giscard, Wilson 2016"
+
+_ROWS = (
+    Entry(
+        "vertex", _H, "VertexHistogram", "histograms", "dot product of node-label counts",
+        "Haussler 1999",
+    ),
+    Entry(
+        "edge", _H, "EdgeHistogram", "histograms", "dot product of edge-type counts",
+        "Haussler 1999",
+    ),
+    Entry(
+        "v-oa", _H, "OptimalAssignment", "histograms", "optimal assignment of nodes by label",
+        _KRIEGE, {"base": "vertex"},
+    ),
+    Entry(
+        "e-oa", _H, "OptimalAssignment", "histograms", "optimal assignment of edges by type",
+        _KRIEGE, {"base": "edge"},
+    ),
+    Entry(
+        "wl", _WL, "WeisfeilerLehman", "Weisfeiler-Lehman", "common subtree patterns",
+        _SHERVASHIDZE, {}, _ITERATIONS,
+    ),
+    Entry(
+        "wl-edge", _WL, "WeisfeilerLehman", "Weisfeiler-Lehman", "common edges between patterns",
+        _SHERVASHIDZE, {"base": "edge"}, _ITERATIONS,
+    ),
+    Entry(
+        "wl-oa", _WL, "WLOptimalAssignment", "Weisfeiler-Lehman",
+        "optimal assignment of nodes by their patterns", _KRIEGE, {}, _ITERATIONS,
+    ),
+    Entry(
+        "wwl", "gramlet.kernels.wasserstein", "WassersteinWL", "Wasserstein",
+        "optimal transport between the patterns of two graphs", "Togninalli et al. 2019", {},
+        {**_ITERATIONS, "gamma": (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)},
+    ),
+)  # fmt: skip
+
+_BY_NAME = {row.name: row for row in _ROWS}
+
+
+def entries(kind: str | None = None) -> tuple[Entry, ...]:
+    """All rows, or those of one kind, in the order of the families."""
+    return tuple(row for row in _ROWS if kind is None or row.kind == kind)
+
+
+def get(name: str) -> Entry:
+    """The row of a name; an unknown name is a ValueError that suggests the nearest."""
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    near = difflib.get_close_matches(str(name), _BY_NAME, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"No kernel is called {name!r}.{hint} There are: {', '.join(_BY_NAME)}.")
+
+
+def make(name: str, **params: Any) -> Any:
+    """A new estimator by its short name.
+
+    >>> make("wl", n_iter=2)
+    WeisfeilerLehman(n_iter=2)
+    """
+    return get(name).make(**params)
