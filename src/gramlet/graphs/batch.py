@@ -7,6 +7,7 @@ graphs are stored, sliced, joined and compared; the doors they come in by are in
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -14,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gramlet.graphs.build import csr_from_arcs, gather_columns, ranges
-from gramlet.graphs.columns import Categorical, frozen, unify
+from gramlet.graphs.build import check_columns, csr_from_arcs, gather_columns, ranges
+from gramlet.graphs.columns import Categorical, float_column, frozen, join_columns, same_column
 
 __all__ = ["GraphBatch"]
 
@@ -71,8 +72,8 @@ class GraphBatch(Sequence["GraphBatch"]):
         self.indices: NDArray[np.int64] = frozen(np.asarray(indices, dtype=np.int64))
         self.node_labels = node_labels
         self.edge_labels = edge_labels
-        self.edge_weights = None if edge_weights is None else frozen(edge_weights)
-        self.node_attributes = None if node_attributes is None else frozen(node_attributes)
+        self.edge_weights: NDArray[np.float64] | None = float_column(edge_weights)
+        self.node_attributes: NDArray[np.float64] | None = float_column(node_attributes)
         self._sealed = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -81,6 +82,9 @@ class GraphBatch(Sequence["GraphBatch"]):
                 f"A GraphBatch does not change; {name!r} cannot be set. Build a new batch instead."
             )
         super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"A GraphBatch does not change; {name!r} cannot be deleted.")
 
     @classmethod
     def from_edges(
@@ -136,15 +140,20 @@ class GraphBatch(Sequence["GraphBatch"]):
         ``src`` and ``dst`` count nodes over the whole batch; an edge may come once, twice or in
         both directions. Labels and weights of repeated edges must agree.
         """
-        indptr, indices, kept = csr_from_arcs(node_offsets, src, dst, edge_labels, edge_weights)
+        # Copies: what the caller does to these arrays later must not change the batch.
+        node_offsets = np.array(node_offsets, dtype=np.int64)
+        weights = None if edge_weights is None else np.asarray(edge_weights, dtype=np.float64)
+        rows = None if node_attributes is None else np.array(node_attributes, dtype=np.float64)
+        check_columns(node_offsets, src, node_labels, edge_labels, weights, rows)
+        indptr, indices, kept = csr_from_arcs(node_offsets, src, dst, edge_labels, weights)
         return cls(
             node_offsets,
             indptr,
             indices,
             node_labels=node_labels,
             edge_labels=None if edge_labels is None else edge_labels.take(kept),
-            edge_weights=None if edge_weights is None else np.asarray(edge_weights, float)[kept],
-            node_attributes=node_attributes,
+            edge_weights=None if weights is None else weights[kept],
+            node_attributes=rows,
         )
 
     @classmethod
@@ -208,6 +217,7 @@ class GraphBatch(Sequence["GraphBatch"]):
 
     def adjacency(self, i: int, weighted: bool = False) -> NDArray[np.float64]:
         """The dense adjacency matrix of graph i."""
+        (i,) = self._positions(operator.index(i))
         first, last = self.node_offsets[i], self.node_offsets[i + 1]
         dense = np.zeros((last - first, last - first))
         begin, end = self.indptr[first], self.indptr[last]
@@ -225,7 +235,7 @@ class GraphBatch(Sequence["GraphBatch"]):
     def __len__(self) -> int:
         return len(self.node_offsets) - 1
 
-    def __getitem__(self, key: Any) -> GraphBatch:  # type: ignore[override]
+    def __getitem__(self, key: Any) -> GraphBatch:
         if isinstance(key, tuple):
             if len(key) == 2 and key[1] is Ellipsis:
                 key = key[0]
@@ -297,20 +307,13 @@ class GraphBatch(Sequence["GraphBatch"]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GraphBatch):
             return NotImplemented
-        if not (
+        return (
             np.array_equal(self.node_offsets, other.node_offsets)
             and np.array_equal(self.indptr, other.indptr)
             and np.array_equal(self.indices, other.indices)
-            and self.node_labels == other.node_labels
-            and self.edge_labels == other.edge_labels
-        ):
-            return False
-        return all(
-            (mine is None and theirs is None)
-            or (mine is not None and theirs is not None and np.array_equal(mine, theirs))
-            for mine, theirs in (
-                (self.edge_weights, other.edge_weights),
-                (self.node_attributes, other.node_attributes),
+            and all(
+                same_column(getattr(self, name), getattr(other, name))
+                for name in _NODE_COLUMNS + _EDGE_COLUMNS
             )
         )
 
@@ -357,34 +360,14 @@ def _rebuild(
 
 
 def _join_column(batches: list[GraphBatch], name: str) -> Any:
-    """One column of the joined batch, or None; a column half there is an error."""
-    over_nodes = name in _NODE_COLUMNS
-    with_it, without_it = [], []
+    """One column of the joined batch, or None."""
+    pieces = []
     first_graph = 0
     for batch in batches:
         # Batches with nothing to describe (no nodes, no edges) fit either way.
-        counts = batch.sizes if over_nodes else batch.n_edges
+        counts = batch.sizes if name in _NODE_COLUMNS else batch.n_edges
         if counts.any():
             position = first_graph + int(np.flatnonzero(counts)[0])
-            (without_it if getattr(batch, name) is None else with_it).append((position, batch))
+            pieces.append((position, getattr(batch, name)))
         first_graph += len(batch)
-    if not with_it:
-        return None
-    if without_it:
-        raise ValueError(
-            f"Graph {with_it[0][0]} has {name} and graph {without_it[0][0]} has none. "
-            f"Give {name} to all graphs or to none."
-        )
-    columns = [getattr(batch, name) for _, batch in with_it]
-    if name in ("node_labels", "edge_labels"):
-        *codes, alphabet = unify(columns)
-        return Categorical(np.concatenate(codes), alphabet)
-    if name == "node_attributes":
-        width = columns[0].shape[1]
-        for (position, _), column in zip(with_it, columns, strict=True):
-            if column.shape[1] != width:
-                raise ValueError(
-                    f"Graph {position} has {column.shape[1]} node attributes a node and graph "
-                    f"{with_it[0][0]} has {width}. All graphs need the same number."
-                )
-    return np.concatenate(columns)
+    return join_columns(name, pieces)

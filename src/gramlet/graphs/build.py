@@ -5,15 +5,18 @@ Every error names the graph by its position. `batch` calls this; nothing else ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+import reprlib
+from collections.abc import Mapping, Sequence, Set
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gramlet.graphs.columns import Categorical
+from gramlet.graphs.columns import Categorical, both_or_neither
 
-__all__ = ["csr_from_arcs", "gather_columns", "ranges"]
+__all__ = ["check_columns", "csr_from_arcs", "gather_columns", "ranges"]
 
 
 def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -39,6 +42,7 @@ def csr_from_arcs(
     n = int(node_offsets[-1])
     src = np.asarray(src, dtype=np.int64)
     dst = np.asarray(dst, dtype=np.int64)
+    _refuse_arcs_outside(node_offsets, src, dst)
     _refuse_self_loops(node_offsets, src, dst)
     low, high = np.minimum(src, dst), np.maximum(src, dst)
     order = np.argsort(low * n + high, kind="stable")
@@ -46,9 +50,7 @@ def csr_from_arcs(
     first_of_group = np.concatenate([[True], key[1:] != key[:-1]]) if len(key) else key.astype(bool)
     representative = order[first_of_group]
     if len(representative) < len(order):
-        _refuse_conflicts(
-            node_offsets, low, high, order, first_of_group, edge_labels, edge_weights
-        )
+        _refuse_conflicts(node_offsets, low, high, order, first_of_group, edge_labels, edge_weights)
     edges_low, edges_high = low[representative], high[representative]
     tails = np.concatenate([edges_low, edges_high])
     heads = np.concatenate([edges_high, edges_low])
@@ -62,6 +64,74 @@ def _graph_at(node_offsets: NDArray[np.int64], node: int) -> tuple[int, int]:
     """The graph a node belongs to and the node's number within it."""
     graph = int(np.searchsorted(node_offsets, node, side="right")) - 1
     return graph, int(node - node_offsets[graph])
+
+
+def check_columns(
+    node_offsets: NDArray[np.int64],
+    src: NDArray[np.int64],
+    node_labels: Categorical | None,
+    edge_labels: Categorical | None,
+    edge_weights: NDArray[np.float64] | None,
+    node_attributes: NDArray[np.float64] | None,
+) -> None:
+    """Columns must have one entry a node or an arc; numbers must be finite."""
+    if len(node_offsets) == 0 or node_offsets[0] != 0 or (np.diff(node_offsets) < 0).any():
+        raise ValueError("node_offsets must begin with 0 and never fall.")
+    n_nodes, n_arcs = int(node_offsets[-1]), len(src)
+    for name, column, length, noun in (
+        ("node_labels", node_labels, n_nodes, "nodes"),
+        ("node_attributes", node_attributes, n_nodes, "nodes"),
+        ("edge_labels", edge_labels, n_arcs, "arcs"),
+        ("edge_weights", edge_weights, n_arcs, "arcs"),
+    ):
+        if column is not None and len(column) != length:
+            raise ValueError(f"There are {length} {noun}, but {len(column)} {name}.")
+    if node_attributes is not None:
+        if node_attributes.ndim != 2:
+            raise ValueError(
+                "node_attributes must have one row a node and one column an attribute; got an "
+                f"array of shape {node_attributes.shape}."
+            )
+        bad = np.flatnonzero(~np.isfinite(node_attributes).all(axis=1))
+        _refuse_not_finite("node_attributes", node_offsets, bad, "node")
+    if edge_weights is not None:
+        bad = np.asarray(src)[~np.isfinite(edge_weights)]
+        _refuse_not_finite("edge_weights", node_offsets, bad, "an edge of node")
+
+
+def _refuse_not_finite(
+    name: str, node_offsets: NDArray[np.int64], bad_nodes: NDArray[np.int64], where: str
+) -> None:
+    if len(bad_nodes):
+        graph, node = _graph_at(node_offsets, int(bad_nodes[0]))
+        raise ValueError(
+            f"Graph {graph} has {name} that are NaN or infinite ({where} {node}); "
+            "all must be finite. Fill them in or leave them out first."
+        )
+
+
+def _refuse_arcs_outside(
+    node_offsets: NDArray[np.int64], src: NDArray[np.int64], dst: NDArray[np.int64]
+) -> None:
+    """Arcs must join two nodes that exist, of one graph."""
+    if len(src) != len(dst):
+        raise ValueError(f"src and dst must be of equal length; got {len(src)} and {len(dst)}.")
+    n = int(node_offsets[-1])
+    outside = np.flatnonzero((src < 0) | (src >= n) | (dst < 0) | (dst >= n))
+    if len(outside):
+        arc = outside[0]
+        raise ValueError(
+            f"There is an arc from node {src[arc]} to node {dst[arc]}, but all graphs together "
+            f"have {n} nodes, numbered from 0."
+        )
+    graph_of_node = np.repeat(np.arange(len(node_offsets) - 1), np.diff(node_offsets))
+    astray = np.flatnonzero(graph_of_node[src] != graph_of_node[dst])
+    if len(astray):
+        (graph, u), (other, v) = (_graph_at(node_offsets, int(e[astray[0]])) for e in (src, dst))
+        raise ValueError(
+            f"There is an arc from node {u} of graph {graph} to node {v} of graph {other}; "
+            "an edge must stay within one graph."
+        )
 
 
 def _refuse_self_loops(
@@ -123,7 +193,13 @@ def gather_columns(
         ("edge_weights", edge_weights),
         ("node_attributes", node_attributes),
     ):
-        if column is not None and len(column) != n_graphs:
+        if column is None:
+            continue
+        if not hasattr(column, "__len__") or isinstance(column, Mapping | Set):
+            raise TypeError(
+                f"{name} must be a list with one entry a graph; got {reprlib.repr(column)}."
+            )
+        if len(column) != n_graphs:
             raise ValueError(
                 f"{name} has {len(column)} entries for {n_graphs} graphs; give one a graph."
             )
@@ -142,14 +218,13 @@ def gather_columns(
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     arcs = np.concatenate([np.zeros((0, 2), np.int64), *edges])
     shift = np.repeat(offsets[:-1], n_edges)
-    weights = _flat("edge_weights", edge_weights, n_edges, "edges")
     return {
         "node_offsets": offsets,
         "src": arcs[:, 0] + shift,
         "dst": arcs[:, 1] + shift,
         "node_labels": _labels("node_labels", node_labels, sizes, "nodes"),
         "edge_labels": _labels("edge_labels", edge_labels, n_edges, "edges"),
-        "edge_weights": None if weights is None else _floats("edge_weights", weights),
+        "edge_weights": _weights("edge_weights", edge_weights, n_edges, "edges"),
         "node_attributes": _joined_attributes(attributes, sizes),
     }
 
@@ -159,7 +234,7 @@ def _edge_array(graph: int, edges: Any) -> NDArray[np.int64]:
         array = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges))
     except (TypeError, ValueError):
         raise ValueError(
-            f"Graph {graph}: edges must be an (m, 2) array of integers; got {edges!r}."
+            f"Graph {graph}: edges must be an (m, 2) array of integers; got {reprlib.repr(edges)}."
         ) from None
     if array.size == 0:
         return np.zeros((0, 2), dtype=np.int64)
@@ -177,7 +252,7 @@ def _size(graph: int, edges: NDArray[np.int64], stated: Any, labels: Any, attrib
         "node_labels": None if labels is None else len(labels),
         "node_attributes": None if attributes is None else len(attributes),
     }
-    size = None if stated is None else int(stated)
+    size = None if stated is None else _whole(graph, stated)
     for name, length in lengths.items():
         if length is None:
             continue
@@ -197,36 +272,66 @@ def _size(graph: int, edges: NDArray[np.int64], stated: Any, labels: Any, attrib
     return size
 
 
-def _flat(name: str, column: Any, lengths: list[int], noun: str) -> list[Any] | None:
-    if column is None:
+def _whole(graph: int, stated: Any) -> int:
+    try:
+        return operator.index(stated)
+    except TypeError:
+        raise TypeError(
+            f"Graph {graph}: n_nodes must be an integer; got {reprlib.repr(stated)}."
+        ) from None
+
+
+def _parts(name: str, column: Any, lengths: list[int], noun: str) -> list[Any] | None:
+    """The entries of a column graph by graph, as many as expected; None if no graph has any."""
+    if column is None or all(part is None for part in column):
         return None
-    values: list[Any] = []
+    parts: list[Any] = []
     for graph, (part, length) in enumerate(zip(column, lengths, strict=True)):
-        if part is None and length:
-            raise ValueError(
-                f"Graph {graph} has no {name}, but others have. "
-                f"Give {name} to all graphs or to none."
+        if part is None:
+            if length:
+                other = next(i for i, p in enumerate(column) if p is not None)
+                raise ValueError(both_or_neither(name, other, graph))
+            parts.append(())
+            continue
+        if isinstance(part, Mapping | Set):
+            raise TypeError(
+                f"Graph {graph}: {name} must be a list in the order of the {noun}; got a "
+                f"{type(part).__name__}."
             )
-        found = 0 if part is None else len(part)
-        if found != length:
-            raise ValueError(f"Graph {graph} has {length} {noun}, but {found} {name}.")
-        if found:
-            values.extend(part)
-    return values
+        if len(part) != length:
+            raise ValueError(f"Graph {graph} has {length} {noun}, but {len(part)} {name}.")
+        parts.append(part)
+    return parts
 
 
 def _labels(name: str, column: Any, lengths: list[int], noun: str) -> Categorical | None:
-    values = _flat(name, column, lengths, noun)
-    if values is None or (not values and all(part is None for part in column)):
+    parts = _parts(name, column, lengths, noun)
+    if parts is None:
         return None
-    return Categorical.from_values(values)
-
-
-def _floats(name: str, values: list[Any]) -> NDArray[np.float64]:
     try:
-        return np.asarray(values, dtype=np.float64).reshape(len(values))
+        return Categorical.from_values(chain.from_iterable(parts))
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers, one an edge.") from None
+        for graph, part in enumerate(parts):
+            try:
+                Categorical.from_values(iter(part))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"Graph {graph}, {name}: {error}") from None
+        raise
+
+
+def _weights(name: str, column: Any, lengths: list[int], noun: str) -> NDArray[np.float64] | None:
+    parts = _parts(name, column, lengths, noun)
+    if parts is None:
+        return None
+    arrays = [np.zeros(0)]
+    for graph, part in enumerate(parts):
+        try:
+            arrays.append(np.asarray(part, dtype=np.float64).reshape(len(part)))
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"Graph {graph}: {name} must be numbers, one an edge; got {reprlib.repr(part)}."
+            ) from None
+    return np.concatenate(arrays)
 
 
 def _attribute_arrays(node_attributes: Sequence[Any] | None) -> list[Any] | None:
@@ -251,17 +356,16 @@ def _joined_attributes(arrays: list[Any] | None, sizes: list[int]) -> NDArray[np
     if arrays is None:
         return None
     full = [(i, a) for i, a in enumerate(arrays) if sizes[i]]
-    if not full:
+    given = [(i, a) for i, a in full if a is not None]
+    if not given:
         return None
+    other, first = given[0]
     for graph, array in full:
         if array is None:
+            raise ValueError(both_or_neither("node_attributes", other, graph))
+        if array.ndim != 2 or array.shape[1] != first.shape[1]:
             raise ValueError(
-                f"Graph {graph} has no node_attributes, but others have. "
-                "Give node_attributes to all graphs or to none."
-            )
-        if array.ndim != 2 or array.shape[1] != full[0][1].shape[1]:
-            raise ValueError(
-                f"Graph {graph} has node_attributes of shape {array.shape}; graph {full[0][0]} has "
-                f"{full[0][1].shape[1]} attributes a node. All graphs need the same number."
+                f"Graph {graph} has node_attributes of shape {array.shape}; graph {other} has "
+                f"{first.shape[-1]} attributes a node. All graphs need the same number."
             )
     return np.concatenate([array for _, array in full])

@@ -1,7 +1,8 @@
-"""Categorical columns: integer codes beside the tuple of values they stand for.
+"""Columns of a batch: how they are kept, compared and joined.
 
-Used for node and edge labels. The values are any hashable Python objects; two labels are the same
-exactly when Python says so (1 and "1" differ, 1 and np.int64(1) do not).
+Labels are categorical columns: integer codes beside the tuple of values they stand for. The values
+are any hashable Python objects; two labels are the same exactly when Python says so (1 and "1"
+differ, 1 and np.int64(1) do not). Weights and attributes are plain arrays of floats.
 """
 
 from __future__ import annotations
@@ -12,7 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Categorical", "frozen", "unify"]
+__all__ = [
+    "Categorical",
+    "both_or_neither",
+    "float_column",
+    "frozen",
+    "join_columns",
+    "same_column",
+    "unify",
+]
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -22,6 +31,11 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
         array = array.view()
         array.flags.writeable = False
     return array
+
+
+def float_column(column: Any) -> NDArray[np.float64] | None:
+    """A column of weights or attributes as it is kept in a batch, or None."""
+    return None if column is None else frozen(np.asarray(column, dtype=np.float64))
 
 
 class Categorical(Sequence[Any]):
@@ -35,7 +49,7 @@ class Categorical(Sequence[Any]):
         The distinct values.
     """
 
-    __slots__ = ("_codes", "_categories")
+    __slots__ = ("_categories", "_codes")
 
     def __init__(self, codes: NDArray[Any], categories: Iterable[Hashable]) -> None:
         self._codes = frozen(np.asarray(codes, dtype=np.int64))
@@ -45,10 +59,7 @@ class Categorical(Sequence[Any]):
     def from_values(cls, values: Iterable[Any]) -> Categorical:
         """Encode values in the order of their first appearance."""
         if isinstance(values, np.ndarray) and values.dtype != object:
-            if values.dtype.kind == "f" and np.isnan(values).any():
-                raise ValueError("NaN is not a label: it is not equal to itself.")
-            distinct, codes = np.unique(values, return_inverse=True)
-            return cls(codes.reshape(-1), distinct.tolist())
+            return cls._from_array(values)
         index: dict[Hashable, int] = {}
         codes_list = []
         for value in values:
@@ -64,6 +75,18 @@ class Categorical(Sequence[Any]):
                 raise ValueError("NaN is not a label: it is not equal to itself.")
             codes_list.append(code)
         return cls(np.array(codes_list, dtype=np.int64), index)
+
+    @classmethod
+    def _from_array(cls, values: NDArray[Any]) -> Categorical:
+        if values.ndim != 1:
+            raise ValueError(f"Labels are a 1-d column; got an array of shape {values.shape}.")
+        if (values != values).any():
+            raise ValueError("NaN is not a label: it is not equal to itself.")
+        distinct, first, codes = np.unique(values, return_index=True, return_inverse=True)
+        by_appearance = np.argsort(first)
+        rank = np.empty_like(by_appearance)
+        rank[by_appearance] = np.arange(len(rank))
+        return cls(rank[codes.reshape(-1)], distinct[by_appearance].tolist())
 
     @property
     def codes(self) -> NDArray[np.int64]:
@@ -109,8 +132,8 @@ class Categorical(Sequence[Any]):
         return (self._categories[c] for c in self._codes.tolist())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        values = np.empty(len(self), dtype=object)
-        values[:] = list(self)
+        # Filled one by one: numpy would unpack labels that are tuples into rows.
+        values = np.fromiter(self, dtype=object, count=len(self))
         return values if dtype is None else values.astype(dtype)
 
     def __eq__(self, other: object) -> bool:
@@ -139,10 +162,57 @@ def unify(columns: Sequence[Categorical]) -> tuple[Any, ...]:
     ([0, 1], [1, 2], ('x', 'y', 'z'))
     """
     index: dict[Hashable, int] = {}
+    tables: dict[int, NDArray[np.int64]] = {}
     recoded = []
     for column in columns:
-        table = np.array(
-            [index.setdefault(value, len(index)) for value in column.categories], dtype=np.int64
-        )
+        # Slices of one batch share their categories: thousands of columns, few alphabets.
+        table = tables.get(id(column.categories))
+        if table is None:
+            table = np.array(
+                [index.setdefault(value, len(index)) for value in column.categories],
+                dtype=np.int64,
+            )
+            tables[id(column.categories)] = table
         recoded.append(table[column.codes])
     return (*recoded, tuple(index))
+
+
+def same_column(mine: Any, theirs: Any) -> bool:
+    """Equal columns; one without entries (no nodes, no edges) is as good as none."""
+    if mine is None or theirs is None:
+        return all(column is None or len(column) == 0 for column in (mine, theirs))
+    if isinstance(mine, Categorical):
+        return bool(mine == theirs)
+    return len(mine) == len(theirs) == 0 or np.array_equal(mine, theirs)
+
+
+def join_columns(name: str, pieces: Sequence[tuple[int, Any]]) -> Any:
+    """One column from several: there in all pieces or in none.
+
+    ``pieces`` holds the position of a graph, for messages, and its column or None.
+    """
+    with_it = [(position, column) for position, column in pieces if column is not None]
+    if not with_it:
+        return None
+    if len(with_it) < len(pieces):
+        without = next(position for position, column in pieces if column is None)
+        raise ValueError(both_or_neither(name, with_it[0][0], without))
+    columns = [column for _, column in with_it]
+    if isinstance(columns[0], Categorical):
+        *codes, alphabet = unify(columns)
+        return Categorical(np.concatenate(codes), alphabet)
+    for position, column in with_it:
+        if column.shape[1:] != columns[0].shape[1:]:
+            raise ValueError(
+                f"Graph {position} has {column.shape[1]} node attributes a node and graph "
+                f"{with_it[0][0]} has {columns[0].shape[1]}. All graphs need the same number."
+            )
+    return np.concatenate(columns)
+
+
+def both_or_neither(name: str, graph_with: int, graph_without: int) -> str:
+    """The message for a column that only some graphs have."""
+    return (
+        f"Graph {graph_with} has {name} and graph {graph_without} has none. "
+        f"Give {name} to all graphs or to none."
+    )
