@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 __all__ = ["parse_floats", "parse_integers"]
 
-_NEWLINE, _COMMA = ord("\n"), ord(",")
+_NEWLINE, _SPACE, _COMMA = ord("\n"), ord(" "), ord(",")
 _INT64 = np.iinfo(np.int64)
 
 
@@ -60,20 +60,27 @@ def _parse_fast(body: bytes, dtype: np.dtype[Any]) -> NDArray[Any] | None:
     line_ends = np.append(np.flatnonzero(raw == _NEWLINE), len(raw))
     commas = np.searchsorted(np.flatnonzero(raw == _COMMA), line_ends)
     per_line = np.diff(commas, prepend=0)
-    if (per_line != per_line[0]).any():
+    shape = (len(line_ends), int(per_line[0]) + 1)
+    # Fields of white space only would be read as zeros; then there are fewer words than fields.
+    if (per_line != per_line[0]).any() or _count_words(raw) != shape[0] * shape[1]:
         return None
-    # With every line end a comma too, each number stands between two commas: an empty field, two
-    # numbers in a field, or a letter all stop the parser.
+    # With every line end a comma too, each number stands between two commas: two numbers in a
+    # field, or a letter, stop the parser.
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)
         try:
             flat = np.fromstring(body.replace(b"\n", b","), dtype=dtype, sep=" ,")
         except (DeprecationWarning, ValueError):
             return None
-    shape = (len(line_ends), int(per_line[0]) + 1)
     if flat.size != shape[0] * shape[1]:
         return None
     return np.asarray(flat.reshape(shape))
+
+
+def _count_words(raw: NDArray[np.uint8]) -> int:
+    """How many runs of bytes there are that are neither commas nor white space."""
+    inside = (raw > _SPACE) & (raw != _COMMA)
+    return int(np.count_nonzero(inside[1:] & ~inside[:-1])) + int(inside[0])
 
 
 def _parse_slowly(body: bytes, file: str, number: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
