@@ -1,0 +1,214 @@
+"""as_batch: the one door by which graphs of any kind come in.
+
+It finds out what each object is by the name of its type, without importing any library, hands it
+to the converter of its kind (`foreign`, `plain`, `chem`), and joins the records they make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Set
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.chem import from_molecule, from_smiles
+from gramlet.graphs.foreign import from_igraph, from_networkx, from_pyg, to_networkx
+from gramlet.graphs.plain import from_edges_and_labels, from_grakel, from_matrix
+from gramlet.graphs.record import AttributeNames, GraphRecord, join_records, records_of_batch
+
+__all__ = ["as_batch", "as_single", "to_networkx"]
+
+Converter = Callable[[int, Any, AttributeNames], GraphRecord]
+
+# (library, class) -> converter; subclasses are found by their bases.
+_CONVERTERS: dict[tuple[str, str], Converter] = {
+    ("networkx", "Graph"): from_networkx,
+    ("igraph", "Graph"): from_igraph,
+    ("torch_geometric", "Data"): from_pyg,
+    ("grakel", "Graph"): from_grakel,
+    ("rdkit", "Mol"): from_molecule,
+    ("scipy", "spmatrix"): from_matrix,
+    ("scipy", "sparray"): from_matrix,
+    ("numpy", "ndarray"): from_matrix,
+    ("builtins", "str"): from_smiles,
+    ("builtins", "tuple"): from_edges_and_labels,
+    ("builtins", "list"): from_edges_and_labels,
+}
+
+_ACCEPTED = (
+    "networkx graphs, igraph graphs, scipy sparse or numpy adjacency matrices, "
+    "(edges, node_labels) pairs, PyTorch Geometric Data, GraKeL graphs, RDKit molecules, "
+    "SMILES strings and GraphBatches"
+)
+
+
+def as_batch(
+    x: Any,
+    *,
+    label: str | None = "label",
+    edge_label: str | None = "label",
+    weight: str | None = "weight",
+    attr: str | None = "attr",
+) -> GraphBatch:
+    """Turn graphs of any accepted kind into one immutable batch.
+
+    Graphs become undirected and simple: directions are dropped, repeated edges merged (labels and
+    weights of repeats must agree), self-loops refused. A column (labels, weights, attributes) must
+    be there for all graphs or for none; graphs without nodes or edges fit either way. Kinds may be
+    mixed. The cost is linear in nodes and edges; adjacency matrices are read entry by entry.
+
+    Parameters
+    ----------
+    x : GraphBatch, or iterable of graphs
+        A batch is returned unchanged, a list of batches is joined. Otherwise a list (or tuple,
+        object array, generator) of
+
+        - networkx graphs: columns under the names below; None counts as missing;
+        - igraph graphs: likewise;
+        - square matrices, numpy or scipy.sparse: entries other than 0 and 1 are weights; if all
+          matrices are 0/1 the graphs have no weights;
+        - ``(edges, node_labels)`` or ``(edges, node_labels, edge_labels)``: edges an (m, 2) array
+          or a list of pairs, nodes counted from 0; node labels a list, or a dictionary (then nodes
+          have the dictionary's names), or None; edge labels a list in the order of the edges, or a
+          dictionary ``{(u, v): label}``;
+        - GraKeL graphs, as ``grakel.Graph`` or as lists of a structure and dictionaries; sets and
+          dictionaries of edges name their own nodes, and labels that are lists of numbers become
+          attributes;
+        - PyTorch Geometric ``Data``: ``x`` gives attributes (labels, if it is a single column of
+          integers), ``edge_weight`` weights, ``edge_attr`` labels (one column of integers, or
+          one-hot rows) or weights (one column of floats);
+        - RDKit molecules or SMILES strings: atoms' symbols become node labels, bond types
+          ("SINGLE", "AROMATIC", ...) edge labels.
+    label, edge_label, weight, attr : str or None
+        Where networkx and igraph graphs keep node labels, edge labels, edge weights and node
+        attributes; None leaves that column out.
+
+    Returns
+    -------
+    GraphBatch
+
+    Examples
+    --------
+    >>> from gramlet import as_batch
+    >>> as_batch([([(0, 1), (1, 2)], ["C", "C", "O"]), ([(0, 1)], ["C", "N"])])
+    GraphBatch(2 graphs, 5 nodes, 3 edges, 3 node labels)
+    >>> import numpy as np
+    >>> as_batch([np.array([[0, 1], [1, 0]]), np.zeros((3, 3))])
+    GraphBatch(2 graphs, 5 nodes, 1 edge)
+    """
+    if isinstance(x, GraphBatch):
+        return x
+    items = _items(x)
+    if items and all(isinstance(item, GraphBatch) for item in items):
+        return GraphBatch.concatenate(items)
+    names = AttributeNames(label, edge_label, weight, attr)
+    records: list[GraphRecord] = []
+    for item in items:
+        if isinstance(item, GraphBatch):
+            records += records_of_batch(item)
+        elif _is_pyg_batch(item.__class__):
+            parts = item.to_data_list()
+            records += [from_pyg(len(records) + i, part, names) for i, part in enumerate(parts)]
+        else:
+            convert = _converter(item.__class__)
+            if convert is None:
+                raise _unknown(len(records), item)
+            records.append(convert(len(records), item, names))
+    return join_records(records)
+
+
+def as_single(x: Any, **names: str | None) -> GraphBatch:
+    """Turn one graph, of any kind that `as_batch` accepts, into a batch of one.
+
+    Parameters
+    ----------
+    x : GraphBatch of one graph, a single foreign graph, or a list with one
+    **names
+        ``label``, ``edge_label``, ``weight``, ``attr``, as for `as_batch`.
+
+    Returns
+    -------
+    GraphBatch
+
+    Examples
+    --------
+    >>> from gramlet.graphs.convert import as_single
+    >>> as_single(([(0, 1)], ["C", "O"]))
+    GraphBatch(1 graph, 2 nodes, 1 edge, 2 node labels)
+    """
+    if isinstance(x, GraphBatch) or _holds_graphs(x):
+        batch = as_batch(x, **names)
+    else:
+        batch = as_batch([x], **names)
+    if len(batch) != 1:
+        raise ValueError(f"Expected a single graph; got {len(batch)}. Pick one: graphs[i].")
+    return batch
+
+
+def _holds_graphs(x: Any) -> bool:
+    """Whether a list holds whole graphs, rather than being one graph's edges and labels."""
+    if isinstance(x, np.ndarray):
+        return x.dtype == object
+    if not isinstance(x, list | tuple) or not x:
+        return False
+    return isinstance(x[0], GraphBatch | str) or _is_library_graph(x[0].__class__)
+
+
+def _items(x: Any) -> list[Any]:
+    """The single graphs of a collection; a bare graph or a collection without order is refused."""
+    if isinstance(x, np.ndarray) and x.dtype == object:
+        return list(x.ravel())
+    if _is_pyg_batch(x.__class__):
+        return list(x.to_data_list())
+    if isinstance(x, str) or getattr(x, "ndim", 1) == 2 or _is_library_graph(x.__class__):
+        what = f"the string {x!r}" if isinstance(x, str) else f"a single {_type_name(x)}"
+        raise TypeError(
+            f"as_batch takes a list of graphs; got {what}. Put it in a list: as_batch([graph])."
+        )
+    if not isinstance(x, Iterable) or isinstance(x, Mapping | Set | bytes):
+        raise TypeError(
+            f"as_batch takes a GraphBatch or a list of graphs; got a {_type_name(x)}. Accepted "
+            f"are lists of {_ACCEPTED}."
+        )
+    return list(x)
+
+
+def _unknown(position: int, item: Any) -> TypeError:
+    hint = ""
+    if item is None:
+        hint = " (RDKit gives None for molecules it cannot read)"
+    return TypeError(
+        f"Graph {position} is a {_type_name(item)}{hint}, which is no graph as_batch knows. "
+        f"Accepted are {_ACCEPTED}."
+    )
+
+
+def _type_name(x: Any) -> str:
+    kind = type(x)
+    library = kind.__module__.partition(".")[0]
+    return kind.__qualname__ if library == "builtins" else f"{library} {kind.__qualname__}"
+
+
+def _bases(kind: type) -> list[tuple[str, str]]:
+    """(library, class) of a type and all it inherits from."""
+    return [(base.__module__.partition(".")[0], base.__name__) for base in kind.__mro__]
+
+
+@cache
+def _converter(kind: type) -> Converter | None:
+    return next((_CONVERTERS[base] for base in _bases(kind) if base in _CONVERTERS), None)
+
+
+@cache
+def _is_library_graph(kind: type) -> bool:
+    """Whether a type is one graph of some library, not a value that may mean several things."""
+    return any(
+        base in _CONVERTERS and base[0] not in ("builtins", "numpy") for base in _bases(kind)
+    )
+
+
+@cache
+def _is_pyg_batch(kind: type) -> bool:
+    return ("torch_geometric", "Batch") in _bases(kind)
