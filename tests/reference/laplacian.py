@@ -1,4 +1,4 @@
-"""Laplacian kernels from their determinants, and the multiscale one by Gram matrices of vertices."""
+"""Laplacian kernels from their determinants, and the multiscale one by Gram matrices of nodes."""
 
 from __future__ import annotations
 
