@@ -109,17 +109,11 @@ def fetch(
     if not url.startswith(("http://", "https://")):
         raise DownloadError(f"{url} is neither an http nor an https address.")
     place.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{place.name}-", dir=place.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        _with_retries(
-            lambda: _receive(url, temporary, timeout, deadline, max_bytes), retries, pause
-        )
-        _check(url, temporary, digest)
-        os.replace(temporary, place)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as folder:
+        fresh = Path(folder) / place.name
+        _with_retries(lambda: _receive(url, fresh, timeout, deadline, max_bytes), retries, pause)
+        _check(url, fresh, digest)
+        os.replace(fresh, place)
     return place
 
 
