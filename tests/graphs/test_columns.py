@@ -148,7 +148,7 @@ def test_a_column_without_entries_is_as_good_as_none():
 
 def test_joining_needs_the_column_in_all_pieces_or_none():
     labels = Categorical.from_values("a")
-    assert join_columns("node_labels", [(0, None), (4, None)]) is None
-    assert list(join_columns("node_labels", [(0, labels), (4, labels)])) == ["a", "a"]
-    with pytest.raises(ValueError, match="Graph 4 has node_labels and graph 0 has none"):
-        join_columns("node_labels", [(0, None), (4, labels)])
+    assert join_columns("node_labels", [None, None], [0, 4].index) is None
+    assert list(join_columns("node_labels", [labels, labels], [0, 4].index)) == ["a", "a"]
+    with pytest.raises(ValueError, match="Graph 14 has node_labels and graph 10 has none"):
+        join_columns("node_labels", [None, labels], [10, 14].__getitem__)

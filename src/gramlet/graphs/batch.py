@@ -361,13 +361,16 @@ def _rebuild(
 
 def _join_column(batches: list[GraphBatch], name: str) -> Any:
     """One column of the joined batch, or None."""
-    pieces = []
-    first_graph = 0
-    for batch in batches:
-        # Batches with nothing to describe (no nodes, no edges) fit either way.
-        counts = batch.sizes if name in _NODE_COLUMNS else batch.n_edges
-        if counts.any():
-            position = first_graph + int(np.flatnonzero(counts)[0])
-            pieces.append((position, getattr(batch, name)))
-        first_graph += len(batch)
-    return join_columns(name, pieces)
+    over_nodes = name in _NODE_COLUMNS
+    # Batches with nothing to describe (no nodes, no edges) fit either way.
+    described = [
+        i for i, b in enumerate(batches) if (b.n_nodes_total if over_nodes else len(b.indices))
+    ]
+
+    def position(piece: int) -> int:
+        """The first graph of a piece that has something to describe."""
+        before, batch = batches[: described[piece]], batches[described[piece]]
+        counts = batch.sizes if over_nodes else batch.n_edges
+        return sum(map(len, before)) + int(np.flatnonzero(counts)[0])
+
+    return join_columns(name, [getattr(batches[i], name) for i in described], position)

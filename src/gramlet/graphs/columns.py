@@ -7,7 +7,7 @@ differ, 1 and np.int64(1) do not). Weights and attributes are plain arrays of fl
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -186,28 +186,27 @@ def same_column(mine: Any, theirs: Any) -> bool:
     return len(mine) == len(theirs) == 0 or np.array_equal(mine, theirs)
 
 
-def join_columns(name: str, pieces: Sequence[tuple[int, Any]]) -> Any:
+def join_columns(name: str, pieces: Sequence[Any], position: Callable[[int], int]) -> Any:
     """One column from several: there in all pieces or in none.
 
-    ``pieces`` holds the position of a graph, for messages, and its column or None.
+    ``position`` gives the graph that stands for a piece in messages.
     """
-    with_it = [(position, column) for position, column in pieces if column is not None]
-    if not with_it:
+    missing = [i for i, column in enumerate(pieces) if column is None]
+    if len(missing) == len(pieces):
         return None
-    if len(with_it) < len(pieces):
-        without = next(position for position, column in pieces if column is None)
-        raise ValueError(both_or_neither(name, with_it[0][0], without))
-    columns = [column for _, column in with_it]
-    if isinstance(columns[0], Categorical):
-        *codes, alphabet = unify(columns)
+    if missing:
+        there = next(i for i, column in enumerate(pieces) if column is not None)
+        raise ValueError(both_or_neither(name, position(there), position(missing[0])))
+    if isinstance(pieces[0], Categorical):
+        *codes, alphabet = unify(pieces)
         return Categorical(np.concatenate(codes), alphabet)
-    for position, column in with_it:
-        if column.shape[1:] != columns[0].shape[1:]:
+    for i, column in enumerate(pieces):
+        if column.shape[1:] != pieces[0].shape[1:]:
             raise ValueError(
-                f"Graph {position} has {column.shape[1]} node attributes a node and graph "
-                f"{with_it[0][0]} has {columns[0].shape[1]}. All graphs need the same number."
+                f"Graph {position(i)} has {column.shape[1]} node attributes a node and graph "
+                f"{position(0)} has {pieces[0].shape[1]}. All graphs need the same number."
             )
-    return np.concatenate(columns)
+    return np.concatenate(pieces)
 
 
 def both_or_neither(name: str, graph_with: int, graph_without: int) -> str:

@@ -6,6 +6,7 @@ already (only `to_networkx` has to). Joining graphs and checking them is left to
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -19,25 +20,28 @@ __all__ = ["from_igraph", "from_networkx", "from_pyg", "to_networkx"]
 
 def from_networkx(position: int, graph: Any, names: AttributeNames) -> GraphRecord:
     """A networkx graph of any class; nodes in the order of ``graph.nodes``."""
-    nodes = list(graph.nodes(data=True))
-    number = {node: i for i, (node, _) in enumerate(nodes)}
-    arcs = list(graph.edges(data=True))
+    nodes = dict(graph.nodes(data=True))
+    number = {node: i for i, node in enumerate(nodes)}
+    # A comprehension, not list(): that would ask networkx for the length, a second walk.
+    arcs = [arc for arc in graph.edges(data=True)]  # noqa: C416
+    on_arcs = [data for _, _, data in arcs]
+    if not any(on_arcs):  # nothing is written on the edges, as in most graphs
+        on_arcs = []
 
-    def of_nodes(what: str, name: str | None) -> list[Any] | None:
-        values = [] if name is None else [data.get(name) for _, data in nodes]
-        return complete_column(position, what, values, number)
+    def column(what: str, name: str | None, on: Iterable[Any], owners: Any) -> list[Any] | None:
+        values = [] if name is None else [data.get(name) for data in on]
+        return complete_column(position, what, values, owners)
 
-    def of_edges(what: str, name: str | None) -> list[Any] | None:
-        values = [] if name is None else [data.get(name) for _, _, data in arcs]
-        return complete_column(position, what, values, ((u, v) for u, v, _ in arcs))
-
+    on_nodes = nodes.values()
+    ends = ((u, v) for u, v, _ in arcs)
+    attributes = column("node attr", names.attr, on_nodes, nodes)
     return GraphRecord(
         edges=[(number[u], number[v]) for u, v, _ in arcs],
         n_nodes=len(nodes),
-        node_labels=of_nodes("node label", names.label),
-        edge_labels=of_edges("edge label", names.edge_label),
-        edge_weights=of_edges("edge weight", names.weight),
-        node_attributes=attribute_rows(position, of_nodes("node attr", names.attr)),
+        node_labels=column("node label", names.label, on_nodes, nodes),
+        edge_labels=column("edge label", names.edge_label, on_arcs, ends),
+        edge_weights=column("edge weight", names.weight, on_arcs, ends),
+        node_attributes=attribute_rows(position, attributes),
     )
 
 

@@ -31,7 +31,7 @@ def from_matrix(position: int, matrix: Any, names: AttributeNames) -> GraphRecor
             f"type {matrix.dtype}."
         )
     rows, columns, values = _nonzero(matrix)
-    if not np.isfinite(values).all():
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError(
             f"Graph {position}: the adjacency matrix has entries that are NaN or infinite; "
             "write 0 where there is no edge."
@@ -43,7 +43,7 @@ def from_matrix(position: int, matrix: Any, names: AttributeNames) -> GraphRecor
             "of its adjacency matrix). Graphs are simple: set the diagonal to 0."
         )
     return GraphRecord(
-        edges=np.column_stack([rows, columns]).astype(np.int64),
+        edges=np.array([rows, columns], dtype=np.int64).T,
         n_nodes=matrix.shape[0],
         edge_weights=values.astype(np.float64),
         ones_only=bool((values == 1).all()),
