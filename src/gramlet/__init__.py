@@ -26,6 +26,7 @@ _HOMES = {
     "WeisfeilerLehman": "gramlet.kernels.weisfeiler_lehman",
     "WLOptimalAssignment": "gramlet.kernels.weisfeiler_lehman",
     "WassersteinWL": "gramlet.kernels.wasserstein",
+    "WeightedWassersteinWL": "gramlet.kernels.weighted_wasserstein",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from gramlet.engine.blocks import for_tiles, mirror
 
-__all__ = ["CountIndex", "compare", "compare_self", "count_codes"]
+__all__ = ["CountIndex", "compare", "compare_self", "count_codes", "first_from"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -116,14 +116,14 @@ class CountIndex:
         frequent = frequent[np.argsort(-frequency[frequent], kind="stable")][: max(n_rows, 64)]
         frequent.sort()
         place[frequent] = np.arange(len(frequent))
-        parts = _split_columns(
+        starts, rows, values, dense = _split_columns(
             counts.indptr.astype(np.int64),
             counts.indices.astype(np.int64),
             counts.data.astype(np.float64),
             place,
             len(frequent),
         )
-        return cls(n_rows, *parts, place)
+        return cls(n_rows, starts, rows, values, dense, place)
 
 
 @njit(nogil=True, cache=True)
@@ -240,7 +240,7 @@ def _dense_rows(
 
 
 @njit(nogil=True, cache=True)
-def _first_from(rows: NDArray[np.int32], begin: int, end: int, i: int) -> int:
+def first_from(rows: NDArray[np.int32], begin: int, end: int, i: int) -> int:
     """Where the sorted ``rows[begin:end]`` reaches i."""
     while begin < end:
         middle = (begin + end) // 2
@@ -265,7 +265,7 @@ def _add_products(
                 continue
             q = starts[f]
             if symmetric:
-                q = _first_from(owners, q, starts[f + 1], i)
+                q = first_from(owners, q, starts[f + 1], i)
             for r in range(q, starts[f + 1]):
                 row[owners[r]] += value * kept[r]
 
@@ -289,7 +289,7 @@ def _add_minima(
             elif place[f] == -1:
                 q = starts[f]
                 if symmetric:
-                    q = _first_from(owners, q, starts[f + 1], i)
+                    q = first_from(owners, q, starts[f + 1], i)
                 for r in range(q, starts[f + 1]):
                     other = kept[r]
                     row[owners[r] - first] += value if value < other else other

@@ -148,7 +148,7 @@ def _intern(
         if found < 0:
             fresh[at] = n_new
             first[n_new] = i
-            found = n_known + n_new
+            found = np.int64(n_known + n_new)
             n_new += 1
         ids[i] = found
     return ids, first[:n_new]

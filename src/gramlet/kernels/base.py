@@ -41,7 +41,7 @@ def normalized(matrix: Floats, rows: Floats, columns: Floats) -> Floats:
     return matrix * left[:, None] * right[None, :]
 
 
-class GraphKernel(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class GraphKernel(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Base of all kernels.
 
     A subclass defines `_fit`, `_profile`, `_gram`, `_cross` and `_self`, lists its parameters'
@@ -79,7 +79,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
             matrix = normalized(matrix, self._self(profile), self._self(self.profile_))
         return matrix
 
-    def fit_transform(self, X: Any, y: Any = None) -> Floats:  # type: ignore[override]
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
         """Fit, and give the exactly symmetric Gram matrix of X."""
         self._remember(X, y)
         matrix = self._gram(self.profile_)

@@ -95,7 +95,7 @@ class VertexHistogram(ExplicitFeatures, CountKernel):
     """Dot product of node-label counts.
 
     k(G, G') = Σ_σ c(G, σ) c(G', σ), with c(G, σ) the number of nodes of G with label σ. Without
-    labels it is the product of the numbers of nodes. Cost: linear in nodes, then one sparse product.
+    labels it is the product of the numbers of nodes. Cost: linear in nodes, then a sparse product.
 
     Parameters
     ----------

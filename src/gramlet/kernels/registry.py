@@ -82,6 +82,7 @@ class Entry:
 _H = "gramlet.kernels.histogram"
 _WL = "gramlet.kernels.weisfeiler_lehman"
 _ITERATIONS = {"n_iter": (1, 2, 3, 4, 5, 6)}
+_GAMMAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _SHERVASHIDZE = "Shervashidze et al. 2011"
 _KRIEGE = "Kriege, Giscard, Wilson 2016"
 
@@ -117,7 +118,14 @@ _ROWS = (
     Entry(
         "wwl", "gramlet.kernels.wasserstein", "WassersteinWL", "Wasserstein",
         "optimal transport between the patterns of two graphs", "Togninalli et al. 2019", {},
-        {**_ITERATIONS, "gamma": (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)},
+        {**_ITERATIONS, "gamma": _GAMMAS},
+    ),
+    Entry(
+        "weighted-wwl", "gramlet.kernels.weighted_wasserstein", "WeightedWassersteinWL",
+        "Wasserstein", "WWL with learned weights of the patterns", "Nguyen et al. 2021",
+        {"solver": "accelerated"},
+        {**_ITERATIONS, "gamma": _GAMMAS, "radius": (0.1, 0.5, 1.0)},
+        supervised=True,
     ),
 )  # fmt: skip
 

@@ -1,0 +1,271 @@
+"""What every kernel of the registry must do, without a test of its own."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC
+
+import gramlet
+from gramlet import GraphBatch
+from gramlet.kernels import registry
+from reference.strategies import permuted
+
+KERNELS = registry.entries("kernel")
+
+# Parameters that suit the harness's small graphs, where a kernel's defaults do not.
+SMALL: dict[str, dict[str, object]] = {}
+
+
+def sample(seed: int = 0, n_graphs: int = 12, alphabet: str = "CNO") -> GraphBatch:
+    """Random graphs with all columns, among them an empty, an edgeless and a one-node graph."""
+    rng = np.random.default_rng(seed)
+    sizes = [0, 1, 3, *rng.integers(2, 9, n_graphs - 3).tolist()]
+    edges = [[] for _ in range(3)]
+    for n in sizes[3:]:
+        pairs = [(i, j) for i in range(n) for j in range(i)]
+        chosen = rng.random(len(pairs)) < 0.4
+        edges.append([pair for pair, kept in zip(pairs, chosen, strict=True) if kept])
+    return GraphBatch.from_edges(
+        edges,
+        n_nodes=sizes,
+        node_labels=[rng.choice(list(alphabet), n).tolist() for n in sizes],
+        edge_labels=[rng.integers(0, 2, len(e)).tolist() for e in edges],
+        edge_weights=[rng.integers(1, 4, len(e)).astype(float) for e in edges],
+        node_attributes=[rng.normal(size=(n, 2)) for n in sizes],
+    )
+
+
+def make(entry: registry.Entry, **params: object):
+    return entry.make(**{**SMALL.get(entry.name, {}), **params})
+
+
+@pytest.fixture(scope="module")
+def train() -> GraphBatch:
+    return sample(0)
+
+
+@pytest.fixture(scope="module")
+def test() -> GraphBatch:
+    return sample(1, n_graphs=8)
+
+
+Y = np.array([0, 1] * 6)
+
+each_kernel = pytest.mark.parametrize("entry", KERNELS, ids=lambda e: e.name)
+
+
+@each_kernel
+def test_gram_is_symmetric_finite_and_psd(entry, train):
+    matrix = make(entry).fit_transform(train, Y)
+    assert matrix.shape == (12, 12)
+    assert matrix.dtype == np.float64
+    assert np.isfinite(matrix).all()
+    assert np.array_equal(matrix, matrix.T)
+    if entry.psd:
+        values = np.linalg.eigvalsh(matrix)
+        assert values[0] >= -1e-8 * max(1.0, values[-1])
+
+
+@each_kernel
+def test_transform_of_fitted_graphs_is_the_gram_matrix(entry, train):
+    kernel = make(entry)
+    matrix = kernel.fit_transform(train, Y)
+    np.testing.assert_allclose(kernel.transform(train), matrix, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(
+        make(entry).fit(train, Y).transform(train), matrix, rtol=1e-9, atol=1e-11
+    )
+
+
+@each_kernel
+def test_diagonal(entry, train, test):
+    kernel = make(entry)
+    matrix = kernel.fit_transform(train, Y)
+    np.testing.assert_allclose(kernel.diagonal(train), np.diagonal(matrix), rtol=1e-9, atol=1e-11)
+    assert np.isfinite(kernel.diagonal(test)).all()
+
+
+@each_kernel
+def test_normalised(entry, train, test):
+    plain, kernel = make(entry), make(entry, normalize=True)
+    raw = plain.fit_transform(train, Y)
+    matrix = kernel.fit_transform(train, Y)
+    own = np.diagonal(raw)
+    expected = np.where(own > 0, 1.0, 0.0)
+    assert np.array_equal(np.diagonal(matrix), expected)
+    norms = np.sqrt(np.outer(own, own))
+    np.testing.assert_allclose(
+        matrix, np.divide(raw, norms, out=np.zeros_like(raw), where=norms > 0), atol=1e-12
+    )
+    cross = kernel.transform(test)
+    assert np.isfinite(cross).all()
+    divisor = np.sqrt(np.outer(plain.diagonal(test), own))
+    raw_cross = plain.transform(test)
+    np.testing.assert_allclose(
+        cross,
+        np.divide(raw_cross, divisor, out=np.zeros_like(raw_cross), where=divisor > 0),
+        atol=1e-12,
+    )
+    assert np.array_equal(kernel.diagonal(train), expected)
+
+
+@each_kernel
+def test_invariant_to_relabelling(entry, train, test):
+    rng = np.random.default_rng(5)
+    kernel = make(entry)
+    matrix = kernel.fit_transform(train, Y)
+    np.testing.assert_allclose(
+        make(entry).fit_transform(permuted(train, rng), Y), matrix, rtol=1e-7, atol=1e-8
+    )
+    np.testing.assert_allclose(
+        kernel.transform(permuted(test, rng)), kernel.transform(test), rtol=1e-7, atol=1e-8
+    )
+
+
+@each_kernel
+def test_rows_do_not_depend_on_the_rest_of_the_batch(entry, train, test):
+    kernel = make(entry).fit(train, Y)
+    together = kernel.transform(test)
+    alone = np.vstack([kernel.transform(test[i]) for i in range(len(test))])
+    np.testing.assert_allclose(alone, together, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(kernel.transform(test[::-1]), together[::-1], rtol=1e-12, atol=1e-14)
+
+
+@each_kernel
+def test_unseen_labels_match_nothing_fitted_but_count_in_the_norm(entry, train):
+    kernel = make(entry).fit(train, Y)
+    strange = sample(3, n_graphs=6, alphabet="XYZ")
+    cross = kernel.transform(strange)
+    assert np.isfinite(cross).all()
+    assert np.isfinite(kernel.diagonal(strange)).all()
+    own = kernel.diagonal(strange)
+    fitted = kernel.diagonal(train)
+    if entry.psd:  # Cauchy-Schwarz: what is missed at fit still counts in the graph's own norm
+        assert (cross**2 <= np.outer(own, fitted) * (1 + 1e-9) + 1e-12).all()
+
+
+@each_kernel
+def test_same_bits_for_any_number_of_threads(entry, train, test):
+    one, two = make(entry, n_jobs=1), make(entry, n_jobs=2)
+    assert np.array_equal(one.fit_transform(train, Y), two.fit_transform(train, Y))
+    assert np.array_equal(one.transform(test), two.transform(test))
+
+
+@each_kernel
+def test_refit_is_a_fresh_fit(entry, train, test):
+    kernel = make(entry).fit(test, Y[:8])
+    kernel.fit(train, Y)
+    fresh = make(entry).fit(train, Y)
+    assert np.array_equal(kernel.transform(test), fresh.transform(test))
+    assert set(vars(kernel)) == set(vars(fresh))
+
+
+@each_kernel
+def test_transform_changes_neither_kernel_nor_input(entry, train, test):
+    kernel = make(entry).fit(train, Y)
+    before, graphs = joblib.hash(kernel), copy.deepcopy(test)
+    first = kernel.transform(test)
+    kernel.diagonal(test)
+    assert joblib.hash(kernel) == before
+    assert test == graphs
+    assert np.array_equal(kernel.transform(test), first)
+
+
+@each_kernel
+def test_clone_and_pickle(entry, train, test):
+    kernel = make(entry).fit(train, Y)
+    copied = clone(kernel)
+    assert copied.get_params() == kernel.get_params()
+    with pytest.raises(NotFittedError):
+        copied.transform(test)
+    again = pickle.loads(pickle.dumps(kernel))
+    assert np.array_equal(again.transform(test), kernel.transform(test))
+
+
+@each_kernel
+def test_save_and_load(entry, train, test, tmp_path):
+    kernel = make(entry).fit(train, Y)
+    gramlet.save(kernel, tmp_path / "kernel.gramlet")
+    again = gramlet.load(tmp_path / "kernel.gramlet")
+    assert np.array_equal(again.transform(test), kernel.transform(test))
+
+
+@each_kernel
+def test_grid_search_in_a_pipeline(entry, train):
+    name, values = next(iter(entry.tunable.items()), ("normalize", (False, True)))
+    pipeline = Pipeline([("kernel", make(entry)), ("svc", SVC(kernel="precomputed"))])
+    search = GridSearchCV(
+        pipeline,
+        {f"kernel__{name}": list(values[:2]), "svc__C": [0.1, 1.0]},
+        cv=StratifiedKFold(2),
+        error_score="raise",
+    )
+    search.fit(train, Y)
+    assert search.predict(train).shape == (12,)
+
+
+@each_kernel
+def test_gram_function(entry, train, test):
+    params = SMALL.get(entry.name, {})
+    if not entry.supervised:
+        kernel = make(entry)
+        assert np.array_equal(
+            gramlet.gram(train, entry.name, **params), kernel.fit_transform(train)
+        )
+        assert np.array_equal(
+            gramlet.gram(test, entry.name, train, **params), kernel.transform(test)
+        )
+
+
+@each_kernel
+def test_only_empty_and_edgeless_graphs(entry):
+    graphs = GraphBatch.from_edges(
+        [[], [], []],
+        n_nodes=[0, 2, 1],
+        node_labels=[[], ["a", "b"], ["a"]],
+        node_attributes=[np.zeros((0, 2)), np.ones((2, 2)), np.zeros((1, 2))],
+    )
+    kernel = make(entry)
+    assert np.isfinite(kernel.fit_transform(graphs, [0, 1, 0])).all()
+    assert np.isfinite(kernel.transform(graphs[:1])).all()
+
+
+@each_kernel
+def test_explicit_features_multiply_to_the_kernel(entry, train, test):
+    kernel = make(entry).fit(train, Y)
+    if not hasattr(kernel, "features"):
+        pytest.skip("no explicit feature map")
+    product = kernel.features(test) @ kernel.features(train).T
+    product = product.toarray() if hasattr(product, "toarray") else np.asarray(product)
+    np.testing.assert_allclose(product, kernel.transform(test), rtol=1e-9, atol=1e-11)
+    names = kernel.get_feature_names_out()
+    assert len(names) == kernel.features(train).shape[1]
+    assert len(set(names)) == len(names)
+
+
+@each_kernel
+def test_refuses_nothing_to_fit_and_wrong_parameters(entry, train):
+    with pytest.raises(ValueError, match="at least one graph"):
+        make(entry).fit(train[:0])
+    with pytest.raises(ValueError, match="'normalize' parameter of"):
+        make(entry, normalize="yes").fit(train, Y)
+    with pytest.raises(ValueError, match="has no parameter 'no_such'"):
+        entry.make(no_such=1)
+
+
+def test_unknown_name_suggests_the_nearest():
+    with pytest.raises(ValueError, match="Did you mean 'wl-oa'"):
+        registry.get("wl_oa")
+
+
+def test_every_class_of_the_registry_is_public():
+    for entry in registry.entries():
+        assert getattr(gramlet, entry.class_name) is entry.cls()
