@@ -169,7 +169,8 @@ def _items(x: Any) -> list[Any]:
         )
     if not isinstance(x, Iterable) or isinstance(x, Mapping | Set | bytes):
         raise TypeError(
-            f"as_batch takes a GraphBatch or a list of graphs; got a {_type_name(x)}. Accepted "
+            f"as_batch takes a GraphBatch or a list of graphs; got an object of type "
+            f"{_type_name(x)}. Accepted "
             f"are lists of {_ACCEPTED}."
         )
     return list(x)
@@ -180,7 +181,7 @@ def _unknown(position: int, item: Any) -> TypeError:
     if item is None:
         hint = " (RDKit gives None for molecules it cannot read)"
     return TypeError(
-        f"Graph {position} is a {_type_name(item)}{hint}, which is no graph as_batch knows. "
+        f"Graph {position} is of type {_type_name(item)}{hint}, which as_batch does not know. "
         f"Accepted are {_ACCEPTED}."
     )
 

@@ -8,7 +8,7 @@ matrices, so one reader serves both. Nodes may have any names where labels are d
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Hashable, Iterable, Mapping, Set
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -106,28 +106,36 @@ def from_edges_and_labels(position: int, item: Any, names: AttributeNames) -> Gr
 
 
 def _split(position: int, item: Any) -> tuple[Any, Any, Any]:
-    """Structure, node labels, edge labels; empty dictionaries of labels are as good as none."""
+    """Structure, node labels, edge labels; an empty dictionary of labels is as good as none."""
     if not 1 <= len(item) <= 3:
         raise TypeError(
             f"Graph {position} is a {type(item).__name__} of {len(item)} parts; a graph written "
             "this way is (edges, node_labels) or (edges, node_labels, edge_labels)."
         )
     structure, node_labels, edge_labels = (*item, None, None)[:3]
-    for labels in (node_labels, edge_labels):
-        if isinstance(labels, str | Set) or not (labels is None or hasattr(labels, "__len__")):
-            raise TypeError(
-                f"Graph {position}: labels must be a list or a dictionary; got "
-                f"{reprlib.repr(labels)}."
-            )
-    empty = isinstance(node_labels, Mapping) and not node_labels
-    nothing = isinstance(edge_labels, Mapping) and not edge_labels
-    return structure, None if empty else node_labels, None if nothing else edge_labels
+    # Not any iterable: a networkx graph of a grid iterates over pairs too, and they are nodes.
+    if not isinstance(structure, list | tuple | dict | Set | np.ndarray | Iterator) and not hasattr(
+        structure, "tocoo"
+    ):
+        raise _no_edges(position, structure)
+    return structure, *(_label_list(position, labels) for labels in (node_labels, edge_labels))
+
+
+def _label_list(position: int, labels: Any) -> Any:
+    """Labels as a list or a dictionary, or None."""
+    if labels is None or (isinstance(labels, Mapping) and not labels):
+        return None
+    if isinstance(labels, Set) or not isinstance(labels, Iterable):
+        raise TypeError(
+            f"Graph {position}: labels must be a list or a dictionary; got {reprlib.repr(labels)}."
+        )
+    return labels if isinstance(labels, Mapping) else list(labels)
 
 
 def _read_structure(
     position: int, given: Any, node_labels: Any, names: AttributeNames
 ) -> _Structure:
-    if isinstance(given, Mapping):
+    if isinstance(given, dict):
         return _from_edge_dictionary(position, given)
     if not isinstance(given, np.ndarray) and not hasattr(given, "tocoo"):
         return _from_rows(position, given, node_labels, names)
@@ -145,8 +153,6 @@ def _read_structure(
 
 def _from_rows(position: int, given: Any, node_labels: Any, names: AttributeNames) -> _Structure:
     """Pairs (or triples with a weight) in a list or a set; or a matrix as a list of lists."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise _no_edges(position, given)
     rows = list(given)
     if rows and all(isinstance(row, list) and len(row) == len(rows) for row in rows):
         return _read_structure(position, np.array(rows), node_labels, names)
