@@ -26,13 +26,20 @@ _HOMES = {
     "WeisfeilerLehman": "gramlet.kernels.weisfeiler_lehman",
     "WLOptimalAssignment": "gramlet.kernels.weisfeiler_lehman",
     "WassersteinWL": "gramlet.kernels.wasserstein",
+    "FeatureMap": "gramlet.kernels.features",
+    "explain_linear": "gramlet.explain",
     "WeightedWassersteinWL": "gramlet.kernels.weighted_wasserstein",
 }
 
-__all__ = ["__version__", *_HOMES]
+# Modules of functions, public as modules.
+_MODULES = ("paths",)
+
+__all__ = ["__version__", *_HOMES, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"gramlet.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'gramlet' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Weighted Wasserstein-WL: distance, loss, gradient, solvers and bound against plain definitions."""
+"""Weighted Wasserstein-WL: distance, loss, solvers and bound against plain definitions."""
 
 from __future__ import annotations
 

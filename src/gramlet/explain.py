@@ -1,0 +1,192 @@
+"""What a linear decision is made of: the share of every pattern, and of every node.
+
+A support vector machine on a kernel with explicit features is linear in them, so its decision is a
+sum over patterns, exactly; on Weisfeiler-Lehman colours every node adds its own part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gramlet.graphs.convert import as_batch, as_single
+from gramlet.kernels.features import FeatureMap
+
+__all__ = ["LinearExplanation", "explain_linear"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LinearExplanation:
+    """A linear decision function over a kernel's features.
+
+    Attributes
+    ----------
+    kernel : estimator
+        The fitted kernel the features come from.
+    coefficients : array, shape (outputs, features)
+        What one occurrence of a feature adds to each output.
+    intercept : array, shape (outputs,)
+    outputs : list of str
+        What each output decides: for two classes the one it speaks for, else a pair "a over b" or
+        a class.
+    names : array of str
+        The features' names.
+    """
+
+    kernel: Any
+    coefficients: Floats
+    intercept: Floats
+    outputs: list[str]
+    names: NDArray[Any]
+
+    def decision(self, X: Any) -> Floats:
+        """The decision function, shape (graphs, outputs): the sum of all shares."""
+        batch = as_batch(X)
+        shares = np.asarray(self.kernel.features(batch) @ self.coefficients.T)
+        return shares * self._scales(batch)[:, None] + self.intercept
+
+    def top(self, n: int = 10, output: int = 0) -> list[tuple[str, float]]:
+        """The ``n`` features of the largest coefficients, by absolute value."""
+        values = self.coefficients[output]
+        order = np.lexsort((np.arange(len(values)), -np.abs(values)))
+        return [(str(self.names[f]), float(values[f])) for f in order[:n]]
+
+    def shares(self, graph: Any, output: int = 0) -> list[tuple[str, float]]:
+        """What each feature of one graph adds to its decision, largest first.
+
+        They and the intercept add up to `decision`.
+        """
+        batch = as_single(graph)
+        row = sparse.csr_matrix(self.kernel.features(batch))
+        parts = row.data * self.coefficients[output, row.indices] * self._scales(batch)[0]
+        order = np.argsort(-np.abs(parts), kind="stable")
+        return [(str(self.names[row.indices[p]]), float(parts[p])) for p in order]
+
+    def nodes(self, graph: Any, output: int = 0) -> Floats:
+        """What each node of one graph adds to its decision, level by level.
+
+        Shape (nodes, levels), for Weisfeiler-Lehman kernels over nodes. All entries and the
+        intercept add up to `decision`; patterns not seen at fit add nothing.
+        """
+        colouring = getattr(getattr(self.kernel, "counter_", None), "colouring", None)
+        if colouring is None or getattr(self.kernel, "base", "vertex") != "vertex":
+            raise TypeError(
+                "Only Weisfeiler-Lehman kernels over nodes split a decision by node; this one is "
+                f"{self.kernel!r}."
+            )
+        batch = as_single(graph)
+        levels = colouring.apply(batch)
+        parts = np.zeros((levels.shape[1], levels.shape[0]))
+        start = 0
+        for h, known in enumerate(colouring.n_colours):
+            seen = levels[h] < known
+            parts[seen, h] = self.coefficients[output, start + levels[h][seen]]
+            start += known
+        return parts * self._scales(batch)[0]
+
+    def _scales(self, batch: Any) -> Floats:
+        if not self.kernel.normalize:
+            return np.ones(len(batch))
+        return _inverse_norms(self.kernel, batch)
+
+
+def _inverse_norms(kernel: Any, batch: Any) -> Floats:
+    own = kernel._self(kernel._profile(batch))
+    return np.divide(1.0, np.sqrt(own), out=np.zeros_like(own), where=own > 0)
+
+
+def explain_linear(pipeline: Any) -> LinearExplanation:
+    """The coefficients of a fitted linear pipeline, feature by feature.
+
+    Parameters
+    ----------
+    pipeline : fitted Pipeline
+        Either a kernel with an explicit feature map and ``SVC(kernel="precomputed")``, or a
+        `FeatureMap` and a linear model (anything with ``coef_``).
+
+    Returns
+    -------
+    LinearExplanation
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import SVC
+    >>> from gramlet import WeisfeilerLehman, explain_linear
+    >>> graphs = [([(0, 1)], ["C", "O"]), ([(0, 1)], ["C", "N"])] * 3
+    >>> model = make_pipeline(WeisfeilerLehman(n_iter=0), SVC(kernel="precomputed"))
+    >>> explanation = explain_linear(model.fit(graphs, ["with O", "with N"] * 3))
+    >>> [(name, round(share, 3)) for name, share in explanation.top(2)]
+    [('h0:O', 1.0), ('h0:N', -1.0)]
+    """
+    steps = [step for _, step in getattr(pipeline, "steps", [])]
+    if len(steps) != 2:
+        raise TypeError(
+            "explain_linear takes a fitted Pipeline of two steps: a kernel with explicit features "
+            'and SVC(kernel="precomputed"), or a FeatureMap and a linear model.'
+        )
+    source, model = steps
+    if isinstance(source, FeatureMap):
+        return _from_linear_model(source, model)
+    if not hasattr(source, "features"):
+        raise TypeError(f"{type(source).__name__} has no explicit features to explain with.")
+    if getattr(model, "kernel", None) != "precomputed" or not hasattr(model, "dual_coef_"):
+        raise TypeError(
+            f'The second step must be a fitted SVC(kernel="precomputed"); it is {model!r}.'
+        )
+    return _from_support_vectors(source, model)
+
+
+def _from_linear_model(source: FeatureMap, model: Any) -> LinearExplanation:
+    if not hasattr(model, "coef_"):
+        raise TypeError(f"{model!r} has no coef_: it is not a fitted linear model.")
+    coefficients = np.atleast_2d(model.coef_)
+    classes = [str(c) for c in getattr(model, "classes_", range(len(coefficients)))]
+    outputs = classes[1:] if len(coefficients) == 1 and len(classes) == 2 else classes
+    intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
+    return LinearExplanation(
+        source.kernel_, coefficients, intercept, outputs, source.get_feature_names_out()
+    )
+
+
+def _from_support_vectors(kernel: Any, model: Any) -> LinearExplanation:
+    features = sparse.csr_matrix(kernel.profile_)[model.support_]
+    if kernel.normalize:
+        own = kernel._self(kernel.profile_)[model.support_]
+        scale = np.divide(1.0, np.sqrt(own), out=np.zeros_like(own), where=own > 0)
+        features = sparse.diags(scale).dot(features)
+    classes = [str(c) for c in model.classes_]
+    if len(classes) == 2:
+        coefficients = np.asarray(model.dual_coef_ @ features)
+        outputs = [classes[1]]
+    else:
+        coefficients, outputs = _one_against_one(model, features, classes)
+    return LinearExplanation(
+        kernel,
+        np.asarray(coefficients),
+        np.asarray(model.intercept_, dtype=np.float64),
+        outputs,
+        kernel.get_feature_names_out(),
+    )
+
+
+def _one_against_one(
+    model: Any, features: sparse.csr_matrix, classes: list[str]
+) -> tuple[Floats, list[str]]:
+    """One row for each pair of classes, as libsvm lays out its dual coefficients."""
+    ends = np.concatenate([[0], np.cumsum(model.n_support_)])
+    rows, outputs = [], []
+    for i, j in combinations(range(len(classes)), 2):
+        dual = np.zeros(features.shape[0])
+        dual[ends[i] : ends[i + 1]] = model.dual_coef_[j - 1, ends[i] : ends[i + 1]]
+        dual[ends[j] : ends[j + 1]] = model.dual_coef_[i, ends[j] : ends[j + 1]]
+        rows.append(np.asarray(dual @ features).reshape(-1))
+        outputs.append(f"{classes[i]} over {classes[j]}")
+    return np.vstack(rows), outputs
