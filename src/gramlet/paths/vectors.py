@@ -1,0 +1,199 @@
+"""Kernels on vectors: linear, polynomial, all subsets of the coordinates, subsets of one size.
+
+Checks, and the two that are matrix products; the recursions are in `gramlet.engine.paths`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramlet.engine.paths import all_subsets_gram, anova_gram
+from gramlet.paths.inputs import VectorPair, check_finite, vector_pair, whole_number
+
+__all__ = ["all_subsets", "anova", "linear", "polynomial"]
+
+_SMALLER = "scale the columns of X and Y down, or take a smaller degree"
+
+
+def linear(X: Any, Y: Any | None = None) -> Any:
+    r"""Linear kernel, the dot product.
+
+    .. math:: k(x, y) = \sum_j x_j y_j
+
+    Costs O(d) a pair, by BLAS.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d), or vector of shape (d,)
+    Y : array-like or sparse matrix of shape (m, d), or vector of shape (d,), default X
+
+    Returns
+    -------
+    ndarray of shape (n, m), or float for two vectors
+
+    Examples
+    --------
+    >>> from gramlet.paths import linear
+    >>> linear([[1, 2], [3, 4]])
+    array([[ 5., 11.],
+           [11., 25.]])
+    >>> linear([1, 2], [3, 4])
+    11.0
+    """
+    pair = vector_pair(X, Y, "linear")
+    return _result(_dot_products(pair), "linear", pair)
+
+
+def polynomial(X: Any, Y: Any | None = None, degree: int = 2) -> Any:
+    r"""Polynomial kernel, all products of up to ``degree`` coordinates, repetitions included.
+
+    .. math:: k(x, y) = (1 + x \cdot y)^p, \quad p = \mathrm{degree}
+
+    Costs O(d) a pair, by BLAS.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d), or vector of shape (d,)
+    Y : array-like or sparse matrix of shape (m, d), or vector of shape (d,), default X
+    degree : int, default 2
+        At least 0; degree 0 gives ones.
+
+    Returns
+    -------
+    ndarray of shape (n, m), or float for two vectors
+
+    Examples
+    --------
+    >>> from gramlet.paths import polynomial
+    >>> polynomial([[1, 2], [0, 1]], degree=2)
+    array([[36.,  9.],
+           [ 9.,  4.]])
+    """
+    degree = whole_number(degree, "degree of polynomial", 0)
+    pair = vector_pair(X, Y, "polynomial")
+    values = _dot_products(pair)
+    with np.errstate(over="ignore"):  # an overflow is found, and named, in the result
+        values += 1.0
+        np.power(values, degree, out=values)
+    return _result(values, "polynomial", pair)
+
+
+def all_subsets(X: Any, Y: Any | None = None, *, n_jobs: int | None = None) -> Any:
+    r"""All-subsets kernel, every product of distinct coordinates.
+
+    .. math:: k(x, y) = \sum_{A \subseteq \{1..d\}} \prod_{j \in A} x_j y_j
+        = \prod_{j=1}^{d} (1 + x_j y_j)
+
+    The 2^d features are the paths of a chain of d steps, each taken with weight x_j y_j or passed
+    by with weight 1. Costs O(d) a pair (O of the stored entries, if sparse).
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d), or vector of shape (d,)
+    Y : array-like or sparse matrix of shape (m, d), or vector of shape (d,), default X
+    n_jobs : int or None, default None
+        Threads, as joblib counts them; the result does not depend on it.
+
+    Returns
+    -------
+    ndarray of shape (n, m), or float for two vectors
+
+    References
+    ----------
+    J. Shawe-Taylor and N. Cristianini, *Kernel Methods for Pattern Analysis*, 2004, section 9.2.
+
+    Examples
+    --------
+    The subsets of {1, 2} are {}, {1}, {2} and {1, 2}: 1 + 3 + 8 + 24.
+
+    >>> from gramlet.paths import all_subsets
+    >>> all_subsets([1, 2], [3, 4])
+    36.0
+    >>> all_subsets([[1, 2], [0, 1]])
+    array([[10.,  3.],
+           [ 3.,  2.]])
+    """
+    pair = vector_pair(X, Y, "all_subsets")
+    return _result(all_subsets_gram(pair.X, pair.Y, n_jobs), "all_subsets", pair)
+
+
+def anova(
+    X: Any,
+    Y: Any | None = None,
+    degree: int = 2,
+    *,
+    all_degrees: bool = False,
+    n_jobs: int | None = None,
+) -> Any:
+    r"""ANOVA kernel, every product of exactly ``degree`` distinct coordinates.
+
+    .. math:: k_m(x, y) = \sum_{|A| = m} \prod_{j \in A} x_j y_j = T_m^d, \qquad
+        T_s^r = x_r y_r T_{s-1}^{r-1} + T_s^{r-1},
+
+    with T_0^r = 1 and T_s^r = 0 for s > r. Costs O(d·m) a pair (O(m) a stored entry, if sparse);
+    beside the result, memory for one block of columns a thread.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d), or vector of shape (d,)
+    Y : array-like or sparse matrix of shape (m, d), or vector of shape (d,), default X
+    degree : int, default 2
+        Size of the subsets, at least 0. Degree 0 gives ones (the empty subset); more than d gives
+        zeros (there is no such subset).
+    all_degrees : bool, default False
+        Give all degrees from 0 to ``degree``, in one pass, along a new first axis.
+    n_jobs : int or None, default None
+        Threads, as joblib counts them; the result does not depend on it.
+
+    Returns
+    -------
+    ndarray of shape (n, m), or float for two vectors
+        With ``all_degrees``, of shape (degree + 1, n, m), or (degree + 1,).
+
+    References
+    ----------
+    J. Shawe-Taylor and N. Cristianini, *Kernel Methods for Pattern Analysis*, 2004, section 9.2.
+
+    Examples
+    --------
+    Of the products 1·4, 2·5 and 3·6, the pairs give 4·10 + 4·18 + 10·18:
+
+    >>> from gramlet.paths import anova
+    >>> anova([1, 2, 3], [4, 5, 6], degree=2)
+    292.0
+
+    All degrees add up to the all-subsets kernel, here 5·11·19:
+
+    >>> anova([1, 2, 3], [4, 5, 6], degree=3, all_degrees=True)
+    array([  1.,  32., 292., 720.])
+
+    In scikit-learn, as a function with its degree filled in:
+
+    >>> from functools import partial
+    >>> from sklearn.svm import SVC
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]
+    >>> SVC(kernel=partial(anova, degree=2), C=100).fit(X, y).predict(X)
+    array([0, 0, 0, 1])
+    """
+    degree = whole_number(degree, "degree of anova", 0)
+    pair = vector_pair(X, Y, "anova")
+    first = 0 if all_degrees else degree
+    stacked = anova_gram(pair.X, pair.Y, degree, first, n_jobs)
+    check_finite(stacked, "anova", _SMALLER)
+    if pair.single:
+        return stacked[:, 0, 0] if all_degrees else float(stacked[0, 0, 0])
+    return stacked if all_degrees else stacked[0]
+
+
+def _dot_products(pair: VectorPair) -> Any:
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = pair.X @ (pair.X if pair.Y is None else pair.Y).T
+    return products.toarray() if sparse.issparse(products) else products
+
+
+def _result(values: Any, function: str, pair: VectorPair) -> Any:
+    check_finite(values, function, _SMALLER)
+    return float(values[0, 0]) if pair.single else values
