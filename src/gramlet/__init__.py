@@ -28,7 +28,11 @@ _HOMES = {
     "WassersteinWL": "gramlet.kernels.wasserstein",
     "FeatureMap": "gramlet.kernels.features",
     "explain_linear": "gramlet.explain",
+    "plot_patterns": "gramlet.plotting",
+    "plot_graph_importance": "gramlet.plotting",
     "WeightedWassersteinWL": "gramlet.kernels.weighted_wasserstein",
+    "save": "gramlet.persistence",
+    "load": "gramlet.persistence",
 }
 
 # Modules of functions, public as modules.

@@ -5,6 +5,8 @@ Everything the WL family shares: fitting the refinement, colouring new graphs, n
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -16,12 +18,25 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.histogram import count_new, edge_types
 from gramlet.kernels.vocabulary import LabelVocabulary
 
-__all__ = ["ColourCounter", "ColourEdgeCounter", "Colouring", "columns_of_levels"]
+__all__ = [
+    "ColourCounter",
+    "ColourEdgeCounter",
+    "Colouring",
+    "SubtreePattern",
+    "columns_of_levels",
+]
 
 Ints = NDArray[np.int64]
 
 # A pattern's text longer than this is told by its root, its number of children and its number.
 _LONGEST_TEXT = 400
+
+
+class SubtreePattern(NamedTuple):
+    """A pattern as a tree: its label, then (edge label, child, how many such) for each kind."""
+
+    label: str
+    children: tuple[tuple[str, SubtreePattern, int], ...]
 
 
 class Colouring:
@@ -99,6 +114,23 @@ class Colouring:
             texts.append(new_texts)
             roots.append(new_roots)
         return texts[self.first_level :]
+
+    def tree(self, level: int, colour: int) -> SubtreePattern:
+        """The rooted tree that a colour of a level (0, 1, ...) stands for."""
+        if level == 0:
+            return SubtreePattern(self.labels.names()[colour], ())
+        own, *around = self.refinement.tables[level - 1].signature(colour).tolist()
+        root = self.tree(level - 1, own).label
+        if not self.refinement.with_edge_labels:
+            arms = [("", self.tree(level - 1, c)) for c in around]
+        else:
+            bonds = self.edge_labels.names() if self.edge_labels.values is not None else None
+            arms = [
+                ("" if bonds is None else bonds[e], self.tree(level - 1, c))
+                for e, c in zip(around[::2], around[1::2], strict=True)
+            ]
+        counted = [(edge, child, arms.count((edge, child))) for edge, child in dict.fromkeys(arms)]
+        return SubtreePattern(root, tuple(counted))
 
     def _children(self, around: list[int], texts: list[str]) -> list[str]:
         if not self.refinement.with_edge_labels:

@@ -1,0 +1,122 @@
+"""Drawing one graph: positions by stress majorisation, nodes coloured by values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import shortest_path
+
+from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.convert import as_single
+from gramlet.plotting.figure import new_axes
+
+__all__ = ["draw_graph", "layout"]
+
+Floats = NDArray[np.float64]
+
+# One hue for each of a few labels, distinguishable also by people who do not see all colours.
+_HUES = ("#bcd2e8", "#f5c396", "#bfe3c0", "#e8b7c8", "#d5c8ea", "#eadf9c", "#b7dedd", "#d9d9d9")
+
+
+def layout(graph: GraphBatch, n_rounds: int = 200) -> Floats:
+    """Positions of the nodes, with drawn distances near the graph's distances.
+
+    Deterministic: starts from a circle in breadth-first order and majorises the stress. Components
+    stand side by side.
+    """
+    n = int(graph.sizes[0])
+    hops = shortest_path(graph.adjacency(0), unweighted=True) if n else np.zeros((0, 0))
+    placed = np.zeros((n, 2))
+    left = np.ones(n, dtype=bool)
+    x = 0.0
+    while left.any():
+        members = np.flatnonzero(np.isfinite(hops[np.flatnonzero(left)[0]]))
+        points = _majorise(hops[np.ix_(members, members)], n_rounds)
+        points -= points.min(axis=0)
+        placed[members] = points + np.array([x, 0.0])
+        x += float(points[:, 0].max()) + 1.2
+        left[members] = False
+    return placed
+
+
+def _majorise(distances: Floats, n_rounds: int) -> Floats:
+    n = len(distances)
+    if n == 1:
+        return np.zeros((1, 2))
+    order = np.argsort(np.argsort(distances[0], kind="stable"), kind="stable")
+    angle = 2 * np.pi * order / n
+    points = np.column_stack([np.cos(angle), np.sin(angle)]) * distances.max() / 2
+    weights = np.divide(1.0, distances**2, out=np.zeros_like(distances), where=distances > 0)
+    total = weights.sum(axis=1, keepdims=True)
+    for _ in range(n_rounds):
+        apart = points[:, None] - points[None, :]
+        length = np.maximum(np.linalg.norm(apart, axis=2), 1e-9)
+        pull = weights * distances / length
+        points = (weights @ points + (pull[:, :, None] * apart).sum(axis=1)) / total
+    centred = points - points.mean(axis=0)
+    # The longest way lies across the page.
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    return centred @ axes.T
+
+
+def draw_graph(
+    graph: Any,
+    values: Floats | None = None,
+    *,
+    ax: Any = None,
+    centre: float = 0.0,
+    node_names: Any = None,
+    value_label: str = "",
+) -> Any:
+    """Draw one graph.
+
+    Parameters
+    ----------
+    graph : one graph, as `gramlet.as_batch` takes it in a list
+    values : array, optional
+        One number a node; nodes are coloured by it, ``centre`` being white. Without it nodes are
+        coloured by label.
+    ax : matplotlib axes, optional
+    node_names : mapping, optional
+        What to write for a label, e.g. ``{0: "C", 1: "N"}``.
+    value_label : str
+        What the colour bar says.
+
+    Returns
+    -------
+    ax : matplotlib axes
+    """
+    from matplotlib.collections import LineCollection
+
+    batch = as_single(graph)
+    ax = new_axes(ax)
+    points = layout(batch)
+    tails, heads = batch.arcs()
+    lines = np.stack([points[tails], points[heads]], axis=1)[tails < heads]
+    ax.add_collection(LineCollection(list(lines), colors="0.55", linewidths=1.2, zorder=1))
+    names = _node_texts(batch, node_names)
+    style: dict[str, Any] = {"s": 260, "edgecolors": "0.25", "linewidths": 0.8, "zorder": 2}
+    if values is None:
+        codes = np.zeros(len(points), int) if batch.node_labels is None else batch.node_labels.codes
+        ax.scatter(*points.T, c=[_HUES[c % len(_HUES)] for c in codes], **style)
+    else:
+        reach = max(float(np.abs(np.asarray(values) - centre).max(initial=0.0)), 1e-12)
+        dots = ax.scatter(
+            *points.T, c=values, cmap="RdBu_r", vmin=centre - reach, vmax=centre + reach, **style
+        )
+        ax.figure.colorbar(dots, ax=ax, label=value_label, shrink=0.8)
+    for (x, y), text in zip(points, names, strict=True):
+        ax.text(x, y, text, ha="center", va="center", fontsize=8, zorder=3)
+    ax.set_aspect("equal")
+    ax.margins(0.12)
+    ax.axis("off")
+    return ax
+
+
+def _node_texts(batch: GraphBatch, node_names: Any) -> list[str]:
+    if batch.node_labels is None:
+        return [""] * batch.n_nodes_total
+    renamed = node_names or {}
+    return [str(renamed.get(label, label)) for label in batch.node_labels]
