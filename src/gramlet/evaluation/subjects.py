@@ -1,0 +1,160 @@
+"""What is evaluated: a name of the registry, an estimator, or a pipeline, with options to try.
+
+Decides here, and only here, whether one Gram matrix may serve all folds or a kernel must be fitted
+in every training part anew. The fitting itself is in `trials`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gramlet.kernels import registry
+
+__all__ = ["MAJORITY", "Kind", "Subject", "subject_of"]
+
+MAJORITY = "majority"
+
+Kind = Literal["majority", "sliced", "refitted", "classifier"]
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Something to evaluate.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"majority", "sliced", "refitted", "classifier"}
+        "sliced": k(G, G') depends on G and G' alone, so that one Gram matrix serves all folds.
+        "refitted": fitted in each training part. "classifier": predicts by itself.
+    estimator : estimator or None
+    option_sets : list of dict
+        In the order in which ties are decided.
+    """
+
+    name: str
+    kind: Kind
+    estimator: Any
+    option_sets: list[dict[str, Any]]
+
+    def with_options(self, option_set: Mapping[str, Any]) -> Any:
+        """A fresh estimator with these options."""
+        from sklearn.base import clone
+
+        return clone(self.estimator).set_params(**option_set)
+
+
+def subject_of(
+    kernel: Any,
+    options: Options | None,
+    normalize: bool | None,
+    random_state: int,
+    name: str | None = None,
+) -> Subject:
+    """Make a subject of whatever `evaluate` was given."""
+    if isinstance(kernel, str):
+        if kernel == MAJORITY:
+            return Subject(name or MAJORITY, "majority", None, [{}])
+        row = registry.get(kernel)
+        estimator = row.make()
+        options = row.tunable if options is None else options
+        normalize = True if normalize is None else normalize
+        kind: Kind = "refitted" if row.refit or row.supervised else "sliced"
+    else:
+        estimator, kind = kernel, _kind_of(kernel)
+        options = {} if options is None else options
+    shown = name or (kernel if isinstance(kernel, str) else _name_of(estimator))
+    estimator = _settled(estimator, normalize, random_state)
+    return Subject(shown, kind, estimator, _option_sets(estimator, options, shown))
+
+
+def _kind_of(estimator: Any) -> Kind:
+    from sklearn.base import is_classifier
+
+    if not hasattr(estimator, "get_params") or not hasattr(estimator, "fit"):
+        raise TypeError(
+            "evaluate takes a kernel's name, an estimator or a pipeline; got "
+            f"{type(estimator).__name__}. `gramlet kernels` lists the names."
+        )
+    if is_classifier(estimator):
+        return "classifier"
+    if not hasattr(estimator, "transform"):
+        raise TypeError(
+            f"evaluate needs a kernel, an embedding or a classifier; {type(estimator).__name__} "
+            "has neither transform nor predict."
+        )
+    row = _row_of(estimator)
+    # Of a stranger nothing is known: fitting it in each training part is always right.
+    return "refitted" if row is None or row.refit or row.supervised else "sliced"
+
+
+def _row_of(estimator: Any) -> registry.Entry | None:
+    """The registry's row that this estimator is an instance of; the most particular one."""
+    params = estimator.get_params(deep=False)
+    rows = [
+        row
+        for row in registry.entries()
+        if row.class_name == type(estimator).__name__
+        and row.cls() is type(estimator)
+        and all(params.get(key) == value for key, value in row.params.items())
+    ]
+    return max(rows, key=lambda row: len(row.params), default=None)
+
+
+def _name_of(estimator: Any) -> str:
+    row = _row_of(estimator)
+    if row is not None:
+        return row.name
+    steps = getattr(estimator, "steps", None)
+    if steps:
+        return " + ".join(_name_of(step) for _, step in steps)
+    return type(estimator).__name__
+
+
+def _settled(estimator: Any, normalize: bool | None, random_state: int) -> Any:
+    """A clone whose randomness is fixed and, if so asked, whose kernel is normalised."""
+    from sklearn.base import clone
+
+    estimator = clone(estimator)
+    params = estimator.get_params()
+    changes: dict[str, Any] = {
+        key: random_state
+        for key, value in params.items()
+        if value is None and (key == "random_state" or key.endswith("__random_state"))
+    }
+    if normalize is not None and "normalize" in params:
+        changes["normalize"] = normalize
+    return estimator.set_params(**changes)
+
+
+def _option_sets(estimator: Any, options: Options, name: str) -> list[dict[str, Any]]:
+    if not isinstance(options, Mapping):
+        raise TypeError(
+            "options must be a mapping from a parameter's name to the values to try, e.g. "
+            f"{{'n_iter': [1, 2, 3]}}; got {type(options).__name__}."
+        )
+    allowed = estimator.get_params()
+    for key in options:
+        if key not in allowed:
+            raise ValueError(
+                f"{name!r} ({type(estimator).__name__}) has no parameter {key!r} to choose. It "
+                f"has: {', '.join(sorted(allowed))}."
+            )
+    values = [_listed(key, value) for key, value in options.items()]
+    return [dict(zip(options, chosen, strict=True)) for chosen in itertools.product(*values)]
+
+
+def _listed(key: str, value: Any) -> list[Any]:
+    if isinstance(value, str | bytes) or not (
+        isinstance(value, Sequence) or hasattr(value, "tolist")
+    ):
+        return [value]
+    values = value.tolist() if hasattr(value, "tolist") else list(value)
+    values = values if isinstance(values, list) else [values]
+    if not values:
+        raise ValueError(f"options[{key!r}] is empty; give at least one value to try.")
+    return values

@@ -1,0 +1,281 @@
+"""One set of options at work: counting right answers on parts of the data.
+
+A trial is prepared once a set of options and then asked, from several threads, about many pairs of
+a training part and a held part. It sees the held graphs only to classify them. Which trial wins is
+decided in `run`.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gramlet.engine.svm import correct_by_cost, take_block
+from gramlet.evaluation.protocol import Protocol
+from gramlet.evaluation.subjects import Subject
+from gramlet.graphs.batch import GraphBatch
+
+__all__ = ["Data", "Trial", "prepare"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_PROBED = 24  # graphs that are looked at to see whether a kernel depends on what else was fitted
+
+
+class Data:
+    """Graphs with their classes, as codes and by their own names."""
+
+    def __init__(self, graphs: GraphBatch, codes: Ints, classes: NDArray[Any]) -> None:
+        self.graphs = graphs
+        self.codes = codes
+        self.classes = classes
+        self.target = classes[codes]
+
+
+class Trial(ABC):
+    """A set of options, ready to be tried.
+
+    Attributes
+    ----------
+    grid : list of dict
+        What is chosen beside the options: the values of C, or nothing.
+    unfinished : list of int
+        Support vector machines that ran out of steps.
+    refitted : bool
+        Whether the kernel is fitted on each training part.
+    """
+
+    refitted = False
+
+    def __init__(self, grid: list[dict[str, Any]]) -> None:
+        self.grid = grid
+        self.unfinished: list[int] = []
+        # Lists, because threads may append to them at one time.
+        self._seconds: list[float] = []
+        self._kernel_seconds: list[float] = []
+
+    @contextmanager
+    def stopwatch(self) -> Iterator[None]:
+        """Time what is done with this trial in any thread."""
+        started = time.perf_counter()
+        yield
+        self._seconds.append(time.perf_counter() - started)
+
+    def kernel_share(self) -> float:
+        """Which part of the time under the stopwatch went into the kernel."""
+        return sum(self._kernel_seconds) / sum(self._seconds) if self._seconds else 0.0
+
+    @abstractmethod
+    def counts(self, train: Ints, held: Ints) -> Ints:
+        """How many held graphs are classified rightly, for each entry of the grid."""
+
+    @abstractmethod
+    def correct(self, train: Ints, held: Ints, position: int) -> int:
+        """The same for one entry of the grid."""
+
+
+class _Majority(Trial):
+    """Always the most frequent class of the training part; the first of equals."""
+
+    def __init__(self, data: Data) -> None:
+        super().__init__([{}])
+        self._codes = data.codes
+
+    def counts(self, train: Ints, held: Ints) -> Ints:
+        winner = np.bincount(self._codes[train]).argmax()
+        return np.array([np.count_nonzero(self._codes[held] == winner)])
+
+    def correct(self, train: Ints, held: Ints, position: int) -> int:
+        return int(self.counts(train, held)[0])
+
+
+class _Classifier(Trial):
+    """An estimator that predicts by itself."""
+
+    refitted = True
+
+    def __init__(self, estimator: Any, data: Data) -> None:
+        super().__init__([{}])
+        self._estimator = estimator
+        self._data = data
+
+    def counts(self, train: Ints, held: Ints) -> Ints:
+        from sklearn.base import clone
+
+        data = self._data
+        fitted = clone(self._estimator).fit(data.graphs[train], data.target[train])
+        predicted = np.asarray(fitted.predict(data.graphs[held]))
+        return np.array([np.count_nonzero(predicted == data.target[held])])
+
+    def correct(self, train: Ints, held: Ints, position: int) -> int:
+        return int(self.counts(train, held)[0])
+
+
+class _KernelMachine(Trial):
+    """A support vector machine on blocks of a Gram matrix, wherever these come from."""
+
+    def __init__(self, data: Data, protocol: Protocol) -> None:
+        super().__init__([{"C": cost} for cost in protocol.C])
+        self._data = data
+        self._protocol = protocol
+
+    @abstractmethod
+    def _blocks(self, train: Ints, held: Ints) -> tuple[Floats, Floats]:
+        """The Gram matrix of the training part, and the held graphs against it."""
+
+    def counts(self, train: Ints, held: Ints) -> Ints:
+        gram, cross = self._blocks(train, held)
+        codes, rules = self._data.codes, self._protocol
+        counts, unfinished = correct_by_cost(
+            gram, codes[train], cross, codes[held], np.array(rules.C), rules.tol, rules.max_iter
+        )
+        self.unfinished.append(unfinished)
+        return np.asarray(counts)
+
+    def correct(self, train: Ints, held: Ints, position: int) -> int:
+        from sklearn.svm import SVC
+
+        gram, cross = self._blocks(train, held)
+        codes, rules = self._data.codes, self._protocol
+        machine = SVC(
+            kernel="precomputed", C=rules.C[position], tol=rules.tol, max_iter=rules.max_iter
+        )
+        predicted = machine.fit(gram, codes[train]).predict(cross)
+        self.unfinished.append(int(machine.fit_status_ != 0))
+        return int(np.count_nonzero(predicted == codes[held]))
+
+
+class _Sliced(_KernelMachine):
+    """Blocks cut from one Gram matrix of all graphs."""
+
+    def __init__(self, gram: Floats, data: Data, protocol: Protocol) -> None:
+        super().__init__(data, protocol)
+        self._gram = gram
+
+    def _blocks(self, train: Ints, held: Ints) -> tuple[Floats, Floats]:
+        return take_block(self._gram, train, train), take_block(self._gram, held, train)
+
+
+class _Refitted(_KernelMachine):
+    """Blocks of a kernel that is fitted on the training part, and on nothing else."""
+
+    refitted = True
+
+    def __init__(self, estimator: Any, data: Data, protocol: Protocol) -> None:
+        super().__init__(data, protocol)
+        self._estimator = estimator
+
+    def _blocks(self, train: Ints, held: Ints) -> tuple[Floats, Floats]:
+        data = self._data
+        started = time.perf_counter()
+        blocks = fitted_blocks(
+            self._estimator, data.graphs[train], data.target[train], data.graphs[held]
+        )
+        self._kernel_seconds.append(time.perf_counter() - started)
+        return blocks
+
+
+def prepare(
+    subject: Subject,
+    option_set: dict[str, Any],
+    data: Data,
+    protocol: Protocol,
+    n_jobs: int | None,
+) -> Trial:
+    """Make a trial of a set of options; a kernel that can be sliced is computed now, once."""
+    if subject.kind == "majority":
+        return _Majority(data)
+    estimator = subject.with_options(option_set)
+    if subject.kind == "classifier":
+        return _Classifier(estimator, data)
+    if subject.kind == "sliced":
+        gram = _whole_gram(estimator, data, n_jobs)
+        if not _depends_on_company(estimator, gram, data):
+            return _Sliced(gram, data, protocol)
+    return _Refitted(estimator, data, protocol)
+
+
+def _whole_gram(estimator: Any, data: Data, n_jobs: int | None) -> Floats:
+    from sklearn.base import clone
+
+    threaded = clone(estimator)
+    if threaded.get_params().get("n_jobs", 1) is None:
+        threaded.set_params(n_jobs=n_jobs)
+    return _gram_and_features(threaded, data.graphs, None)[0]
+
+
+def _depends_on_company(estimator: Any, gram: Floats, data: Data) -> bool:
+    """Whether fitting fewer graphs changes the kernel between them.
+
+    The registry says so for a kernel as such; a parameter (a repair of the spectrum, say) can make
+    it so for one instance. Asked of a few graphs, and answered by fitting half of them.
+    """
+    chosen = np.unique(np.linspace(0, len(data.graphs) - 1, _PROBED).astype(np.int64))
+    train, held = chosen[::2], chosen[1::2]
+    if not len(held):
+        return False
+    blocks = fitted_blocks(estimator, data.graphs[train], data.target[train], data.graphs[held])
+    scale = float(np.abs(gram[np.ix_(chosen, chosen)]).max(initial=0.0))
+    expected = (gram[np.ix_(train, train)], gram[np.ix_(held, train)])
+    return not all(
+        np.allclose(found, wanted, rtol=1e-6, atol=1e-9 * scale)
+        for found, wanted in zip(blocks, expected, strict=True)
+    )
+
+
+def fitted_blocks(
+    estimator: Any, train: GraphBatch, target: NDArray[Any], held: GraphBatch
+) -> tuple[Floats, Floats]:
+    """Fit a clone on the training graphs; their Gram matrix, and the held graphs against them."""
+    from sklearn.base import clone
+
+    fitted = clone(estimator)
+    gram, features = _gram_and_features(fitted, train, target)
+    cross = fitted.transform(held)
+    if features is not None:
+        cross = _dense(cross @ features.T)
+    return gram, _checked(_dense(cross), (len(held), len(train)), fitted)
+
+
+def _gram_and_features(
+    estimator: Any, graphs: GraphBatch, target: NDArray[Any] | None
+) -> tuple[Floats, Any]:
+    """Fit and give the Gram matrix; of an embedding the dot products, and the features too.
+
+    A support vector machine on dot products is a linear one on the features, which are taken as
+    they are: neither centred nor scaled.
+    """
+    if hasattr(estimator, "fit_transform"):
+        output = estimator.fit_transform(graphs, target)
+    else:
+        output = estimator.fit(graphs, target).transform(graphs)
+    shape = (len(graphs), len(graphs))
+    if hasattr(estimator, "diagonal"):
+        return _checked(_dense(output), shape, estimator), None
+    return _checked(_dense(output @ output.T), shape, estimator), output
+
+
+def _dense(matrix: Any) -> Floats:
+    plain = matrix.toarray() if hasattr(matrix, "toarray") else matrix
+    return np.ascontiguousarray(plain, dtype=np.float64)
+
+
+def _checked(matrix: Floats, shape: tuple[int, int], estimator: Any) -> Floats:
+    if matrix.shape != shape:
+        raise ValueError(
+            f"{type(estimator).__name__} gave a matrix of shape {matrix.shape} where {shape} was "
+            "expected: one row a graph, one column a fitted graph."
+        )
+    if not np.isfinite(matrix).all():
+        row = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
+        raise ValueError(
+            f"{type(estimator).__name__} gave a value that is not finite (row {row} of its matrix)."
+        )
+    return matrix
