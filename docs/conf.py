@@ -1,0 +1,59 @@
+"""Sphinx configuration. The pages are plain Markdown; their Python blocks run when built."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from gramlet import __version__
+from tables import write_tables
+
+project = "gramlet"
+copyright = "2026, the gramlet developers"
+release = version = __version__
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+]
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
+exclude_patterns = ["_build", "generated", "README.md"]
+html_theme = "furo"
+html_title = "gramlet"
+templates_path: list[str] = []
+autosummary_generate = True
+numpydoc_show_class_members = False
+suppress_warnings = ["mystnb.unknown_mime_type"]
+
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_execution_show_tb = True
+nb_merge_streams = True
+
+_HEADER = """---
+file_format: mystnb
+kernelspec:
+  name: python3
+---
+"""
+
+
+def _make_blocks_run(app: object, docname: str, source: list[str]) -> None:
+    """Turn ```python fences of a page into cells; ```text, ```bash and others stay as they are."""
+    text = source[0]
+    if "```python" not in text:
+        return
+    source[0] = _HEADER + re.sub(r"^```python$", "```{code-cell} python3", text, flags=re.M)
+
+
+def setup(app: object) -> None:
+    """Register the hook, and write the tables that come from the registry."""
+    write_tables(Path(__file__).parent / "generated")
+    app.connect("source-read", _make_blocks_run)  # type: ignore[attr-defined]
