@@ -33,6 +33,9 @@ _HOMES = {
     "WeightedWassersteinWL": "gramlet.kernels.weighted_wasserstein",
     "save": "gramlet.persistence",
     "load": "gramlet.persistence",
+    "evaluate": "gramlet.evaluation.run",
+    "Protocol": "gramlet.evaluation.protocol",
+    "compare_results": "gramlet.evaluation.significance",
 }
 
 # Modules of functions, public as modules.

@@ -337,7 +337,7 @@ class TestErrors:
     def test_too_few_for_the_inner_folds(self):
         graphs, _ = spiders(24)
         y = np.repeat([0, 1], [4, 20])
-        with pytest.raises(ValueError, match="Class 0 has 4 graphs; as few as 3 .* 4 inner folds"):
+        with pytest.raises(ValueError, match=r"Class 0 has 4 graphs; as few as 3 .* 4 inner folds"):
             evaluate("vertex", graphs, y, Protocol(folds=4, inner_folds=4))
         with pytest.raises(ValueError, match="Class 0 has 4 graphs, fewer than the 5 folds"):
             choose("vertex", graphs, y, Protocol(inner_folds=5))
@@ -363,11 +363,9 @@ class TestErrors:
 
     def test_subjects(self):
         graphs, y = spiders(24)
-        with pytest.raises(ValueError, match="No kernel is called 'wll'.*Did you mean 'wl'"):
+        with pytest.raises(ValueError, match=r"No kernel is called 'wll'.*Did you mean 'wl'"):
             evaluate("wll", graphs, y, QUICK)
-        with pytest.raises(
-            ValueError, match="has no parameter 'depth' to choose. It has: .*n_iter"
-        ):
+        with pytest.raises(ValueError, match=r"has no parameter 'depth' to choose.*n_iter"):
             evaluate("wl", graphs, y, QUICK, options={"depth": [1]})
         with pytest.raises(ValueError, match=r"options\['n_iter'\] is empty"):
             evaluate("wl", graphs, y, QUICK, options={"n_iter": []})

@@ -102,8 +102,9 @@ def evaluate(
     >>> result = evaluate("vertex", mutag.graphs, mutag.target, quick)
     >>> result.accuracies.shape
     (1, 5)
-    >>> evaluate("majority", mutag.graphs, mutag.target, quick)
-    Result('majority', accuracy 66.5 %)
+    >>> baseline = evaluate("majority", mutag.graphs, mutag.target, quick)
+    >>> round(baseline.mean, 2)
+    0.66
     """
     protocol = Protocol() if protocol is None else protocol
     if not isinstance(protocol, Protocol):

@@ -67,8 +67,8 @@ def compare_results(a: Result, b: Result) -> Comparison:
     --------
     >>> from gramlet import Protocol, compare_results, evaluate, load_dataset
     >>> mutag = load_dataset("MUTAG")
-    >>> quick = Protocol(folds=5, repeats=1, inner_folds=3)
-    >>> results = [evaluate(k, mutag.graphs, mutag.target, quick) for k in ("edge", "majority")]
+    >>> quick = Protocol(folds=10, repeats=1, inner_folds=3)
+    >>> results = [evaluate(k, mutag.graphs, mutag.target, quick) for k in ("wl", "majority")]
     >>> compare_results(*results).p_value < 0.05
     True
     """
