@@ -104,7 +104,7 @@ def evaluate(
     (1, 5)
     >>> baseline = evaluate("majority", mutag.graphs, mutag.target, quick)
     >>> round(baseline.mean, 2)
-    0.66
+    0.67
     """
     protocol = Protocol() if protocol is None else protocol
     if not isinstance(protocol, Protocol):
