@@ -67,6 +67,10 @@ class SignatureTable:
         return {"offsets": self.offsets, "data": self.data}
 
     def __setstate__(self, state: dict[str, Ints]) -> None:
+        offsets, data = state["offsets"], state["data"]
+        # The compiled look-up believes the offsets; a state may come from a file.
+        if offsets[0] != 0 or offsets[-1] != len(data) or (np.diff(offsets) < 0).any():
+            raise ValueError("The offsets of a table of signatures do not fit its data.")
         self.__init__(state["offsets"], state["data"])  # type: ignore[misc]
 
 

@@ -1,0 +1,245 @@
+"""The file of a saved model: a sealed zip archive of one JSON member and arrays.
+
+Sealed means that the archive ends in the SHA-256 of all that stands before: a file that was cut
+short or changed anywhere is refused before anything in it is read. Files are written beside their
+place and renamed, so that an interrupted write leaves the old file as it was. What the members mean
+is left to `encoding` and `decoding`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import math
+import os
+import re
+import secrets
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ModelFileError", "plain_dtype", "read_container", "write_container"]
+
+_MANIFEST = "manifest.json"
+_ARRAY_NAME = re.compile(r"arrays/(0|[1-9][0-9]{0,8})\.npy")
+_SEAL = b"gramlet sha256 "
+_SEAL_LENGTH = len(_SEAL) + 64
+# No member is packed tighter than this, so that a file which claims to be is a trap.
+_TIGHTEST = 100
+_BLOCK = 1 << 20
+
+
+class ModelFileError(ValueError):
+    """A file that `gramlet.load` refuses: foreign, damaged, or of a later format."""
+
+
+def plain_dtype(dtype: np.dtype[Any]) -> bool:
+    """Whether an array of this type is nothing but its bytes: numbers, text, dates, records."""
+    return not dtype.hasobject and dtype.kind in "biufcSUmMV"
+
+
+# Writing
+
+
+def write_container(path: str | os.PathLike[str], manifest: Any, arrays: Sequence[Any]) -> None:
+    """Write the JSON value ``manifest`` and the arrays to ``path``, whole or not at all."""
+    target = _writable(path)
+    part = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    try:
+        with open(part, "x+b") as file:
+            _write_archive(file, manifest, arrays)
+            _seal(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise
+
+
+def _writable(path: str | os.PathLike[str]) -> Path:
+    # A link keeps pointing where it points: the file it leads to is replaced.
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(
+            f"gramlet.save: {os.fspath(path)!r} is a folder. Give the name of a file in it."
+        )
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"gramlet.save: the folder {str(target.parent)!r} does not exist. Create it first."
+        )
+    return target
+
+
+def _write_archive(file: IO[bytes], manifest: Any, arrays: Sequence[NDArray[Any]]) -> None:
+    text = json.dumps(manifest, allow_nan=False, separators=(",", ":")).encode("ascii")
+    with zipfile.ZipFile(file, "w") as archive:
+        _write_member(archive, _MANIFEST, text)
+        for number, array in enumerate(arrays):
+            _write_member(archive, f"arrays/{number}.npy", array)
+        archive.comment = _SEAL + b"0" * 64
+
+
+def _write_member(archive: zipfile.ZipFile, name: str, content: bytes | NDArray[Any]) -> None:
+    trial = _Trial()
+    _write_content(trial, content)
+    # A fixed date: the file tells of the model, not of the day.
+    member = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    member.external_attr = 0o644 << 16
+    worth_it = trial.packed < 0.9 * trial.size and trial.size <= _TIGHTEST * trial.packed
+    member.compress_type = zipfile.ZIP_DEFLATED if worth_it else zipfile.ZIP_STORED
+    member._compresslevel = _Trial.level  # type: ignore[attr-defined]
+    with archive.open(member, "w", force_zip64=trial.size >= 1 << 31) as stream:
+        _write_content(stream, content)
+
+
+def _write_content(stream: Any, content: bytes | NDArray[Any]) -> None:
+    if isinstance(content, bytes):
+        stream.write(content)
+    else:
+        np.lib.format.write_array(stream, content, allow_pickle=False)
+
+
+class _Trial:
+    """Takes what is written to it and tells how long it is, as it is and packed."""
+
+    level = 1
+
+    def __init__(self) -> None:
+        self._squeezer = zlib.compressobj(self.level, zlib.DEFLATED, -15)
+        self.size = 0
+        self._packed = 0
+
+    def write(self, block: Any) -> None:
+        self.size += memoryview(block).nbytes
+        self._packed += len(self._squeezer.compress(block))
+
+    @property
+    def packed(self) -> int:
+        return self._packed + len(self._squeezer.copy().flush())
+
+
+def _seal(file: IO[bytes]) -> None:
+    end = file.seek(0, os.SEEK_END)
+    digest = _digest(file, end - 64)
+    file.seek(end - 64)
+    file.write(digest)
+
+
+def _digest(file: IO[bytes], length: int) -> bytes:
+    """The SHA-256 of the first ``length`` bytes, in hexadecimal."""
+    digest = hashlib.sha256()
+    file.seek(0)
+    while length > 0:
+        block = file.read(min(_BLOCK, length))
+        if not block:
+            break
+        digest.update(block)
+        length -= len(block)
+    return digest.hexdigest().encode("ascii")
+
+
+# Reading
+
+
+def read_container(path: str | os.PathLike[str]) -> tuple[Any, list[NDArray[Any]]]:
+    """The manifest and the arrays of a file; anything amiss is a `ModelFileError`."""
+    with open(path, "rb") as file:
+        _check_seal(file, path)
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return _read_members(archive, os.fstat(file.fileno()).st_size)
+        except Exception as error:
+            raise ModelFileError(f"{os.fspath(path)!r} cannot be read: {error}") from error
+
+
+def _check_seal(file: IO[bytes], path: str | os.PathLike[str]) -> None:
+    name = os.fspath(path)
+    if file.read(4) != b"PK\x03\x04":
+        raise ModelFileError(
+            f"{name!r} is not a model that gramlet.save wrote: it is not a zip archive."
+        )
+    length = file.seek(0, os.SEEK_END)
+    file.seek(max(0, length - _SEAL_LENGTH))
+    seal = file.read()
+    if not seal.startswith(_SEAL):
+        raise ModelFileError(
+            f"{name!r} is not a model that gramlet.save wrote, or its end is missing: there is no "
+            "checksum where one should be. If it was copied, copy it again."
+        )
+    if _digest(file, length - 64) != seal[len(_SEAL) :]:
+        raise ModelFileError(
+            f"{name!r} is damaged: its content does not match its checksum. Copy it again, or save "
+            "the model anew."
+        )
+    file.seek(0)
+
+
+def _read_members(archive: zipfile.ZipFile, file_size: int) -> tuple[Any, list[NDArray[Any]]]:
+    members = archive.infolist()
+    numbers = _numbers_of([member.filename for member in members])
+    claimed = sum(member.file_size for member in members)
+    if claimed > _TIGHTEST * file_size:
+        raise ModelFileError(
+            f"it claims to hold {claimed} bytes in a file of {file_size}; no saved model does."
+        )
+    for member in members:
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ModelFileError(f"its member {member.filename!r} is packed in a foreign way.")
+    manifest = _parse(archive.read(_MANIFEST))
+    return manifest, [_array(archive.read(f"arrays/{number}.npy")) for number in numbers]
+
+
+def _numbers_of(names: list[str]) -> range:
+    """The numbers of the arrays: there must be ``arrays/0.npy`` and so on, and nothing else."""
+    if _MANIFEST not in names:
+        raise ModelFileError(f"it has no {_MANIFEST}; gramlet.save did not write it.")
+    for name in names:
+        if name != _MANIFEST and not _ARRAY_NAME.fullmatch(name):
+            raise ModelFileError(f"it has a member {name!r} that no saved model has.")
+    if set(names) != {_MANIFEST, *(f"arrays/{i}.npy" for i in range(len(names) - 1))}:
+        raise ModelFileError("its arrays are not numbered from 0 on, each once.")
+    return range(len(names) - 1)
+
+
+def _parse(text: bytes) -> Any:
+    def refuse(constant: str) -> Any:
+        raise ModelFileError(f"{_MANIFEST} has the number {constant}, which JSON has not.")
+
+    try:
+        return json.loads(text.decode("ascii"), parse_constant=refuse)
+    except RecursionError:
+        raise ModelFileError(f"{_MANIFEST} is nested too deeply.") from None
+
+
+def _array(content: bytes) -> NDArray[Any]:
+    """The array of an ``.npy`` member, its claims checked against the bytes that are there."""
+    stream = io.BytesIO(content)
+    version = np.lib.format.read_magic(stream)
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    if version not in readers:
+        raise ModelFileError(f"an array is in version {version} of the npy format.")
+    shape, by_columns, dtype = readers[version](stream)
+    if not plain_dtype(dtype):
+        raise ModelFileError("an array holds Python objects; only plain arrays are read.")
+    begin = stream.tell()
+    if any(extent < 0 for extent in shape) or (
+        math.prod(shape) * dtype.itemsize != len(content) - begin
+    ):
+        raise ModelFileError(f"an array of shape {shape} does not have as many bytes.")
+    array = np.empty(shape, dtype, order="F" if by_columns else "C")
+    if array.nbytes:
+        flat = np.frombuffer(content, dtype, offset=begin)
+        array[...] = flat.reshape(shape, order="F" if by_columns else "C")
+    return array
