@@ -26,6 +26,8 @@ _HOMES = {
     "WeisfeilerLehman": "gramlet.kernels.weisfeiler_lehman",
     "WLOptimalAssignment": "gramlet.kernels.weisfeiler_lehman",
     "WassersteinWL": "gramlet.kernels.wasserstein",
+    "RConvolution": "gramlet.kernels.rconvolution",
+    "GraphKernelGP": "gramlet.kernels.gaussian_process",
     "FeatureMap": "gramlet.kernels.features",
     "explain_linear": "gramlet.explain",
     "plot_patterns": "gramlet.plotting",

@@ -1,0 +1,81 @@
+"""Graph kernels inside scikit-learn's Gaussian processes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
+
+from gramlet import GraphKernelGP, VertexHistogram, WassersteinWL
+from reference.examples import random_graphs
+
+GRAPHS = random_graphs(0, n_graphs=40, largest=9)
+
+
+def test_regression_with_a_tuned_hyperparameter():
+    graphs = random_graphs(5, n_graphs=120, largest=9)
+    truth, start = 1.5, 0.3
+    matrix = WassersteinWL(n_iter=1, gamma=truth).fit_transform(graphs)
+    values, vectors = np.linalg.eigh(matrix)
+    normal = np.random.default_rng(0).normal(size=len(graphs))
+    y = vectors @ (np.sqrt(np.maximum(values, 0)) * normal)
+    kernel = GraphKernelGP(WassersteinWL(n_iter=1, gamma=start), tune={"gamma": (1e-2, 1e1)})
+    model = GaussianProcessRegressor(kernel, alpha=1e-6, n_restarts_optimizer=1, random_state=0)
+    model.fit(graphs[:100], y[:100])
+    assert truth / 4 < model.kernel_.kernel.gamma < truth * 4
+    assert kernel.kernel.gamma == start
+    at_truth = model.log_marginal_likelihood(np.log([truth]))
+    assert model.log_marginal_likelihood_value_ >= at_truth
+    predicted, spread = model.predict(graphs[100:], return_std=True)
+    assert (spread >= 0).all()
+    errors = np.abs(predicted - y[100:])
+    assert errors.mean() < 0.8 * np.abs(y[100:] - y[:100].mean()).mean()
+    assert (errors < 3 * spread + 1e-3).mean() > 0.9
+
+
+def test_adds_and_multiplies_with_other_kernels():
+    kernel = ConstantKernel(2.0) * GraphKernelGP(WassersteinWL()) + WhiteKernel(0.5)
+    expected = 2.0 * WassersteinWL().fit_transform(GRAPHS) + 0.5 * np.eye(len(GRAPHS))
+    np.testing.assert_allclose(kernel(GRAPHS), expected)
+
+
+def test_classification():
+    graphs = random_graphs(6, n_graphs=120, largest=9)
+    first, second, *_ = graphs.node_labels.used()
+    labels = [list(graph.node_labels) for graph in graphs]
+    y = np.array([found.count(first) > found.count(second) for found in labels])
+    model = GaussianProcessClassifier(GraphKernelGP(VertexHistogram())).fit(graphs[:80], y[:80])
+    assert model.score(graphs[80:], y[80:]) > 0.85
+
+
+def test_gradient_is_that_of_the_kernel():
+    kernel = GraphKernelGP(WassersteinWL(n_iter=2, gamma=0.7), tune={"gamma": (0.1, 10.0)})
+    matrix, gradient = kernel(GRAPHS[:6], eval_gradient=True)
+    distance = WassersteinWL(n_iter=2).fit(GRAPHS[:6]).distance(GRAPHS[:6])
+    np.testing.assert_allclose(gradient[:, :, 0], -0.7 * distance * matrix, atol=1e-7)
+    np.testing.assert_allclose(kernel.diag(GRAPHS[:6]), 1.0)
+    np.testing.assert_allclose(kernel(GRAPHS[:6], GRAPHS[6:9]).shape, (6, 3))
+
+
+def test_clone_repr_and_equality():
+    kernel = GraphKernelGP(WassersteinWL(gamma=2.0), tune={"gamma": (0.1, 10.0)})
+    assert clone(kernel) == kernel
+    assert kernel.clone_with_theta(np.log([3.0])) != kernel
+    assert kernel.kernel.gamma == 2.0
+    assert "WassersteinWL" in repr(kernel)
+    assert GraphKernelGP(VertexHistogram()).theta.shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("tune", "message"),
+    [
+        ({"n_iter": (1, 5)}, "Only real parameters"),
+        ({"width": (1, 5)}, "no parameter 'width'"),
+        ({"gamma": (5, 1)}, "bounds of 'gamma'"),
+    ],
+)
+def test_bad_tuning(tune, message):
+    with pytest.raises(ValueError, match=message):
+        _ = GraphKernelGP(WassersteinWL(), tune=tune).theta
