@@ -26,6 +26,7 @@ _HOMES = {
     "WeisfeilerLehman": "gramlet.kernels.weisfeiler_lehman",
     "WLOptimalAssignment": "gramlet.kernels.weisfeiler_lehman",
     "WassersteinWL": "gramlet.kernels.wasserstein",
+    "Propagation": "gramlet.kernels.propagation",
     "RConvolution": "gramlet.kernels.rconvolution",
     "GraphKernelGP": "gramlet.kernels.gaussian_process",
     "FeatureMap": "gramlet.kernels.features",

@@ -74,7 +74,10 @@ def check_columns(
     edge_weights: NDArray[np.float64] | None,
     node_attributes: NDArray[np.float64] | None,
 ) -> None:
-    """Columns must have one entry a node or an arc; numbers must be finite."""
+    """Columns must have one entry a node or an arc.
+
+    Numbers that are NaN or infinite may be stored; the kernels that use them refuse them.
+    """
     if len(node_offsets) == 0 or node_offsets[0] != 0 or (np.diff(node_offsets) < 0).any():
         raise ValueError("node_offsets must begin with 0 and never fall.")
     n_nodes, n_arcs = int(node_offsets[-1]), len(src)
@@ -92,22 +95,6 @@ def check_columns(
                 "node_attributes must have one row a node and one column an attribute; got an "
                 f"array of shape {node_attributes.shape}."
             )
-        bad = np.flatnonzero(~np.isfinite(node_attributes).all(axis=1))
-        _refuse_not_finite("node_attributes", node_offsets, bad, "node")
-    if edge_weights is not None:
-        bad = np.asarray(src)[~np.isfinite(edge_weights)]
-        _refuse_not_finite("edge_weights", node_offsets, bad, "an edge of node")
-
-
-def _refuse_not_finite(
-    name: str, node_offsets: NDArray[np.int64], bad_nodes: NDArray[np.int64], where: str
-) -> None:
-    if len(bad_nodes):
-        graph, node = _graph_at(node_offsets, int(bad_nodes[0]))
-        raise ValueError(
-            f"Graph {graph} has {name} that are NaN or infinite ({where} {node}); "
-            "all must be finite. Fill them in or leave them out first."
-        )
 
 
 def _refuse_arcs_outside(

@@ -127,6 +127,11 @@ _ROWS = (
         {**_ITERATIONS, "gamma": _GAMMAS, "radius": (0.1, 0.5, 1.0)},
         supervised=True,
     ),
+    Entry(
+        "propagation", "gramlet.kernels.propagation", "Propagation", "walks and paths",
+        "label distributions that spread and are hashed", "Neumann et al. 2016",
+        {"random_state": 0}, {"n_iter": (1, 2, 3, 4, 5, 6), "width": (1e-4, 1e-3, 1e-2)},
+    ),
 )  # fmt: skip
 
 _BY_NAME = {row.name: row for row in _ROWS}

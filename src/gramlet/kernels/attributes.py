@@ -1,0 +1,64 @@
+"""Checks on columns that some kernels need: attributes that are there and finite, weights that fit.
+
+One wording for all of them; every error names the graph.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gramlet.graphs.batch import GraphBatch
+
+__all__ = ["checked_weights", "required_attributes"]
+
+Floats = NDArray[np.float64]
+
+
+def required_attributes(batch: GraphBatch, name: str, width: int | None = None) -> Floats:
+    """The node attributes, finite and of the fitted width; ``name`` is who asks, for messages."""
+    if batch.n_nodes_total == 0:
+        return np.zeros((0, width or 0))
+    if batch.node_attributes is None:
+        graph = int(np.flatnonzero(batch.sizes)[0])
+        raise ValueError(
+            f"{name} needs node attributes, but graph {graph} has none. Give node_attributes to "
+            "every graph, or use a kernel on labels."
+        )
+    values = batch.node_attributes
+    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if len(bad):
+        graph = int(batch.graph_of_node[bad[0]])
+        node = int(bad[0] - batch.node_offsets[graph])
+        raise ValueError(
+            f"{name}: the attributes of node {node} of graph {graph} are not finite: "
+            f"{values[bad[0]].tolist()}. Replace missing values first."
+        )
+    if width is not None and values.shape[1] != width:
+        raise ValueError(
+            f"{name} was fitted on graphs with {width} attributes a node, but is given graphs "
+            f"with {values.shape[1]}."
+        )
+    return values
+
+
+def checked_weights(batch: GraphBatch, name: str, *, positive: bool) -> Floats | None:
+    """The edge weights (None if there are none), finite and, if asked, above 0."""
+    weights = batch.edge_weights
+    if weights is None:
+        return None
+    bad = ~np.isfinite(weights)
+    if positive:
+        bad |= ~(weights > 0)
+    if bad.any():
+        arc = int(np.flatnonzero(bad)[0])
+        tail = int(np.searchsorted(batch.indptr, arc, side="right") - 1)
+        graph = int(batch.graph_of_node[tail])
+        first = batch.node_offsets[graph]
+        wanted = "finite and above 0" if positive else "finite"
+        raise ValueError(
+            f"{name}: the edge ({tail - first}, "
+            f"{int(batch.indices[arc]) - first}) of graph {graph} has weight {weights[arc]}; "
+            f"weights must be {wanted}."
+        )
+    return weights
