@@ -89,12 +89,11 @@ def check_columns(
     ):
         if column is not None and len(column) != length:
             raise ValueError(f"There are {length} {noun}, but {len(column)} {name}.")
-    if node_attributes is not None:
-        if node_attributes.ndim != 2:
-            raise ValueError(
-                "node_attributes must have one row a node and one column an attribute; got an "
-                f"array of shape {node_attributes.shape}."
-            )
+    if node_attributes is not None and node_attributes.ndim != 2:
+        raise ValueError(
+            "node_attributes must have one row a node and one column an attribute; got an "
+            f"array of shape {node_attributes.shape}."
+        )
 
 
 def _refuse_arcs_outside(
