@@ -253,7 +253,7 @@ def test_lanes_and_wide_numbers_take_the_same_steps(s, t, n, decay):
     for lane in range(width):
         own = np.ascontiguousarray(lanes[:, lane])
         value, exponent = wide_total(np.array(s, dtype=np.int64), own, n, decay)
-        assert totals[lane] == math.ldexp(value, exponent)
+        assert totals[lane] == math.ldexp(value, int(exponent))
 
 
 # -- in scikit-learn, and bad input ----------------------------------------------------------

@@ -125,7 +125,7 @@ def subsequence_value(s: Ints, t: Ints, length: int, decay: float) -> float:
     divisor, shift = _divisor(length, decay)
     mantissa, exponent = _even(value, exponent)
     try:
-        return math.ldexp(mantissa / divisor, exponent - shift)
+        return math.ldexp(mantissa / divisor, int(exponent - shift))
     except OverflowError:
         return math.inf
 
@@ -268,7 +268,7 @@ def _divided(
         return 0.0
     mantissa, exponent = _even(value, exponent)
     halves = (row_norms.exponents[i] + column_norms.exponents[j]) // 2
-    shift = min(max(exponent - halves, -5000), 5000)  # ldexp takes a small int
+    shift = int(min(max(exponent - halves, -5000), 5000))  # ldexp takes a small int
     return math.ldexp(mantissa / math.sqrt(product), shift)
 
 
