@@ -203,6 +203,7 @@ class TestBuilding:
         assert not np.isfinite(batch.edge_weights).all()
         assert not np.isfinite(batch.node_attributes).all()
         assert batch[0] == batch[[0]]
+        assert pickle.loads(pickle.dumps(batch)) == batch
 
     def test_numbers_must_be_numbers(self):
         with pytest.raises(ValueError, match="Graph 1: edge_weights must be numbers"):

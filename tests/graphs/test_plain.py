@@ -120,6 +120,9 @@ class TestPairs:
     def test_dictionaries_give_nodes_any_names(self):
         labels = {"u": "C", ("v", 1): "N", 9: "O"}
         assert as_batch([([("u", ("v", 1)), (9, ("v", 1))], labels)]) == PATH
+        named = {"u": "C", "v": "N", "w": "O"}
+        for edges in ([["u", "v"], ["v", "w"]], np.array([["u", "v"], ["v", "w"]])):
+            assert as_batch([(edges, named)]) == PATH
 
     def test_labels_python_tells_apart_stay_apart(self):
         batch = as_batch([([], [1, "1", (1,)]), ([], np.array([1, 2, 2]))])

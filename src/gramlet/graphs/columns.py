@@ -178,12 +178,15 @@ def unify(columns: Sequence[Categorical]) -> tuple[Any, ...]:
 
 
 def same_column(mine: Any, theirs: Any) -> bool:
-    """Equal columns; one without entries (no nodes, no edges) is as good as none."""
+    """Equal columns; one without entries (no nodes, no edges) is as good as none.
+
+    NaN equals NaN: a batch that holds some is still equal to its copies.
+    """
     if mine is None or theirs is None:
         return all(column is None or len(column) == 0 for column in (mine, theirs))
     if isinstance(mine, Categorical):
         return bool(mine == theirs)
-    return len(mine) == len(theirs) == 0 or np.array_equal(mine, theirs)
+    return len(mine) == len(theirs) == 0 or np.array_equal(mine, theirs, equal_nan=True)
 
 
 def join_columns(name: str, pieces: Sequence[Any], position: Callable[[int], int]) -> Any:
