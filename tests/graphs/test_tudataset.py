@@ -226,6 +226,18 @@ def test_names_of_labels_come_from_the_readme(tmp_path: Path) -> None:
         ({"A": None}, r"SET_A.txt is missing"),
         ({"graph_indicator": "1\n1\n1\n2\n3\n"}, r"indicator.txt, line 5: graph 3.*1 to 2"),
         ({"graph_indicator": "0\n0\n0\n1\n1\n"}, r"indicator.txt, line 1: graph 0.*1 to 2"),
+        (
+            {"graph_indicator": "1\n1\n1\n2\n-9223372036854775808\n"},
+            r"indicator.txt, line 5: graph -9223372036854775808 does not exist",
+        ),
+        (
+            {"graph_indicator": "1\n1\n1\n2\n900000000000\n", "graph_labels": None},
+            r"indicator.txt, line 5: graph 900000000000 would leave more than 10,000,000",
+        ),
+        (
+            {"graph_indicator": "-3\n" * 5, "graph_labels": None},
+            r"indicator.txt, line 1: graph -3 does not exist",
+        ),
         ({"graph_indicator": "1,1\n"}, r"indicator.txt, line 1: .*got 2 columns"),
         ({"graph_labels": "1\nno\n"}, r"SET_graph_labels.txt, line 2: 'no' is not a number"),
         (
@@ -511,6 +523,7 @@ def test_what_cannot_be_written(
         ("{", "is not valid JSON"),
         ("[]", "does not begin with"),
         ('{"gramlet": 99}', "does not begin with"),
+        ('{"gramlet": 1, "n_graphs": -1}', "n_graphs = -1 is not between 0"),
         ('{"gramlet": 1, "values": []}', "values must be of type dict"),
         ('{"gramlet": 1, "values": {"node_labels": 3}}', "must be lists of labels"),
         ('{"gramlet": 1, "values": {"node_labels": [{"a": 1}]}}', "must be lists of labels"),

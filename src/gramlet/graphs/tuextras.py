@@ -20,6 +20,7 @@ __all__ = ["NAME_FIELDS", "decode_extras", "encode_names", "encode_values", "res
 NAME_FIELDS = ("target_names", "node_label_names", "edge_label_names")
 
 _VERSION = 1
+_MOST = 1_000_000_000
 _TYPES: dict[str, type] = {
     "n_graphs": int,
     "values": dict,
@@ -67,6 +68,8 @@ def decode_extras(text: bytes, file: str) -> dict[str, Any]:
     for key, value in extras.items():
         if not isinstance(value, _TYPES.get(key, object)):
             raise ValueError(f"{file}: {key} must be of type {_TYPES[key].__name__}.")
+        if type(value) is int and not 0 <= value <= _MOST:
+            raise ValueError(f"{file}: {key} = {value} is not between 0 and {_MOST:,}.")
     try:
         extras["values"] = {
             role: tuple(_decode(v) for v in values)

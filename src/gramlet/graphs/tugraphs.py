@@ -22,6 +22,10 @@ from gramlet.graphs.tutext import parse_floats, parse_integers
 __all__ = ["check_rows", "read_graphs", "read_integers"]
 
 
+# A higher number of a graph is a slip of the pen, and must not cost all memory.
+_MOST_EMPTY = 10_000_000
+
+
 @dataclass(frozen=True)
 class _Nodes:
     """Where the nodes of the files stand in the batch."""
@@ -100,14 +104,15 @@ def _require_columns(
 def _read_nodes(files: TUFiles, n_graphs: int | None) -> _Nodes:
     table = read_integers(files, "graph_indicator")
     _require_columns(files, "graph_indicator", table, 1, "a line holds the graph of one node")
-    graph = table[:, 0] - 1
+    number = table[:, 0]
     if n_graphs is None:
-        n_graphs = int(graph.max()) + 1 if len(graph) else 0
-    outside = np.flatnonzero((graph < 0) | (graph >= n_graphs))
+        n_graphs = _highest_number(files, number)
+    outside = np.flatnonzero((number < 1) | (number > n_graphs))
     if len(outside):
-        number = graph[outside[0]] + 1
-        why = f"graph {number} does not exist; the graphs are numbered 1 to {n_graphs}."
+        found = number[outside[0]]
+        why = f"graph {found} does not exist; the graphs are numbered 1 to {n_graphs}."
         _refuse_at(files, "graph_indicator", int(outside[0]), why)
+    graph = number - 1
     offsets = np.zeros(n_graphs + 1, dtype=np.int64)
     np.cumsum(np.bincount(graph, minlength=n_graphs), out=offsets[1:])
     if (np.diff(graph) >= 0).all():
@@ -116,6 +121,17 @@ def _read_nodes(files: TUFiles, n_graphs: int | None) -> _Nodes:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     return _Nodes(offsets, graph, order, place)
+
+
+def _highest_number(files: TUFiles, number: NDArray[np.int64]) -> int:
+    """The number of graphs where no file tells it: graphs after the last have no trace."""
+    if not len(number):
+        return 0
+    row = int(number.argmax())
+    if number[row] - len(number) > _MOST_EMPTY:
+        why = f"graph {number[row]} would leave more than {_MOST_EMPTY:,} graphs without nodes."
+        _refuse_at(files, "graph_indicator", row, why)
+    return max(int(number[row]), 0)
 
 
 def _read_edges(files: TUFiles, nodes: _Nodes) -> NDArray[np.int64]:
