@@ -449,7 +449,7 @@ class TestResults:
         rows = [result_of("wl", [[0.8, 0.9], [0.7, 0.8]]), result_of("a|b", [[0.5, 0.5]])]
         text = table(rows)
         assert "80.0 ±  7.1" in text
-        assert "n_iter 2 (100 %) · C 10 (100 %)" in text
+        assert "n_iter 2 (100%) · C 10 (100%)" in text
         markdown = table(rows, "markdown").splitlines()
         assert len(markdown) == 4
         assert markdown[3].startswith("| a\\|b | 50.0 |")

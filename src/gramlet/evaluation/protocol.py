@@ -69,7 +69,7 @@ class Protocol:
     >>> Protocol(folds=5, repeats=3).n_runs
     15
     >>> Protocol.holdout().describe()
-    '80/20 split × 10, C and options by 10-fold inner cross-validation'
+    '80/20 split × 10, C and options chosen by inner 10-fold'
     """
 
     folds: int = 10
@@ -145,7 +145,7 @@ class Protocol:
         else:
             share = round(100 * self.test_size)
             outer = f"{100 - share}/{share} split × {self.repeats}"
-        return f"{outer}, C and options by {self.inner_folds}-fold inner cross-validation"
+        return f"{outer}, C and options chosen by inner {self.inner_folds}-fold"
 
     def splits(self, codes: Ints, classes: NDArray[Any]) -> list[Split]:
         """All splits of graphs with these class codes; the same whenever it is asked.

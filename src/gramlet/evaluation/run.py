@@ -29,6 +29,8 @@ __all__ = ["Choice", "choose", "evaluate"]
 
 Ints = NDArray[np.int64]
 
+_TILES = 64  # pieces of work for the threads: more would cost more than they even out
+
 
 def evaluate(
     kernel: Any,
@@ -227,7 +229,7 @@ class _Race:
                     found[p] = trial.counts(fitted, held)
                 advance()
 
-        for_tiles(score, len(parts), n_tiles=len(parts), n_jobs=n_jobs)
+        for_tiles(score, len(parts), n_tiles=_TILES, n_jobs=n_jobs)
         np.add.at(counts, [part[0] for part in parts], found)
         return counts
 
@@ -248,7 +250,7 @@ class _Race:
                     with trial.stopwatch():
                         self.correct[s] = trial.correct(split.train, split.test, position)
 
-        for_tiles(test, len(better), n_tiles=max(len(better), 1), n_jobs=n_jobs)
+        for_tiles(test, len(better), n_tiles=_TILES, n_jobs=n_jobs)
 
     def _account(self, trial: Trial, preparing: float, trying: float) -> None:
         """Share the time that passed between the kernel and the machines."""

@@ -66,7 +66,7 @@ def _cells(result: Result) -> tuple[str, str, str, str]:
 
 def _option(key: str, value: Any, share: float) -> str:
     shown = f"{value:g}" if isinstance(value, float) else str(value)
-    return f"{key} {shown} ({100 * share:.0f} %)"
+    return f"{key} {shown} ({100 * share:.0f}%)"
 
 
 def _seconds(seconds: float) -> str:
@@ -97,11 +97,10 @@ def _text(rows: Sequence[Result]) -> str:
 
 
 def _rich(rows: Sequence[Result]) -> Any:
-    from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="underline")
     grid.add_column(_HEADINGS[0], style="cyan", no_wrap=True)
     grid.add_column(_HEADINGS[1], justify="right", no_wrap=True)
     grid.add_column(_HEADINGS[2], justify="right", style="dim", no_wrap=True)
