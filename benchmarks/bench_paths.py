@@ -47,7 +47,7 @@ def strings(n_strings: int) -> list[str]:
 
 def few_strings(source: Source) -> list[str]:
     """As many as pure Python can compare in half a minute."""
-    return strings(3 if source.quick else 24)
+    return strings(16 if source.quick else 32)
 
 
 def our_anova(data: Vectors) -> Floats:
@@ -122,7 +122,7 @@ register(
 register(
     Case(
         name="subsequence",
-        title="subsequences of 4 tokens, all pairs of 24 strings of length 200",
+        title="subsequences of 4 tokens, all pairs of 32 strings of length 200",
         data=few_strings,
         ours=our_strings,
         peer=python_strings,
