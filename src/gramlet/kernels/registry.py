@@ -132,6 +132,16 @@ _ROWS = (
         "label distributions that spread and are hashed", "Neumann et al. 2016",
         {"random_state": 0}, {"n_iter": (1, 2, 3, 4, 5, 6), "width": (1e-4, 1e-3, 1e-2)},
     ),
+    Entry(
+        "pyramid-match", "gramlet.kernels.pyramid", "PyramidMatch", "spectral coordinates",
+        "nodes matched in ever finer cells", "Nikolentzos et al. 2017", {},
+        {"n_dims": (2, 4, 6, 8), "n_levels": (2, 4, 6)},
+    ),
+    Entry(
+        "geometric-assignment", "gramlet.kernels.geometric_assignment", "GeometricAssignment",
+        "spectral coordinates", "best matchings of nodes to those of the fitted graphs",
+        "Johansson, Dubhashi 2015", {}, {"n_dims": (2, 4, 6, 8)}, refit=True,
+    ),
 )  # fmt: skip
 
 _BY_NAME = {row.name: row for row in _ROWS}

@@ -1,0 +1,285 @@
+"""Node coordinates from eigenvectors, for all graphs of a batch.
+
+Signs of eigenvectors and bases of repeated eigenvalues are arbitrary; the coordinates are not: each
+of the r columns of an eigenspace is sqrt(P_ii / r), P the projector on it (|u_i| when r = 1). Small
+graphs are solved densely, those of one size together; in large ones each connected component is
+solved by Lanczos iteration, and checked for eigenvalues it missed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from gramlet.engine.blocks import for_tiles
+
+__all__ = ["Coordinates", "adjacency_coordinates", "laplacian_coordinates"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Order = Literal["algebraic", "magnitude"]
+
+#: Eigenvalues closer than this are one repeated eigenvalue.
+GAP = 1e-8
+# Graphs up to this size are solved densely; the cost of a dense solution grows with the cube.
+_DENSE = 160
+# A component up to this size may fall back to a dense solution when an eigenspace is very large.
+_DENSE_AT_MOST = 6000
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Coordinates of all nodes, and the eigenvalues of each graph's columns.
+
+    Attributes
+    ----------
+    points : array, shape (nodes, n_dims)
+        Zero columns where a graph has fewer nodes than dimensions.
+    values : array, shape (graphs, n_dims)
+        The eigenvalue of each column (0 for zero columns).
+    """
+
+    points: Floats
+    values: Floats
+
+
+def laplacian_coordinates(
+    node_offsets: Ints, indptr: Ints, indices: Ints, n_dims: int, n_jobs: int | None = None
+) -> Coordinates:
+    """Coordinates by the smallest eigenvalues of I − D^{-1/2} A D^{-1/2} (0^{-1/2} taken as 0)."""
+    degrees = np.diff(indptr).astype(np.float64)
+    scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+    weights = np.repeat(scale, np.diff(indptr)) * scale[indices]
+    # The smallest of I − N are the largest of N, in the same order.
+    found = _coordinates(node_offsets, indptr, indices, weights, n_dims, "algebraic", n_jobs)
+    columns = np.arange(n_dims)[None, :] < np.diff(node_offsets)[:, None]
+    return Coordinates(found.points, np.where(columns, 1.0 - found.values, 0.0))
+
+
+def adjacency_coordinates(
+    node_offsets: Ints, indptr: Ints, indices: Ints, n_dims: int, n_jobs: int | None = None
+) -> Coordinates:
+    """Coordinates by the eigenvalues of A of largest magnitude; of equal ones positive first."""
+    weights = np.ones(len(indices))
+    return _coordinates(node_offsets, indptr, indices, weights, n_dims, "magnitude", n_jobs)
+
+
+def _coordinates(
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Ints,
+    weights: Floats,
+    n_dims: int,
+    order: Order,
+    n_jobs: int | None,
+) -> Coordinates:
+    sizes = np.diff(node_offsets)
+    points = np.zeros((int(node_offsets[-1]), n_dims))
+    values = np.zeros((len(sizes), n_dims))
+    jobs = _dense_groups(sizes)
+    small = len(jobs)
+    jobs += [np.array([graph]) for graph in np.flatnonzero(sizes > _DENSE)]
+
+    def solve(begin: int, end: int) -> None:
+        for job in range(begin, end):
+            graphs = jobs[job]
+            if job < small:
+                matrices = _dense_stack(graphs, node_offsets, indptr, indices, weights)
+                eigenvalues, vectors = np.linalg.eigh(matrices)
+                for at, graph in enumerate(graphs):
+                    rows = slice(node_offsets[graph], node_offsets[graph + 1])
+                    spaces = _group(eigenvalues[at], vectors[at] ** 2, order, n_dims)
+                    _write(spaces, points[rows], values[graph])
+            else:
+                graph = int(graphs[0])
+                rows = slice(node_offsets[graph], node_offsets[graph + 1])
+                matrix = _sparse_graph(graph, node_offsets, indptr, indices, weights)
+                spaces = _large_spaces(matrix, n_dims, order, graph)
+                _write(spaces, points[rows], values[graph])
+
+    costs = np.array([float(sizes[g[0]]) ** 2 * len(g) for g in jobs])
+    for_tiles(solve, len(jobs), costs=costs, n_jobs=n_jobs)
+    return Coordinates(points, values)
+
+
+def _dense_groups(sizes: Ints) -> list[Ints]:
+    """Graphs of one size together, in pieces that keep the stack of matrices small."""
+    groups = []
+    for size in np.unique(sizes[(sizes > 0) & (sizes <= _DENSE)]):
+        graphs = np.flatnonzero(sizes == size)
+        piece = max(1, 2_000_000 // int(size) ** 2)
+        groups += [graphs[i : i + piece] for i in range(0, len(graphs), piece)]
+    return groups
+
+
+def _dense_stack(
+    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints, weights: Floats
+) -> Floats:
+    size = int(node_offsets[graphs[0] + 1] - node_offsets[graphs[0]])
+    stack = np.zeros((len(graphs), size, size))
+    for at, graph in enumerate(graphs):
+        first, last = node_offsets[graph], node_offsets[graph + 1]
+        begin, end = indptr[first], indptr[last]
+        rows = np.repeat(np.arange(size), np.diff(indptr[first : last + 1]))
+        stack[at, rows, indices[begin:end] - first] = weights[begin:end]
+    return stack
+
+
+@dataclass
+class _Space:
+    """An eigenspace: its eigenvalue, its dimension, and the diagonal of its projector."""
+
+    value: float
+    size: int
+    diagonal: Floats
+
+
+def _sorted(values: Floats, order: Order) -> Ints:
+    """The order of the columns: descending, by magnitude with ties positive first if asked."""
+    if order == "algebraic":
+        return np.argsort(-values, kind="stable")
+    by_magnitude = np.argsort(-np.abs(values), kind="stable")
+    magnitudes = np.abs(values)[by_magnitude]
+    level = np.concatenate([[0], np.cumsum(-np.diff(magnitudes) >= GAP)])
+    return by_magnitude[np.lexsort((-values[by_magnitude], level))]
+
+
+def _group(values: Floats, squares: Floats, order: Order, n_dims: int) -> list[_Space]:
+    """The leading eigenspaces, from eigenvalues and squared eigenvectors (columns)."""
+    arrangement = _sorted(values, order)
+    spaces: list[_Space] = []
+    filled = 0
+    at = 0
+    while at < len(values) and filled < n_dims:
+        end = at + 1
+        while end < len(values) and (
+            abs(values[arrangement[end]] - values[arrangement[end - 1]]) < GAP
+        ):
+            end += 1
+        members = arrangement[at:end]
+        spaces.append(
+            _Space(float(values[members].mean()), end - at, squares[:, members].sum(axis=1))
+        )
+        filled += end - at
+        at = end
+    return spaces
+
+
+def _write(spaces: list[_Space], points: Floats, values: Floats) -> None:
+    n_dims = points.shape[1]
+    filled = 0
+    for space in spaces:
+        stop = min(filled + space.size, n_dims)
+        column = np.sqrt(np.maximum(space.diagonal, 0.0) / space.size)
+        points[:, filled:stop] = column[:, None]
+        values[filled:stop] = space.value
+        filled = stop
+
+
+# Large graphs
+
+
+def _sparse_graph(
+    graph: int, node_offsets: Ints, indptr: Ints, indices: Ints, weights: Floats
+) -> sparse.csr_matrix:
+    first, last = node_offsets[graph], node_offsets[graph + 1]
+    begin, end = indptr[first], indptr[last]
+    size = int(last - first)
+    return sparse.csr_matrix(
+        (weights[begin:end], indices[begin:end] - first, indptr[first : last + 1] - begin),
+        shape=(size, size),
+    )
+
+
+def _large_spaces(matrix: sparse.csr_matrix, n_dims: int, order: Order, graph: int) -> list[_Space]:
+    """The leading eigenspaces of a large graph, from those of its connected components."""
+    n = matrix.shape[0]
+    n_parts, part_of = connected_components(matrix, directed=False)
+    found: list[tuple[Floats, Floats, Ints]] = []
+    for part in range(n_parts):
+        members = np.flatnonzero(part_of == part)
+        block = matrix[members][:, members] if n_parts > 1 else matrix
+        found.append((*_component(block, n_dims, order, graph), members))
+    values = np.concatenate([v for v, _, _ in found])
+    squares = sparse.lil_matrix((n, len(values)))
+    filled = 0
+    for eigenvalues, part_squares, members in found:
+        for column in range(len(eigenvalues)):
+            squares[members, filled + column] = part_squares[:, [column]]
+        filled += len(eigenvalues)
+    return _group_sparse(values, squares.tocsc(), order, n_dims)
+
+
+def _group_sparse(
+    values: Floats, squares: sparse.csc_matrix, order: Order, n_dims: int
+) -> list[_Space]:
+    """As `_group`, with columns that are zero outside a component."""
+    keep = _sorted(values, order)
+    # Beyond the eigenspace that holds column n_dims nothing is needed.
+    last = min(n_dims, len(keep)) - 1
+    while last + 1 < len(keep) and abs(values[keep[last + 1]] - values[keep[last]]) < GAP:
+        last += 1
+    keep = keep[: last + 1]
+    return _group(values[keep], squares[:, keep].toarray(), order, n_dims)
+
+
+def _component(
+    block: sparse.csr_matrix, n_dims: int, order: Order, graph: int
+) -> tuple[Floats, Floats]:
+    """Leading eigenvalues of a connected component with whole eigenspaces, and squared vectors."""
+    n = block.shape[0]
+    if n <= _DENSE:
+        values, vectors = np.linalg.eigh(block.toarray())
+        return values, vectors**2
+    count = n_dims + 2
+    while count < n // 3:
+        values, vectors, complete = _lanczos(block, count, n_dims, order)
+        if complete:
+            return values, vectors**2
+        count *= 2
+    if n > _DENSE_AT_MOST:
+        raise ValueError(
+            f"Graph {graph} has an eigenvalue repeated so often that its eigenspace cannot be "
+            f"found by iteration, and {n} connected nodes are too many for a dense solution "
+            f"(at most {_DENSE_AT_MOST}). Lower n_dims."
+        )
+    values, vectors = np.linalg.eigh(block.toarray())
+    return values, vectors**2
+
+
+def _lanczos(
+    block: sparse.csr_matrix, count: int, n_dims: int, order: Order
+) -> tuple[Floats, Floats, bool]:
+    """At least ``count`` leading eigenpairs, and whether the first ``n_dims`` are surely whole.
+
+    Lanczos iteration finds one vector of a repeated eigenvalue at a time. So what was found is
+    taken out and the rest searched again, until what is left lies clearly beyond column n_dims.
+    """
+    which = "LA" if order == "algebraic" else "LM"
+    n = block.shape[0]
+    start = np.random.default_rng(n).normal(size=n)
+    values, vectors = eigsh(block, k=count, which=which, v0=start)
+    # Found vectors are moved to where they do not lead: below the spectrum, or to 0.
+    below = float(abs(block).sum(axis=1).max()) + 1.0 if order == "algebraic" else 0.0
+    while len(values) < 2 * count:
+        shift = values + below
+
+        def rest(x: Floats, v: Floats = vectors, s: Floats = shift) -> Floats:
+            flat = x.reshape(-1)
+            return np.asarray(block @ flat - v @ (s * (v.T @ flat)))
+
+        operator = LinearOperator((n, n), matvec=rest, dtype=np.float64)
+        extra, vector = eigsh(operator, k=1, which=which, v0=start[::-1].copy())
+        reach = np.sort(np.abs(values) if order == "magnitude" else values)
+        left = abs(extra[0]) if order == "magnitude" else extra[0]
+        if left < reach[-n_dims] - GAP:
+            return values, vectors, True
+        values = np.concatenate([values, extra])
+        vectors = np.linalg.qr(np.column_stack([vectors, vector]))[0]
+    return values, vectors, False
