@@ -27,7 +27,7 @@ def subsequence(s: Any, t: Any, n: int, decay: float = 0.5) -> float:
         \Phi_u(s) = \sum_{I : s[I] = u} \lambda^{i_n - i_1 + 1},
 
     over all u of n tokens: what two strings share in order, though not side by side, weighs less
-    the further it is spread. Costs O(n·|s|·|t|).
+    the further it is spread. Costs O(n·len(s)·len(t)).
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def subsequence_gram(
     .. math:: k(s, t) = \sum_{u} \Phi_u(s) \Phi_u(t), \qquad
         \Phi_u(s) = \sum_{I : s[I] = u} \lambda^{i_n - i_1 + 1}
 
-    over all u of n tokens. Costs O(n·|s|·|t|) a pair. Normalised values are right however small
+    over all u of n tokens. Costs O(n·len(s)·len(t)) a pair. Normalised values are right however small
     λ^n and however large the number of subsequences is, since neither enters the recursion.
 
     Parameters
