@@ -35,6 +35,8 @@ _HOMES = {
     "RConvolution": "gramlet.kernels.rconvolution",
     "GraphKernelGP": "gramlet.kernels.gaussian_process",
     "FeatureMap": "gramlet.kernels.features",
+    "KernelMap": "gramlet.kernels.kernel_map",
+    "plot_map": "gramlet.plotting",
     "explain_linear": "gramlet.explain",
     "plot_patterns": "gramlet.plotting",
     "plot_graph_importance": "gramlet.plotting",

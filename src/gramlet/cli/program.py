@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gramlet._version import __version__
-from gramlet.cli import evaluating, listing, matrices, models
+from gramlet.cli import coordinates, evaluating, listing, matrices, models
 from gramlet.cli.errors import guarded, report
 from gramlet.cli.output import one_line_warnings
 
@@ -19,7 +19,6 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     name="gramlet",
     add_completion=False,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -46,6 +45,7 @@ def _program(
 for _command in (
     evaluating.evaluate,
     matrices.gram,
+    coordinates.embed,
     models.train,
     models.predict,
     listing.kernels,
@@ -53,6 +53,7 @@ for _command in (
     listing.info,
 ):
     app.command()(guarded(_command))
+app.command("map")(guarded(coordinates.map_))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -63,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     # It may stand anywhere, also behind the command, where the parser would not look for it.
-    arguments = [argument for argument in arguments if argument != "--debug"]
+    arguments = [argument for argument in arguments if argument != "--debug"] or ["--help"]
     one_line_warnings()
     try:
         code = app(args=arguments, prog_name="gramlet", standalone_mode=False)

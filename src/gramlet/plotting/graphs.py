@@ -69,6 +69,7 @@ def draw_graph(
     centre: float = 0.0,
     node_names: Any = None,
     value_label: str = "",
+    small: bool = False,
 ) -> Any:
     """Draw one graph.
 
@@ -83,6 +84,8 @@ def draw_graph(
         What to write for a label, e.g. ``{0: "C", 1: "N"}``.
     value_label : str
         What the colour bar says.
+    small : bool
+        Draw with little dots, for insets.
 
     Returns
     -------
@@ -98,6 +101,8 @@ def draw_graph(
     ax.add_collection(LineCollection(list(lines), colors="0.55", linewidths=1.2, zorder=1))
     names = _node_texts(batch, node_names)
     style: dict[str, Any] = {"s": 260, "edgecolors": "0.25", "linewidths": 0.8, "zorder": 2}
+    if small:
+        style |= {"s": 34, "linewidths": 0.4}
     if values is None:
         codes = np.zeros(len(points), int) if batch.node_labels is None else batch.node_labels.codes
         ax.scatter(*points.T, c=[_HUES[c % len(_HUES)] for c in codes], **style)
@@ -108,7 +113,7 @@ def draw_graph(
         )
         ax.figure.colorbar(dots, ax=ax, label=value_label, shrink=0.8)
     for (x, y), text in zip(points, names, strict=True):
-        ax.text(x, y, text, ha="center", va="center", fontsize=8, zorder=3)
+        ax.text(x, y, text, ha="center", va="center", fontsize=4 if small else 8, zorder=3)
     ax.set_aspect("equal")
     ax.margins(0.12)
     ax.axis("off")
