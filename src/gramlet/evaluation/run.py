@@ -191,6 +191,7 @@ class _Race:
         self._splits = splits
         self._unfinished = 0
         self.best = np.full(len(splits), -1, dtype=np.int64)
+        self._rank = np.zeros(len(splits), dtype=np.int64)  # which option set holds the best
         self.correct = np.zeros(len(splits), dtype=np.int64)
         self.chosen: list[dict[str, Any]] = [{} for _ in splits]
         self.refitted = False
@@ -198,16 +199,18 @@ class _Race:
         self.other_seconds = 0.0
 
     def run(self, n_jobs: int | None, verbose: int | bool, always_score: bool = False) -> None:
-        sets = self._subject.option_sets
-        total = len(sets) * len(self._splits) * self._protocol.inner_folds
+        groups = self._subject.groups()
+        total = len(groups) * len(self._splits) * self._protocol.inner_folds
         with _machine_warnings_off(), progress(total, self._subject.name, verbose) as advance:
-            for option_set in sets:
+            for group in groups:
                 started = time.perf_counter()
-                trial = prepare(self._subject, option_set, self._data, self._protocol, n_jobs)
+                sets = [self._subject.option_sets[position] for position in group]
+                trial = prepare(self._subject, sets, self._data, self._protocol, n_jobs)
                 prepared = time.perf_counter()
-                choice = always_score or len(sets) * len(trial.grid) > 1
+                choice = always_score or len(groups) * len(trial.grid) > 1
                 counts = self._inner_counts(trial, choice, n_jobs, advance)
-                self._test(trial, option_set, counts, n_jobs)
+                ranks = np.repeat(group, len(trial.grid) // len(group))
+                self._test(trial, counts, ranks, n_jobs)
                 self._account(trial, prepared - started, time.perf_counter() - prepared)
         if self._unfinished:
             self._warn()
@@ -233,19 +236,22 @@ class _Race:
         np.add.at(counts, [part[0] for part in parts], found)
         return counts
 
-    def _test(
-        self, trial: Trial, option_set: dict[str, Any], counts: Ints, n_jobs: int | None
-    ) -> None:
-        """Test a trial in the splits where it beats all before it."""
+    def _test(self, trial: Trial, counts: Ints, ranks: Ints, n_jobs: int | None) -> None:
+        """Test a trial in the splits where it beats all before it.
+
+        ``ranks``: the place of each of the grid's entries among all sets of options.
+        """
         positions = counts.argmax(axis=1)  # the first of equals: the smallest C
         scores = counts.max(axis=1)
-        better = np.flatnonzero(scores > self.best)
+        earlier = (scores == self.best) & (ranks[positions] < self._rank)
+        better = np.flatnonzero((scores > self.best) | earlier)
         self.best[better] = scores[better]
+        self._rank[better] = ranks[positions[better]]
 
         def test(begin: int, end: int) -> None:
             for s in better[begin:end]:
                 split, position = self._splits[s], int(positions[s])
-                self.chosen[s] = {**option_set, **trial.grid[position]}
+                self.chosen[s] = dict(trial.grid[position])
                 if len(split.test):
                     with trial.stopwatch():
                         self.correct[s] = trial.correct(split.train, split.test, position)

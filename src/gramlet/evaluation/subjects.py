@@ -34,18 +34,32 @@ class Subject:
     estimator : estimator or None
     option_sets : list of dict
         In the order in which ties are decided.
+    after_fit : tuple of str
+        Parameters that may be set on a fitted estimator.
     """
 
     name: str
     kind: Kind
     estimator: Any
     option_sets: list[dict[str, Any]]
+    after_fit: tuple[str, ...] = ()
 
     def with_options(self, option_set: Mapping[str, Any]) -> Any:
         """A fresh estimator with these options."""
         from sklearn.base import clone
 
         return clone(self.estimator).set_params(**option_set)
+
+    def groups(self) -> list[list[int]]:
+        """Positions of the option sets, those that one fit can serve together."""
+        if self.kind != "refitted":
+            return [[position] for position in range(len(self.option_sets))]
+        found: dict[str, list[int]] = {}
+        for position, option_set in enumerate(self.option_sets):
+            # By repr: options may be lists or estimators, which cannot be keys.
+            fitting = {k: v for k, v in option_set.items() if k not in self.after_fit}
+            found.setdefault(repr(sorted(fitting.items())), []).append(position)
+        return list(found.values())
 
 
 def subject_of(
@@ -56,23 +70,25 @@ def subject_of(
     name: str | None = None,
 ) -> Subject:
     """Make a subject of whatever `evaluate` was given."""
+    row: registry.Entry | None
     if isinstance(kernel, str):
         if kernel == MAJORITY:
             return Subject(name or MAJORITY, "majority", None, [{}])
-        row = registry.get(kernel)
-        estimator = row.make()
-        options = row.tunable if options is None else options
+        named = registry.get(kernel)
+        estimator, row = named.make(), named
+        options = named.tunable if options is None else options
         normalize = True if normalize is None else normalize
-        kind: Kind = "refitted" if row.refit or row.supervised else "sliced"
     else:
-        estimator, kind = kernel, _kind_of(kernel)
+        estimator, row = kernel, _row_of(kernel)
         options = {} if options is None else options
+    kind = _kind_of(estimator, row)
     shown = name or (kernel if isinstance(kernel, str) else _name_of(estimator))
     estimator = _settled(estimator, normalize, random_state)
-    return Subject(shown, kind, estimator, _option_sets(estimator, options, shown))
+    option_sets = _option_sets(estimator, options, shown)
+    return Subject(shown, kind, estimator, option_sets, row.after_fit if row else ())
 
 
-def _kind_of(estimator: Any) -> Kind:
+def _kind_of(estimator: Any, row: registry.Entry | None) -> Kind:
     from sklearn.base import is_classifier
 
     if not hasattr(estimator, "get_params") or not hasattr(estimator, "fit"):
@@ -87,13 +103,14 @@ def _kind_of(estimator: Any) -> Kind:
             f"evaluate needs a kernel, an embedding or a classifier; {type(estimator).__name__} "
             "has neither transform nor predict."
         )
-    row = _row_of(estimator)
     # Of a stranger nothing is known: fitting it in each training part is always right.
     return "refitted" if row is None or row.refit or row.supervised else "sliced"
 
 
 def _row_of(estimator: Any) -> registry.Entry | None:
     """The registry's row that this estimator is an instance of; the most particular one."""
+    if not hasattr(estimator, "get_params"):
+        return None
     params = estimator.get_params(deep=False)
     rows = [
         row

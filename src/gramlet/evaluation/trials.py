@@ -1,15 +1,15 @@
-"""One set of options at work: counting right answers on parts of the data.
+"""Options at work: counting right answers on parts of the data.
 
-A trial is prepared once a set of options and then asked, from several threads, about many pairs of
-a training part and a held part. It sees the held graphs only to classify them. Which trial wins is
-decided in `run`.
+A trial is prepared once a set of options (or for several that one fit can serve) and then asked,
+from several threads, about many pairs of a training part and a held part. It sees the held graphs
+only to classify them. Which trial wins is decided in `run`.
 """
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,12 +40,12 @@ class Data:
 
 
 class Trial(ABC):
-    """A set of options, ready to be tried.
+    """Sets of options, ready to be tried.
 
     Attributes
     ----------
     grid : list of dict
-        What is chosen beside the options: the values of C, or nothing.
+        What there is to choose from: the sets of options one after the other, each with all C.
     unfinished : list of int
         Support vector machines that ran out of steps.
     refitted : bool
@@ -101,8 +101,8 @@ class _Classifier(Trial):
 
     refitted = True
 
-    def __init__(self, estimator: Any, data: Data) -> None:
-        super().__init__([{}])
+    def __init__(self, estimator: Any, options: dict[str, Any], data: Data) -> None:
+        super().__init__([options])
         self._estimator = estimator
         self._data = data
 
@@ -121,32 +121,38 @@ class _Classifier(Trial):
 class _KernelMachine(Trial):
     """A support vector machine on blocks of a Gram matrix, wherever these come from."""
 
-    def __init__(self, data: Data, protocol: Protocol) -> None:
-        super().__init__([{"C": cost} for cost in protocol.C])
+    def __init__(
+        self, option_sets: Sequence[dict[str, Any]], data: Data, protocol: Protocol
+    ) -> None:
+        super().__init__([{**chosen, "C": cost} for chosen in option_sets for cost in protocol.C])
+        self._option_sets = option_sets
         self._data = data
         self._protocol = protocol
 
     @abstractmethod
-    def _blocks(self, train: Ints, held: Ints) -> tuple[Floats, Floats]:
-        """The Gram matrix of the training part, and the held graphs against it."""
+    def _blocks(
+        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
+    ) -> Iterator[tuple[Floats, Floats]]:
+        """For each set of options the Gram matrix of the training part, and the held against it."""
 
     def counts(self, train: Ints, held: Ints) -> Ints:
-        gram, cross = self._blocks(train, held)
         codes, rules = self._data.codes, self._protocol
-        counts, unfinished = correct_by_cost(
-            gram, codes[train], cross, codes[held], np.array(rules.C), rules.tol, rules.max_iter
-        )
-        self.unfinished.append(unfinished)
-        return np.asarray(counts)
+        counts = []
+        for gram, cross in self._blocks(train, held, self._option_sets):
+            right, unfinished = correct_by_cost(
+                gram, codes[train], cross, codes[held], np.array(rules.C), rules.tol, rules.max_iter
+            )
+            counts.append(right)
+            self.unfinished.append(unfinished)
+        return np.concatenate(counts)
 
     def correct(self, train: Ints, held: Ints, position: int) -> int:
         from sklearn.svm import SVC
 
-        gram, cross = self._blocks(train, held)
         codes, rules = self._data.codes, self._protocol
-        machine = SVC(
-            kernel="precomputed", C=rules.C[position], tol=rules.tol, max_iter=rules.max_iter
-        )
+        which, cost = divmod(position, len(rules.C))
+        gram, cross = next(self._blocks(train, held, self._option_sets[which : which + 1]))
+        machine = SVC(kernel="precomputed", C=rules.C[cost], tol=rules.tol, max_iter=rules.max_iter)
         predicted = machine.fit(gram, codes[train]).predict(cross)
         self.unfinished.append(int(machine.fit_status_ != 0))
         return int(np.count_nonzero(predicted == codes[held]))
@@ -155,12 +161,16 @@ class _KernelMachine(Trial):
 class _Sliced(_KernelMachine):
     """Blocks cut from one Gram matrix of all graphs."""
 
-    def __init__(self, gram: Floats, data: Data, protocol: Protocol) -> None:
-        super().__init__(data, protocol)
+    def __init__(
+        self, gram: Floats, options: dict[str, Any], data: Data, protocol: Protocol
+    ) -> None:
+        super().__init__([options], data, protocol)
         self._gram = gram
 
-    def _blocks(self, train: Ints, held: Ints) -> tuple[Floats, Floats]:
-        return take_block(self._gram, train, train), take_block(self._gram, held, train)
+    def _blocks(
+        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
+    ) -> Iterator[tuple[Floats, Floats]]:
+        yield take_block(self._gram, train, train), take_block(self._gram, held, train)
 
 
 class _Refitted(_KernelMachine):
@@ -168,38 +178,50 @@ class _Refitted(_KernelMachine):
 
     refitted = True
 
-    def __init__(self, estimator: Any, data: Data, protocol: Protocol) -> None:
-        super().__init__(data, protocol)
+    def __init__(
+        self,
+        estimator: Any,
+        option_sets: Sequence[dict[str, Any]],
+        data: Data,
+        protocol: Protocol,
+    ) -> None:
+        super().__init__(option_sets, data, protocol)
         self._estimator = estimator
 
-    def _blocks(self, train: Ints, held: Ints) -> tuple[Floats, Floats]:
+    def _blocks(
+        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
+    ) -> Iterator[tuple[Floats, Floats]]:
         data = self._data
         started = time.perf_counter()
-        blocks = fitted_blocks(
-            self._estimator, data.graphs[train], data.target[train], data.graphs[held]
-        )
-        self._kernel_seconds.append(time.perf_counter() - started)
-        return blocks
+        for blocks in fitted_blocks(
+            self._estimator, option_sets, data.graphs[train], data.target[train], data.graphs[held]
+        ):
+            self._kernel_seconds.append(time.perf_counter() - started)
+            yield blocks
+            started = time.perf_counter()
 
 
 def prepare(
     subject: Subject,
-    option_set: dict[str, Any],
+    option_sets: Sequence[dict[str, Any]],
     data: Data,
     protocol: Protocol,
     n_jobs: int | None,
 ) -> Trial:
-    """Make a trial of a set of options; a kernel that can be sliced is computed now, once."""
+    """Make a trial of one of the subject's groups of options.
+
+    A kernel that can be sliced is computed now, once.
+    """
     if subject.kind == "majority":
         return _Majority(data)
-    estimator = subject.with_options(option_set)
+    estimator = subject.with_options(option_sets[0])
     if subject.kind == "classifier":
-        return _Classifier(estimator, data)
+        return _Classifier(estimator, option_sets[0], data)
     if subject.kind == "sliced":
         gram = _whole_gram(estimator, data, n_jobs)
         if not _depends_on_company(estimator, gram, data):
-            return _Sliced(gram, data, protocol)
-    return _Refitted(estimator, data, protocol)
+            return _Sliced(gram, option_sets[0], data, protocol)
+    return _Refitted(estimator, option_sets, data, protocol)
 
 
 def _whole_gram(estimator: Any, data: Data, n_jobs: int | None) -> Floats:
@@ -221,7 +243,9 @@ def _depends_on_company(estimator: Any, gram: Floats, data: Data) -> bool:
     train, held = chosen[::2], chosen[1::2]
     if not len(held):
         return False
-    blocks = fitted_blocks(estimator, data.graphs[train], data.target[train], data.graphs[held])
+    blocks = next(
+        fitted_blocks(estimator, [{}], data.graphs[train], data.target[train], data.graphs[held])
+    )
     scale = float(np.abs(gram[np.ix_(chosen, chosen)]).max(initial=0.0))
     expected = (gram[np.ix_(train, train)], gram[np.ix_(held, train)])
     return not all(
@@ -231,17 +255,33 @@ def _depends_on_company(estimator: Any, gram: Floats, data: Data) -> bool:
 
 
 def fitted_blocks(
-    estimator: Any, train: GraphBatch, target: NDArray[Any], held: GraphBatch
-) -> tuple[Floats, Floats]:
-    """Fit a clone on the training graphs; their Gram matrix, and the held graphs against them."""
+    estimator: Any,
+    option_sets: Sequence[dict[str, Any]],
+    train: GraphBatch,
+    target: NDArray[Any],
+    held: GraphBatch,
+) -> Iterator[tuple[Floats, Floats]]:
+    """Fit a clone on the training graphs; their Gram matrix, and the held graphs against them.
+
+    One pair of matrices for each set of options. These may differ only in parameters that can be
+    set after the fit, of which there is one.
+    """
     from sklearn.base import clone
 
-    fitted = clone(estimator)
+    fitted = clone(estimator).set_params(**option_sets[0])
     gram, features = _gram_and_features(fitted, train, target)
+    yield gram, _cross(fitted, features, train, held)
+    for option_set in option_sets[1:]:
+        fitted.set_params(**option_set)
+        gram, features = _gram_of_output(fitted, fitted.transform(train), train)
+        yield gram, _cross(fitted, features, train, held)
+
+
+def _cross(fitted: Any, features: Any, train: GraphBatch, held: GraphBatch) -> Floats:
     cross = fitted.transform(held)
     if features is not None:
-        cross = _dense(cross @ features.T)
-    return gram, _checked(_dense(cross), (len(held), len(train)), fitted)
+        cross = cross @ features.T
+    return _checked(_dense(cross), (len(held), len(train)), fitted)
 
 
 def _gram_and_features(
@@ -256,6 +296,10 @@ def _gram_and_features(
         output = estimator.fit_transform(graphs, target)
     else:
         output = estimator.fit(graphs, target).transform(graphs)
+    return _gram_of_output(estimator, output, graphs)
+
+
+def _gram_of_output(estimator: Any, output: Any, graphs: GraphBatch) -> tuple[Floats, Any]:
     shape = (len(graphs), len(graphs))
     if hasattr(estimator, "diagonal"):
         return _checked(_dense(output), shape, estimator), None

@@ -43,6 +43,9 @@ class Entry:
     refit : bool
         Whether k(G, G') depends on which other graphs were fitted; evaluation then fits it on each
         training part anew instead of cutting one Gram matrix.
+    after_fit : tuple of str
+        Parameters that `fit` makes no use of: set on a fitted kernel, they give what a kernel
+        fitted with them would. Evaluation fits once for all their values.
     needs : str or None
         A column the graphs must have ("node_attributes").
     """
@@ -59,6 +62,7 @@ class Entry:
     psd: bool = True
     supervised: bool = False
     refit: bool = False
+    after_fit: tuple[str, ...] = ()
     needs: str | None = None
 
     def cls(self) -> type:
@@ -125,7 +129,7 @@ _ROWS = (
         "Wasserstein", "WWL with learned weights of the patterns", "Nguyen et al. 2021",
         {"solver": "accelerated"},
         {**_ITERATIONS, "gamma": _GAMMAS, "radius": (0.1, 0.5, 1.0)},
-        supervised=True,
+        supervised=True, after_fit=("gamma", "normalize"),
     ),
     Entry(
         "propagation", "gramlet.kernels.propagation", "Propagation", "walks and paths",
