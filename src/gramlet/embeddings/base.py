@@ -1,0 +1,109 @@
+"""What every embedding does the same way: checking, and the order of fitting and describing.
+
+An embedding is a scikit-learn transformer whose output is a feature matrix, one row a graph. A
+subclass says what it learns at `fit`, how graphs are prepared, and how what was prepared becomes
+features.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.convert import as_batch
+
+__all__ = ["EMBEDDING_CONSTRAINTS", "GraphEmbedding"]
+
+EMBEDDING_CONSTRAINTS: dict[str, list[Any]] = {
+    "random_state": ["random_state"],
+    "n_jobs": [Integral, None],
+    "verbose": ["verbose"],
+}
+
+
+class GraphEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """Base of all embeddings.
+
+    A subclass defines `_fit`, `_profile` and `_features`, lists its parameters' constraints in
+    `_parameter_constraints`, and takes ``random_state``, ``n_jobs``, ``verbose``.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    random_state: Any
+    n_jobs: int | None
+    verbose: int | bool
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw and learn all that describing graphs needs.
+
+        Parameters
+        ----------
+        X : GraphBatch or whatever `gramlet.as_batch` takes
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._remember(X, y)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """The features of the graphs of X, one row a graph."""
+        check_is_fitted(self)
+        return self._features(self._profile(as_batch(X)))
+
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:
+        """Fit, and give the features of X."""
+        return self._features(self._remember(X, y))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """A name for each column of `transform`."""
+        check_is_fitted(self)
+        return np.array(self._names(), dtype=object)
+
+    def _remember(self, X: Any, y: Any) -> Any:
+        self._validate_params()
+        batch = as_batch(X)
+        if len(batch) == 0:
+            raise ValueError(f"{type(self).__name__} needs at least one graph to fit; got none.")
+        self._check(batch)
+        return self._fit(batch, y)
+
+    def _check(self, batch: GraphBatch) -> None:
+        """Checks on parameters together, or on parameters and graphs; raises ValueError."""
+
+    @abstractmethod
+    def _fit(self, batch: GraphBatch, y: Any) -> Any:
+        """Rewrite all fitted state; return the profile of the fitted graphs."""
+
+    @abstractmethod
+    def _profile(self, batch: GraphBatch) -> Any:
+        """Graphs prepared for `_features`; must not change the fitted state."""
+
+    @abstractmethod
+    def _features(self, profile: Any) -> NDArray[np.float64]:
+        """The feature matrix of a profile."""
+
+    @abstractmethod
+    def _names(self) -> list[str]:
+        """A readable name a column."""
+
+    def _tiling(self) -> dict[str, Any]:
+        """How the engines' tiles are to run and what their progress bar says."""
+        return {"n_jobs": self.n_jobs, "verbose": self.verbose, "label": type(self).__name__}
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        return tags

@@ -1,0 +1,194 @@
+"""Earth mover's distances between many pairs of sets of labelled points with masses.
+
+The cost of moving mass between two points is their Euclidean distance, points of different labels
+being a fixed further way apart. Costs are computed in the solver's own workspace; the solver itself
+is in `transport_simplex`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gramlet.engine.blocks import for_tiles, mirror
+from gramlet.engine.transport_simplex import (
+    MASS_BITS,
+    SINK_MASS,
+    SOURCE_MASS,
+    solve_transport,
+    transport_workspace,
+)
+
+__all__ = ["MassPoints", "earth_mover_distances", "mass_points"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class MassPoints:
+    """Sets of points with masses, set after set.
+
+    Attributes
+    ----------
+    offsets : array, shape (sets + 1,)
+        Set i owns the points ``offsets[i]:offsets[i + 1]``.
+    columns : array, shape (dimensions, points)
+        Coordinates; one row a dimension, so that loops over points run along memory.
+    labels : array, shape (points,)
+    masses : array of int, shape (points,)
+        Positive; those of a set add up to ``2 ** MASS_BITS``.
+    """
+
+    offsets: Ints
+    columns: Floats
+    labels: Ints
+    masses: Ints
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+def mass_points(offsets: Ints, points: Floats, labels: Ints, weights: Ints) -> MassPoints:
+    """Sets of points whose masses are in proportion to ``weights``, all alike where these are 0.
+
+    Points of weight 0 in a set where others have more carry no mass and are left out.
+    """
+    sizes = np.diff(offsets)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    totals = np.bincount(owner, weights, minlength=len(sizes)).astype(np.int64)
+    weights = np.where(totals[owner] == 0, 1, weights)
+    kept = np.flatnonzero(weights)
+    owner, weights = owner[kept], weights[kept]
+    totals = np.where(totals == 0, sizes, totals)
+    return MassPoints(
+        np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(sizes)))]).astype(np.int64),
+        np.ascontiguousarray(points[kept].T),
+        np.ascontiguousarray(labels[kept]),
+        _integer_masses(owner, weights, totals),
+    )
+
+
+def _integer_masses(owner: Ints, weights: Ints, totals: Ints) -> Ints:
+    """Shares of 2 ** MASS_BITS, as differences of rounded partial sums, so that nothing is lost."""
+    before = np.cumsum(weights) - weights
+    first = np.concatenate([[0], np.cumsum(totals)])[:-1]
+    low = before - first[owner]
+
+    def share(part: Ints) -> Ints:
+        # part · 2^60 / total in two steps, neither of which overflows.
+        whole, rest = np.divmod(np.int64(1) << MASS_BITS, np.maximum(totals, 1))
+        return part * whole[owner] + part * rest[owner] // totals[owner]
+
+    return share(low + weights) - share(low)
+
+
+def earth_mover_distances(
+    rows: MassPoints, others: MassPoints | None, label_distance: float, **tiling: Any
+) -> Floats:
+    """The matrix of distances of every set to every other set; of all pairs if ``others`` is None.
+
+    Parameters
+    ----------
+    rows, others : MassPoints
+    label_distance : float
+        What different labels add to the *squared* distance of two points.
+    **tiling
+        For `for_tiles`.
+
+    Returns
+    -------
+    array, shape (len(rows), len(others))
+        Infinity between a set without points and one with, 0 between two without.
+    """
+    symmetric = others is None
+    columns = rows if others is None else others
+    out = np.zeros((len(rows), len(columns)))
+    penalty = float(label_distance)
+
+    def fill(begin: int, end: int) -> None:
+        _fill_rows(
+            begin, end, rows.offsets, rows.columns, rows.labels, rows.masses,
+            columns.offsets, columns.columns, columns.labels, columns.masses,
+            penalty, symmetric, out,
+        )  # fmt: skip
+
+    for_tiles(fill, len(rows), costs=_row_costs(rows, symmetric), **tiling)
+    if (out < 0).any():
+        raise RuntimeError("A transport problem was not solved after very many steps.")
+    if symmetric:
+        mirror(out)
+    return out
+
+
+def _row_costs(rows: MassPoints, symmetric: bool) -> Floats:
+    sizes = np.diff(rows.offsets).astype(np.float64)
+    return (sizes + 1.0) * np.arange(len(rows), 0, -1) if symmetric else sizes + 1.0
+
+
+@njit(nogil=True, cache=True)
+def _largest(offsets: Ints) -> int:
+    largest = 0
+    for i in range(len(offsets) - 1):
+        largest = max(largest, offsets[i + 1] - offsets[i])
+    return largest
+
+
+@njit(nogil=True, cache=True)
+def _fill_costs(
+    first: int, n: int, columns: Floats, labels: Ints,
+    other_first: int, m: int, other_columns: Floats, other_labels: Ints,
+    penalty: float, cost: Floats,
+) -> None:  # fmt: skip
+    """``cost[a, k]`` between point a of one set and point k of another, for all of both."""
+    for a in range(n):
+        label = labels[first + a]
+        line = cost[a]
+        for k in range(m):
+            line[k] = penalty if other_labels[other_first + k] != label else 0.0
+        for c in range(columns.shape[0]):
+            place = columns[c, first + a]
+            others = other_columns[c, other_first : other_first + m]
+            for k in range(m):
+                gap = others[k] - place
+                line[k] += gap * gap
+        for k in range(m):
+            line[k] = np.sqrt(line[k])
+
+
+@njit(nogil=True, cache=True)
+def _fill_rows(
+    begin: int, end: int, offsets: Ints, columns: Floats, labels: Ints, masses: Ints,
+    other_offsets: Ints, other_columns: Floats, other_labels: Ints, other_masses: Ints,
+    penalty: float, symmetric: bool, out: Floats,
+) -> None:  # fmt: skip
+    """Rows ``begin:end`` of the matrix of distances; in the symmetric case only j > i."""
+    largest, other_largest = _largest(offsets[begin : end + 1]), _largest(other_offsets)
+    room = transport_workspace(min(largest, other_largest), max(largest, other_largest))
+    cost, scaled, source, sink, tree = room
+    for i in range(begin, end):
+        first, n = offsets[i], offsets[i + 1] - offsets[i]
+        for j in range(i + 1 if symmetric else 0, len(other_offsets) - 1):
+            other_first, m = other_offsets[j], other_offsets[j + 1] - other_offsets[j]
+            if n == 0 or m == 0:
+                out[i, j] = 0.0 if n == m else np.inf
+            elif n <= m:
+                _fill_costs(
+                    first, n, columns, labels, other_first, m, other_columns, other_labels,
+                    penalty, cost,
+                )  # fmt: skip
+                sink[SINK_MASS, :n] = masses[first : first + n]
+                source[SOURCE_MASS, :m] = other_masses[other_first : other_first + m]
+                out[i, j] = solve_transport(n, m, cost, scaled, source, sink, tree)
+            else:
+                _fill_costs(
+                    other_first, m, other_columns, other_labels, first, n, columns, labels,
+                    penalty, cost,
+                )  # fmt: skip
+                sink[SINK_MASS, :m] = other_masses[other_first : other_first + m]
+                source[SOURCE_MASS, :n] = masses[first : first + n]
+                out[i, j] = solve_transport(m, n, cost, scaled, source, sink, tree)
