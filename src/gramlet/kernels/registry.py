@@ -87,6 +87,7 @@ _H = "gramlet.kernels.histogram"
 _WL = "gramlet.kernels.weisfeiler_lehman"
 _ITERATIONS = {"n_iter": (1, 2, 3, 4, 5, 6)}
 _GAMMAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+_RGE_GAMMAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _SHERVASHIDZE = "Shervashidze et al. 2011"
 _KRIEGE = "Kriege, Giscard, Wilson 2016"
 
@@ -145,6 +146,17 @@ _ROWS = (
         "geometric-assignment", "gramlet.kernels.geometric_assignment", "GeometricAssignment",
         "spectral coordinates", "best matchings of nodes to those of the fitted graphs",
         "Johansson, Dubhashi 2015", {}, {"n_dims": (2, 4, 6, 8)}, refit=True,
+    ),
+    Entry(
+        "emd", "gramlet.kernels.earth_mover", "EMDKernel", "spectral coordinates",
+        "exact earth mover's distances between nodes", "Nikolentzos et al. 2017", {},
+        {"gamma": _RGE_GAMMAS}, psd=False,
+    ),
+    Entry(
+        "rge", "gramlet.embeddings.random_graph", "RandomGraphEmbedding", "spectral coordinates",
+        "earth mover's distances to random graphs", "Wu et al. 2018", {"random_state": 0},
+        {"gamma": _RGE_GAMMAS, "max_nodes": tuple(range(3, 31, 3))}, kind="embedding", refit=True,
+        after_fit=("gamma",),
     ),
 )  # fmt: skip
 
