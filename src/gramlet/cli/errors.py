@@ -75,7 +75,7 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
     if hasattr(error, "format_message"):  # of the parser: a wrong option, a missing argument
         context = getattr(error, "ctx", None)
         path = getattr(context, "command_path", "gramlet")
-        return f"{error.format_message()} Try '{path} --help'.", WRONG_USE
+        return f"{error.format_message().rstrip('.?')}. Try '{path} --help'.", WRONG_USE
     if isinstance(error, FileNotFoundError) and error.filename is not None:
         return f"there is no file {str(error.filename)!r}.", WRONG_USE
     if isinstance(error, ValueError | TypeError | FileNotFoundError):

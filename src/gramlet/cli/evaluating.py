@@ -26,6 +26,7 @@ from gramlet.cli.output import check_place, console, note, writing
 if TYPE_CHECKING:
     from gramlet.evaluation import Protocol, Result
     from gramlet.graphs.dataset import Dataset
+    from gramlet.kernels.registry import Entry
 
 BASELINES = ("majority", "vertex", "edge")
 DEFAULT_KERNELS = ("wl", "wl-oa", "wwl")
@@ -139,6 +140,7 @@ def _options_by_kernel(
         has = row.make().get_params() if given else {}
         mine = {key: value for key, value in given.items() if key in has}
         unused -= set(mine)
+        _check_values(row, mine)
         found[name] = {**row.tunable, **mine}
     if unused:
         known = sorted({key for name in names[1:] for key in registry.make(name).get_params()})
@@ -147,6 +149,13 @@ def _options_by_kernel(
             f"{', '.join(known)}."
         )
     return found
+
+
+def _check_values(row: Entry, given: dict[str, Any]) -> None:
+    """Tell a value that a kernel does not allow before anything is computed."""
+    for key, values in given.items():
+        for value in values if isinstance(values, list) else [values]:
+            row.make(**{key: value})._validate_params()
 
 
 def _run(
@@ -188,13 +197,15 @@ def _run(
 
 
 def _show(data: Dataset, protocol: Protocol, results: Sequence[Result], compiled: bool) -> None:
+    from rich.markup import escape
+
     from gramlet.evaluation.tables import as_good_as_the_best, table
 
     screen = console()
     graphs = data.graphs
     members = " / ".join(str(count) for count in results[0].data.classes.values())
     screen.print(
-        f"[bold]{data.name}[/]: {len(graphs)} graphs, {graphs.sizes.mean():.1f} nodes and "
+        f"[bold]{escape(data.name)}[/]: {len(graphs)} graphs, {graphs.sizes.mean():.1f} nodes and "
         f"{graphs.n_edges.mean():.1f} edges on average, classes of {members}"
     )
     screen.print(f"{protocol.describe()}; seed {protocol.random_state}")

@@ -29,12 +29,16 @@ def read_input(
         If it is there and cannot be read.
     """
     from gramlet.graphs.dataset import DatasetNotFoundError
+    from gramlet.graphs.smiles import ColumnNotFoundError
 
     try:
         return _read(text, data_dir, smiles_column, label_column)
     except DatasetNotFoundError as why:
         # A name everyone knows that could not be fetched is the network's failure.
-        raise (Failure if _well_known(text) else WrongUse)(str(why)) from why
+        message = str(why).replace("data_home", "--data-dir")
+        raise (Failure if _well_known(text) else WrongUse)(message) from why
+    except ColumnNotFoundError as why:
+        raise WrongUse(str(why)) from why
     except (ValueError, OSError) as why:
         raise Failure(str(why)) from why
 

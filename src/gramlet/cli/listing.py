@@ -133,7 +133,7 @@ def info(
 
     data = read_input(source, data_dir, smiles_column, label_column)
     screen = console()
-    screen.print(f"[bold]{data.name}[/]: {len(data.graphs)} graphs")
+    screen.print(f"{data.name}: {len(data.graphs)} graphs", markup=False, style="bold")
     grid = _grid("", "mean", "median", "min", "max", right=(1, 2, 3, 4))
     graphs = data.graphs
     if len(graphs):

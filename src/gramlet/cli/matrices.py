@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -73,14 +74,16 @@ def gram(
     seconds = time.perf_counter() - started
     _write(output, matrix, data)
     rows, columns = matrix.shape
-    print(f"{rows} × {columns} matrix of {estimator!r} in {seconds:.2f} s, in {output}")
+    what = row.make(**params)
+    print(f"{rows} × {columns} matrix of {what!r} in {seconds:.2f} s, in {output}")
 
 
 def working_estimator(row: Any, params: dict[str, Any], jobs: int) -> Any:
     """The row's estimator with these parameters, on so many threads, showing its progress."""
     estimator = row.make(**params)
     has = estimator.get_params(deep=False)
-    work = {"n_jobs": jobs, "verbose": True}
+    # Some kernels tell their progress in lines, which would be in the way in a pipe.
+    work = {"n_jobs": jobs, "verbose": sys.stderr.isatty()}
     return estimator.set_params(**{k: v for k, v in work.items() if k in has and k not in params})
 
 

@@ -76,7 +76,7 @@ def train(
 
     save(model, output)
     seconds = time.perf_counter() - started
-    shown = " ".join(f"{key}={value}" for key, value in {**chosen, "C": cost}.items())
+    shown = " ".join(f"{key}={value}" for key, value in {**chosen, "C": f"{cost:g}"}.items())
     print(f"{kernel} trained on {len(data.graphs)} graphs in {seconds:.1f} s: {shown}")
     if told is not None:
         print(f"Chosen at {100 * told:.1f} % in cross-validation; 'gramlet evaluate' is impartial.")

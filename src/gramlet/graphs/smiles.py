@@ -17,7 +17,7 @@ from gramlet.graphs.chem import from_smiles
 from gramlet.graphs.dataset import Dataset, DatasetNotFoundError
 from gramlet.graphs.record import AttributeNames, GraphRecord, join_records
 
-__all__ = ["SMILES_SUFFIXES", "read_smiles"]
+__all__ = ["SMILES_SUFFIXES", "ColumnNotFoundError", "read_smiles"]
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SMILES_SUFFIXES = (".smi", ".smiles", *_DELIMITERS)
@@ -27,6 +27,10 @@ _SMILES_HEADINGS = ("smiles", "smi", "canonical_smiles", "structure")
 _LABEL_HEADINGS = ("label", "class", "target", "y", "activity")
 
 Row = tuple[int, list[str]]
+
+
+class ColumnNotFoundError(ValueError):
+    """A table has no column of the name, or of the names, that it was asked for."""
 
 
 def read_smiles(
@@ -128,7 +132,7 @@ def _columns(
     structure = _find(path, headings, smiles_column, _SMILES_HEADINGS, "smiles_column")
     if structure is None:
         if headings:
-            raise ValueError(
+            raise ColumnNotFoundError(
                 f"{path}: no column is called {_SMILES_HEADINGS[0]!r}; there are "
                 f"{', '.join(map(repr, headings))}. Name the one that holds the SMILES strings."
             )
@@ -156,7 +160,7 @@ def _find(
         return wanted
     if wanted is not None:
         if wanted not in headings:
-            raise ValueError(
+            raise ColumnNotFoundError(
                 f"{path}: no column is called {wanted!r} ({parameter}); there are "
                 f"{', '.join(map(repr, headings))}."
             )
