@@ -14,6 +14,9 @@ __all__ = ["SignatureTable", "pack_rows"]
 
 Ints = NDArray[np.int64]
 
+# The bits of a slot that hold an id.
+_ID = np.int64(0xFFFFFFFF)
+
 
 def pack_rows(rows: Ints) -> tuple[Ints, Ints]:
     """Offsets and data of signatures that are all of one length: the rows of a matrix."""
@@ -30,10 +33,10 @@ class SignatureTable:
         Signature ``i`` is ``data[offsets[i]:offsets[i + 1]]``.
     """
 
-    def __init__(self, offsets: Ints, data: Ints) -> None:
+    def __init__(self, offsets: Ints, data: Ints, _slots: Ints | None = None) -> None:
         self.offsets = np.asarray(offsets, dtype=np.int64)
         self.data = np.asarray(data, dtype=np.int64)
-        self._slots = _slots_of(self.offsets, self.data)
+        self._slots = _slots_of(self.offsets, self.data) if _slots is None else _slots
 
     @classmethod
     def fit(cls, offsets: Ints, data: Ints) -> tuple[SignatureTable, Ints]:
@@ -47,10 +50,12 @@ class SignatureTable:
         """
         nothing = np.zeros(0, dtype=np.int64)
         no_slots = np.full(1, -1, dtype=np.int64)
-        ids, first = _intern(offsets, data, np.zeros(1, np.int64), nothing, no_slots)
+        ids, first, slots = _intern(offsets, data, np.zeros(1, np.int64), nothing, no_slots)
         lengths = np.diff(offsets)[first]
         kept = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        return cls(kept, _copy_signatures(offsets, data, first, kept)), ids
+        # The table that found them serves on, unless it was made for many more than there are.
+        reused = slots if len(slots) <= 4 * _capacity(len(first)) else None
+        return cls(kept, _copy_signatures(offsets, data, first, kept), reused), ids
 
     def lookup(self, offsets: Ints, data: Ints) -> Ints:
         """Ids of signatures; an unknown one gets an id of its own from ``len(self)`` on."""
@@ -104,24 +109,34 @@ def _capacity(n: int) -> int:
 
 
 @njit(nogil=True, cache=True)
+def _slot(code: np.uint64, i: np.int64) -> np.int64:
+    """What stands in a slot: an id below, and above it bits of the hash.
+
+    Most of the signatures that meet in a slot differ in these bits, and need not be fetched.
+    """
+    return (np.int64(code >> np.uint64(33)) << np.int64(32)) | i
+
+
+@njit(nogil=True, cache=True)
 def _slots_of(offsets: Ints, data: Ints) -> Ints:
     """An open-addressing hash table of ids, for signatures known to be distinct."""
     n = len(offsets) - 1
     slots = np.full(_capacity(n), -1, dtype=np.int64)
-    mask = np.uint64(len(slots) - 1)
+    mask = np.int64(len(slots) - 1)
     for i in range(n):
-        at = np.int64(_hash(data, offsets[i], offsets[i + 1]) & mask)
+        code = _hash(data, offsets[i], offsets[i + 1])
+        at = np.int64(code & np.uint64(mask))
         while slots[at] >= 0:
-            at = (at + 1) & np.int64(mask)
-        slots[at] = i
+            at = (at + 1) & mask
+        slots[at] = _slot(code, i)
     return slots
 
 
 @njit(nogil=True, cache=True)
 def _intern(
     offsets: Ints, data: Ints, known_offsets: Ints, known_data: Ints, known_slots: Ints
-) -> tuple[Ints, Ints]:
-    """Ids of the signatures, and for each new id the position where it was first met."""
+) -> tuple[Ints, Ints, Ints]:
+    """Ids of the signatures; where each new one was first met; the hash table of the new ones."""
     n = len(offsets) - 1
     n_known = len(known_offsets) - 1
     ids = np.empty(n, dtype=np.int64)
@@ -136,26 +151,30 @@ def _intern(
         found = np.int64(-1)
         at = np.int64(code & np.uint64(known_mask))
         while known_slots[at] >= 0:
-            k = known_slots[at]
-            if _same(data, begin, end, known_data, known_offsets[k], known_offsets[k + 1]):
+            k = known_slots[at] & _ID
+            if known_slots[at] == _slot(code, k) and _same(
+                data, begin, end, known_data, known_offsets[k], known_offsets[k + 1]
+            ):
                 found = k
                 break
             at = (at + 1) & known_mask
         if found < 0:
             at = np.int64(code & np.uint64(fresh_mask))
             while fresh[at] >= 0:
-                k = first[fresh[at]]
-                if _same(data, begin, end, data, offsets[k], offsets[k + 1]):
-                    found = n_known + fresh[at]
-                    break
+                k = fresh[at] & _ID
+                if fresh[at] == _slot(code, k):
+                    j = first[k]
+                    if _same(data, begin, end, data, offsets[j], offsets[j + 1]):
+                        found = n_known + k
+                        break
                 at = (at + 1) & fresh_mask
         if found < 0:
-            fresh[at] = n_new
+            fresh[at] = _slot(code, n_new)
             first[n_new] = i
             found = np.int64(n_known + n_new)
             n_new += 1
         ids[i] = found
-    return ids, first[:n_new]
+    return ids, first[:n_new], fresh
 
 
 @njit(nogil=True, cache=True)
