@@ -29,6 +29,7 @@ _HOMES = {
     "WeisfeilerLehman": "gramlet.kernels.weisfeiler_lehman",
     "WLOptimalAssignment": "gramlet.kernels.weisfeiler_lehman",
     "WassersteinWL": "gramlet.kernels.wasserstein",
+    "ShortestPath": "gramlet.kernels.shortest_path",
     "Propagation": "gramlet.kernels.propagation",
     "PyramidMatch": "gramlet.kernels.pyramid",
     "GeometricAssignment": "gramlet.kernels.geometric_assignment",
@@ -44,6 +45,9 @@ _HOMES = {
     "plot_patterns": "gramlet.plotting",
     "plot_graph_importance": "gramlet.plotting",
     "WeightedWassersteinWL": "gramlet.kernels.weighted_wasserstein",
+    "LaplacianKernel": "gramlet.kernels.laplacian",
+    "FeatureLaplacian": "gramlet.kernels.laplacian",
+    "MultiscaleLaplacian": "gramlet.kernels.multiscale",
     "save": "gramlet.persistence",
     "load": "gramlet.persistence",
     "evaluate": "gramlet.evaluation.run",
@@ -52,7 +56,7 @@ _HOMES = {
 }
 
 # Modules of functions, public as modules.
-_MODULES = ("paths",)
+_MODULES = ("paths", "theory")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

@@ -90,6 +90,7 @@ _GAMMAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _RGE_GAMMAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _SHERVASHIDZE = "Shervashidze et al. 2011"
 _KRIEGE = "Kriege, Giscard, Wilson 2016"
+_KONDOR = "Kondor, Pan 2016"
 
 _ROWS = (
     Entry(
@@ -117,6 +118,11 @@ _ROWS = (
         _SHERVASHIDZE, {"base": "edge"}, _ITERATIONS,
     ),
     Entry(
+        "wl-sp", _WL, "WeisfeilerLehman", "Weisfeiler-Lehman",
+        "common shortest paths between patterns", _SHERVASHIDZE, {"base": "shortest-path"},
+        _ITERATIONS,
+    ),
+    Entry(
         "wl-oa", _WL, "WLOptimalAssignment", "Weisfeiler-Lehman",
         "optimal assignment of nodes by their patterns", _KRIEGE, {}, _ITERATIONS,
     ),
@@ -131,6 +137,10 @@ _ROWS = (
         {"solver": "accelerated"},
         {**_ITERATIONS, "gamma": _GAMMAS, "radius": (0.1, 0.5, 1.0)},
         supervised=True, after_fit=("gamma", "normalize"),
+    ),
+    Entry(
+        "sp", "gramlet.kernels.shortest_path", "ShortestPath", "walks and paths",
+        "shortest paths by end labels and length", "Borgwardt, Kriegel 2005",
     ),
     Entry(
         "propagation", "gramlet.kernels.propagation", "Propagation", "walks and paths",
@@ -157,6 +167,18 @@ _ROWS = (
         "earth mover's distances to random graphs", "Wu et al. 2018", {"random_state": 0},
         {"gamma": _RGE_GAMMAS, "max_nodes": tuple(range(3, 31, 3))}, kind="embedding", refit=True,
         after_fit=("gamma",),
+    ),
+    Entry(
+        "flg", "gramlet.kernels.laplacian", "FeatureLaplacian", "Laplacians",
+        "overlap of the Gaussians that two graphs give to vertex features", _KONDOR, {},
+        {"eta": (0.01, 0.1, 1.0)},
+    ),
+    Entry(
+        "mlg", "gramlet.kernels.multiscale", "MultiscaleLaplacian", "Laplacians",
+        "balls within balls, compared by their Laplacians level by level", _KONDOR,
+        {"random_state": 0},
+        {"eta": (0.01, 0.1, 1.0), "radius": (1, 2, 3), "n_levels": (1, 2, 3)},
+        refit=True,
     ),
 )  # fmt: skip
 

@@ -11,6 +11,7 @@ from gramlet.engine.histograms import Measure
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.base import COMMON_CONSTRAINTS, Counter, CountKernel, ExplicitFeatures
 from gramlet.kernels.colours import ColourCounter, ColourEdgeCounter, Colouring
+from gramlet.kernels.shortest_path import ColourPathCounter
 
 __all__ = ["REFINEMENT_CONSTRAINTS", "WLOptimalAssignment", "WeisfeilerLehman", "check_levels"]
 
@@ -41,9 +42,10 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
     ----------
     n_iter : int, default 5
         Rounds of refinement (H).
-    base : {"vertex", "edge"}
-        What is counted at each level: nodes by colour, or edges by the colours of their ends (and
-        their edge label, if edges have labels).
+    base : {"vertex", "edge", "shortest-path"}
+        What is counted at each level: nodes by colour; edges by the colours of their ends (and
+        their edge label, if edges have labels); or shortest paths by the colours of their ends and
+        their number of edges.
     include_initial : bool, default True
         Whether level 0, the labels themselves, counts.
     use_edge_labels : bool, default False
@@ -74,7 +76,7 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **REFINEMENT_CONSTRAINTS,
-        "base": [StrOptions({"vertex", "edge"})],
+        "base": [StrOptions({"vertex", "edge", "shortest-path"})],
         **COMMON_CONSTRAINTS,
     }
 
@@ -102,6 +104,8 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
 
     def _counter(self) -> Counter:
         colouring = Colouring(self.n_iter, self.include_initial, self.use_edge_labels)
+        if self.base == "shortest-path":
+            return ColourPathCounter(colouring, self._tiling())
         return ColourCounter(colouring) if self.base == "vertex" else ColourEdgeCounter(colouring)
 
 
