@@ -135,7 +135,7 @@ def explain_linear(pipeline: Any) -> LinearExplanation:
     source, model = steps
     if isinstance(source, FeatureMap):
         return _from_linear_model(source, model)
-    if not hasattr(source, "features"):
+    if not hasattr(type(source), "features"):
         raise TypeError(f"{type(source).__name__} has no explicit features to explain with.")
     if getattr(model, "kernel", None) != "precomputed" or not hasattr(model, "dual_coef_"):
         raise TypeError(

@@ -241,7 +241,7 @@ def test_only_empty_and_edgeless_graphs(entry):
 @each_kernel
 def test_explicit_features_multiply_to_the_kernel(entry, train, test):
     kernel = make(entry).fit(train, Y)
-    if not hasattr(kernel, "features"):
+    if not hasattr(type(kernel), "features"):  # a parameter may bear that name
         pytest.skip("no explicit feature map")
     product = kernel.features(test) @ kernel.features(train).T
     product = product.toarray() if hasattr(product, "toarray") else np.asarray(product)

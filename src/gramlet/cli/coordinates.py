@@ -74,7 +74,7 @@ def _features(row: Any, estimator: Any, data: Any, source: str) -> tuple[Any, An
     if row.kind == "embedding":
         estimator.fit(data.graphs)
         features = estimator.transform(data.graphs)
-    elif hasattr(estimator, "features"):
+    elif hasattr(type(estimator), "features"):
         estimator.fit(data.graphs, target_of(data, source) if row.supervised else None)
         features = estimator.features(data.graphs)
     else:

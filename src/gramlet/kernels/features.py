@@ -42,7 +42,7 @@ class FeatureMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the features of the graphs X."""
-        if not hasattr(self.kernel, "features"):
+        if not hasattr(type(self.kernel), "features"):
             raise TypeError(
                 f"{type(self.kernel).__name__} has no explicit feature map. Use its Gram matrix "
                 'with a kernel machine, such as SVC(kernel="precomputed").'
