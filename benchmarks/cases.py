@@ -1,0 +1,127 @@
+"""What a benchmark is: data, our function, the peer's, and a check that both give the same.
+
+A file ``bench_*.py`` in this folder registers its cases; all are found by `all_cases`. How they are
+run and measured is left to `measure`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from benchmarks.data import Source
+
+__all__ = ["Case", "Growth", "all_cases", "agree", "register", "same_matrices"]
+
+Check = Callable[[Any, Any], None]
+
+
+def same_matrices(ours: Any, theirs: Any, constant: float = 1.0) -> None:
+    """AssertionError unless ``theirs`` is ``constant`` times ``ours``, to rounding."""
+    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    assert ours.shape == theirs.shape, f"shapes {ours.shape} and {theirs.shape}"
+    difference = np.abs(constant * ours - theirs)
+    allowed = 1e-9 * np.maximum(1.0, np.abs(theirs))
+    worst = np.unravel_index(np.argmax(difference - allowed), difference.shape)
+    assert (difference <= allowed).all(), (
+        f"entry {tuple(map(int, worst))}: {constant} × {ours[worst]} and {theirs[worst]}"
+    )
+
+
+def agree(constant: float) -> Check:
+    """`same_matrices` for a peer that computes a multiple of what we do."""
+    return lambda ours, theirs: same_matrices(ours, theirs, constant)
+
+
+@dataclass(frozen=True)
+class Case:
+    """gramlet and a peer on the same data.
+
+    Attributes
+    ----------
+    name, title : str
+        What to call it on the command line, and one line on what is computed.
+    data : callable
+        Takes a `Source` and gives whatever ``ours`` and ``peer`` take: all that is not to be timed
+        (files, conversion into the peer's own format) is done here.
+    ours, peer : callable
+        Take that, compute, and return the result. ``peer`` is None where only our time counts.
+    peer_name : str
+        The peer as it is to be called in the table, e.g. ``"GraKeL, sparse=True"``.
+    check : callable
+        Takes both results; an AssertionError if they do not agree.
+    needs : callable
+        None if the peer can be run, or else the reason why not.
+    target_ratio : float, optional
+        At least so many times as fast as the peer.
+    target_memory : float, optional
+        At most this share of the peer's peak memory.
+    target_seconds : float, optional
+        At most so long.
+    """
+
+    name: str
+    title: str
+    data: Callable[[Source], Any]
+    ours: Callable[[Any], Any]
+    peer: Callable[[Any], Any] | None = None
+    peer_name: str = ""
+    check: Check = same_matrices
+    needs: Callable[[], str | None] = field(default=lambda: None)
+    target_ratio: float | None = None
+    target_memory: float | None = None
+    target_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How our time grows with the size of the data: the slope in a log-log plot.
+
+    Attributes
+    ----------
+    name, title : str
+    sizes : sequence of int
+    data : callable
+        Takes a size and gives the data.
+    ours : callable
+        Takes the data.
+    size_of : callable
+        The size that counts (edges, nodes, ...), given the data.
+    target_exponent : float, optional
+        At most this slope.
+    """
+
+    name: str
+    title: str
+    sizes: Sequence[int]
+    data: Callable[[int], Any]
+    ours: Callable[[Any], Any]
+    size_of: Callable[[Any], int]
+    unit: str = "edges"
+    target_exponent: float | None = None
+
+
+_CASES: dict[str, Case | Growth] = {}
+
+
+def register(case: Case | Growth) -> Case | Growth:
+    """Add a case to those that the command line knows."""
+    if case.name in _CASES:
+        raise ValueError(f"There are two benchmarks called {case.name!r}.")
+    _CASES[case.name] = case
+    return case
+
+
+def all_cases() -> dict[str, Case | Growth]:
+    """All cases of the files ``bench_*.py`` in this folder, by name."""
+    import benchmarks
+
+    for module in pkgutil.iter_modules(benchmarks.__path__):
+        if module.name.startswith("bench_"):
+            importlib.import_module(f"benchmarks.{module.name}")
+    return dict(_CASES)

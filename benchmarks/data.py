@@ -1,0 +1,102 @@
+"""The data of benchmarks, and their conversion into the formats of other packages."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gramlet import GraphBatch, load_dataset
+
+__all__ = ["Source", "default_folder", "random_batch", "to_grakel", "to_igraph"]
+
+
+def default_folder() -> str | None:
+    """``GRAMLET_DATA``, or the folder ``shared/data`` beside the repository, if there is one."""
+    if os.environ.get("GRAMLET_DATA"):
+        return os.environ["GRAMLET_DATA"]
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    return str(beside) if beside.is_dir() else None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where data comes from, and how much of it is wanted.
+
+    Attributes
+    ----------
+    folder : str or None
+        A folder of TU data sets; None for MUTAG, the cache and the network alone.
+    quick : bool
+        MUTAG instead of whatever a case asks for.
+    n_graphs : int or None
+        How many graphs to take, instead of as many as a case asks for.
+    """
+
+    folder: str | None = None
+    quick: bool = False
+    n_graphs: int | None = None
+
+    def load(self, name: str, n_graphs: int | None = None) -> GraphBatch:
+        """The graphs of a data set, or a random sample of them (the same at every call)."""
+        graphs = load_dataset("MUTAG" if self.quick else name, data_home=self.folder).graphs
+        wanted = self.n_graphs or n_graphs
+        if wanted is None or wanted >= len(graphs):
+            return graphs
+        chosen = np.random.default_rng(0).permutation(len(graphs))[:wanted]
+        return graphs[np.sort(chosen)]
+
+
+def to_grakel(batch: GraphBatch, edge_codes: Any = None) -> list[list[Any]]:
+    """The graphs as GraKeL takes them: neighbours, node labels and edge labels, each a dict.
+
+    Neighbours as dicts in dicts, not as its loader gives them, a set of edges: it would lose the
+    nodes without edges. ``edge_codes``: one label an arc of the batch, instead of its edge labels.
+    """
+    labels = [0] * batch.n_nodes_total if batch.node_labels is None else list(batch.node_labels)
+    codes = edge_codes
+    if codes is None and batch.edge_labels is not None:
+        codes = list(batch.edge_labels)
+    graphs = []
+    for first, last in zip(batch.node_offsets[:-1], batch.node_offsets[1:], strict=True):
+        neighbours = {
+            node: dict.fromkeys((batch.indices[begin:end] - first).tolist(), 1.0)
+            for node, (begin, end) in enumerate(
+                zip(batch.indptr[first:last], batch.indptr[first + 1 : last + 1], strict=True)
+            )
+        }
+        arcs = [(tail, head) for tail, around in neighbours.items() for head in around]
+        begin, end = batch.indptr[first], batch.indptr[last]
+        edges = {} if codes is None else dict(zip(arcs, codes[begin:end], strict=True))
+        graphs.append([neighbours, dict(enumerate(labels[first:last])), edges])
+    return graphs
+
+
+def to_igraph(batch: GraphBatch) -> list[Any]:
+    """The graphs as igraph graphs with the vertex attribute ``label``."""
+    import igraph
+
+    graphs = []
+    for graph in batch:
+        tails, heads = graph.arcs()
+        once = tails < heads
+        edges = np.column_stack([tails[once], heads[once]]).tolist()
+        vertices = {"label": list(graph.node_labels or [0] * graph.n_nodes_total)}
+        graphs.append(igraph.Graph(n=graph.n_nodes_total, edges=edges, vertex_attrs=vertices))
+    return graphs
+
+
+def random_batch(
+    n_graphs: int, n_nodes: int, n_edges: int, n_labels: int = 5, seed: int = 0
+) -> GraphBatch:
+    """Uniformly random graphs: as many edges as asked for, but for repeats and self-loops."""
+    rng = np.random.default_rng(seed)
+    edges = rng.integers(n_nodes, size=(n_graphs, n_edges, 2))
+    return GraphBatch.from_edges(
+        [part[part[:, 0] != part[:, 1]] for part in edges],
+        n_nodes=[n_nodes] * n_graphs,
+        node_labels=rng.integers(n_labels, size=(n_graphs, n_nodes)),
+    )

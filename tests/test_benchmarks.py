@@ -1,0 +1,142 @@
+"""The benchmark runner: cases are found, sides compared, growth fitted. It times nothing here."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gramlet import GraphBatch, as_batch, load_dataset
+
+ROOT = Path(__file__).resolve().parents[1]
+if not (ROOT / "benchmarks" / "cases.py").is_file():
+    pytest.skip("the benchmarks are not part of an installed package", allow_module_level=True)
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import __main__ as command  # noqa: E402 (found through the path above)
+from benchmarks import measure, report  # noqa: E402
+from benchmarks.cases import Case, Growth, agree, all_cases, register, same_matrices  # noqa: E402
+from benchmarks.data import Source, random_batch, to_grakel, to_igraph  # noqa: E402
+
+
+def test_every_case_has_a_name_a_title_and_a_peer_or_a_target():
+    cases = all_cases()
+    assert {"wl", "wl-oa-dense", "wl-oa-sparse", "vertex", "edge", "wwl", "refinement"} <= set(
+        cases
+    )
+    for name, case in cases.items():
+        assert case.name == name
+        assert case.title
+        if isinstance(case, Case):
+            assert case.peer is not None or case.target_seconds is not None
+            assert bool(case.peer) == bool(case.peer_name)
+    with pytest.raises(ValueError, match="two benchmarks"):
+        register(cases["wl"])
+
+
+def test_results_that_differ_are_noticed():
+    a = np.arange(6.0).reshape(2, 3)
+    same_matrices(a, a * (1 + 1e-12))
+    agree(4.0)(a, 4 * a)
+    with pytest.raises(AssertionError, match=r"entry \(1, 2\)"):
+        same_matrices(a, a + np.array([[0, 0, 0], [0, 0, 1e-3]]))
+    with pytest.raises(AssertionError, match="shapes"):
+        same_matrices(a, a.T)
+
+
+def test_a_sample_is_the_same_at_every_call():
+    source = Source(quick=True)
+    assert len(source.load("NCI1")) == 188
+    sample = source.load("NCI1", 20)
+    assert sample == source.load("NCI1", 20)
+    assert len(Source(quick=True, n_graphs=7).load("NCI1", 20)) == 7
+
+
+def test_graphs_are_the_same_in_other_formats():
+    lonely = GraphBatch.from_edges(
+        [[(0, 2)]], n_nodes=[4], node_labels=[[3, 0, 3, 1]], edge_labels=[[2]]
+    )
+    graphs = GraphBatch.concatenate([load_dataset("MUTAG").graphs[:20], lonely])
+    for converted in (to_grakel(graphs), to_igraph(graphs)):
+        back = as_batch(converted)
+        assert (back.sizes == graphs.sizes).all()
+        assert (back.indices == graphs.indices).all()
+        assert list(back.node_labels) == list(graphs.node_labels)
+
+
+def test_random_batches_have_the_size_asked_for():
+    batch = random_batch(5, 10, 12)
+    assert len(batch) == 5
+    assert set(batch.sizes.tolist()) == {10}
+    assert (batch.n_edges <= 12).all()
+    assert batch.n_edges.sum() > 40
+
+
+def test_the_slope_of_a_power_law():
+    sizes = [10, 100, 1000]
+    assert measure.slope(sizes, [3e-3 * n**1.5 for n in sizes]) == pytest.approx(1.5)
+
+
+def test_the_peak_is_that_of_the_call():
+    def allocate(n: int) -> int:
+        return int(np.ones(n, dtype=np.uint8).sum(dtype=np.int64))
+
+    allocate(10)
+    assert 4.5e7 < measure._peak_bytes(allocate, 50_000_000) < 9e7
+
+
+def test_sides_take_turns():
+    order: list[str] = []
+    case = Case(
+        "turns",
+        "a case",
+        data=lambda source: 0,
+        ours=lambda data: order.append("ours") or np.ones(1),
+        peer=lambda data: order.append("peer") or np.ones(1),
+    )
+    result = measure._take_turns(case, 0, 0, 3)
+    assert order == ["ours", "peer"] * 4  # once to warm up
+    assert len(result["ours_seconds"]) == len(result["peer_seconds"]) == 3
+    assert result["agreement"] == "yes"
+
+
+def test_what_is_told_of_a_case():
+    case = Case("c", "a case", len, len, len, "Peer", target_ratio=5.0, target_memory=0.5)
+    result = {
+        "ours_seconds": [1.0, 3.0, 2.0],
+        "ours_processor_seconds": [1.0, 3.0, 2.0],
+        "peer_seconds": [8.0],
+        "peer_processor_seconds": [8.0],
+        "agreement": "yes",
+        "ours_bytes": 10_000_000,
+        "peer_bytes": 40_000_000,
+    }
+    text = "\n".join(report.tell_case(case, result))
+    assert "4.0 times as fast (target: at least 5, MISSED)" in text
+    assert "0.250 of the memory (target: at most 0.5, reached)" in text
+    assert result["ratio"] == 4.0
+    assert "target" not in "\n".join(report.tell_case(case, result, judge=False))
+
+
+def test_what_is_told_of_growth():
+    case = Growth("g", "growth", (1, 2), int, int, int, target_exponent=1.1)
+    told = report.tell_growth(case, {"sizes": [1, 2], "seconds": [1.0, 2.0], "exponent": 1.0})
+    assert told[-1].endswith("to the power of 1.000 (target: at most 1.1, reached)")
+
+
+def test_the_command_lists_runs_and_saves(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["benchmarks"])
+    assert command.main() == 0
+    assert "wl-oa-dense" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "no-such-case"])
+    assert command.main() == 2
+    arguments = ["benchmarks", "refinement", "--quick", "--repeats", "2", "--no-memory"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    assert command.main() == 0
+    saved = json.loads((tmp_path / "refinement-quick.json").read_text())
+    assert len(saved["ours_seconds"]) == 2
+    assert saved["machine"]["versions"]["gramlet"]
