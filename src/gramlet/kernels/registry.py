@@ -132,6 +132,12 @@ _ROWS = (
         {**_ITERATIONS, "gamma": _GAMMAS},
     ),
     Entry(
+        "wwl-attr", "gramlet.kernels.wasserstein", "WassersteinWL", "Wasserstein",
+        "optimal transport between averaged node attributes", "Togninalli et al. 2019",
+        {"attributes": True}, {**_ITERATIONS, "gamma": _GAMMAS}, psd=False,
+        needs="node_attributes",
+    ),
+    Entry(
         "weighted-wwl", "gramlet.kernels.weighted_wasserstein", "WeightedWassersteinWL",
         "Wasserstein", "WWL with learned weights of the patterns", "Nguyen et al. 2021",
         {"solver": "accelerated"},
