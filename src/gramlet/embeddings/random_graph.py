@@ -72,7 +72,7 @@ class RandomGraphEmbedding(GraphEmbedding):
         ``label_weight`` × one-hot(label): a column for each of ``labels_`` and a last one, which
         all labels not seen at `fit` share and no random graph uses.
     labels_ : tuple or None
-        The labels in the order of their columns; None if labels are not used.
+        The labels in the order of their columns; None if there are none, or if they do not count.
     scale_ : float
         The largest structural coordinate in the fitted graphs.
 
@@ -149,7 +149,8 @@ class RandomGraphEmbedding(GraphEmbedding):
         self.reader_ = NodeReader(self.n_dims, self.use_labels)
         nodes = self.reader_.fit(batch, self.n_jobs)
         self.scale_ = float(nodes.points.max(initial=0.0))
-        self.labels_ = self.reader_.labels.values if self.reader_.with_labels else None
+        # Without a fitted label to draw, labels tell nothing apart: no columns for them.
+        self.labels_ = self.reader_.labels.values or None
         draw = _AnchorDraw(self, nodes)
         self.anchors_: list[Anchor] = [draw() for _ in range(self.n_components)]
         return nodes.with_masses()
@@ -189,7 +190,7 @@ class _AnchorDraw:
         self._nodes = nodes
         self._rng = check_random_state(settings.random_state)
         self._with_nodes = np.flatnonzero(np.diff(nodes.offsets))
-        self._n_columns = len(settings.reader_.labels) + 1 if settings.reader_.with_labels else 0
+        self._n_columns = 0 if settings.labels_ is None else len(settings.labels_) + 1
 
     def __call__(self) -> Anchor:
         size = int(self._rng.randint(1, self._settings.max_nodes + 1))
@@ -199,7 +200,7 @@ class _AnchorDraw:
         else:
             points, labels = self._random_points(size), self._random_labels(size)
         block = np.zeros((size, self._n_columns))
-        if self._n_columns and len(labels):
+        if self._n_columns:
             block[np.arange(size), labels] = self._settings.label_weight
         return np.hstack([points, block]), np.full(size, 1.0 / size)
 
@@ -221,4 +222,4 @@ class _AnchorDraw:
     def _random_labels(self, size: int) -> NDArray[np.int64]:
         """A label of a uniformly random fitted node: drawn by frequency."""
         codes = self._nodes.labels
-        return codes[self._rng.randint(len(codes), size=size)] if len(codes) else codes
+        return codes[self._rng.randint(len(codes), size=size)] if self._n_columns else codes[:0]
