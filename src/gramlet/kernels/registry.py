@@ -88,6 +88,8 @@ _WL = "gramlet.kernels.weisfeiler_lehman"
 _ITERATIONS = {"n_iter": (1, 2, 3, 4, 5, 6)}
 _GAMMAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _RGE_GAMMAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
+_RW = "gramlet.kernels.random_walk"
+_GAERTNER = "Gärtner, Flach, Wrobel 2003"
 _SHERVASHIDZE = "Shervashidze et al. 2011"
 _KRIEGE = "Kriege, Giscard, Wilson 2016"
 _KONDOR = "Kondor, Pan 2016"
@@ -147,6 +149,18 @@ _ROWS = (
     Entry(
         "sp", "gramlet.kernels.shortest_path", "ShortestPath", "walks and paths",
         "shortest paths by end labels and length", "Borgwardt, Kriegel 2005",
+    ),
+    Entry(
+        "rw", _RW, "RandomWalk", "walks and paths", "common walks, discounted by their length",
+        _GAERTNER, {}, {"decay": (1e-5, 1e-4, 1e-3, 1e-2)},
+    ),
+    Entry(
+        "rw-exp", _RW, "RandomWalk", "walks and paths", "common walks, discounted factorially",
+        _GAERTNER, {"kind": "exponential"}, {"decay": (1e-4, 1e-3, 1e-2, 1e-1)},
+    ),
+    Entry(
+        "rw-steps", _RW, "RandomWalk", "walks and paths", "common walks of a few steps",
+        _GAERTNER, {"kind": "steps"}, {"n_steps": (1, 2, 3, 4, 5), "decay": (0.01, 0.1, 1.0)},
     ),
     Entry(
         "propagation", "gramlet.kernels.propagation", "Propagation", "walks and paths",
