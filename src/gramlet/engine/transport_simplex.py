@@ -33,6 +33,7 @@ __all__ = [
     "MASS_BITS",
     "SINK_MASS",
     "SINK_POINT",
+    "SINK_PRICE",
     "SOURCE_MASS",
     "SOURCE_POINT",
     "arc_above",
@@ -52,8 +53,8 @@ _MAGIC = 1.5 * 2.0**52  # adding it leaves the nearest integer in the low bits o
 _MAGIC_BITS = np.float64(_MAGIC).view(np.int64)
 
 # Rows of the tables.
-SOURCE_MASS, SOURCE_POINT, _SHIFT, _BEST, _QUEUE = 0, 1, 2, 3, 4
-SINK_MASS, SINK_POINT, _PRICE, _OFFSET, _CLOSING, _FROM, _INTO = 0, 1, 2, 3, 4, 5, 6
+SOURCE_MASS, _SHIFT, _BEST, _QUEUE, SOURCE_POINT = 0, 1, 2, 3, 4
+SINK_MASS, SINK_PRICE, _OFFSET, _CLOSING, _FROM, _INTO, SINK_POINT = 0, 1, 2, 3, 4, 5, 6
 _PARENT, _FLOW, _BELOW = 0, 1, 2
 
 # Node numbers are unsigned in the innermost loops: a signed index is tested for wraparound.
@@ -274,14 +275,14 @@ def _start(
     root = sink[_CLOSING, n_sinks - 1]
     tree[_PARENT, root] = _NONE
     tree[_FLOW, root] = 0
-    sink[_PRICE, root] = 0
+    sink[SINK_PRICE, root] = 0
     # Whatever a sink hangs under was closed after it.
     for t in range(n_sinks - 2, -1, -1):
         a = sink[_CLOSING, t]
         node = tree[_PARENT, a]
         up = tree[_PARENT, node]
         k = node - n_sinks
-        sink[_PRICE, a] = sink[_PRICE, up] + scaled[a, k] - scaled[up, k]
+        sink[SINK_PRICE, a] = sink[SINK_PRICE, up] + scaled[a, k] - scaled[up, k]
 
 
 @njit(nogil=True, cache=True, forceinline=True)
@@ -376,7 +377,7 @@ def _pivot(
         mask = tree[_U(_BELOW) + w, moved]
         first = 64 * int(w)
         for b in range(min(int(n_sinks) - first, 64)):
-            sink[_PRICE, first + b] += change & -((mask >> b) & 1)
+            sink[SINK_PRICE, first + b] += change & -((mask >> b) & 1)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
@@ -395,7 +396,7 @@ def _candidates(
     width = _padded(n_sources, 16)
     for k in range(n_sources):
         holder = _U(tree[_PARENT, n_sinks + k])
-        source[_SHIFT, k] = k + sink[_PRICE, holder] - scaled[holder, k]
+        source[_SHIFT, k] = k + sink[SINK_PRICE, holder] - scaled[holder, k]
     count = 0
     for a in range(first, last):
         best = _HUGE
@@ -405,7 +406,7 @@ def _candidates(
         k = int(best & mask)
         sink[_FROM, count] = k
         sink[_INTO, count] = a
-        count += int(best - k < sink[_PRICE, a])
+        count += int(best - k < sink[SINK_PRICE, a])
     return count
 
 
@@ -417,7 +418,7 @@ def _best_candidate(
     for c in range(count):
         k, a = _U(sink[_FROM, c]), _U(sink[_INTO, c])
         holder = _U(tree[_PARENT, n_sinks + k])
-        reduced = scaled[a, k] - sink[_PRICE, a] - scaled[holder, k] + sink[_PRICE, holder]
+        reduced = scaled[a, k] - sink[SINK_PRICE, a] - scaled[holder, k] + sink[SINK_PRICE, holder]
         pick = c if reduced < gain else pick
         gain = reduced if reduced < gain else gain
     return gain, pick
