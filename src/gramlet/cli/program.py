@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gramlet._version import __version__
-from gramlet.cli import coordinates, evaluating, listing, matrices, models
+from gramlet.cli import coordinates, evaluating, explaining, listing, matrices, models
 from gramlet.cli.errors import guarded, report
 from gramlet.cli.output import one_line_warnings
 
@@ -48,6 +48,7 @@ for _command in (
     coordinates.embed,
     models.train,
     models.predict,
+    explaining.explain,
     listing.kernels,
     listing.datasets,
     listing.info,

@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 # One hue for each of a few labels, distinguishable also by people who do not see all colours.
 _HUES = ("#bcd2e8", "#f5c396", "#bfe3c0", "#e8b7c8", "#d5c8ea", "#eadf9c", "#b7dedd", "#d9d9d9")
 
+_DARK = 0.7  # beyond this share of the largest value a node is too dark for black letters
+
 
 def layout(graph: GraphBatch, n_rounds: int = 200) -> Floats:
     """Positions of the nodes, with drawn distances near the graph's distances.
@@ -101,6 +103,8 @@ def draw_graph(
     ax.add_collection(LineCollection(list(lines), colors="0.55", linewidths=1.2, zorder=1))
     names = _node_texts(batch, node_names)
     style: dict[str, Any] = {"s": 260, "edgecolors": "0.25", "linewidths": 0.8, "zorder": 2}
+    style["clip_on"] = False  # nodes at the rim of a flat drawing stay whole
+    dark = np.zeros(len(points), dtype=bool)
     if small:
         style |= {"s": 34, "linewidths": 0.4}
     if values is None:
@@ -111,9 +115,11 @@ def draw_graph(
         dots = ax.scatter(
             *points.T, c=values, cmap="RdBu_r", vmin=centre - reach, vmax=centre + reach, **style
         )
+        dark = np.abs(np.asarray(values) - centre) > _DARK * reach
         ax.figure.colorbar(dots, ax=ax, label=value_label, shrink=0.8)
-    for (x, y), text in zip(points, names, strict=True):
-        ax.text(x, y, text, ha="center", va="center", fontsize=4 if small else 8, zorder=3)
+    font = {"ha": "center", "va": "center", "fontsize": 4 if small else 8, "zorder": 3}
+    for (x, y), text, on_dark in zip(points, names, dark, strict=True):
+        ax.text(x, y, text, color="white" if on_dark else "black", **font)
     ax.set_aspect("equal")
     ax.margins(0.12)
     ax.axis("off")

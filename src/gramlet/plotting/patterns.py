@@ -17,6 +17,9 @@ __all__ = ["plot_graph_importance", "plot_patterns"]
 
 Floats = NDArray[np.float64]
 
+# Inches: a leaf of a drawn tree, and the most that one tree may take.
+_LEAF, _TALLEST = 0.22, 2.5
+
 
 def _learned(model: Any, output: int) -> tuple[Colouring, list[Floats], float, str]:
     """The colouring, the values level by level, the value that means nothing, and its name."""
@@ -66,15 +69,29 @@ def plot_patterns(
         raise ValueError(f"level must be one of {levels}; got {level!r}.")
     shown = [(h, v) for h, v in zip(levels, values, strict=True) if level in (None, h)]
     rows = max(1, max(min(n, len(v)) for _, v in shown))
-    figure = pyplot().figure(figsize=(4.6 * len(shown), 0.5 + 0.75 * rows), layout="constrained")
+    chosen = {h: _leading(weights, centre, n) for h, weights in shown}
+    leaves = max(
+        (_n_leaves(colouring.tree(h, int(c))) for h in chosen for c in chosen[h]), default=1
+    )
+    height = 0.5 + rows * min(max(0.75, _LEAF * leaves), _TALLEST)
+    figure = pyplot().figure(figsize=(4.6 * len(shown), height), layout="constrained")
     panels = np.atleast_1d(figure.subfigures(1, len(shown), wspace=0.04))
     names = {str(k): str(v) for k, v in (node_names or {}).items()}
     for panel, (h, weights) in zip(panels, shown, strict=True):
         panel.suptitle(f"level {h}", fontsize=11)
-        chosen = np.argsort(-np.abs(weights - centre), kind="stable")[:n]
-        chosen = chosen[np.argsort(-weights[chosen], kind="stable")]
-        _draw_level(panel, colouring, h, chosen, weights, centre, meaning, rows, names)
+        _draw_level(panel, colouring, h, chosen[h], weights, centre, meaning, rows, names)
     return figure
+
+
+def _leading(weights: Floats, centre: float, n: int) -> NDArray[np.int64]:
+    """The colours whose values are farthest from ``centre``, the highest value first."""
+    chosen = np.argsort(-np.abs(weights - centre), kind="stable")[:n]
+    return chosen[np.argsort(-weights[chosen], kind="stable")]
+
+
+def _n_leaves(tree: SubtreePattern) -> int:
+    """Leaves as they are drawn: equal children once."""
+    return sum(_n_leaves(child) for _, child, _ in tree.children) or 1
 
 
 def _draw_level(

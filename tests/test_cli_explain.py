@@ -1,0 +1,164 @@
+"""``gramlet explain``: the table, the files, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import sys
+
+import numpy as np
+import pytest
+
+from gramlet import WeightedWassersteinWL, load_dataset
+from gramlet.cli import explaining, main
+
+mpl = pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+
+FILES = ["graphs.png", "patterns.csv", "patterns.png"]
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command; give its exit code, standard output and standard error."""
+
+    def runner(*arguments: str):
+        code = main(["explain", *map(str, arguments)])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return runner
+
+
+def read_table(folder) -> tuple[list[str], list[list[str]]]:
+    with (folder / "patterns.csv").open(newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    return head, rows
+
+
+def names_in(folder) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_weights_of_mutag(run, tmp_path):
+    folder = tmp_path / "out"
+    code, out, err = run("MUTAG", "-o", folder, "-n", "3", "-p", "n_iter=1", "-p", "radius=0.8")
+    assert code == 0, err
+    assert names_in(folder) == FILES
+    assert (folder / "patterns.png").read_bytes()[:4] == b"\x89PNG"
+    head, rows = read_table(folder)
+    assert head == [
+        "level", "pattern", "weight", "graphs", "share of not mutagenic", "share of mutagenic",
+    ]  # fmt: skip
+    data = load_dataset("MUTAG")
+    model = WeightedWassersteinWL(n_iter=1, radius=0.8, solver="accelerated")
+    model.fit(data.graphs, data.target)
+    np.testing.assert_allclose(
+        sorted(float(row[2]) for row in rows), np.sort(np.concatenate(model.weights_)), atol=1e-9
+    )
+    # The labels' names, not their numbers, and presence counted by hand.
+    junction = next(row for row in rows if row[1] == "C(C,C,C)")
+    has = np.array([_has_junction(graph) for graph in data.graphs])
+    assert int(junction[3]) == has.sum()
+    assert float(junction[5]) == pytest.approx(has[data.target == 1].mean(), abs=1e-5)
+    # Three patterns a level, and those farthest from 1.
+    shown = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]
+    level_0 = [row for row in rows if row[0] == "0"]
+    level_0.sort(key=lambda row: -abs(float(row[2]) - 1))
+    assert set(shown[:3]) == {row[1] for row in level_0[:3]}
+    assert len(shown) == 6
+
+
+def _has_junction(graph) -> bool:
+    """Whether a carbon has three neighbours, all of them carbons."""
+    labels = list(graph.node_labels)
+    near = [[labels[j] for j in np.flatnonzero(row)] for row in graph.adjacency(0)]
+    return any(own == 0 and around == [0, 0, 0] for own, around in zip(labels, near, strict=True))
+
+
+def test_coefficients_of_wl(run, tmp_path):
+    code, out, err = run("MUTAG", "-o", tmp_path, "-k", "wl", "--level", "1", "-n", "2", "--C", "5")
+    assert code == 0, err
+    assert "decision for mutagenic; C=5" in out
+    assert "level 1" in out
+    assert "level 0" not in out
+    assert names_in(tmp_path) == FILES
+    head, rows = read_table(tmp_path)
+    assert head[2] == "coefficient"
+    assert {row[0] for row in rows} == {"0", "1", "2"}
+    assert min(float(row[2]) for row in rows) < 0 < max(float(row[2]) for row in rows)
+
+
+def test_several_classes(run, tmp_path, shared_data):
+    source = shared_data / "ENZYMES.zip"
+    options = ("-o", tmp_path, "-k", "wl", "-p", "n_iter=1")
+    code, out, err = run(source, *options, "--decision", "2 over 5")
+    assert code == 0, err
+    assert "decision for 2 over 5" in out
+    code, _, err = run(source, *options, "--decision", "2 over 2")
+    assert code == 2
+    assert "1 over 2, 1 over 3" in err
+
+
+def test_its_own_files_are_replaced_and_others_left_alone(run, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    arguments = ("MUTAG", "-o", tmp_path, "-p", "n_iter=1")
+    assert run(*arguments)[0] == 0
+    before = read_table(tmp_path)
+    assert run(*arguments, "-p", "radius=0.1")[0] == 0
+    assert read_table(tmp_path) != before
+    assert names_in(tmp_path) == sorted([*FILES, "notes.txt"])
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_foreign_files_are_not_overwritten(run, tmp_path, name):
+    (tmp_path / name).write_bytes(b"level of the sea,2 m")
+    code, out, err = run("MUTAG", "-o", tmp_path)
+    assert (code, out) == (2, "")
+    assert "would be lost" in err
+    assert names_in(tmp_path) == [name]
+
+
+def test_all_files_or_none(run, tmp_path, monkeypatch):
+    def fail(*arguments):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(explaining, "_write_table", fail)
+    code, _, err = run("MUTAG", "-o", tmp_path, "-p", "n_iter=1")
+    assert code == 1
+    assert "no space left" in err
+    assert names_in(tmp_path) == []
+
+
+def test_without_matplotlib(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    code, _, err = run("MUTAG", "-o", tmp_path)
+    assert code == 1
+    assert "pip install gramlet[plot]" in err
+    assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["MUTAG", "-k", "wwl"], "is not explained by patterns"),
+        (["MUTAG", "--level", "7"], "--level must be one of 0, 1, 2"),
+        (["MUTAG", "-k", "wl", "-p", "base=edge"], "only base=vertex"),
+        (["MUTAG", "-p", "radius=0"], "'radius' parameter"),
+        (["MUTAG", "-p", "radios=1"], "no parameter 'radios'"),
+        (["MUTAG", "--decision", "x"], "--decision is for --kernel wl"),
+        (["no-such-set"], "no-such-set"),
+    ],
+)
+def test_wrong_use(run, tmp_path, arguments, message):
+    code, _, err = run(*arguments, "-o", tmp_path / "out")
+    assert code == 2
+    assert len(err.splitlines()) == 1
+    assert message in err
+    assert names_in(tmp_path) == []
+
+
+def test_places_that_cannot_be(run, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    assert "is a file" in run("MUTAG", "-o", file)[2]
+    assert "there is no folder" in run("MUTAG", "-o", tmp_path / "a" / "b")[2]
