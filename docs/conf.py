@@ -55,5 +55,5 @@ def _make_blocks_run(app: object, docname: str, source: list[str]) -> None:
 
 def setup(app: object) -> None:
     """Register the hook, and write the tables that come from the registry."""
-    write_tables(Path(__file__).parent / "generated")
+    write_tables(Path(__file__).parent)
     app.connect("source-read", _make_blocks_run)  # type: ignore[attr-defined]

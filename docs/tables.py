@@ -22,18 +22,19 @@ def kernel_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def api_list() -> str:
-    """An autosummary of all public names."""
+def api_page() -> str:
+    """The reference: an autosummary of all public names."""
     names = [name for name in gramlet.__all__ if not name.startswith("__")]
-    entries = "\n".join(f"    gramlet.{name}" for name in sorted(names, key=str.lower))
+    entries = "\n".join(f"   gramlet.{name}" for name in sorted(names, key=str.lower))
     return (
-        "```{eval-rst}\n.. autosummary::\n    :toctree: reference\n    :nosignatures:\n\n"
-        f"{entries}\n```\n"
+        "Reference\n=========\n\n"
+        ".. autosummary::\n   :toctree: reference\n   :nosignatures:\n\n"
+        f"{entries}\n"
     )
 
 
 def write_tables(folder: Path) -> None:
-    """Write the tables where the pages include them from."""
-    folder.mkdir(exist_ok=True)
-    (folder / "kernels.md").write_text(kernel_table(), encoding="utf-8")
-    (folder / "api.md").write_text(api_list(), encoding="utf-8")
+    """Write the tables where the pages include them from, and the page of the reference."""
+    (folder / "generated").mkdir(exist_ok=True)
+    (folder / "generated" / "kernels.md").write_text(kernel_table(), encoding="utf-8")
+    (folder / "api.rst").write_text(api_page(), encoding="utf-8")
