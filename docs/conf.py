@@ -8,8 +8,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from gramlet import __version__
 from tables import write_tables
+
+from gramlet import __version__
 
 project = "gramlet"
 copyright = "2026, the gramlet developers"
