@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gramlet.engine.blocks import for_tiles, mirror
+from gramlet.engine.blocks import for_tiles, mirror, one_blas_thread
 
 __all__ = [
     "LANES",
@@ -275,7 +275,8 @@ def _square(packed: Floats, order: int) -> Floats:
 
 
 def _log_diagonals(squares: Floats) -> Floats:
-    diagonals = np.diagonal(np.linalg.cholesky(squares), axis1=1, axis2=2)
+    # Contiguous rows, so that sums go the same way however many matrices there are.
+    diagonals = np.ascontiguousarray(np.diagonal(np.linalg.cholesky(squares), axis1=1, axis2=2))
     logs: Floats = 2.0 * np.log(diagonals).sum(axis=1)
     return logs
 
@@ -286,10 +287,11 @@ def _chunk(order: int) -> int:
 
 def _large_logs(packed: Floats, order: int) -> Floats:
     step = _chunk(order)
-    parts = [
-        _log_diagonals(_square(packed[begin : begin + step], order))
-        for begin in range(0, len(packed), step)
-    ]
+    with one_blas_thread():
+        parts = [
+            _log_diagonals(_square(packed[begin : begin + step], order))
+            for begin in range(0, len(packed), step)
+        ]
     return np.concatenate([np.zeros(0), *parts])
 
 

@@ -20,7 +20,7 @@ from joblib import effective_n_jobs
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["for_tiles", "mirror", "progress", "row_ranges"]
+__all__ = ["for_tiles", "mirror", "one_blas_thread", "progress", "row_ranges"]
 
 Work = Callable[[int, int], Any]
 
@@ -72,7 +72,7 @@ def for_tiles(
     """
     ranges = row_ranges(n_rows, costs, n_tiles)
     threads = min(effective_n_jobs(n_jobs), len(ranges))
-    with _one_blas_thread(), progress(len(ranges), label, verbose) as advance:
+    with one_blas_thread(), progress(len(ranges), label, verbose) as advance:
         if threads <= 1:
             for begin, end in ranges:
                 work(begin, end)
@@ -141,7 +141,8 @@ def _blas() -> Any:
 
 
 @contextmanager
-def _one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> Iterator[None]:
+    """Within it BLAS and LAPACK use one thread: results do not depend on how many there are."""
     with _blas().limit(limits=1, user_api="blas"):
         yield
 

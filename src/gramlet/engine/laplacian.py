@@ -17,6 +17,7 @@ from gramlet.engine.balls import gather_ball, gather_graph
 from gramlet.engine.blocks import for_tiles
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.build import ranges
+from gramlet.graphs.columns import frozen
 
 __all__ = [
     "arc_weights",
@@ -42,7 +43,8 @@ _CHUNK_BYTES = 1 << 26
 def arc_weights(batch: GraphBatch) -> Floats:
     """The weight of every stored arc; 1 where the graphs have no weights."""
     if batch.edge_weights is None:
-        return np.ones(len(batch.indices))
+        # Read-only like those of a batch: to the compiler that is another type.
+        return frozen(np.ones(len(batch.indices)))
     return batch.edge_weights
 
 
@@ -146,37 +148,39 @@ def _refuse_indefinite(graphs: Ints, failed: Bools, eta: float) -> None:
         )
 
 
-def heat_diagonals(batch: GraphBatch, times: Floats) -> Floats:
+def heat_diagonals(batch: GraphBatch, times: Floats, **tiling: Any) -> Floats:
     """[exp(−t(D − A))]_vv for every node v (rows) and time t (columns), edge weights honoured.
 
-    Graphs of one size are decomposed together.
+    Graphs of one size are decomposed together. Negative weights may give infinities.
     """
     out = np.empty((batch.n_nodes_total, len(times)))
-    weights = arc_weights(batch)
-    tails = np.repeat(np.arange(batch.n_nodes_total), batch.degrees)
-    firsts = batch.node_offsets[:-1]
+    chunks: list[Ints] = []
     for size in np.unique(batch.sizes[batch.sizes > 0]).tolist():
-        graphs = np.flatnonzero(batch.sizes == size)
+        firsts = batch.node_offsets[:-1][batch.sizes == size]
         step = max(1, _CHUNK_BYTES // (8 * size * size))
-        for begin in range(0, len(graphs), step):
-            chunk = firsts[graphs[begin : begin + step]]
-            laplacians = _stacked_laplacians(batch, chunk, size, tails, weights)
-            values, vectors = np.linalg.eigh(laplacians)
-            decays = np.exp(-values[:, :, None] * times)
-            heat = np.einsum("gve,get->gvt", vectors**2, decays)
+        chunks += [firsts[begin : begin + step] for begin in range(0, len(firsts), step)]
+    sizes = np.array([batch.sizes[batch.graph_of_node[chunk[0]]] for chunk in chunks])
+
+    def work(begin: int, end: int) -> None:
+        for chunk, size in zip(chunks[begin:end], sizes[begin:end].tolist(), strict=True):
+            values, vectors = np.linalg.eigh(_stacked_laplacians(batch, chunk, size))
+            with np.errstate(over="ignore"):  # where weights are negative
+                heat = vectors**2 @ np.exp(-values[:, :, None] * times)
             out[(chunk[:, None] + np.arange(size)).reshape(-1)] = heat.reshape(-1, len(times))
+
+    for_tiles(work, len(chunks), costs=sizes.astype(np.float64) ** 3, **tiling)
     return out
 
 
-def _stacked_laplacians(
-    batch: GraphBatch, firsts: Ints, size: int, tails: Ints, weights: Floats
-) -> Floats:
+def _stacked_laplacians(batch: GraphBatch, firsts: Ints, size: int) -> Floats:
+    """D − A of the graphs of one size that begin at these nodes."""
     stack = np.zeros((len(firsts), size, size))
     begins, ends = batch.indptr[firsts], batch.indptr[firsts + size]
-    which = np.repeat(np.arange(len(firsts)), ends - begins)
     arcs = ranges(begins, ends - begins)
+    which = np.repeat(np.arange(len(firsts)), ends - begins)
+    tails = np.searchsorted(batch.indptr, arcs, side="right") - 1
     shift = firsts[which]
-    stack[which, tails[arcs] - shift, batch.indices[arcs] - shift] = -weights[arcs]
+    stack[which, tails - shift, batch.indices[arcs] - shift] = -arc_weights(batch)[arcs]
     diagonal = np.arange(size)
     stack[:, diagonal, diagonal] = -stack.sum(axis=2)
     return stack

@@ -207,11 +207,11 @@ class FeatureLaplacian(GraphKernel):
     def _fit(self, batch: GraphBatch, y: Any) -> Any:
         checked_weights(batch, "FeatureLaplacian", positive=False)
         self.reader_ = VertexFeatures(self.features, self.heat_times, "FeatureLaplacian")
-        return self._covariances(batch, self.reader_.fit(batch))
+        return self._covariances(batch, self.reader_.fit(batch, **self._tiling()))
 
     def _profile(self, batch: GraphBatch) -> Any:
         checked_weights(batch, "FeatureLaplacian", positive=False)
-        return self._covariances(batch, self.reader_.read(batch))
+        return self._covariances(batch, self.reader_.read(batch, **self._tiling()))
 
     def _covariances(self, batch: GraphBatch, features: NDArray[Any]) -> Any:
         eta, gamma = float(self.eta), float(self.gamma)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gramlet.engine.balls import ball_owners
 from gramlet.engine.bhattacharyya import Covariances, compare_self, multiply, project
+from gramlet.engine.blocks import one_blas_thread
 from gramlet.engine.signatures import node_signatures
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.covariances import of_balls
@@ -54,7 +55,8 @@ def leading_directions(gram: Floats, rank: int) -> Floats:
     """
     if len(gram) == 0:
         return np.zeros((0, 0))
-    values, vectors = np.linalg.eigh(gram)
+    with one_blas_thread():
+        values, vectors = np.linalg.eigh(gram)
     values, vectors = values[::-1], vectors[:, ::-1]
     n_kept = int(np.count_nonzero(values > TOLERANCE * max(values[0], 0.0)))
     cut = min(rank, n_kept)
@@ -143,16 +145,12 @@ def _balls(
 
 def _first_basis(chosen: NDArray[Any], width: int, rank: int) -> Floats:
     """The leading directions of the landmarks' features themselves."""
-    if chosen.ndim == 1:
-        gram = (chosen[:, None] == chosen[None, :]).astype(np.float64)
-    else:
-        gram = chosen @ chosen.T
+    if chosen.ndim == 2:
+        return np.ascontiguousarray(chosen.T @ leading_directions(chosen @ chosen.T, rank))
+    gram = (chosen[:, None] == chosen[None, :]).astype(np.float64)
     weights = leading_directions(gram, rank)
     basis = np.zeros((width, weights.shape[1]))
-    if chosen.ndim == 1:
-        np.add.at(basis, chosen, weights)
-    else:
-        basis += chosen.T @ weights
+    np.add.at(basis, chosen, weights)
     return basis
 
 

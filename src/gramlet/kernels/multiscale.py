@@ -177,7 +177,7 @@ class MultiscaleLaplacian(GraphKernel):
     def _fit(self, batch: GraphBatch, y: Any) -> Any:
         checked_weights(batch, "MultiscaleLaplacian", positive=False)
         self.reader_ = VertexFeatures(self.features, self.heat_times, "MultiscaleLaplacian")
-        features = self.reader_.fit(batch)
+        features = self.reader_.fit(batch, **self._tiling())
         if self.method == "exact":
             return self._pieces(batch, features)
         landmarks = draw_landmarks(batch, self.n_landmarks, check_random_state(self.random_state))
@@ -196,7 +196,7 @@ class MultiscaleLaplacian(GraphKernel):
 
     def _profile(self, batch: GraphBatch) -> Any:
         checked_weights(batch, "MultiscaleLaplacian", positive=False)
-        features = self.reader_.read(batch)
+        features = self.reader_.read(batch, **self._tiling())
         if self.method == "exact":
             return self._pieces(batch, features)
         return self._whole(batch, self.levels_.coordinates(batch, features, **self._tiling()))

@@ -56,18 +56,21 @@ class VertexFeatures:
         self.width: int | None = None
         self.labels: LabelVocabulary | None = None
 
-    def fit(self, batch: GraphBatch) -> Ints | Floats:
-        """Learn the columns from these graphs; their features as `read` gives them."""
+    def fit(self, batch: GraphBatch, **tiling: Any) -> Ints | Floats:
+        """Learn the columns from these graphs; their features as `read` gives them.
+
+        ``tiling`` as for `for_tiles`; here and in `read`.
+        """
         if self.features == "labels":
             n = batch.n_nodes_total
             self.labels, codes = LabelVocabulary.fit(batch.node_labels, n, "node labels")
             self.width = len(self.labels)
             return codes
-        rows = self._rows(batch)
+        rows = self._rows(batch, tiling)
         self.width = rows.shape[1] if batch.n_nodes_total else None
         return rows
 
-    def read(self, batch: GraphBatch) -> Ints | Floats:
+    def read(self, batch: GraphBatch, **tiling: Any) -> Ints | Floats:
         """The features of new graphs.
 
         Returns
@@ -77,20 +80,19 @@ class VertexFeatures:
         """
         if self.labels is not None:
             return self.labels.encode(batch.node_labels, batch.n_nodes_total)
-        return self._rows(batch)
+        return self._rows(batch, tiling)
 
-    def _rows(self, batch: GraphBatch) -> Floats:
+    def _rows(self, batch: GraphBatch, tiling: dict[str, Any]) -> Floats:
         if self.features == "attributes":
-            return np.ascontiguousarray(required_attributes(batch, self.owner, self.width))
+            return np.array(required_attributes(batch, self.owner, self.width), order="C")
         if self.features == "degree":
             return batch.degrees.astype(np.float64)[:, None]
-        rows = self._heat(batch) if self.features == "heat" else self._called(batch)
+        if self.features == "heat":
+            rows = heat_diagonals(batch, self.times, **tiling)
+        else:
+            rows = self._called(batch)
         _refuse_not_finite(batch, rows, self.owner)
         return rows
-
-    def _heat(self, batch: GraphBatch) -> Floats:
-        with np.errstate(over="ignore"):  # negative weights may overflow; refused afterwards
-            return heat_diagonals(batch, self.times)
 
     def _called(self, batch: GraphBatch) -> Floats:
         """The callable's rows, graph by graph; graphs without nodes have none and are not asked."""
