@@ -202,6 +202,12 @@ class WeightedWassersteinWL(GraphKernel):
         check_is_fitted(self)
         return self._distances(self._profile(as_batch(X)), self.profile_)
 
+    @property
+    def patterns_(self) -> list[list[str]]:
+        """The patterns the weights belong to, as rooted trees, level by level."""
+        check_is_fitted(self)
+        return self.counter_.colouring.patterns()
+
     def top_patterns(self, n: int = 10, level: int | None = None) -> list[Pattern]:
         """The ``n`` patterns of highest weight, of one level or of all."""
         check_is_fitted(self)
@@ -293,7 +299,6 @@ class WeightedWassersteinWL(GraphKernel):
         weights = self._solve(problem)
         starts = self._level_starts()
         self.weights_ = [weights[a:b] for a, b in pairwise(starts)]
-        self.patterns_ = self.counter_.colouring.patterns()
         squares = profile.shares.multiply(profile.shares).sum(axis=1)
         # Minima are never above either graph's own masses: the largest ‖Z‖ is at a pair (i, i).
         norms = np.sqrt(np.asarray(squares).reshape(-1))
@@ -367,9 +372,12 @@ class WeightedWassersteinWL(GraphKernel):
     def _masses(self, counts: sparse.csr_matrix, batch: GraphBatch) -> Masses:
         known = self.counter_.colouring.n_colours
         scale = 1.0 / (np.maximum(batch.sizes, 1) * len(known))
-        scaled = sparse.diags(scale).dot(counts).tocsr()
-        shares = scaled[:, : sum(known)]
-        unseen = np.asarray((scaled[:, sum(known) :]).sum(axis=1)).reshape(-1)
+        data = counts.data * np.repeat(scale, np.diff(counts.indptr))
+        shares = sparse.csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
+        unseen = np.zeros(len(batch))
+        if counts.shape[1] > sum(known):
+            unseen = np.asarray((shares[:, sum(known) :]).sum(axis=1)).reshape(-1)
+            shares = shares[:, : sum(known)]
         shares.sum_duplicates()  # also sorts; the stochastic solver walks two rows together
         return Masses(shares, (batch.sizes == 0).astype(np.float64), unseen)
 
@@ -378,8 +386,16 @@ class WeightedWassersteinWL(GraphKernel):
 
     def _weighted(self, profile: Masses) -> sparse.csr_matrix:
         """Shares times weights, and the symbol of empty graphs: their minima add up to S."""
-        learned = profile.shares.multiply(np.concatenate(self.weights_)[None, :])
-        return sparse.hstack([learned, sparse.csr_matrix(profile.empty[:, None])], format="csr")
+        shares, weights = profile.shares, np.concatenate(self.weights_)
+        rows, columns = shares.shape
+        learned = sparse.csr_matrix(
+            (shares.data * weights[shares.indices], shares.indices, shares.indptr),
+            shape=(rows, columns + 1),
+        )
+        if not profile.empty.any():
+            return learned
+        symbol = (np.flatnonzero(profile.empty), np.full(int(profile.empty.sum()), columns))
+        return learned + sparse.csr_matrix((np.ones(len(symbol[0])), symbol), shape=learned.shape)
 
     def _distances(self, profile: Masses, fitted: Masses) -> Floats:
         index = CountIndex.build(self._weighted(fitted), "min")
