@@ -18,6 +18,7 @@ from gramlet.cli.options import (
     Kernel,
     LabelColumn,
     Params,
+    Seed,
     SmilesColumn,
     parse_params,
 )
@@ -46,6 +47,7 @@ def gram(
     data_dir: DataDir = None,
     smiles_column: SmilesColumn = None,
     label_column: LabelColumn = None,
+    seed: Seed = 0,
     jobs: Jobs = -1,
 ) -> None:
     """Compute a Gram matrix and write it to a file."""
@@ -58,6 +60,8 @@ def gram(
             raise WrongUse("--normalize and --param normalize=false contradict each other.")
         params["normalize"] = True
     row = registry.get(kernel)
+    if "random_state" in row.make().get_params():
+        params.setdefault("random_state", seed)
     data = read_input(source, data_dir, smiles_column, label_column)
     from gramlet.engine.compiling import announce_compilation
 

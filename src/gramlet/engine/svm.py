@@ -17,6 +17,7 @@ __all__ = ["correct_by_cost", "solve", "take_block"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_LEAST_CHUNK = 1000  # steps between two looks at which weights are still in play
 _FLAT = 1e-12  # curvature of a pair that the kernel takes for one and the same graph
 
 
@@ -45,6 +46,7 @@ def solve(
 
     Maximises Σ|β_i| − ½ βᵀKβ over Σβ = 0 and 0 ≤ y_i β_i ≤ C. Each step moves one pair (i, j): i
     the largest violator, j the one that promises the largest gain (second-order selection).
+    Weights that have long been content at a bound are laid aside until the others are settled.
 
     Parameters
     ----------
@@ -72,6 +74,44 @@ def solve(
     support vector machines.
     """
     n = len(signs)
+    everything = np.arange(n)
+    index, part, part_signs, part_beta, part_slack = everything, gram, signs, beta, slack
+    n_iter = 0
+    while True:
+        chunk = min(max(_LEAST_CHUNK, 4 * len(index)), max_iter - n_iter)
+        steps, most, least = _descend(part, part_signs, cost, part_beta, part_slack, tol, chunk)
+        n_iter += steps
+        for k in range(len(index)):
+            beta[index[k]] = part_beta[k]
+        if steps < chunk or n_iter >= max_iter:
+            if len(index) == n:
+                return _bias(signs, cost, beta, slack, (most + least) / 2.0), n_iter
+            # What was laid aside comes back: it may have come into play again.
+            _refresh(gram, signs, beta, slack)
+            index, part, part_signs, part_beta, part_slack = everything, gram, signs, beta, slack
+            continue
+        kept = _in_play(part_signs, cost, part_beta, part_slack, most, least)
+        if 2 * len(kept) < len(index):
+            part = take_block(part, kept, kept)
+            part_signs, part_beta, part_slack = part_signs[kept], part_beta[kept], part_slack[kept]
+            index = index[kept]
+
+
+@njit(nogil=True, cache=True)
+def _descend(
+    gram: Floats,
+    signs: Floats,
+    cost: float,
+    beta: Floats,
+    slack: Floats,
+    tol: float,
+    max_steps: int,
+) -> tuple[int, float, float]:
+    """Move pairs until no slack that may rise is ``tol`` above one that may fall.
+
+    Returns the number of steps, and these two slacks.
+    """
+    n = len(signs)
     high, low, rising, falling, own = np.empty((5, n))
     for k in range(n):
         own[k] = gram[k, k]
@@ -79,13 +119,13 @@ def solve(
         low[k] = high[k] - cost
         rising[k] = 0.0 if beta[k] < high[k] else -np.inf
         falling[k] = 0.0 if beta[k] > low[k] else np.inf
-    step, i, j, n_iter = 0.0, 0, 0, 0
+    step, i, j, n_steps = 0.0, 0, 0, 0
     while True:
         i, most = _move(gram[i], gram[j], step, rising, slack)
         j, least = _best_partner(gram[i], own, own[i], most, falling, slack)
-        if most - least < tol or j < 0 or n_iter >= max_iter:
-            return _bias(beta, low, high, slack, (most + least) / 2.0), n_iter
-        n_iter += 1
+        if most - least < tol or j < 0 or n_steps >= max_steps:
+            return n_steps, most, least
+        n_steps += 1
         curvature = max(own[i] + own[j] - 2.0 * gram[i, j], _FLAT)
         above = high[i] - beta[i]
         below = beta[j] - low[j]
@@ -133,12 +173,41 @@ def _best_partner(
 
 
 @njit(nogil=True, cache=True)
-def _bias(beta: Floats, low: Floats, high: Floats, slack: Floats, middle: float) -> float:
+def _in_play(
+    signs: Floats, cost: float, beta: Floats, slack: Floats, most: float, least: float
+) -> Ints:
+    """The weights left when those are laid aside that are at a bound and content there."""
+    kept = np.empty(len(beta), dtype=np.int64)
+    n = 0
+    for k in range(len(beta)):
+        high = cost if signs[k] > 0 else 0.0
+        content_high = beta[k] >= high and slack[k] > most
+        content_low = beta[k] <= high - cost and slack[k] < least
+        if not (content_high or content_low):
+            kept[n] = k
+            n += 1
+    return kept[:n]
+
+
+@njit(nogil=True, cache=True)
+def _refresh(gram: Floats, signs: Floats, beta: Floats, slack: Floats) -> None:
+    """Compute y − Kβ anew."""
+    for k in range(len(slack)):
+        slack[k] = signs[k]
+    for j in range(len(beta)):
+        if beta[j] != 0.0:
+            row = gram[j]
+            for k in range(len(slack)):
+                slack[k] -= beta[j] * row[k]
+
+
+@njit(nogil=True, cache=True)
+def _bias(signs: Floats, cost: float, beta: Floats, slack: Floats, middle: float) -> float:
     """The offset: the mean over the free weights, or the middle of what is allowed."""
     total = 0.0
     free = 0
     for k in range(len(beta)):
-        if low[k] < beta[k] < high[k]:
+        if 0.0 < beta[k] * signs[k] < cost:
             total += slack[k]
             free += 1
     return total / free if free else middle
