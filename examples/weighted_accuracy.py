@@ -44,6 +44,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--max-iter", type=int, default=50, help="passes of the solver, at most")
     parser.add_argument("--tol", type=float, default=1e-4, help="where the solver may stop")
     parser.add_argument("--max-levels", type=int, default=6, help="largest n_iter to choose")
+    parser.add_argument("--seed", type=int, default=0, help="of the folds")
     parser.add_argument("--data-dir", type=Path)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--save", type=Path, help="folder for the results as JSON")
@@ -52,7 +53,7 @@ def arguments() -> argparse.Namespace:
 
 def run(chosen: argparse.Namespace) -> list[Result]:
     data = load_dataset(chosen.dataset, data_home=chosen.data_dir)
-    protocol = Protocol(chosen.folds, chosen.repeats, chosen.inner_folds)
+    protocol = Protocol(chosen.folds, chosen.repeats, chosen.inner_folds, random_state=chosen.seed)
     print(f"{chosen.dataset}: {len(data.graphs)} graphs; {protocol.describe()}", flush=True)
     # Not normalised, as in the paper; of WWL every self-similarity is 1 anyway.
     kernels = {
