@@ -1,8 +1,8 @@
 """Earth mover's distances between many pairs of sets of labelled points with masses.
 
 The cost of moving mass between two points is their Euclidean distance, points of different labels
-being a fixed further way apart. Costs are computed in the solver's own workspace; the solver itself
-is in `transport_simplex`.
+being a fixed further way apart. Costs are computed in the solver's own workspace; the solvers are
+in `transport_simplex` and, for sets of very unequal size, `transport_few`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gramlet.engine.blocks import for_tiles, mirror
+from gramlet.engine.transport_few import MANY_SOURCES, few_sinks_room, solve_few_sinks
 from gramlet.engine.transport_simplex import (
     MASS_BITS,
     SINK_MASS,
@@ -161,6 +162,30 @@ def _fill_costs(
 
 
 @njit(nogil=True, cache=True)
+def _distance(
+    first: int, n: int, columns: Floats, labels: Ints, masses: Ints,
+    other_first: int, m: int, other_columns: Floats, other_labels: Ints, other_masses: Ints,
+    penalty: float, full: Floats, prices: Floats, floats: Floats, ints: Ints,
+    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
+) -> float:  # fmt: skip
+    """The distance of one set to another that has at least as many points."""
+    if m >= MANY_SOURCES:
+        _fill_costs(
+            first, n, columns, labels, other_first, m, other_columns, other_labels, penalty, full
+        )
+        return solve_few_sinks(
+            n, m, full, masses, first, other_masses, other_first, prices, floats, ints,
+            cost, scaled, source, sink, tree,
+        )  # fmt: skip
+    _fill_costs(
+        first, n, columns, labels, other_first, m, other_columns, other_labels, penalty, cost
+    )
+    sink[SINK_MASS, :n] = masses[first : first + n]
+    source[SOURCE_MASS, :m] = other_masses[other_first : other_first + m]
+    return solve_transport(n, m, cost, scaled, source, sink, tree)
+
+
+@njit(nogil=True, cache=True)
 def _fill_rows(
     begin: int, end: int, offsets: Ints, columns: Floats, labels: Ints, masses: Ints,
     other_offsets: Ints, other_columns: Floats, other_labels: Ints, other_masses: Ints,
@@ -168,8 +193,9 @@ def _fill_rows(
 ) -> None:  # fmt: skip
     """Rows ``begin:end`` of the matrix of distances; in the symmetric case only j > i."""
     largest, other_largest = _largest(offsets[begin : end + 1]), _largest(other_offsets)
-    room = transport_workspace(min(largest, other_largest), max(largest, other_largest))
-    cost, scaled, source, sink, tree = room
+    height, width = min(largest, other_largest), max(largest, other_largest)
+    cost, scaled, source, sink, tree = transport_workspace(height, width)
+    full, prices, floats, ints = few_sinks_room(height, width if width >= MANY_SOURCES else 0)
     for i in range(begin, end):
         first, n = offsets[i], offsets[i + 1] - offsets[i]
         for j in range(i + 1 if symmetric else 0, len(other_offsets) - 1):
@@ -177,18 +203,14 @@ def _fill_rows(
             if n == 0 or m == 0:
                 out[i, j] = 0.0 if n == m else np.inf
             elif n <= m:
-                _fill_costs(
-                    first, n, columns, labels, other_first, m, other_columns, other_labels,
-                    penalty, cost,
+                out[i, j] = _distance(
+                    first, n, columns, labels, masses,
+                    other_first, m, other_columns, other_labels, other_masses,
+                    penalty, full, prices, floats, ints, cost, scaled, source, sink, tree,
                 )  # fmt: skip
-                sink[SINK_MASS, :n] = masses[first : first + n]
-                source[SOURCE_MASS, :m] = other_masses[other_first : other_first + m]
-                out[i, j] = solve_transport(n, m, cost, scaled, source, sink, tree)
             else:
-                _fill_costs(
-                    other_first, m, other_columns, other_labels, first, n, columns, labels,
-                    penalty, cost,
+                out[i, j] = _distance(
+                    other_first, m, other_columns, other_labels, other_masses,
+                    first, n, columns, labels, masses,
+                    penalty, full, prices, floats, ints, cost, scaled, source, sink, tree,
                 )  # fmt: skip
-                sink[SINK_MASS, :m] = other_masses[other_first : other_first + m]
-                source[SOURCE_MASS, :n] = masses[first : first + n]
-                out[i, j] = solve_transport(m, n, cost, scaled, source, sink, tree)

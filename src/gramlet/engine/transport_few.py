@@ -1,0 +1,243 @@
+"""Transport from very many sources to a few sinks, by the simplex method on some of the sources.
+
+At the optimum a source goes where cost − price is least, and for most sources one sink is clearly
+the best. Prices are guessed from a sample of the sources; the clear ones are settled by them, and
+the rest is solved exactly. The new prices say whether the settled ones were settled rightly; those
+that were not join the rest. Nothing is approximate: it ends with prices that prove the optimum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gramlet.engine.transport_simplex import (
+    MASS_BITS,
+    SINK_MASS,
+    SINK_PRICE,
+    SOURCE_MASS,
+    solve_transport,
+)
+
+__all__ = ["MANY_SOURCES", "few_sinks_room", "solve_few_sinks"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+#: From this many sources on, and as many a sink as `_PER_SINK`, the method pays.
+MANY_SOURCES = 200
+_PER_SINK = 4
+_BINS = 128
+# A settled source may be worse off than elsewhere by this share of the largest cost: rounding.
+_ROUNDING = 1e-13
+
+_BEST, _SECOND = 0, 1  # rows of the scratch table of floats
+_WHERE, _BIN, _ORDER, _REST = 0, 1, 2, 3  # rows of the scratch table of integers
+_OPEN = np.int64(-1)
+
+
+@njit(nogil=True, cache=True)
+def few_sinks_room(n_sinks: int, n_sources: int) -> tuple[Floats, Floats, Floats, Ints]:
+    """Room for costs, prices and scratch tables of problems of at most this size."""
+    wide = max(n_sources, 1)
+    return (
+        np.zeros((max(n_sinks, 1), wide)),
+        np.zeros(max(n_sinks, 1)),
+        np.zeros((2, wide)),
+        np.zeros((4, wide), np.int64),
+    )
+
+
+@njit(nogil=True, cache=True)
+def _solve_rest(
+    n_sinks: int, count: int, full: Floats, numbers: Ints, demand: Ints, masses: Ints,
+    first: int, prices: Floats,
+    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
+) -> float:  # fmt: skip
+    """The simplex method on ``count`` of the sources; fills in the prices of the sinks."""
+    highest = 0.0
+    top_sink = top_source = 0
+    for a in range(n_sinks):
+        for i in range(count):
+            value = full[a, numbers[i]]
+            cost[a, i] = value
+            if value > highest:
+                highest, top_sink, top_source = value, a, i
+        sink[SINK_MASS, a] = demand[a]
+    for i in range(count):
+        source[SOURCE_MASS, i] = masses[first + numbers[i]]
+    value = solve_transport(n_sinks, count, cost, scaled, source, sink, tree)
+    # The solver's prices are integers in units that any of its costs tells.
+    unit = highest / scaled[top_sink, top_source] if highest > 0.0 else 0.0
+    for a in range(n_sinks):
+        prices[a] = sink[SINK_PRICE, a] * unit
+    return value
+
+
+@njit(nogil=True, cache=True)
+def _guess_prices(
+    n_sinks: int, n_sources: int, full: Floats, numbers: Ints, demand: Ints, masses: Ints,
+    first: int, prices: Floats,
+    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
+) -> bool:  # fmt: skip
+    """Prices of a problem with every so-manyth source alone, its mass raised to the total."""
+    step = max(1, n_sources // max(64, 3 * n_sinks, n_sources // 6))
+    count = 0
+    total = 0.0
+    for k in range(0, n_sources, step):
+        numbers[count] = k
+        total += masses[first + k]
+        count += 1
+    factor = 2.0**MASS_BITS / total
+    sampled = np.empty(count, np.int64)
+    own = np.arange(count)
+    part = np.empty((n_sinks, count))
+    left = np.int64(1) << MASS_BITS
+    for i in range(count):
+        sampled[i] = max(int(masses[first + numbers[i]] * factor), 1)
+        left -= sampled[i]
+        for a in range(n_sinks):
+            part[a, i] = full[a, numbers[i]]
+    largest = np.argmax(sampled)
+    sampled[largest] += left
+    value = _solve_rest(
+        n_sinks, count, part, own, demand, sampled, 0, prices, cost, scaled, source, sink, tree
+    )
+    return value >= 0.0
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _rank_sources(
+    n_sinks: int, n_sources: int, full: Floats, prices: Floats, floats: Floats, ints: Ints
+) -> None:
+    """Each source's best sink at these prices, and the sources by how clearly it is the best."""
+    best, second, where = floats[_BEST], floats[_SECOND], ints[_WHERE]
+    for k in range(n_sources):
+        best[k] = np.inf
+        second[k] = np.inf
+    for a in range(n_sinks):
+        price = prices[a]
+        for k in range(n_sources):
+            value = full[a, k] - price
+            worse = max(value, best[k])
+            second[k] = min(second[k], worse)
+            where[k] = a if value < best[k] else where[k]
+            best[k] = min(best[k], value)
+    widest = 0.0
+    for k in range(n_sources):
+        second[k] -= best[k]
+        widest = max(widest, second[k])
+    _sort_by_bins(n_sources, second, widest, ints)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _sort_by_bins(n_sources: int, margins: Floats, widest: float, ints: Ints) -> None:
+    """The sources by falling margin, nearly: it only decides which of them are settled."""
+    count = np.zeros(_BINS + 1, np.int64)
+    unit = 1.0 / widest if widest > 0.0 else 0.0
+    for k in range(n_sources):
+        # Fine bins near 0, where the line between clear and unclear is drawn.
+        share = np.sqrt(min(margins[k] * unit, 1.0))
+        ints[_BIN, k] = _BINS - 1 - np.int64(share * (_BINS - 1))
+        count[ints[_BIN, k] + 1] += 1
+    for b in range(_BINS):
+        count[b + 1] += count[b]
+    for k in range(n_sources):
+        ints[_ORDER, count[ints[_BIN, k]]] = k
+        count[ints[_BIN, k]] += 1
+
+
+@njit(nogil=True, cache=True)
+def _settle(
+    n_sinks: int, n_sources: int, ints: Ints, demand: Ints, masses: Ints, first: int
+) -> int:  # fmt: skip
+    """Settle the clearest sources while there is room at their sinks; the number of the rest."""
+    unclear = max(3 * n_sinks, n_sources // 8)
+    rest = 0
+    for i in range(n_sources):
+        k = ints[_ORDER, i]
+        a = ints[_WHERE, k]
+        # Something must be left for every sink, or it would have no price.
+        if i < n_sources - unclear and demand[a] > masses[first + k]:
+            demand[a] -= masses[first + k]
+        else:
+            ints[_WHERE, k] = _OPEN
+            ints[_REST, rest] = k
+            rest += 1
+    return rest
+
+
+@njit(nogil=True, cache=True)
+def _reopen(
+    n_sinks: int, n_sources: int, rest: int, full: Floats, prices: Floats, floats: Floats,
+    ints: Ints, demand: Ints, masses: Ints, first: int,
+) -> int:  # fmt: skip
+    """Open settled sources that these prices would have elsewhere; the number of the rest.
+
+    Not all at once but the least clear first: a few wrong ones distort the prices for many.
+    """
+    gain, where = floats[_BEST], ints[_WHERE]
+    for k in range(n_sources):
+        gain[k] = np.inf
+    highest = 0.0
+    for a in range(n_sinks):
+        price = prices[a]
+        for k in range(n_sources):
+            gain[k] = min(gain[k], full[a, k] - price)
+            highest = max(highest, full[a, k])
+    most = rest + rest // 2 + 16
+    for i in range(n_sources - 1, -1, -1):
+        k = ints[_ORDER, i]
+        here = where[k]
+        settled = here != _OPEN and rest < most
+        if settled and gain[k] < full[here, k] - prices[here] - _ROUNDING * highest:
+            demand[here] += masses[first + k]
+            where[k] = _OPEN
+            ints[_REST, rest] = k
+            rest += 1
+    return rest
+
+
+@njit(nogil=True, cache=True)
+def solve_few_sinks(
+    n_sinks: int, n_sources: int, full: Floats, sink_masses: Ints, sink_first: int,
+    masses: Ints, first: int, prices: Floats, floats: Floats, ints: Ints,
+    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
+) -> float:  # fmt: skip
+    """As `solve_transport`, with the costs in ``full``; the workspace comes last."""
+    demand = sink_masses[sink_first : sink_first + n_sinks].copy()
+    # With a single sink there is nothing to settle: the simplex method has nothing to do either.
+    if n_sinks == 1 or n_sources < MANY_SOURCES or n_sources < _PER_SINK * n_sinks:
+        for k in range(n_sources):
+            ints[_REST, k] = k
+        return _solve_rest(
+            n_sinks, n_sources, full, ints[_REST], demand, masses, first, prices,
+            cost, scaled, source, sink, tree,
+        )  # fmt: skip
+    guessed = _guess_prices(
+        n_sinks, n_sources, full, ints[_REST], demand, masses, first, prices,
+        cost, scaled, source, sink, tree,
+    )  # fmt: skip
+    if not guessed:
+        return -1.0
+    _rank_sources(n_sinks, n_sources, full, prices, floats, ints)
+    rest = _settle(n_sinks, n_sources, ints, demand, masses, first)
+    while True:  # the rest grows, so that there is an end to it
+        value = _solve_rest(
+            n_sinks, rest, full, ints[_REST], demand, masses, first, prices,
+            cost, scaled, source, sink, tree,
+        )  # fmt: skip
+        if value < 0.0:
+            return value
+        reopened = _reopen(
+            n_sinks, n_sources, rest, full, prices, floats, ints, demand, masses, first
+        )
+        if reopened == rest:
+            break
+        rest = reopened
+    settled = 0.0
+    for k in range(n_sources):
+        if ints[_WHERE, k] != _OPEN:
+            settled += masses[first + k] * full[ints[_WHERE, k], k]
+    return value + settled * 2.0**-MASS_BITS
