@@ -114,9 +114,9 @@ class Both(NamedTuple):
     definite: list[int]
 
 
-def both(source: Source, name: str) -> Both:
+def both(source: Source, name: str, n_graphs: int | None = None) -> Both:
     """Graphs for both sides."""
-    graphs = source.load(name)
+    graphs = source.load(name, n_graphs)
     definite = [i for i in range(min(len(graphs), 400)) if _is_definite(graphs[i])]
     return Both(graphs, to_grakel(graphs), definite[:12])
 
@@ -229,8 +229,8 @@ register(
 register(
     Case(
         name="pyramid-match",
-        title="Gram matrix of PyramidMatch(n_dims=6, n_levels=4), NCI1",
-        data=partial(both, name="NCI1"),
+        title="Gram matrix of PyramidMatch(n_dims=6, n_levels=4), 500 graphs of NCI1",
+        data=partial(both, name="NCI1", n_graphs=500),
         ours=our_pyramid,
         peer=grakel_pyramid,
         peer_name="GraKeL, L=5 (other order of dimensions, other sum)",

@@ -35,7 +35,7 @@ def embedding(**params: Any) -> gramlet.RandomGraphEmbedding:
 def accuracy_against_components(
     data: Any, components: list[int], folds: int, repeats: int
 ) -> dict[str, dict[str, list[float]]]:
-    """Mean accuracy of cross-validation, its spread over folds, and seconds for the features of all graphs."""
+    """Mean accuracy, its spread over folds, and seconds for the features of all graphs."""
     protocol = gramlet.Protocol(folds=folds, repeats=repeats, inner_folds=3)
     curves: dict[str, dict[str, list[float]]] = {}
     for name, use_labels in (("with labels", True), ("without labels", False)):
