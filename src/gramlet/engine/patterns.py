@@ -24,6 +24,7 @@ __all__ = [
     "classes_of_codes",
     "n_pairs",
     "pattern_code",
+    "pattern_names",
     "patterns",
 ]
 
@@ -70,6 +71,19 @@ def adjacency_matrices(codes: IntArray, k: int) -> NDArray[np.float64]:
     matrices = np.zeros((len(codes), k, k))
     matrices[:, rows, columns] = (codes[:, None] >> np.arange(n_pairs(k))) & 1
     return matrices + matrices.transpose(0, 2, 1)
+
+
+def pattern_names(codes: IntArray, k: int) -> list[str]:
+    """Patterns in words: how many nodes, which edges.
+
+    >>> pattern_names(patterns(3).smallest, 3)
+    ['3 nodes: no edges', '3 nodes: 0-1', '3 nodes: 0-1 0-2', '3 nodes: 0-1 0-2 1-2']
+    """
+    pairs = [f"{i}-{j}" for i in range(k) for j in range(i + 1, k)]
+    return [
+        f"{k} nodes: " + (" ".join(p for b, p in enumerate(pairs) if code >> b & 1) or "no edges")
+        for code in np.asarray(codes).tolist()
+    ]
 
 
 @dataclass(frozen=True)
