@@ -200,6 +200,24 @@ _ROWS = (
         {"eta": (0.01, 0.1, 1.0), "radius": (1, 2, 3), "n_levels": (1, 2, 3)},
         refit=True,
     ),
+    Entry(
+        "graphlet", "gramlet.kernels.graphlet", "GraphletKernel", "graphlets",
+        "frequencies of all induced subgraphs on k nodes", "Shervashidze et al. 2009", {},
+        {"k": (3, 4, 5), "connected_only": (False, True)},
+    ),
+    *(
+        Entry(
+            f"gsa-{name}", "gramlet.embeddings.graph_sampling", "GraphSampling", "graphlets",
+            f"mean over random subgraphs of {what}", "Ghanem et al. 2021",
+            {"feature_map": name, "random_state": 0}, {"k": (3, 4, 5, 6)}, kind="embedding",
+        )
+        for name, what in (
+            ("match", "the indicator of their pattern"),
+            ("gaussian", "Gaussian random features"),
+            ("eigen", "Gaussian random features of their eigenvalues"),
+            ("optical", "optical random features"),
+        )
+    ),
 )  # fmt: skip
 
 _BY_NAME = {row.name: row for row in _ROWS}

@@ -1,0 +1,356 @@
+"""Random features of graphlets: the base of the maps, and the Gaussian ones.
+
+A map describes the adjacency matrix of a drawn subgraph. Asked for the sum over all that was drawn
+from each graph, it evaluates every distinct pattern once. The optical map and the indicator of the
+pattern itself have files of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from gramlet.embeddings.drawn import Drawn
+from gramlet.engine.averages import add_weighted_rows
+from gramlet.engine.blocks import for_tiles
+from gramlet.engine.patterns import (
+    MAX_NODES,
+    adjacency_matrices,
+    classes_of_codes,
+    n_pairs,
+    patterns,
+)
+
+__all__ = ["EigenGaussianMap", "GaussianMap", "GraphletMap", "SparseRows", "graphlet_matrices"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Patterns and features evaluated at a time: one block of features stays in the processor's cache.
+_PATTERNS = 1024
+_FEATURES = 128
+
+COMPONENTS: list[Any] = [Interval(Integral, 1, None, closed="left")]
+SIGMA: list[Any] = [Interval(Real, 0, None, closed="neither")]
+
+
+class SparseRows(NamedTuple):
+    """Rows of numbers, most of them 0; an entry that comes twice counts twice."""
+
+    indptr: Ints
+    columns: Ints
+    values: Floats
+
+
+def graphlet_matrices(X: Any) -> Floats:
+    """Adjacency matrices (n, k, k) from these or from their flattened rows (n, k²)."""
+    array = np.asarray(X, dtype=np.float64)
+    if array.ndim == 2:
+        side = round(np.sqrt(array.shape[1]))
+        square = side * side == array.shape[1]
+    else:
+        side = array.shape[-1] if array.ndim else 0
+        square = array.ndim == 3 and array.shape[1] == side
+    if not square or side < 1:
+        raise ValueError(
+            "A map of graphlets takes adjacency matrices, shape (n, k, k), or their rows, "
+            f"shape (n, k²); got shape {array.shape}."
+        )
+    return array.reshape(len(array), side, side)
+
+
+class GraphletMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """Base of the maps: a transformer of adjacency matrices of graphlets.
+
+    `GraphSampling` prepares a map for its k and lets it sum over what was drawn. On its own, a map
+    is fitted to and transforms arrays of shape (n, k, k) or (n, k²).
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    random_state: Any = None
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw the random numbers for graphlets of the size of X's."""
+        self.prepare(graphlet_matrices(X).shape[1], None, self.random_state)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The features of graphlets, one row each."""
+        check_is_fitted(self)
+        matrices = graphlet_matrices(X)
+        if matrices.shape[1] != self.k_:
+            raise ValueError(
+                f"{type(self).__name__} was fitted to graphlets of {self.k_} nodes; got "
+                f"{matrices.shape[1]}."
+            )
+        return self._describe(matrices)
+
+    def prepare(self, k: int, label_names: list[str] | None, random_state: Any) -> None:
+        """Fit for patterns on k nodes; ``label_names`` are the fitted labels, if labels count."""
+        self._validate_params()
+        most = self._most_labelled_nodes()
+        if label_names is not None and k > most:
+            raise ValueError(
+                f"{type(self).__name__} takes labelled patterns of up to {most} nodes; got k={k}. "
+                "Use a smaller k, or labels=False."
+            )
+        self.k_ = k
+        self.label_names_ = label_names
+        self.n_labels_ = None if label_names is None else len(label_names)
+        own = self.random_state
+        self._draw(check_random_state(random_state if own is None else own))
+
+    def learn(self, drawn: Drawn) -> None:
+        """Learn from what was drawn from the fitted graphs, if there is something to learn."""
+
+    def sums(self, drawn: Drawn, **tiling: Any) -> Any:
+        """For every graph, the sum of the features of all that was drawn from it."""
+        raise NotImplementedError
+
+    def names(self) -> list[str]:
+        """A readable name a feature."""
+        raise NotImplementedError
+
+    def _most_labelled_nodes(self) -> int:
+        return MAX_NODES
+
+    def _draw(self, rng: np.random.RandomState) -> None:
+        """Draw the random numbers."""
+
+    def _describe(self, matrices: Floats) -> Any:
+        raise NotImplementedError
+
+    def _n_label_inputs(self) -> int:
+        """Columns of one-hot labels a node: the fitted ones, and one for all others."""
+        return 0 if self.n_labels_ is None else self.n_labels_ + 1
+
+
+def input_atoms(weights: NDArray[Any], k: int) -> NDArray[Any]:
+    """What each input of a pattern adds: one row a pair of nodes, then one a node's label.
+
+    An edge sets two entries of the flattened adjacency matrix.
+    """
+    rows, columns = np.triu_indices(k, 1)
+    pairs = weights[rows * k + columns] + weights[columns * k + rows]
+    return np.concatenate([pairs, weights[k * k :]])
+
+
+def pattern_inputs(drawn: Drawn, n_label_inputs: int) -> SparseRows:
+    """The inputs of every distinct pattern, in the order of `input_atoms`."""
+    k = drawn.k
+    bits = ((drawn.codes[:, None] >> np.arange(n_pairs(k))) & 1).astype(bool)
+    if n_label_inputs:
+        labels = drawn.node_labels()
+        one_hot = labels[:, :, None] == np.arange(n_label_inputs)
+        bits = np.hstack([bits, one_hot.reshape(len(bits), -1)])
+    rows, columns = np.nonzero(bits)
+    indptr = np.searchsorted(rows, np.arange(len(bits) + 1)).astype(np.int64)
+    return SparseRows(indptr, columns.astype(np.int64), np.ones(len(columns)))
+
+
+def summed_features(
+    counts: SparseRows,
+    inputs: SparseRows,
+    layers: Sequence[tuple[Floats, Floats]],
+    activation: Callable[..., Floats],
+    **tiling: Any,
+) -> Floats:
+    """Σ over a graph's patterns of count · activation(inputs · weights + offset, ...).
+
+    ``layers`` are pairs (weights, offset), one for each argument of the activation. Blocks of
+    features go to threads; within one, patterns are evaluated in turn and added to the graphs that
+    have them, in the order of the columns of ``counts``.
+    """
+    n_graphs, n_patterns = len(counts.indptr) - 1, len(inputs.indptr) - 1
+    width = len(layers[0][1])
+    cuts = np.append(np.arange(0, n_patterns, _PATTERNS), n_patterns)
+    bounds = _positions(counts, cuts, n_patterns)
+    result = np.empty((n_graphs, width))
+
+    def fill(begin: int, end: int) -> None:
+        for block in range(begin, end):
+            features = slice(block * _FEATURES, min((block + 1) * _FEATURES, width))
+            tables = [np.ascontiguousarray(weights[:, features]) for weights, _ in layers]
+            offsets = [offset[features] for _, offset in layers]
+            total = np.zeros((n_graphs, len(offsets[0])))
+            for c, (first, last) in enumerate(pairwise(cuts.tolist())):
+                rows = inputs.indptr[first:last], inputs.indptr[first + 1 : last + 1]
+                values = []
+                for table, offset in zip(tables, offsets, strict=True):
+                    value = np.tile(offset, (last - first, 1))
+                    add_weighted_rows(*rows, inputs.columns, inputs.values, table, 0, value)
+                    values.append(value)
+                described = activation(*values)
+                add_weighted_rows(
+                    *(bounds[c], bounds[c + 1], counts.columns, counts.values),
+                    *(described, first, total),
+                )
+            result[:, features] = total
+
+    n_blocks = -(-width // _FEATURES)
+    for_tiles(fill, n_blocks, n_tiles=n_blocks, **tiling)
+    return result
+
+
+def _positions(counts: SparseRows, cuts: Ints, n_patterns: int) -> Ints:
+    """Where each graph's entries pass each cut of the patterns, shape (cuts, graphs)."""
+    n_graphs = len(counts.indptr) - 1
+    rows = np.repeat(np.arange(n_graphs), np.diff(counts.indptr))
+    places = rows * (n_patterns + 1) + counts.columns
+    wanted = np.arange(n_graphs) * (n_patterns + 1) + cuts[:, None]
+    return np.searchsorted(places, wanted).astype(np.int64)
+
+
+class GaussianMap(GraphletMap):
+    """Random Fourier features of the adjacency matrix, for the Gaussian kernel.
+
+    φ(F) = sqrt(2/m) cos(Wᵀa + b), a the flattened adjacency matrix of the graphlet, W ~ N(0, 1/σ²)
+    for each entry, b ~ U[0, 2π]; the expected inner product is exp(−‖a − a'‖² / (2σ²)). Not
+    invariant to the order of the nodes: averaging over random orders is.
+
+    Parameters
+    ----------
+    n_components : int, default 1000
+        Features (m).
+    sigma : float, default 1.0
+        Width of the kernel. Every edge in which two graphlets differ adds 2 to ‖a − a'‖².
+    random_state : int, RandomState or None
+        Draws W and b; None: `GraphSampling`'s own decides.
+
+    Attributes
+    ----------
+    weights_ : array, shape (k², m)
+        W; with labels, rows for their one-hot blocks follow.
+    offsets_ : array, shape (m,)
+
+    References
+    ----------
+    Rahimi & Recht (2008), Random features for large-scale kernel machines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramlet import GaussianMap
+    >>> triangle, path = np.ones((3, 3)) - np.eye(3), np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> features = GaussianMap(20000, sigma=2.0, random_state=0).fit_transform([triangle, path])
+    >>> bool(abs(features[0] @ features[1] - np.exp(-2 / 8)) < 0.02)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": COMPONENTS,
+        "sigma": SIGMA,
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self, n_components: int = 1000, sigma: float = 1.0, random_state: Any = None
+    ) -> None:
+        self.n_components = n_components
+        self.sigma = sigma
+        self.random_state = random_state
+
+    def _n_inputs(self) -> int:
+        return self.k_ * self.k_ + self.k_ * self._n_label_inputs()
+
+    def _draw(self, rng: np.random.RandomState) -> None:
+        shape = (self._n_inputs(), self.n_components)
+        self.weights_ = rng.standard_normal(shape) / self.sigma
+        self.offsets_ = rng.uniform(0.0, 2.0 * np.pi, self.n_components)
+
+    def _describe(self, matrices: Floats) -> Floats:
+        rows = self._inputs_of(matrices)
+        return self._cosines(rows @ self.weights_[: rows.shape[1]] + self.offsets_)
+
+    def _inputs_of(self, matrices: Floats) -> Floats:
+        return matrices.reshape(len(matrices), -1)
+
+    def _cosines(self, values: Floats) -> Floats:
+        np.cos(values, out=values)
+        values *= np.sqrt(2.0 / self.n_components)
+        return values
+
+    def sums(self, drawn: Drawn, **tiling: Any) -> Floats:
+        """For every graph, the sum of the features of all that was drawn from it."""
+        counts = SparseRows(drawn.indptr, drawn.columns, drawn.counts)
+        inputs = pattern_inputs(drawn, self._n_label_inputs())
+        layer = (input_atoms(self.weights_, drawn.k), self.offsets_)
+        return summed_features(counts, inputs, [layer], self._cosines, **tiling)
+
+    def names(self) -> list[str]:
+        """A name a feature."""
+        return [f"{type(self).__name__} {j}" for j in range(self.n_components)]
+
+
+class EigenGaussianMap(GaussianMap):
+    """Random Fourier features of the eigenvalues of the adjacency matrix.
+
+    As `GaussianMap`, on the k eigenvalues in ascending order instead of the k² entries: invariant
+    to the order of the nodes, and graphlets with the same eigenvalues coincide. With labels, the
+    number of nodes of each label follows the eigenvalues.
+
+    Parameters
+    ----------
+    n_components : int, default 1000
+        Features (m).
+    sigma : float, default 1.0
+        Width of the kernel.
+    random_state : int, RandomState or None
+        Draws W and b; None: `GraphSampling`'s own decides.
+
+    Attributes
+    ----------
+    weights_ : array, shape (k, m)
+        W; with labels, rows for their numbers follow.
+    offsets_ : array, shape (m,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramlet import EigenGaussianMap
+    >>> path = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> same = path[[1, 0, 2]][:, [1, 0, 2]]
+    >>> a, b = EigenGaussianMap(5, random_state=0).fit_transform([path, same])
+    >>> bool(np.allclose(a, b))
+    True
+    """
+
+    def _n_inputs(self) -> int:
+        return self.k_ + self._n_label_inputs()
+
+    def _inputs_of(self, matrices: Floats) -> Floats:
+        return np.asarray(np.linalg.eigvalsh(matrices), dtype=np.float64)
+
+    def sums(self, drawn: Drawn, **tiling: Any) -> Floats:
+        """For every graph, the sum of the features of all that was drawn from it."""
+        classes = classes_of_codes(drawn.codes, drawn.k)
+        if self.n_labels_ is None:
+            counts = SparseRows(*drawn.regrouped(classes, len(patterns(drawn.k))))
+            classes = np.arange(len(patterns(drawn.k)))
+        else:
+            counts = SparseRows(drawn.indptr, drawn.columns, drawn.counts)
+        inputs = self._spectra_and_labels(drawn, classes)
+        layer = (self.weights_, self.offsets_)
+        return summed_features(counts, inputs, [layer], self._cosines, **tiling)
+
+    def _spectra_and_labels(self, drawn: Drawn, classes: Ints) -> SparseRows:
+        k = drawn.k
+        spectra = self._inputs_of(adjacency_matrices(patterns(k).smallest, k))[classes]
+        columns = np.tile(np.arange(k), (len(classes), 1))
+        if self.n_labels_ is not None:
+            labels = drawn.node_labels()
+            known = labels <= self.n_labels_  # nodes that only pad a graph have no label
+            columns = np.hstack([columns, np.where(known, k + labels, 0)])
+            spectra = np.hstack([spectra, known.astype(np.float64)])
+        indptr = np.arange(len(classes) + 1, dtype=np.int64) * columns.shape[1]
+        return SparseRows(indptr, columns.ravel().astype(np.int64), spectra.ravel())

@@ -1,0 +1,201 @@
+"""Graph sampling and averaging (GSA-φ): the mean of random features over random subgraphs.
+
+Puts a sampler, a feature map and their random numbers together; drawing and averaging are done
+elsewhere.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from gramlet.embeddings.base import EMBEDDING_CONSTRAINTS, GraphEmbedding
+from gramlet.embeddings.drawn import Drawn, LabelBlock, draw
+from gramlet.embeddings.feature_maps import EigenGaussianMap, GaussianMap, GraphletMap
+from gramlet.embeddings.match import MatchMap
+from gramlet.embeddings.optical import OpticalMap
+from gramlet.embeddings.samplers import RandomWalkSampler, Sampler, UniformSampler, stream_seed
+from gramlet.engine.patterns import MAX_NODES
+from gramlet.graphs.batch import GraphBatch
+from gramlet.kernels.vocabulary import LabelVocabulary
+from gramlet.theory import graphlet_samples
+
+__all__ = ["GraphSampling"]
+
+_SAMPLERS: dict[str, type[Sampler]] = {"uniform": UniformSampler, "walk": RandomWalkSampler}
+_MAPS: dict[str, type[GraphletMap]] = {
+    "optical": OpticalMap,
+    "gaussian": GaussianMap,
+    "eigen": EigenGaussianMap,
+    "match": MatchMap,
+}
+
+
+class GraphSampling(GraphEmbedding):
+    """Graph sampling and averaging (GSA-φ).
+
+    The embedding of a graph is (1/s) Σ_j φ(F_j), the mean of a feature map φ over s subgraphs F_j
+    induced by k randomly drawn nodes. Dot products of embeddings estimate the mean kernel
+    E k(F, F'), their distances the maximum mean discrepancy (see `gramlet.mmd`).
+
+    Each graph draws from a random stream of its own, made from ``random_state``, its size and its
+    edges: its features depend neither on the batch it comes in, nor on its place there, nor on
+    ``n_jobs``, and equal graphs get equal features. Equal patterns are evaluated once for the whole
+    batch and weighted by their counts. Cost: O(s k²) a graph to draw, then a sum over the distinct
+    patterns drawn (`OpticalMap`: over the pairs of pairs of nodes) for each of the features.
+
+    Parameters
+    ----------
+    k : int, default 5
+        Nodes of a subgraph, 2 to 8. Graphs with fewer are padded with isolated nodes.
+    n_samples : int or "auto", default 2000
+        Subgraphs drawn from a graph (s). "auto": ``theory.graphlet_samples(k, eps, delta)``.
+    sampler : UniformSampler, RandomWalkSampler, "uniform" or "walk"
+        The law of the drawn nodes; a name stands for the sampler with its defaults.
+    feature_map : MatchMap, GaussianMap, EigenGaussianMap, OpticalMap or their names
+        φ: "match", "gaussian", "eigen", "optical".
+    labels : bool, default False
+        Whether a pattern has its nodes' labels: one-hot blocks after the flattened adjacency matrix
+        (`EigenGaussianMap`: numbers of nodes of each label; `MatchMap`: isomorphism keeps labels).
+        Labels not seen at `fit` share one coordinate.
+    eps, delta : float
+        For ``n_samples="auto"``: with probability 1 − delta the estimated spectrum is within eps of
+        the true one, in the L1 norm.
+    random_state : int, RandomState or None
+        Draws the map's random numbers and starts the graphs' streams, once at `fit`.
+    n_jobs : int or None
+        Threads; the result does not depend on it.
+    verbose : bool or int
+        Show a progress bar on a terminal.
+
+    Attributes
+    ----------
+    feature_map_ : the fitted map
+    n_samples_ : int
+    seed_ : int
+        What starts the graphs' streams, together with the graphs.
+
+    References
+    ----------
+    Ghanem, Keriven, Tremblay (2021), Fast graph kernel with optical random features.
+
+    Examples
+    --------
+    >>> from gramlet import GraphBatch, GraphSampling, MatchMap, RandomWalkSampler
+    >>> triangle = [(0, 1), (1, 2), (0, 2)]
+    >>> graphs = GraphBatch.from_edges([triangle, [(0, 1), (1, 2)]])
+    >>> GraphSampling(k=3, n_samples=10, feature_map=MatchMap()).fit_transform(graphs)
+    array([[0., 0., 0., 1.],
+           [0., 0., 1., 0.]])
+    >>> sampling = GraphSampling(sampler=RandomWalkSampler(flyback=0.1), feature_map="gaussian")
+    >>> sampling.set_params(feature_map__n_components=50).fit_transform(graphs).shape
+    (2, 50)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "k": [Interval(Integral, 2, MAX_NODES, closed="both")],
+        "n_samples": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "sampler": [Sampler, StrOptions(set(_SAMPLERS))],
+        "feature_map": [GraphletMap, StrOptions(set(_MAPS))],
+        "labels": ["boolean"],
+        "eps": [Interval(Real, 0, None, closed="neither")],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+        **EMBEDDING_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        k: int = 5,
+        n_samples: int | str = 2000,
+        sampler: Any = "uniform",
+        feature_map: Any = "optical",
+        random_state: Any = None,
+        *,
+        labels: bool = False,
+        eps: float = 0.1,
+        delta: float = 0.05,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.k = k
+        self.n_samples = n_samples
+        self.sampler = sampler
+        self.feature_map = feature_map
+        self.random_state = random_state
+        self.labels = labels
+        self.eps = eps
+        self.delta = delta
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; a name of a sampler or map becomes an instance if one of its own is set.
+
+        So ``feature_map__n_components`` works with ``feature_map="optical"`` too.
+        """
+        whole = {name: value for name, value in params.items() if "__" not in name}
+        super().set_params(**whole)
+        parts = {name: value for name, value in params.items() if name not in whole}
+        for part, known in (("sampler", _SAMPLERS), ("feature_map", _MAPS)):
+            value = getattr(self, part)
+            named = any(name.startswith(f"{part}__") for name in parts)
+            if named and isinstance(value, str) and value in known:
+                setattr(self, part, known[value]())
+        super().set_params(**parts)
+        return self
+
+    def _check(self, batch: GraphBatch) -> None:
+        if self.labels and batch.node_labels is None and batch.n_nodes_total:
+            raise ValueError(
+                "GraphSampling(labels=True) needs node labels; the graphs have none. Use "
+                "labels=False."
+            )
+
+    def _fit(self, batch: GraphBatch, y: Any) -> Drawn:
+        rng = check_random_state(self.random_state)
+        self.seed_ = stream_seed(rng)
+        self.flyback_ = _instance(self.sampler, _SAMPLERS).engine_flyback()
+        self.n_samples_ = (
+            graphlet_samples(self.k, self.eps, self.delta)
+            if self.n_samples == "auto"
+            else int(self.n_samples)
+        )
+        self.labels_ = None
+        if self.labels:
+            self.labels_, _ = LabelVocabulary.fit(
+                batch.node_labels, batch.n_nodes_total, "node labels"
+            )
+        self.feature_map_ = _instance(self.feature_map, _MAPS)
+        names = None if self.labels_ is None else self.labels_.names()
+        self.feature_map_.prepare(int(self.k), names, rng)
+        drawn = self._profile(batch)
+        self.feature_map_.learn(drawn)
+        return drawn
+
+    def _profile(self, batch: GraphBatch) -> Drawn:
+        block = None
+        if self.labels_ is not None:
+            codes = self.labels_.encode(batch.node_labels, batch.n_nodes_total)
+            block = LabelBlock(codes, len(self.labels_))
+        k, n_jobs, verbose = self.feature_map_.k_, self.n_jobs, self.verbose
+        return draw(
+            batch, k, self.n_samples_, self.seed_, self.flyback_, block,
+            n_jobs=n_jobs, verbose=verbose,
+        )  # fmt: skip
+
+    def _features(self, profile: Drawn) -> Any:
+        features = self.feature_map_.sums(profile, **self._tiling())
+        features /= self.n_samples_
+        return features
+
+    def _names(self) -> list[str]:
+        return self.feature_map_.names()
+
+
+def _instance(part: Any, known: dict[str, Any]) -> Any:
+    """A new, unfitted estimator from a name or an instance."""
+    return known[part]() if isinstance(part, str) else clone(part)
