@@ -171,9 +171,11 @@ def apply_product(pair: Pair, x: Floats, out: Floats) -> None:
         row[:n_other] = 0.0
         for arc in range(left.indptr[first + u], left.indptr[first + u + 1]):
             neighbour, weight = left.heads[arc], left.weights[arc]
-            begin, shift = low[neighbour], pair.start[neighbour]
-            for k in range(high[neighbour] - begin):
-                row[begin + k] += weight * x[shift + k]
+            length = high[neighbour] - low[neighbour]
+            part = row[low[neighbour] : high[neighbour]]
+            values = x[pair.start[neighbour] : pair.start[neighbour] + length]
+            for k in range(length):
+                part[k] += weight * values[k]
         for k in range(high[u] - low[u]):
             node = other + low[u] + k
             total = 0.0
@@ -182,7 +184,8 @@ def apply_product(pair: Pair, x: Floats, out: Floats) -> None:
             out[pair.start[u] + k] = total
 
 
-@njit(nogil=True, cache=True)
+# Sums may be taken in another order than written, which saves a quarter of the time.
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def _geometric(pair: Pair, decay: float, gap: float, n: int, space: Floats) -> float:
     """1ᵀ(I − λA×)⁻¹1 by conjugate gradients; NaN if they do not converge.
 
