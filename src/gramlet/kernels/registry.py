@@ -166,6 +166,7 @@ _ROWS = (
         "propagation", "gramlet.kernels.propagation", "Propagation", "walks and paths",
         "label distributions that spread and are hashed", "Neumann et al. 2016",
         {"random_state": 0}, {"n_iter": (1, 2, 3, 4, 5, 6), "width": (1e-4, 1e-3, 1e-2)},
+        refit=True,  # a direction has a coordinate for each label seen at fit
     ),
     Entry(
         "pyramid-match", "gramlet.kernels.pyramid", "PyramidMatch", "spectral coordinates",
