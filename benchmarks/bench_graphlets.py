@@ -83,7 +83,7 @@ class Few(NamedTuple):
 
 def few(source: Source) -> Few:
     """Graphs with the peer's samples drawn beforehand: its drawing costs it nothing."""
-    batch = source.load("NCI1", 20)
+    batch = source.load("NCI1", 8)
     fitted = GraphSampling(k=6, n_samples=2000, feature_map=OpticalMap(5000), random_state=0).fit(
         batch
     )
@@ -97,15 +97,16 @@ def projected_one_by_one(data: Few) -> Any:
     result = np.empty((len(data.codes), len(offsets)))
     for graph, codes in enumerate(data.codes):
         rows = adjacency_matrices(codes, 6).reshape(len(codes), -1)
-        light = rows @ weights + offsets
-        result[graph] = (light.real**2 + light.imag**2).mean(axis=0)
+        real = rows @ weights.real + offsets.real
+        imaginary = rows @ weights.imag + offsets.imag
+        result[graph] = (real**2 + imaginary**2).mean(axis=0)
     return result / np.sqrt(len(offsets))
 
 
 register(
     Case(
         "gsa-optical",
-        "GraphSampling(k=6, n_samples=2000, OpticalMap(5000)), 20 graphs of NCI1",
+        "GraphSampling(k=6, n_samples=2000, OpticalMap(5000)), 8 graphs of NCI1",
         few,
         lambda data: embedded(data.batch),
         projected_one_by_one,
