@@ -31,7 +31,7 @@ GAP = 1e-8
 # Graphs up to this size are solved densely; the cost of a dense solution grows with the cube.
 _DENSE = 160
 # Components up to this size are reduced to tridiagonal form, where only the leading vectors cost.
-_DENSE_PART = 500
+_DENSE_PART = 450
 _ROUGH = 1e-3
 # A component up to this size may fall back to a dense solution when an eigenspace is very large.
 _DENSE_AT_MOST = 6000
@@ -205,19 +205,26 @@ def _large_spaces(matrix: sparse.csr_matrix, n_dims: int, order: Order, graph: i
     """The leading eigenspaces of a large graph, from those of its connected components."""
     n = matrix.shape[0]
     n_parts, part_of = connected_components(matrix, directed=False)
-    found: list[tuple[Floats, Floats, Ints]] = []
-    for part in range(n_parts):
-        members = np.flatnonzero(part_of == part)
+    by_part = np.argsort(part_of, kind="stable")
+    sizes = np.bincount(part_of, minlength=n_parts)
+    # Isolated nodes: the eigenvalue 0, and a vector of their own.
+    alone = by_part[np.repeat(sizes == 1, sizes)]
+    values, rows, columns = [np.zeros(len(alone))], [alone], [np.arange(len(alone))]
+    squares, filled = [np.ones(len(alone))], len(alone)
+    ends = np.cumsum(sizes)
+    for part in np.flatnonzero(sizes > 1):
+        members = by_part[ends[part] - sizes[part] : ends[part]]
         block = matrix[members][:, members] if n_parts > 1 else matrix
-        found.append((*_component(block, n_dims, order, graph), members))
-    values = np.concatenate([v for v, _, _ in found])
-    squares = sparse.lil_matrix((n, len(values)))
-    filled = 0
-    for eigenvalues, part_squares, members in found:
-        for column in range(len(eigenvalues)):
-            squares[members, filled + column] = part_squares[:, [column]]
-        filled += len(eigenvalues)
-    return _group_sparse(values, squares.tocsc(), order, n_dims)
+        eigenvalues, part_squares = _component(block, n_dims, order, graph)
+        count = len(eigenvalues)
+        values.append(eigenvalues)
+        rows.append(np.repeat(members, count))
+        columns.append(np.tile(np.arange(filled, filled + count), len(members)))
+        squares.append(part_squares.reshape(-1))
+        filled += count
+    entries = (np.concatenate(squares), (np.concatenate(rows), np.concatenate(columns)))
+    table = sparse.csc_matrix(entries, shape=(n, filled))
+    return _group_sparse(np.concatenate(values), table, order, n_dims)
 
 
 def _group_sparse(
