@@ -208,7 +208,7 @@ for data_set in ("NCI1", "PROTEINS"):
     register(
         Case(
             f"graphlet-{data_set.lower()}",
-            f"GraphletKernel(k=4), exact, 150 graphs of {data_set}",
+            f"GraphletKernel(k=4), exact, 150 graphs of {data_set}: times alone are compared",
             partial(for_both, name=data_set),
             partial(exact, 4),
             grakel_sampled,
