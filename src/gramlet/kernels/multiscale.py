@@ -98,6 +98,10 @@ class MultiscaleLaplacian(GraphKernel):
 
     "lowrank" values depend on which graphs were fitted.
 
+    A level can magnify a difference between two balls by up to 1/(ηγ), rounding errors included.
+    Both methods therefore drop directions with less than 1e-12 of the largest eigenvalue. Balls
+    that differ by less count as equal, which small η and γ with three levels or more may let show.
+
     References
     ----------
     Kondor, Pan (2016), The multiscale Laplacian graph kernel.
