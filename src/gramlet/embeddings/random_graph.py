@@ -156,7 +156,10 @@ class RandomGraphEmbedding(GraphEmbedding):
         return nodes.with_masses()
 
     def _profile(self, batch: GraphBatch) -> MassPoints:
-        return self.reader_.read(batch, self.n_jobs).with_masses()
+        nodes = self.reader_.read(batch, self.n_jobs)
+        if self.labels_ is None:
+            nodes.labels = np.zeros_like(nodes.labels)
+        return nodes.with_masses()
 
     def _features(self, profile: MassPoints) -> Floats:
         features = self._distances(profile)
