@@ -41,7 +41,7 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
     >>> from sklearn.gaussian_process import GaussianProcessRegressor
     >>> from gramlet import GraphKernelGP, WeisfeilerLehman, as_batch
     >>> chains = as_batch([([(i, i + 1) for i in range(n)], ["C"] * (n + 1)) for n in range(6)])
-    >>> kernel = GraphKernelGP(WeisfeilerLehman(n_iter=1, normalize=True))
+    >>> kernel = GraphKernelGP(WeisfeilerLehman(n_iter=1))
     >>> model = GaussianProcessRegressor(kernel, alpha=1e-6).fit(chains, range(6))
     >>> model.predict(chains[2:4]).round(1).tolist()
     [2.0, 3.0]
