@@ -69,8 +69,8 @@ def test_bad_input():
         kernel.fit(bare)
     with pytest.raises(ValueError, match="node 1 of graph 1 are not finite"):
         kernel.fit(missing)
+    wide = GraphBatch.from_edges([[(0, 1)]], node_attributes=[np.zeros((2, 3))])
     with pytest.raises(ValueError, match="fitted on graphs with 1 attributes"):
-        wide = GraphBatch.from_edges([[(0, 1)]], node_attributes=[np.zeros((2, 3))])
         kernel.fit(good).transform(wide)
     with pytest.raises(ValueError, match="use_edge_labels"):
         WassersteinWL(attributes=True, use_edge_labels=True).fit(good)
