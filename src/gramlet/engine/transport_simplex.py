@@ -53,8 +53,8 @@ _MAGIC = 1.5 * 2.0**52  # adding it leaves the nearest integer in the low bits o
 _MAGIC_BITS = np.float64(_MAGIC).view(np.int64)
 
 # Rows of the tables.
-SOURCE_MASS, _SHIFT, _BEST, _QUEUE, SOURCE_POINT = 0, 1, 2, 3, 4
-SINK_MASS, SINK_PRICE, _OFFSET, _CLOSING, _FROM, _INTO, SINK_POINT = 0, 1, 2, 3, 4, 5, 6
+SOURCE_MASS, _SHIFT, SOURCE_POINT = 0, 1, 2
+SINK_MASS, SINK_PRICE, _MEAN, _BEST, _QUEUE, _FROM, _INTO, SINK_POINT = 0, 1, 2, 3, 4, 5, 6, 7
 _PARENT, _FLOW, _BELOW = 0, 1, 2
 
 # Node numbers are unsigned in the innermost loops: a signed index is tested for wraparound.
@@ -89,8 +89,8 @@ def transport_workspace(
     return (
         np.zeros((height, width)),
         np.zeros((height, width), np.int64),
-        np.zeros((5, width), np.int64),
-        np.zeros((7, height), np.int64),
+        np.zeros((3, width), np.int64),
+        np.zeros((8, height), np.int64),
         np.zeros((_BELOW + words, height + width + 2), np.int64),
     )
 
@@ -107,8 +107,8 @@ def _scale_costs(
     for a in range(n_sinks):
         for k in range(n_sources):
             top = bits[a, k] if bits[a, k] > top else top
-    sink[_OFFSET, 0] = top
-    highest = sink.view(np.float64)[_OFFSET, 0]
+    sink[_MEAN, 0] = top
+    highest = sink.view(np.float64)[_MEAN, 0]
     cost_bits = min(_COST_BITS, 60 - index_bits - _bits_for(n_sinks))
     factor = 2.0**cost_bits / highest if highest > 0.0 else 0.0
     as_float = scaled.view(np.float64)
@@ -124,91 +124,51 @@ def _scale_costs(
             scaled[a, k] = _CLOSED
 
 
-@njit(nogil=True, cache=True)
-def _best_sinks(height: int, width: int, scaled: NDArray, source: NDArray, sink: NDArray) -> None:
-    """Each source's least cost plus offset over the sinks, which are taken by fours."""
+@njit(nogil=True, cache=True, forceinline=True)
+def _cheapest_source(a: int, width: int, scaled: NDArray, source: NDArray) -> int:
+    """The least scaled cost plus shift of a sink; its low bits are the number of the source."""
+    cheapest = _HUGE
     for k in range(width):
-        source[_BEST, k] = _HUGE
-    for a in range(0, height, 4):
-        o0, o1 = sink[_OFFSET, a], sink[_OFFSET, a + 1]
-        o2, o3 = sink[_OFFSET, a + 2], sink[_OFFSET, a + 3]
-        for k in range(width):
-            x0, x1 = scaled[a, k] + o0, scaled[a + 1, k] + o1
-            x2, x3 = scaled[a + 2, k] + o2, scaled[a + 3, k] + o3
-            x0 = x0 if x0 < x1 else x1
-            x2 = x2 if x2 < x3 else x3
-            x0 = x0 if x0 < x2 else x2
-            best = source[_BEST, k]
-            source[_BEST, k] = x0 if x0 < best else best
+        x = scaled[a, k] + source[_SHIFT, k]
+        cheapest = x if x < cheapest else cheapest
+    return int(cheapest)
 
 
 @njit(nogil=True, cache=True)
-def _sort_queue(n: int, source: NDArray) -> None:
-    """Shell sort in place: no allocation, and nearly insertion sort for a few dozen values."""
-    gap = 1
-    while gap < n // 9:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, n):
-            value = source[_QUEUE, i]
-            j = i
-            while j >= gap and source[_QUEUE, j - gap] > value:
-                source[_QUEUE, j] = source[_QUEUE, j - gap]
-                j -= gap
-            source[_QUEUE, j] = value
-        gap //= 3
+def _queue_up(i: int, last: int, a: int, cheapest: int, sink: NDArray, mask: int) -> None:
+    """Put a sink with its cheapest source into the queue, at place i or behind cheaper ones."""
+    sink[_BEST, a] = cheapest & mask
+    rank = ((cheapest - sink[_MEAN, a]) & ~mask) | a
+    while i < last and sink[_QUEUE, i + 1] < rank:
+        sink[_QUEUE, i] = sink[_QUEUE, i + 1]
+        i += 1
+    sink[_QUEUE, i] = rank
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _rank_cells(
     n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, mask: int
 ) -> None:
-    """Each source's best sink by doubly centred cost, and the sources in the order of that cost.
+    """Each sink's best source by doubly centred cost, and the sinks in the order of that cost.
 
     Subtracting the means of both sides first makes "cheap" mean cheap for this very pair: the
     tree grown from it needs half the pivots of one grown from plain costs.
     """
-    height, width = _padded(n_sinks, 4), _padded(n_sources, 16)
-    for k in range(n_sources):
+    width = _padded(n_sources, 16)
+    for k in range(width):
         source[_SHIFT, k] = 0
     for a in range(n_sinks):
         total = np.int64(0)
         for k in range(n_sources):
             total += scaled[a, k]
         for k in range(n_sources):
-            source[_SHIFT, k] += scaled[a, k]
-        sink[_OFFSET, a] = (np.int64(-total / n_sources) & ~mask) | a
-    for a in range(n_sinks, height):
-        sink[_OFFSET, a] = 0
-    _best_sinks(height, width, scaled, source, sink)
+            source[_SHIFT, k] -= scaled[a, k]
+        sink[_MEAN, a] = np.int64(total / n_sources)
     for k in range(n_sources):
-        mean = np.int64(source[_SHIFT, k] / n_sinks)
-        source[_SHIFT, k] = mean
-        source[_QUEUE, k] = ((source[_BEST, k] - mean) & ~mask) | k
-        source[_BEST, k] &= mask
-    _sort_queue(n_sources, source)
-
-
-@njit(nogil=True, cache=True)
-def _requeue(
-    i: int, n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, mask: int
-) -> None:
-    """The source at place i of the queue looks for its best open sink and queues up again.
-
-    One that has nothing left to give keeps its place: its arc only ties it to the tree.
-    """
-    k = source[_QUEUE, i] & mask
-    cheapest = _HUGE
-    for a in range(n_sinks):
-        x = scaled[a, k] + sink[_OFFSET, a]
-        cheapest = x if x < cheapest else cheapest
-    source[_BEST, k] = cheapest & mask
-    rank = ((cheapest - source[_SHIFT, k]) & ~mask) | k
-    last = n_sources - 1 if source[SOURCE_MASS, k] > 0 else i
-    while i < last and source[_QUEUE, i + 1] < rank:
-        source[_QUEUE, i] = source[_QUEUE, i + 1]
-        i += 1
-    source[_QUEUE, i] = rank
+        source[_SHIFT, k] = (np.int64(source[_SHIFT, k] / n_sinks) & ~mask) | k
+    for a in range(n_sinks - 1, -1, -1):
+        cheapest = _cheapest_source(a, width, scaled, source)
+        _queue_up(a, n_sinks - 1, a, cheapest, sink, mask)
 
 
 @njit(nogil=True, cache=True)
@@ -227,31 +187,39 @@ def _grow_tree(
     it is the sink that goes, which makes the tree strongly feasible.
     """
     words = (n_sinks + 63) // 64
-    n_open = n_sinks
+    width = _padded(n_sources, 16)
     i = 0
-    while i < n_sources:
-        k = source[_QUEUE, i] & mask
-        a = source[_BEST, k]
+    while i < n_sinks - 1:
+        # Queueing up again pays where a sink takes many sources; else a sink keeps its turn.
+        last = i if n_sources < 2 * n_sinks else n_sinks - 1
+        a = sink[_QUEUE, i] & mask
+        k = sink[_BEST, a]
         node = n_sinks + k
-        if sink[_OFFSET, a] >= _CLOSED // 2:
-            _requeue(i, n_sinks, n_sources, scaled, source, sink, mask)
-        elif sink[SINK_MASS, a] <= source[SOURCE_MASS, k] and n_open > 1:
+        if source[_SHIFT, k] >= _CLOSED // 2:
+            cheapest = _cheapest_source(a, width, scaled, source)
+            _queue_up(i, last, a, cheapest, sink, mask)
+        elif sink[SINK_MASS, a] <= source[SOURCE_MASS, k]:
             tree[_PARENT, a] = node
             tree[_FLOW, a] = sink[SINK_MASS, a]
             source[SOURCE_MASS, k] -= sink[SINK_MASS, a]
             for w in range(_BELOW, _BELOW + words):
                 tree[w, node] |= tree[w, a]
-            sink[_OFFSET, a] += _CLOSED
-            sink[_CLOSING, n_sinks - n_open] = a
-            n_open -= 1
+            i += 1
         else:
             tree[_PARENT, node] = a
             tree[_FLOW, node] = source[SOURCE_MASS, k]
             sink[SINK_MASS, a] -= source[SOURCE_MASS, k]
+            source[_SHIFT, k] += _CLOSED
             for w in range(_BELOW, _BELOW + words):
                 tree[w, a] |= tree[w, node]
-            sink[_CLOSING, n_sinks - 1] = a
-            i += 1
+    root = sink[_QUEUE, n_sinks - 1] & mask
+    for k in range(n_sources):
+        if source[_SHIFT, k] < _CLOSED // 2:
+            node = n_sinks + k
+            tree[_PARENT, node] = root
+            tree[_FLOW, node] = source[SOURCE_MASS, k]
+            for w in range(_BELOW, _BELOW + words):
+                tree[w, root] |= tree[w, node]
 
 
 @njit(nogil=True, cache=True)
@@ -272,13 +240,13 @@ def _start(
         tree[_BELOW + a // 64, a] = np.int64(1) << (a % 64)
     _rank_cells(n_sinks, n_sources, scaled, source, sink, mask)
     _grow_tree(n_sinks, n_sources, scaled, source, sink, tree, mask)
-    root = sink[_CLOSING, n_sinks - 1]
+    root = sink[_QUEUE, n_sinks - 1] & mask
     tree[_PARENT, root] = _NONE
     tree[_FLOW, root] = 0
     sink[SINK_PRICE, root] = 0
     # Whatever a sink hangs under was closed after it.
     for t in range(n_sinks - 2, -1, -1):
-        a = sink[_CLOSING, t]
+        a = sink[_QUEUE, t] & mask
         node = tree[_PARENT, a]
         up = tree[_PARENT, node]
         k = node - n_sinks
@@ -399,11 +367,8 @@ def _candidates(
         source[_SHIFT, k] = k + sink[SINK_PRICE, holder] - scaled[holder, k]
     count = 0
     for a in range(first, last):
-        best = _HUGE
-        for k in range(width):
-            x = scaled[a, k] + source[_SHIFT, k]
-            best = x if x < best else best
-        k = int(best & mask)
+        best = _cheapest_source(a, width, scaled, source)
+        k = best & mask
         sink[_FROM, count] = k
         sink[_INTO, count] = a
         count += int(best - k < sink[SINK_PRICE, a])
@@ -485,8 +450,13 @@ def solve_transport(
     mask = (np.int64(1) << bits) - 1
     _scale_costs(n_sinks, n_sources, cost, scaled, sink, bits)
     _start(n_sinks, n_sources, scaled, source, sink, tree, mask)
-    words = _U((n_sinks + 63) // 64)
-    if not _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, words):
+    if n_sinks <= 64:
+        # The one word of a mask is a constant here, and the loops over words vanish.
+        optimal = _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, _U(1))
+    else:
+        words = _U((n_sinks + 63) // 64)
+        optimal = _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, words)
+    if not optimal:
         return -1.0
     total = 0.0
     for x in range(n_sinks + n_sources):
