@@ -1,0 +1,44 @@
+"""The public face: names that load when asked for, an import that costs little, pages that tell."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import gramlet
+from gramlet.kernels import registry
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_every_public_name_loads():
+    for name in gramlet.__all__:
+        assert getattr(gramlet, name) is not None
+    assert set(dir(gramlet)) == set(gramlet.__all__)
+
+
+def test_import_is_light():
+    code = (
+        "import sys, gramlet; "
+        "heavy = {'numba', 'sklearn', 'scipy', 'matplotlib', 'numpy'} & set(sys.modules); "
+        "sys.exit(', '.join(sorted(heavy)) or 0)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+
+
+def test_every_public_name_is_in_the_pages():
+    pages = [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/families/*.md")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    words = set(re.findall(r"\w+", text))
+    missing = [name for name in gramlet.__all__ if name not in words and name != "__version__"]
+    assert missing == []
+
+
+def test_every_kernel_has_a_line_and_a_paper():
+    for entry in registry.entries():
+        assert entry.summary
+        assert entry.paper
+        assert len(entry.summary) < 80
