@@ -261,6 +261,15 @@ def test_columns_that_cannot_be_used(method):
         MultiscaleLaplacian(method=method).fit(negative)
 
 
+@pytest.mark.parametrize("method", ["lowrank", "exact"])
+def test_features_too_large_for_gamma(method):
+    rows = [[[1e5, -1e5]] * 2, [[1e10, 1e10]] * 2]
+    huge = GraphBatch.from_edges([[(0, 1)], [(0, 1)]], node_attributes=rows)
+    kernel = MultiscaleLaplacian(method=method, features="attributes")
+    with pytest.raises(ValueError, match=r"raph 1.* singular to the precision of numbers"):
+        kernel.fit_transform(huge)
+
+
 def test_exact_says_how_much_memory_it_would_need(monkeypatch):
     monkeypatch.setattr(multiscale, "EXACT_BYTES", 1000)
     with pytest.raises(ValueError, match=r"would need 0\.0 GB .* the limit is .*lowrank"):

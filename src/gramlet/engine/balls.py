@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gramlet.engine.blocks import for_tiles
+from gramlet.engine.signatures import scramble
 from gramlet.graphs.batch import GraphBatch
 
 __all__ = ["ball_owners", "ball_sizes", "gather_ball", "gather_graph"]
@@ -77,15 +78,16 @@ def _spread(
 def ball_owners(batch: GraphBatch, hops: int, **tiling: Any) -> Ints:
     """For each node the first node whose ball holds the same nodes: itself, if none before does.
 
-    Balls are matched by a sum of scrambled node numbers and then compared node by node.
+    Balls are matched by the exclusive or of their nodes' marks and then compared node by node.
     """
     n = batch.n_nodes_total
+    marks = scramble(np.arange(n, dtype=np.uint64))
     keys, sizes = np.empty(n, np.uint64), np.empty(n, np.int64)
 
-    def sum_up(begin: int, end: int) -> None:
-        _ball_keys(batch.indptr, batch.indices, hops, begin, end, keys, sizes)
+    def add_up(begin: int, end: int) -> None:
+        _ball_keys(batch.indptr, batch.indices, hops, marks, begin, end, keys, sizes)
 
-    for_tiles(sum_up, n, **tiling)
+    for_tiles(add_up, n, **tiling)
     order = np.lexsort((np.arange(n), sizes, keys))
     fresh = np.ones(n, dtype=bool)
     fresh[1:] = (np.diff(keys[order]) != 0) | (np.diff(sizes[order]) != 0)
@@ -119,6 +121,7 @@ def _ball_keys(
     indptr: Ints,
     indices: Ints,
     hops: int,
+    marks: NDArray[np.uint64],
     begin: int,
     end: int,
     keys: NDArray[np.uint64],
@@ -128,18 +131,9 @@ def _ball_keys(
     queue = np.empty(len(indptr) - 1, dtype=np.int64)
     for centre in range(begin, end):
         sizes[centre] = gather_ball(indptr, indices, centre, hops, stamp, centre, queue)
-        key = np.uint64(0)
+        keys[centre] = 0
         for q in range(sizes[centre]):
-            key += _scramble(np.uint64(queue[q]))
-        keys[centre] = key
-
-
-@njit(nogil=True, cache=True)
-def _scramble(value: np.uint64) -> np.uint64:
-    """A bijection of 64-bit numbers that leaves no order in them."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
+            keys[centre] ^= marks[queue[q]]
 
 
 @njit(nogil=True, cache=True)

@@ -16,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gramlet.engine.balls import ball_owners, ball_sizes, gather_ball
-from gramlet.engine.bhattacharyya import LANES, fill_lanes, own_logs
+from gramlet.engine.bhattacharyya import LANES, fill_lanes, own_logs, smallest_pivots
 from gramlet.engine.blocks import for_tiles, mirror
 from gramlet.engine.kernelised import dense_laplacian, factor_dense
 from gramlet.engine.laplacian import arc_weights
@@ -30,6 +30,7 @@ Arrays = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Floats, Floats]
 
 # Directions whose eigenvalue is below this share of the largest are rounding errors.
 _TOLERANCE = 1e-12
+_EPSILON = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,7 @@ def compare_pieces(
         _fill(rows.arrays(), columns.arrays(), by_label, gamma, begin, end, False, out)
 
     for_tiles(work, len(rows), **tiling)
+    _refuse_singular(out, gamma)
     return out
 
 
@@ -177,8 +179,19 @@ def compare_pieces_self(graphs: Pieces, by_label: bool, gamma: float, **tiling: 
 
     for_tiles(work, n, costs=np.arange(n, 0, -1, dtype=np.float64), **tiling)
     mirror(out)
+    _refuse_singular(out, gamma)
     np.fill_diagonal(out, 1.0)
     return out
+
+
+def _refuse_singular(matrix: Floats, gamma: float) -> None:
+    bad = np.argwhere(np.isnan(matrix))
+    if len(bad):
+        raise ValueError(
+            f"Graph {bad[0, 0]} and fitted graph {bad[0, 1]}: U L⁻¹ Uᵀ + γI is singular to the "
+            f"precision of numbers: gamma={gamma} is lost beside features as large as these. Scale "
+            "the features down or raise gamma."
+        )
 
 
 # The compiled loops
@@ -232,16 +245,17 @@ def _fill(
 
 @njit(nogil=True, cache=True)
 def _pair(rows: Arrays, g: int, columns: Arrays, h: int, by_label: bool, gamma: float) -> float:
-    """k of two graphs."""
+    """k of two graphs; NaN if a covariance is singular."""
     n_levels = rows[1].shape[0] - 1
     gram = _base_gram(rows, g, columns, h, by_label)
     for level in range(n_levels + 1):
         coordinates = _coordinates(gram)
         values = _piece_kernel(rows, g, columns, h, level, coordinates, gamma)
-        if level == n_levels:
+        singular = len(values) > 0 and np.isnan(values[0, len(values) - 1])
+        if singular or level == n_levels:
             break
         gram = _spread(rows, g, columns, h, level, values)
-    return values[0, 1]
+    return values[0, len(values) - 1]
 
 
 @njit(nogil=True, cache=True)
@@ -295,7 +309,7 @@ def _piece_kernel(
     coordinates: Floats,
     gamma: float,
 ) -> Floats:
-    """k between all pieces of the two graphs; the upper triangle is right."""
+    """k between all pieces of the two graphs, above the diagonal; NaN if one is singular."""
     p0, p1 = rows[2][level, g], rows[2][level, g + 1]
     q0, q1 = columns[2][level, h], columns[2][level, h + 1]
     n_pieces, order = p1 - p0 + q1 - q0, coordinates.shape[1]
@@ -306,13 +320,16 @@ def _piece_kernel(
     shift = columns[0][h] - (rows[0][g + 1] - rows[0][g])
     for q in range(q0, q1):
         _covariance(columns, q, shift, coordinates, gamma, packed[p1 - p0 + q - q0])
+    values = np.full((n_pieces, n_pieces), np.nan)
+    for smallest in smallest_pivots(packed, order):
+        if smallest <= 4.0 * order * _EPSILON:
+            return values
     n_blocks = (n_pieces + LANES - 1) // LANES
     lanes = np.empty((n_blocks, entries, LANES))
     for i in range(n_blocks * LANES):
         for e in range(entries):
             lanes[i // LANES, e, i % LANES] = packed[i if i < n_pieces else 0, e]
     quarters = 0.25 * own_logs(lanes, n_pieces, order)
-    values = np.empty((n_pieces, n_pieces))
     fill_lanes(packed, quarters, lanes, quarters, order, 0, n_pieces, True, values)
     return values
 

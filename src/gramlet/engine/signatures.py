@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
 
-__all__ = ["node_signatures"]
+__all__ = ["node_signatures", "scramble"]
 
 Hashes = NDArray[np.uint64]
 
@@ -26,12 +26,12 @@ def node_signatures(batch: GraphBatch, n_rounds: int) -> Hashes:
     that ``n_rounds`` of refinement do not tell apart.
     """
     ties = _of_arcs(batch)
-    colours = _scramble(_of_nodes(batch))
+    colours = scramble(_of_nodes(batch))
     for _ in range(n_rounds):
-        sums = _sums(_scramble(colours[batch.indices] ^ ties), batch.indptr)
-        colours = _scramble(colours + np.uint64(0x9E3779B97F4A7C15) * sums)
-    of_graph = _sums(_scramble(colours), batch.node_offsets)
-    return _scramble(colours ^ _scramble(of_graph)[batch.graph_of_node])
+        sums = _sums(scramble(colours[batch.indices] ^ ties), batch.indptr)
+        colours = scramble(colours + np.uint64(0x9E3779B97F4A7C15) * sums)
+    of_graph = _sums(scramble(colours), batch.node_offsets)
+    return scramble(colours ^ scramble(of_graph)[batch.graph_of_node])
 
 
 def _of_nodes(batch: GraphBatch) -> Hashes:
@@ -40,7 +40,7 @@ def _of_nodes(batch: GraphBatch) -> Hashes:
         found += _of_labels(batch.node_labels)
     if batch.node_attributes is not None:
         for column in batch.node_attributes.T:
-            found = _scramble(found + _bits(column))
+            found = scramble(found + _bits(column))
     return found
 
 
@@ -49,7 +49,7 @@ def _of_arcs(batch: GraphBatch) -> Hashes:
     if batch.edge_labels is not None:
         found += _of_labels(batch.edge_labels)
     if batch.edge_weights is not None:
-        found = _scramble(found + _bits(batch.edge_weights))
+        found = scramble(found + _bits(batch.edge_weights))
     return found
 
 
@@ -72,7 +72,7 @@ def _sums(values: Hashes, offsets: NDArray[np.int64]) -> Hashes:
     return sums
 
 
-def _scramble(values: Hashes) -> Hashes:
+def scramble(values: Hashes) -> Hashes:
     """A bijection of 64-bit numbers that leaves no order in them."""
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -221,10 +221,14 @@ def smallest_supported_pivots(offsets: Ints, starts: Ints, values: Floats) -> Fl
                 matrix[a, b] = values[e]
                 e += 1
             largest = max(largest, matrix[a, a])
-        _log_determinant(matrix, order)
-        for a in range(order):
-            if not matrix[a, a] > 0.0:
+        for k in range(order):
+            pivot = matrix[k, k]
+            if not pivot > 0.0:
                 smallest[n] = 0.0
                 break
-            smallest[n] = min(smallest[n], matrix[a, a] / largest)
+            smallest[n] = min(smallest[n], pivot / largest)
+            for i in range(k + 1, order):
+                factor = matrix[i, k] / pivot
+                for j in range(k + 1, i + 1):
+                    matrix[i, j] -= factor * matrix[j, k]
     return smallest
