@@ -37,7 +37,8 @@ def _list(cases: dict[str, Case | Growth]) -> None:
 
 def _run(case: Case | Growth, source: Source, repeats: int, memory: bool) -> bool:
     """Run one case and tell of it; False if the two sides do not agree."""
-    print(f"{case.name}: {case.title}", flush=True)
+    instead = f" (but {source.n_graphs} graphs)" if source.n_graphs else ""
+    print(f"{case.name}: {case.title}{instead}", flush=True)
     if isinstance(case, Growth):
         result = measure_growth(case.name, repeats)
         lines = tell_growth(case, result)

@@ -150,8 +150,8 @@ register(
     Growth(
         "refinement-growth",
         "colour refinement and counts of 6 levels, random graphs of 30 nodes and 60 edges",
-        # Where the tables have outgrown the processor's cache, as they do once on the way up.
-        sizes=(8_000, 16_000, 32_000, 64_000),
+        # The whole range, in cache and out of it: the exponent depends on which part is fitted.
+        sizes=(250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000),
         data=lambda size: random_batch(size, 30, 60),
         ours=count_colours,
         size_of=lambda batch: len(batch.indices) // 2,

@@ -48,7 +48,7 @@ def needs_package() -> str | None:
 
 for name, data, n_graphs, about in (
     ("wwl", "MUTAG", None, "MUTAG"),
-    ("wwl-proteins", "PROTEINS", 150, "150 graphs of PROTEINS"),
+    ("wwl-proteins", "PROTEINS", 300, "300 graphs of PROTEINS"),
 ):
     register(
         Case(

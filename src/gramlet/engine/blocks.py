@@ -135,6 +135,7 @@ def progress(total: int, label: str, verbose: int | bool) -> Iterator[Callable[[
 
 @cache
 def _blas() -> Any:
+    import scipy.linalg.cython_blas  # noqa: F401  compiled code calls this one; seen only if loaded
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

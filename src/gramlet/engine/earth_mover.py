@@ -1,8 +1,8 @@
 """Earth mover's distances between many pairs of sets of labelled points with masses.
 
 The cost of moving mass between two points is their Euclidean distance, points of different labels
-being a fixed further way apart. Costs are computed in the solver's own workspace; the solvers are
-in `transport_simplex` and, for sets of very unequal size, `transport_few`.
+being a fixed further way apart. The distances of points are left to `ground_distances`; the solvers
+are in `transport_simplex` and, for sets of very unequal size, `transport_few`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gramlet.engine.blocks import for_tiles, mirror
+from gramlet.engine.ground_distances import Places, fill_distances, places
 from gramlet.engine.transport_few import MANY_SOURCES, few_sinks_room, solve_few_sinks
 from gramlet.engine.transport_simplex import (
     MASS_BITS,
@@ -28,6 +29,10 @@ __all__ = ["MassPoints", "earth_mover_distances", "mass_points"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+# Sets are taken together until they have this many points: long enough for loops in vectors,
+# short enough for the cache.
+_STRETCH = 512
 
 
 @dataclass
@@ -107,15 +112,17 @@ def earth_mover_distances(
         Infinity between a set without points and one with, 0 between two without.
     """
     symmetric = others is None
-    columns = rows if others is None else others
-    out = np.zeros((len(rows), len(columns)))
+    fitted = rows if others is None else others
+    out = np.zeros((len(rows), len(fitted)))
     penalty = float(label_distance)
+    centre = fitted.columns.mean(axis=1) if fitted.columns.size else np.zeros(len(fitted.columns))
+    left = places(rows.columns, rows.labels, centre)
+    right = left if others is None else places(others.columns, others.labels, centre)
 
     def fill(begin: int, end: int) -> None:
         _fill_rows(
-            begin, end, rows.offsets, rows.columns, rows.labels, rows.masses,
-            columns.offsets, columns.columns, columns.labels, columns.masses,
-            penalty, symmetric, out,
+            begin, end, rows.offsets, rows.masses, left,
+            fitted.offsets, fitted.masses, right, penalty, symmetric, out,
         )  # fmt: skip
 
     for_tiles(fill, len(rows), costs=_row_costs(rows, symmetric), **tiling)
@@ -140,55 +147,52 @@ def _largest(offsets: Ints) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _fill_costs(
-    first: int, n: int, columns: Floats, labels: Ints,
-    other_first: int, m: int, other_columns: Floats, other_labels: Ints,
-    penalty: float, cost: Floats,
-) -> None:  # fmt: skip
-    """``cost[a, k]`` between point a of one set and point k of another, for all of both."""
-    for a in range(n):
-        label = labels[first + a]
-        line = cost[a]
-        for k in range(m):
-            line[k] = penalty if other_labels[other_first + k] != label else 0.0
-        for c in range(columns.shape[0]):
-            place = columns[c, first + a]
-            others = other_columns[c, other_first : other_first + m]
-            for k in range(m):
-                gap = others[k] - place
-                line[k] += gap * gap
-        for k in range(m):
-            line[k] = np.sqrt(line[k])
+def _stretch_end(j: int, offsets: Ints) -> int:
+    """The end of the stretch of sets that begins with set j."""
+    end = j + 1
+    while end < len(offsets) - 1 and offsets[end + 1] - offsets[j] <= _STRETCH:
+        end += 1
+    return end
 
 
 @njit(nogil=True, cache=True)
-def _distance(
-    first: int, n: int, columns: Floats, labels: Ints, masses: Ints,
-    other_first: int, m: int, other_columns: Floats, other_labels: Ints, other_masses: Ints,
-    penalty: float, full: Floats, prices: Floats, floats: Floats, ints: Ints,
+def _take(
+    block: Floats, width: int, at: int, n: int, m: int, turned: bool, cost: Floats
+) -> None:  # fmt: skip
+    """The n × m distances that begin in column ``at`` of a block, or m × n of them turned round."""
+    for p in range(n):
+        place = p * width + at
+        if turned:
+            for q in range(m):
+                cost[q, p] = block[place + q]
+        else:
+            for q in range(m):
+                cost[p, q] = block[place + q]
+
+
+@njit(nogil=True, cache=True)
+def _solve(
+    first: int, n: int, masses: Ints, other_first: int, m: int, other_masses: Ints,
+    full: Floats, prices: Floats, floats: Floats, ints: Ints,
     cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
 ) -> float:  # fmt: skip
     """The distance of one set to another that has at least as many points."""
     if m >= MANY_SOURCES:
-        _fill_costs(
-            first, n, columns, labels, other_first, m, other_columns, other_labels, penalty, full
-        )
         return solve_few_sinks(
             n, m, full, masses, first, other_masses, other_first, prices, floats, ints,
             cost, scaled, source, sink, tree,
         )  # fmt: skip
-    _fill_costs(
-        first, n, columns, labels, other_first, m, other_columns, other_labels, penalty, cost
-    )
-    sink[SINK_MASS, :n] = masses[first : first + n]
-    source[SOURCE_MASS, :m] = other_masses[other_first : other_first + m]
+    for a in range(n):
+        sink[SINK_MASS, a] = masses[first + a]
+    for k in range(m):
+        source[SOURCE_MASS, k] = other_masses[other_first + k]
     return solve_transport(n, m, cost, scaled, source, sink, tree)
 
 
 @njit(nogil=True, cache=True)
 def _fill_rows(
-    begin: int, end: int, offsets: Ints, columns: Floats, labels: Ints, masses: Ints,
-    other_offsets: Ints, other_columns: Floats, other_labels: Ints, other_masses: Ints,
+    begin: int, end: int, offsets: Ints, masses: Ints, left: Places,
+    other_offsets: Ints, other_masses: Ints, right: Places,
     penalty: float, symmetric: bool, out: Floats,
 ) -> None:  # fmt: skip
     """Rows ``begin:end`` of the matrix of distances; in the symmetric case only j > i."""
@@ -196,21 +200,28 @@ def _fill_rows(
     height, width = min(largest, other_largest), max(largest, other_largest)
     cost, scaled, source, sink, tree = transport_workspace(height, width)
     full, prices, floats, ints = few_sinks_room(height, width if width >= MANY_SOURCES else 0)
+    block = np.empty(largest * max(_STRETCH, other_largest))
     for i in range(begin, end):
         first, n = offsets[i], offsets[i + 1] - offsets[i]
-        for j in range(i + 1 if symmetric else 0, len(other_offsets) - 1):
-            other_first, m = other_offsets[j], other_offsets[j + 1] - other_offsets[j]
-            if n == 0 or m == 0:
-                out[i, j] = 0.0 if n == m else np.inf
-            elif n <= m:
-                out[i, j] = _distance(
-                    first, n, columns, labels, masses,
-                    other_first, m, other_columns, other_labels, other_masses,
-                    penalty, full, prices, floats, ints, cost, scaled, source, sink, tree,
-                )  # fmt: skip
-            else:
-                out[i, j] = _distance(
-                    other_first, m, other_columns, other_labels, other_masses,
-                    first, n, columns, labels, masses,
-                    penalty, full, prices, floats, ints, cost, scaled, source, sink, tree,
-                )  # fmt: skip
+        j = i + 1 if symmetric else 0
+        while j < len(other_offsets) - 1:
+            stretch, last = other_offsets[j], _stretch_end(j, other_offsets)
+            wide = other_offsets[last] - stretch
+            fill_distances(first, n, left, stretch, stretch + wide, right, penalty, block)
+            while j < last:
+                other_first, m = other_offsets[j], other_offsets[j + 1] - other_offsets[j]
+                costs = full if max(n, m) >= MANY_SOURCES else cost
+                _take(block, wide, other_first - stretch, n, m, n > m, costs)
+                if n == 0 or m == 0:
+                    out[i, j] = 0.0 if n == m else np.inf
+                elif n <= m:
+                    out[i, j] = _solve(
+                        first, n, masses, other_first, m, other_masses,
+                        full, prices, floats, ints, cost, scaled, source, sink, tree,
+                    )  # fmt: skip
+                else:
+                    out[i, j] = _solve(
+                        other_first, m, other_masses, first, n, masses,
+                        full, prices, floats, ints, cost, scaled, source, sink, tree,
+                    )  # fmt: skip
+                j += 1
