@@ -132,11 +132,22 @@ class RandomGraphEmbedding(GraphEmbedding):
     def distance(self, X: Any) -> Floats:
         """Earth mover's distances of X to the random graphs; infinite for a graph without nodes.
 
-        ``exp(-gamma * distance(X)) / sqrt(n_components)`` is `transform`: with these at hand, other
-        values of gamma cost next to nothing.
+        With these at hand, other values of gamma cost next to nothing: see `from_distances`.
         """
         check_is_fitted(self)
         return self._distances(self._profile(as_batch(X)))
+
+    def from_distances(self, distances: Floats) -> Floats:
+        """Features of graphs whose distances are known: ``from_distances(distance(X))``.
+
+        That is ``transform(X)``, ``exp(-gamma * distances) / sqrt(n_components)``. ``gamma`` may
+        have been set since the fit.
+        """
+        check_is_fitted(self)
+        features = np.asarray(distances, dtype=np.float64) * -self.gamma
+        np.exp(features, out=features)
+        features /= np.sqrt(len(self.anchors_))
+        return features
 
     def _check(self, batch: GraphBatch) -> None:
         if self.anchors == "data" and batch.n_nodes_total == 0:
@@ -162,11 +173,7 @@ class RandomGraphEmbedding(GraphEmbedding):
         return nodes.with_masses()
 
     def _features(self, profile: MassPoints) -> Floats:
-        features = self._distances(profile)
-        features *= -self.gamma
-        np.exp(features, out=features)
-        features /= np.sqrt(len(self.anchors_))
-        return features
+        return self.from_distances(self._distances(profile))
 
     def _distances(self, profile: MassPoints) -> Floats:
         return earth_mover_distances(

@@ -17,7 +17,7 @@ __all__ = ["MAJORITY", "Kind", "Subject", "subject_of"]
 
 MAJORITY = "majority"
 
-Kind = Literal["majority", "sliced", "refitted", "classifier"]
+Kind = Literal["majority", "sliced", "once", "refitted", "classifier"]
 Options = Mapping[str, Any]
 
 
@@ -28,8 +28,9 @@ class Subject:
     Attributes
     ----------
     name : str
-    kind : {"majority", "sliced", "refitted", "classifier"}
+    kind : {"majority", "sliced", "once", "refitted", "classifier"}
         "sliced": k(G, G') depends on G and G' alone, so that one Gram matrix serves all folds.
+        "once": it does not, but is to be fitted on all graphs, without their classes.
         "refitted": fitted in each training part. "classifier": predicts by itself.
     estimator : estimator or None
     option_sets : list of dict
@@ -52,7 +53,7 @@ class Subject:
 
     def groups(self) -> list[list[int]]:
         """Positions of the option sets, those that one fit can serve together."""
-        if self.kind != "refitted":
+        if self.kind not in ("refitted", "once"):
             return [[position] for position in range(len(self.option_sets))]
         found: dict[str, list[int]] = {}
         for position, option_set in enumerate(self.option_sets):
@@ -68,6 +69,7 @@ def subject_of(
     normalize: bool | None,
     random_state: int,
     name: str | None = None,
+    fit_once: bool = False,
 ) -> Subject:
     """Make a subject of whatever `evaluate` was given."""
     row: registry.Entry | None
@@ -83,6 +85,8 @@ def subject_of(
         options = {} if options is None else options
     kind = _kind_of(estimator, row)
     shown = name or (kernel if isinstance(kernel, str) else _name_of(estimator))
+    if fit_once:
+        kind = _once(kind, row, shown)
     estimator = _settled(estimator, normalize, random_state)
     option_sets = _option_sets(estimator, options, shown)
     return Subject(shown, kind, estimator, option_sets, row.after_fit if row else ())
@@ -105,6 +109,16 @@ def _kind_of(estimator: Any, row: registry.Entry | None) -> Kind:
         )
     # Of a stranger nothing is known: fitting it in each training part is always right.
     return "refitted" if row is None or row.refit or row.supervised else "sliced"
+
+
+def _once(kind: Kind, row: registry.Entry | None, name: str) -> Kind:
+    """What becomes of a subject that is to be fitted once."""
+    if kind == "classifier" or row is None or row.supervised:
+        raise ValueError(
+            f"fit_once=True fits on all graphs, those of the test parts among them, which is only "
+            f"fair if classes play no part; {name!r} may use them. Leave fit_once out."
+        )
+    return "once" if kind == "refitted" else kind
 
 
 def _row_of(estimator: Any) -> registry.Entry | None:

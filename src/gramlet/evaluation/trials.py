@@ -11,6 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -159,18 +160,24 @@ class _KernelMachine(Trial):
 
 
 class _Sliced(_KernelMachine):
-    """Blocks cut from one Gram matrix of all graphs."""
+    """Blocks cut from the Gram matrices of all graphs, one a set of options."""
 
     def __init__(
-        self, gram: Floats, options: dict[str, Any], data: Data, protocol: Protocol
+        self,
+        grams: Sequence[Floats],
+        option_sets: Sequence[dict[str, Any]],
+        data: Data,
+        protocol: Protocol,
     ) -> None:
-        super().__init__([options], data, protocol)
-        self._gram = gram
+        super().__init__(option_sets, data, protocol)
+        self._grams = grams
 
     def _blocks(
         self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
     ) -> Iterator[tuple[Floats, Floats]]:
-        yield take_block(self._gram, train, train), take_block(self._gram, held, train)
+        for option_set in option_sets:
+            gram = self._grams[self._option_sets.index(option_set)]
+            yield take_block(gram, train, train), take_block(gram, held, train)
 
 
 class _Refitted(_KernelMachine):
@@ -210,27 +217,29 @@ def prepare(
 ) -> Trial:
     """Make a trial of one of the subject's groups of options.
 
-    A kernel that can be sliced is computed now, once.
+    A kernel that can be sliced, or is to be fitted once, is computed now.
     """
     if subject.kind == "majority":
         return _Majority(data)
     estimator = subject.with_options(option_sets[0])
     if subject.kind == "classifier":
         return _Classifier(estimator, option_sets[0], data)
-    if subject.kind == "sliced":
-        gram = _whole_gram(estimator, data, n_jobs)
-        if not _depends_on_company(estimator, gram, data):
-            return _Sliced(gram, option_sets[0], data, protocol)
+    if subject.kind in ("sliced", "once"):
+        grams = _whole_grams(estimator, option_sets, data, n_jobs)
+        if subject.kind == "once" or not _depends_on_company(estimator, grams[0], data):
+            return _Sliced(grams, option_sets, data, protocol)
     return _Refitted(estimator, option_sets, data, protocol)
 
 
-def _whole_gram(estimator: Any, data: Data, n_jobs: int | None) -> Floats:
+def _whole_grams(
+    estimator: Any, option_sets: Sequence[dict[str, Any]], data: Data, n_jobs: int | None
+) -> list[Floats]:
     from sklearn.base import clone
 
     threaded = clone(estimator)
     if threaded.get_params().get("n_jobs", 1) is None:
         threaded.set_params(n_jobs=n_jobs)
-    return _gram_and_features(threaded, data.graphs, None)[0]
+    return [gram for gram, _ in _fitted_grams(threaded, option_sets, data.graphs, None)]
 
 
 def _depends_on_company(estimator: Any, gram: Floats, data: Data) -> bool:
@@ -268,35 +277,57 @@ def fitted_blocks(
     """
     from sklearn.base import clone
 
-    fitted = clone(estimator).set_params(**option_sets[0])
-    gram, features = _gram_and_features(fitted, train, target)
-    yield gram, _cross(fitted, features, train, held)
-    for option_set in option_sets[1:]:
-        fitted.set_params(**option_set)
-        gram, features = _gram_of_output(fitted, fitted.transform(train), train)
-        yield gram, _cross(fitted, features, train, held)
+    fitted = clone(estimator)
+    grams = _fitted_grams(fitted, option_sets, train, target)
+    crosses: Iterator[Any] | None = None
+    for gram, features in grams:
+        # Not before the first Gram matrix, which fits.
+        crosses = _outputs(fitted, option_sets, held) if crosses is None else crosses
+        cross = next(crosses)
+        if features is not None:
+            cross = cross @ features.T
+        yield gram, _checked(_dense(cross), (len(held), len(train)), fitted)
 
 
-def _cross(fitted: Any, features: Any, train: GraphBatch, held: GraphBatch) -> Floats:
-    cross = fitted.transform(held)
-    if features is not None:
-        cross = cross @ features.T
-    return _checked(_dense(cross), (len(held), len(train)), fitted)
-
-
-def _gram_and_features(
-    estimator: Any, graphs: GraphBatch, target: NDArray[Any] | None
-) -> tuple[Floats, Any]:
-    """Fit and give the Gram matrix; of an embedding the dot products, and the features too.
+def _fitted_grams(
+    estimator: Any,
+    option_sets: Sequence[dict[str, Any]],
+    graphs: GraphBatch,
+    target: NDArray[Any] | None,
+) -> Iterator[tuple[Floats, Any]]:
+    """Fit on the graphs; for each set of options their Gram matrix, and features if there are any.
 
     A support vector machine on dot products is a linear one on the features, which are taken as
     they are: neither centred nor scaled.
     """
-    if hasattr(estimator, "fit_transform"):
-        output = estimator.fit_transform(graphs, target)
+    estimator.set_params(**option_sets[0])
+    if len(option_sets) > 1 and hasattr(estimator, "from_distances"):
+        outputs = _outputs(estimator.fit(graphs, target), option_sets, graphs)
     else:
-        output = estimator.fit(graphs, target).transform(graphs)
-    return _gram_of_output(estimator, output, graphs)
+        if hasattr(estimator, "fit_transform"):
+            first = estimator.fit_transform(graphs, target)
+        else:
+            first = estimator.fit(graphs, target).transform(graphs)
+        outputs = chain([first], _outputs(estimator, option_sets[1:], graphs))
+    for output in outputs:
+        yield _gram_of_output(estimator, output, graphs)
+
+
+def _outputs(
+    fitted: Any, option_sets: Sequence[dict[str, Any]], graphs: GraphBatch
+) -> Iterator[Any]:
+    """What a fitted estimator gives for the graphs with each set of options.
+
+    Where outputs are functions of distances, these are computed once.
+    """
+    distances = None
+    for option_set in option_sets:
+        fitted.set_params(**option_set)
+        if len(option_sets) > 1 and hasattr(fitted, "from_distances"):
+            distances = fitted.distance(graphs) if distances is None else distances
+            yield fitted.from_distances(distances)
+        else:
+            yield fitted.transform(graphs)
 
 
 def _gram_of_output(estimator: Any, output: Any, graphs: GraphBatch) -> tuple[Floats, Any]:
