@@ -191,17 +191,12 @@ def for_both(source: Source, name: str) -> Graphs:
 
 
 def grakel_sampled(data: Graphs) -> Any:
+    """Samples of 3 and 4 nodes: its numbers cannot be those of exact spectra."""
     from grakel import GraphletSampling
 
     return GraphletSampling(k=4, sampling={"n_samples": 500}, random_state=0).fit_transform(
         data.peer
     )
-
-
-def same_shape(ours: Any, theirs: Any) -> None:
-    """GraKeL counts samples of 3 and 4 nodes: its numbers cannot be those of exact spectra."""
-    assert ours.shape == theirs.shape, f"shapes {ours.shape} and {theirs.shape}"
-    assert np.isfinite(ours).all()
 
 
 for data_set in ("NCI1", "PROTEINS"):
@@ -213,7 +208,7 @@ for data_set in ("NCI1", "PROTEINS"):
             partial(exact, 4),
             grakel_sampled,
             "GraKeL, 500 samples",
-            check=same_shape,
+            check=None,
             needs=needs_grakel,
             target_ratio=50.0,
         )

@@ -53,8 +53,9 @@ class Case:
         Take that, compute, and return the result. ``peer`` is None where only our time counts.
     peer_name : str
         The peer as it is to be called in the table, e.g. ``"GraKeL, sparse=True"``.
-    check : callable
-        Takes both results; an AssertionError if they do not agree.
+    check : callable or None
+        Takes both results; an AssertionError if they do not agree. None where the peer computes
+        something else, and only its time counts.
     needs : callable
         None if the peer can be run, or else the reason why not.
     target_ratio : float, optional
@@ -71,7 +72,7 @@ class Case:
     ours: Callable[[Any], Any]
     peer: Callable[[Any], Any] | None = None
     peer_name: str = ""
-    check: Check = same_matrices
+    check: Check | None = same_matrices
     needs: Callable[[], str | None] = field(default=lambda: None)
     target_ratio: float | None = None
     target_memory: float | None = None

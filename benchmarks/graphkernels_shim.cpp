@@ -10,7 +10,24 @@ struct Graphs {
     std::vector<Eigen::MatrixXi> edges;
     std::vector<std::vector<int>> labels;
     std::vector<int> n_nodes, n_edges, max_degrees;
+    std::vector<Eigen::MatrixXi> adjacency;
+    std::vector<std::vector<std::vector<int>>> neighbours;
 };
+
+static void add_adjacency(Graphs* graphs, int n, const Eigen::MatrixXi& edges) {
+    Eigen::MatrixXi adjacency = Eigen::MatrixXi::Zero(n, n);
+    std::vector<std::vector<int>> neighbours(n);
+    for (int e = 0; e < edges.rows(); ++e) {
+        const int tail = edges(e, 0), head = edges(e, 1);
+        adjacency(tail, head) = adjacency(head, tail) = 1;
+        neighbours[tail].push_back(head);
+        neighbours[head].push_back(tail);
+    }
+    // The package merges lists of neighbours: they must be in order.
+    for (auto& around : neighbours) std::sort(around.begin(), around.end());
+    graphs->adjacency.push_back(adjacency);
+    graphs->neighbours.push_back(neighbours);
+}
 
 extern "C" {
 
@@ -31,6 +48,7 @@ Graphs* graphs_new(int n_graphs, const int64_t* node_offsets, const int64_t* lab
             matrix(e, 2) = 1;
         }
         graphs->edges.push_back(matrix);
+        add_adjacency(graphs, n, matrix);
         graphs->labels.emplace_back(labels + node_offsets[g], labels + node_offsets[g + 1]);
         graphs->n_nodes.push_back(n);
         graphs->n_edges.push_back(m);
@@ -52,6 +70,18 @@ void vertex_histogram(Graphs* graphs, double* out) {
     Eigen::MatrixXd matrix =
         CalculateKernelPy(graphs->edges, graphs->labels, graphs->n_nodes, graphs->n_edges,
                           graphs->max_degrees, parameters, 2);
+    std::copy(matrix.data(), matrix.data() + matrix.size(), out);
+}
+
+// Frequencies of all induced subgraphs of four nodes, and of the connected ones.
+void four_node_graphlets(Graphs* graphs, double* out) {
+    Eigen::MatrixXd matrix = CalculateGraphletKernelPy(graphs->adjacency, graphs->neighbours, 4);
+    std::copy(matrix.data(), matrix.data() + matrix.size(), out);
+}
+
+void connected_four_node_graphlets(Graphs* graphs, double* out) {
+    Eigen::MatrixXd matrix =
+        CalculateConnectedGraphletKernelPy(graphs->adjacency, graphs->neighbours, 4);
     std::copy(matrix.data(), matrix.data() + matrix.size(), out);
 }
 }

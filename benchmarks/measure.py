@@ -117,7 +117,7 @@ def _take_turns(case: Any, warm: Any, data: Any, repeats: int) -> dict[str, Any]
             processor[side].append(own)
     answer: dict[str, Any] = {f"{side}_seconds": seconds[side] for side in sides}
     answer |= {f"{side}_processor_seconds": processor[side] for side in sides}
-    if "peer" in sides:
+    if "peer" in sides and case.check is not None:
         answer["agreement"] = _agreement(case, results)
     return answer
 

@@ -57,7 +57,7 @@ def tell_case(case: Case, result: dict[str, Any], judge: bool = True) -> list[st
         result["ratio"] = peer / ours
         lines.append(f"{case.peer_name}  {_side(result, 'peer')}")
         lines.append(f"{peer / ours:.1f} times as fast{_goal(case.target_ratio, peer / ours, 1)}")
-        lines.append(f"same result: {result['agreement']}")
+        lines.append(f"same result: {result.get('agreement', 'not compared')}")
         if result.get("peer_bytes"):
             share = result["ours_bytes"] / result["peer_bytes"]
             result["memory_share"] = share

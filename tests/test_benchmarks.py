@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,7 @@ def test_sides_take_turns():
     assert order == ["ours", "peer"] * 4  # once to warm up
     assert len(result["ours_seconds"]) == len(result["peer_seconds"]) == 3
     assert result["agreement"] == "yes"
+    assert "agreement" not in measure._take_turns(replace(case, check=None), 0, 0, 1)
 
 
 def test_what_is_told_of_a_case():
@@ -117,6 +119,9 @@ def test_what_is_told_of_a_case():
     assert "4.0 times as fast (target: at least 5, MISSED)" in text
     assert "0.250 of the memory (target: at most 0.5, reached)" in text
     assert result["ratio"] == 4.0
+    assert "same result: yes" in text
+    del result["agreement"]
+    assert "same result: not compared" in "\n".join(report.tell_case(case, result))
     assert "target" not in "\n".join(report.tell_case(case, result, judge=False))
 
 
