@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigh
@@ -90,22 +91,25 @@ def _coordinates(
     small = len(jobs)
     jobs += [np.array([graph]) for graph in np.flatnonzero(sizes > _DENSE)]
 
+    by_magnitude = order == "magnitude"
+
     def solve(begin: int, end: int) -> None:
         for job in range(begin, end):
             graphs = jobs[job]
             if job < small:
-                matrices = _dense_stack(graphs, node_offsets, indptr, indices, weights)
-                eigenvalues, vectors = np.linalg.eigh(matrices)
-                for at, graph in enumerate(graphs):
-                    rows = slice(node_offsets[graph], node_offsets[graph + 1])
-                    spaces = _group(eigenvalues[at], vectors[at] ** 2, order, n_dims)
-                    _write(spaces, points[rows], values[graph])
+                size = int(sizes[graphs[0]])
+                stack = np.zeros((len(graphs), size, size))
+                _fill_stack(graphs, node_offsets, indptr, indices, weights, stack)
+                eigenvalues, vectors = np.linalg.eigh(stack)
+                _place_all(
+                    graphs, node_offsets, eigenvalues, vectors**2, by_magnitude, points, values
+                )
             else:
                 graph = int(graphs[0])
                 rows = slice(node_offsets[graph], node_offsets[graph + 1])
                 matrix = _sparse_graph(graph, node_offsets, indptr, indices, weights)
-                spaces = _large_spaces(matrix, n_dims, order, graph)
-                _write(spaces, points[rows], values[graph])
+                leading, squares = _large_spaces(matrix, n_dims, order, graph)
+                _place(leading, squares, by_magnitude, points[rows], values[graph])
 
     costs = np.array([float(sizes[g[0]]) ** 2 * len(g) for g in jobs])
     for_tiles(solve, len(jobs), costs=costs, n_jobs=n_jobs)
@@ -122,68 +126,70 @@ def _dense_groups(sizes: Ints) -> list[Ints]:
     return groups
 
 
-def _dense_stack(
-    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints, weights: Floats
-) -> Floats:
-    size = int(node_offsets[graphs[0] + 1] - node_offsets[graphs[0]])
-    stack = np.zeros((len(graphs), size, size))
-    for at, graph in enumerate(graphs):
-        first, last = node_offsets[graph], node_offsets[graph + 1]
-        begin, end = indptr[first], indptr[last]
-        rows = np.repeat(np.arange(size), np.diff(indptr[first : last + 1]))
-        stack[at, rows, indices[begin:end] - first] = weights[begin:end]
-    return stack
+@njit(nogil=True, cache=True)
+def _fill_stack(
+    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints, weights: Floats, stack: Floats
+) -> None:
+    """Matrices of graphs of one size, into a stack of zeros."""
+    for at in range(len(graphs)):
+        first = node_offsets[graphs[at]]
+        for row in range(stack.shape[1]):
+            for e in range(indptr[first + row], indptr[first + row + 1]):
+                stack[at, row, indices[e] - first] = weights[e]
 
 
-@dataclass
-class _Space:
-    """An eigenspace: its eigenvalue, its dimension, and the diagonal of its projector."""
-
-    value: float
-    size: int
-    diagonal: Floats
-
-
-def _sorted(values: Floats, order: Order) -> Ints:
-    """The order of the columns: descending, by magnitude with ties positive first if asked."""
-    if order == "algebraic":
-        return np.argsort(-values, kind="stable")
-    by_magnitude = np.argsort(-np.abs(values), kind="stable")
-    magnitudes = np.abs(values)[by_magnitude]
-    level = np.concatenate([[0], np.cumsum(-np.diff(magnitudes) >= GAP)])
-    return by_magnitude[np.lexsort((-values[by_magnitude], level))]
+@njit(nogil=True, cache=True)
+def _place_all(
+    graphs: Ints, node_offsets: Ints, eigenvalues: Floats, squares: Floats, by_magnitude: bool,
+    points: Floats, values: Floats,
+) -> None:  # fmt: skip
+    for at in range(len(graphs)):
+        graph = graphs[at]
+        rows = points[node_offsets[graph] : node_offsets[graph + 1]]
+        _place(eigenvalues[at], squares[at], by_magnitude, rows, values[graph])
 
 
-def _group(values: Floats, squares: Floats, order: Order, n_dims: int) -> list[_Space]:
-    """The leading eigenspaces, from eigenvalues and squared eigenvectors (columns)."""
-    arrangement = _sorted(values, order)
-    spaces: list[_Space] = []
-    filled = 0
+@njit(nogil=True, cache=True)
+def _place(
+    eigenvalues: Floats, squares: Floats, by_magnitude: bool, points: Floats, values: Floats
+) -> None:
+    """Fill in coordinates from eigenvalues and squared eigenvectors (columns)."""
+    arrangement = _arranged(eigenvalues, by_magnitude)
+    n, n_dims = len(eigenvalues), points.shape[1]
     at = 0
-    while at < len(values) and filled < n_dims:
+    while at < min(n, n_dims):
         end = at + 1
-        while end < len(values) and (
-            abs(values[arrangement[end]] - values[arrangement[end - 1]]) < GAP
+        total = eigenvalues[arrangement[at]]
+        while end < n and (
+            abs(eigenvalues[arrangement[end]] - eigenvalues[arrangement[end - 1]]) < GAP
         ):
+            total += eigenvalues[arrangement[end]]
             end += 1
-        members = arrangement[at:end]
-        spaces.append(
-            _Space(float(values[members].mean()), end - at, squares[:, members].sum(axis=1))
-        )
-        filled += end - at
+        size, stop = end - at, min(end, n_dims)
+        for row in range(len(points)):
+            projector = 0.0
+            for j in range(at, end):
+                projector += squares[row, arrangement[j]]
+            points[row, at:stop] = np.sqrt(projector / size)
+        values[at:stop] = total / size
         at = end
-    return spaces
 
 
-def _write(spaces: list[_Space], points: Floats, values: Floats) -> None:
-    n_dims = points.shape[1]
-    filled = 0
-    for space in spaces:
-        stop = min(filled + space.size, n_dims)
-        column = np.sqrt(np.maximum(space.diagonal, 0.0) / space.size)
-        points[:, filled:stop] = column[:, None]
-        values[filled:stop] = space.value
-        filled = stop
+@njit(nogil=True, cache=True)
+def _arranged(values: Floats, by_magnitude: bool) -> Ints:
+    """The order of the columns: descending, by magnitude with ties positive first if asked."""
+    if not by_magnitude:
+        return np.argsort(-values, kind="mergesort")
+    order = np.argsort(-np.abs(values), kind="mergesort")
+    at = 0
+    while at < len(order):
+        end = at + 1
+        while end < len(order) and abs(values[order[end - 1]]) - abs(values[order[end]]) < GAP:
+            end += 1
+        level = order[at:end].copy()
+        order[at:end] = level[np.argsort(-values[level], kind="mergesort")]
+        at = end
+    return order
 
 
 # Large graphs
@@ -201,8 +207,10 @@ def _sparse_graph(
     )
 
 
-def _large_spaces(matrix: sparse.csr_matrix, n_dims: int, order: Order, graph: int) -> list[_Space]:
-    """The leading eigenspaces of a large graph, from those of its connected components."""
+def _large_spaces(
+    matrix: sparse.csr_matrix, n_dims: int, order: Order, graph: int
+) -> tuple[Floats, Floats]:
+    """Leading eigenvalues with whole eigenspaces, and squared vectors, from those of components."""
     n = matrix.shape[0]
     n_parts, part_of = connected_components(matrix, directed=False)
     by_part = np.argsort(part_of, kind="stable")
@@ -224,20 +232,20 @@ def _large_spaces(matrix: sparse.csr_matrix, n_dims: int, order: Order, graph: i
         filled += count
     entries = (np.concatenate(squares), (np.concatenate(rows), np.concatenate(columns)))
     table = sparse.csc_matrix(entries, shape=(n, filled))
-    return _group_sparse(np.concatenate(values), table, order, n_dims)
+    return _leading(np.concatenate(values), table, order, n_dims)
 
 
-def _group_sparse(
+def _leading(
     values: Floats, squares: sparse.csc_matrix, order: Order, n_dims: int
-) -> list[_Space]:
-    """As `_group`, with columns that are zero outside a component."""
-    keep = _sorted(values, order)
+) -> tuple[Floats, Floats]:
+    """Of columns that are zero outside a component those that are needed, as a dense table."""
+    keep = _arranged(values, order == "magnitude")
     # Beyond the eigenspace that holds column n_dims nothing is needed.
     last = min(n_dims, len(keep)) - 1
     while last + 1 < len(keep) and abs(values[keep[last + 1]] - values[keep[last]]) < GAP:
         last += 1
     keep = keep[: last + 1]
-    return _group(values[keep], squares[:, keep].toarray(), order, n_dims)
+    return values[keep], np.ascontiguousarray(squares[:, keep].toarray())
 
 
 def _component(
