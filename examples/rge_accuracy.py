@@ -3,7 +3,8 @@
 10-fold cross-validation repeated ten times; gamma, max_nodes and C are chosen inside each training
 part. The random graphs are drawn once, to the label frequencies and the largest coordinate of all
 graphs; ``--refit`` draws them in each training part, which takes many times longer. Hours for the
-larger sets: ``--repeats 1 --few`` gives a first impression.
+larger sets: ``--repeats 1 --few`` gives a first impression. Features vary little around their mean,
+so that large values of C have to be among those to choose from.
 
     python examples/rge_accuracy.py PTC_MR IMDB-BINARY --data-dir FOLDER
 """
@@ -36,7 +37,9 @@ def accuracy(name: str, chosen: argparse.Namespace) -> tuple[Any, float]:
     embedding = gramlet.RandomGraphEmbedding(
         n_components=chosen.components, anchors=chosen.anchors, random_state=0
     )
-    protocol = gramlet.Protocol(folds=10, repeats=chosen.repeats, inner_folds=chosen.inner_folds)
+    protocol = gramlet.Protocol(
+        folds=10, repeats=chosen.repeats, inner_folds=chosen.inner_folds, C=chosen.costs
+    )
     begin = time.perf_counter()
     result = gramlet.evaluate(
         embedding, data.graphs, data.target, protocol,
@@ -50,10 +53,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("datasets", nargs="*", default=list(PUBLISHED))
     parser.add_argument("--data-dir", default=None, help="folder of TU data sets")
-    parser.add_argument("--components", type=int, default=128, help="random graphs R")
+    parser.add_argument("--components", type=int, default=512, help="random graphs R")
     parser.add_argument("--anchors", default="uniform", choices=["uniform", "gaussian", "data"])
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--inner-folds", type=int, default=5)
+    parser.add_argument("--costs", type=float, nargs="+", default=[1.0, 1e2, 1e4, 1e6], metavar="C")
     parser.add_argument("--few", action="store_true", help="fewer values of gamma and max_nodes")
     parser.add_argument("--refit", action="store_true", help="random graphs of each training part")
     parser.add_argument("--save", type=Path, help="folder for the results as JSON")

@@ -62,7 +62,7 @@ def test_sources_in_an_order_that_misleads_the_sample():
 
 def test_points_that_all_coincide():
     left, right = (
-        clouds(np.random.default_rng(0), [300], 2),
+        clouds(np.random.default_rng(0), [MANY_SOURCES + 40], 2),
         clouds(np.random.default_rng(1), [5], 2),
     )
     left[1][:] = 0.25
@@ -75,6 +75,9 @@ def test_points_that_all_coincide():
 
 def test_threads_do_not_matter():
     rng = np.random.default_rng(0)
-    left, right = mass_points(*clouds(rng, [250] * 6, 2)), mass_points(*clouds(rng, [7] * 4, 2))
+    left, right = (
+        mass_points(*clouds(rng, [MANY_SOURCES + 20] * 6, 2)),
+        mass_points(*clouds(rng, [7] * 4, 2)),
+    )
     one = earth_mover_distances(left, right, 0.0, n_jobs=1)
     assert np.array_equal(one, earth_mover_distances(left, right, 0.0, n_jobs=2))

@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 #: From this many sources on, and as many a sink as `_PER_SINK`, the method pays.
-MANY_SOURCES = 200
+MANY_SOURCES = 600
 _PER_SINK = 4
 _BINS = 128
 # A settled source may be worse off than elsewhere by this share of the largest cost: rounding.
@@ -118,12 +118,14 @@ def _rank_sources(
         second[k] = np.inf
     for a in range(n_sinks):
         price = prices[a]
+        line = full[a, :n_sources]
+        # Conditional expressions, unlike min and max, are turned into vectors.
         for k in range(n_sources):
-            value = full[a, k] - price
-            worse = max(value, best[k])
-            second[k] = min(second[k], worse)
-            where[k] = a if value < best[k] else where[k]
-            best[k] = min(best[k], value)
+            value, lowest, next_lowest = line[k] - price, best[k], second[k]
+            worse = value if value > lowest else lowest
+            second[k] = worse if worse < next_lowest else next_lowest
+            where[k] = a if value < lowest else where[k]
+            best[k] = value if value < lowest else lowest
     widest = 0.0
     for k in range(n_sources):
         second[k] -= best[k]
@@ -149,6 +151,15 @@ def _sort_by_bins(n_sources: int, margins: Floats, widest: float, ints: Ints) ->
 
 
 @njit(nogil=True, cache=True)
+def _highest(n_sinks: int, n_sources: int, full: Floats) -> float:
+    highest = 0.0
+    for a in range(n_sinks):
+        for k in range(n_sources):
+            highest = full[a, k] if full[a, k] > highest else highest
+    return highest
+
+
+@njit(nogil=True, cache=True)
 def _settle(
     n_sinks: int, n_sources: int, ints: Ints, demand: Ints, masses: Ints, first: int
 ) -> int:  # fmt: skip
@@ -171,7 +182,7 @@ def _settle(
 @njit(nogil=True, cache=True)
 def _reopen(
     n_sinks: int, n_sources: int, rest: int, full: Floats, prices: Floats, floats: Floats,
-    ints: Ints, demand: Ints, masses: Ints, first: int,
+    ints: Ints, demand: Ints, masses: Ints, first: int, rounding: float,
 ) -> int:  # fmt: skip
     """Open settled sources that these prices would have elsewhere; the number of the rest.
 
@@ -180,18 +191,17 @@ def _reopen(
     gain, where = floats[_BEST], ints[_WHERE]
     for k in range(n_sources):
         gain[k] = np.inf
-    highest = 0.0
     for a in range(n_sinks):
-        price = prices[a]
+        price, line = prices[a], full[a, :n_sources]
         for k in range(n_sources):
-            gain[k] = min(gain[k], full[a, k] - price)
-            highest = max(highest, full[a, k])
+            value, lowest = line[k] - price, gain[k]
+            gain[k] = value if value < lowest else lowest
     most = rest + rest // 2 + 16
     for i in range(n_sources - 1, -1, -1):
         k = ints[_ORDER, i]
         here = where[k]
         settled = here != _OPEN and rest < most
-        if settled and gain[k] < full[here, k] - prices[here] - _ROUNDING * highest:
+        if settled and gain[k] < full[here, k] - prices[here] - rounding:
             demand[here] += masses[first + k]
             where[k] = _OPEN
             ints[_REST, rest] = k
@@ -223,6 +233,7 @@ def solve_few_sinks(
         return -1.0
     _rank_sources(n_sinks, n_sources, full, prices, floats, ints)
     rest = _settle(n_sinks, n_sources, ints, demand, masses, first)
+    rounding = _ROUNDING * _highest(n_sinks, n_sources, full)
     while True:  # the rest grows, so that there is an end to it
         value = _solve_rest(
             n_sinks, rest, full, ints[_REST], demand, masses, first, prices,
@@ -231,7 +242,7 @@ def solve_few_sinks(
         if value < 0.0:
             return value
         reopened = _reopen(
-            n_sinks, n_sources, rest, full, prices, floats, ints, demand, masses, first
+            n_sinks, n_sources, rest, full, prices, floats, ints, demand, masses, first, rounding
         )
         if reopened == rest:
             break
