@@ -17,7 +17,13 @@ from gramlet.engine.transport_simplex import (
     SINK_MASS,
     SINK_PRICE,
     SOURCE_MASS,
-    solve_transport,
+    cost_factor,
+    finish_transport,
+    hang_source,
+    highest_cost,
+    index_bits,
+    scale_costs,
+    start_transport,
 )
 
 __all__ = ["MANY_SOURCES", "few_sinks_room", "solve_few_sinks"]
@@ -26,7 +32,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 #: From this many sources on, and as many a sink as `_PER_SINK`, the method pays.
-MANY_SOURCES = 600
+MANY_SOURCES = 500
 _PER_SINK = 4
 _BINS = 128
 # A settled source may be worse off than elsewhere by this share of the largest cost: rounding.
@@ -50,26 +56,40 @@ def few_sinks_room(n_sinks: int, n_sources: int) -> tuple[Floats, Floats, Floats
 
 
 @njit(nogil=True, cache=True)
-def _solve_rest(
-    n_sinks: int, count: int, full: Floats, numbers: Ints, demand: Ints, masses: Ints,
-    first: int, prices: Floats,
-    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
-) -> float:  # fmt: skip
-    """The simplex method on ``count`` of the sources; fills in the prices of the sinks."""
-    highest = 0.0
-    top_sink = top_source = 0
+def _take_costs(
+    n_sinks: int, first: int, last: int, full: Floats, numbers: Ints, factor: float, bits: int,
+    cost: Floats, scaled: Ints,
+) -> None:  # fmt: skip
+    """Costs of the sources whose numbers are listed at first..last, into the workspace."""
     for a in range(n_sinks):
-        for i in range(count):
-            value = full[a, numbers[i]]
-            cost[a, i] = value
-            if value > highest:
-                highest, top_sink, top_source = value, a, i
+        for i in range(first, last):
+            cost[a, i] = full[a, numbers[i]]
+    scale_costs(n_sinks, first, last, cost, scaled, factor, bits)
+
+
+@njit(nogil=True, cache=True)
+def _begin(
+    n_sinks: int, count: int, full: Floats, numbers: Ints, demand: Ints, masses: Ints, first: int,
+    factor: float, bits: int,
+    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
+) -> None:  # fmt: skip
+    """A first tree for ``count`` of the sources."""
+    _take_costs(n_sinks, 0, count, full, numbers, factor, bits, cost, scaled)
+    for a in range(n_sinks):
         sink[SINK_MASS, a] = demand[a]
     for i in range(count):
         source[SOURCE_MASS, i] = masses[first + numbers[i]]
-    value = solve_transport(n_sinks, count, cost, scaled, source, sink, tree)
-    # The solver's prices are integers in units that any of its costs tells.
-    unit = highest / scaled[top_sink, top_source] if highest > 0.0 else 0.0
+    start_transport(n_sinks, count, scaled, source, sink, tree, bits)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _finish(
+    n_sinks: int, count: int, prices: Floats, factor: float, bits: int,
+    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
+) -> float:  # fmt: skip
+    """The best for the sources of the tree; fills in the prices of the sinks."""
+    value = finish_transport(n_sinks, count, cost, scaled, source, sink, tree, bits)
+    unit = 2.0**-bits / factor if factor > 0.0 else 0.0
     for a in range(n_sinks):
         prices[a] = sink[SINK_PRICE, a] * unit
     return value
@@ -78,33 +98,32 @@ def _solve_rest(
 @njit(nogil=True, cache=True)
 def _guess_prices(
     n_sinks: int, n_sources: int, full: Floats, numbers: Ints, demand: Ints, masses: Ints,
-    first: int, prices: Floats,
+    first: int, prices: Floats, factor: float, bits: int,
     cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
 ) -> bool:  # fmt: skip
     """Prices of a problem with every so-manyth source alone, its mass raised to the total."""
-    step = max(1, n_sources // max(64, 3 * n_sinks, n_sources // 6))
+    step = max(1, n_sources // max(64, 3 * n_sinks, n_sources // 4))
     count = 0
     total = 0.0
     for k in range(0, n_sources, step):
         numbers[count] = k
         total += masses[first + k]
         count += 1
-    factor = 2.0**MASS_BITS / total
-    sampled = np.empty(count, np.int64)
-    own = np.arange(count)
-    part = np.empty((n_sinks, count))
+    rise = 2.0**MASS_BITS / total
+    raised = np.zeros(n_sources, np.int64)
     left = np.int64(1) << MASS_BITS
+    largest = 0
     for i in range(count):
-        sampled[i] = max(int(masses[first + numbers[i]] * factor), 1)
-        left -= sampled[i]
-        for a in range(n_sinks):
-            part[a, i] = full[a, numbers[i]]
-    largest = np.argmax(sampled)
-    sampled[largest] += left
-    value = _solve_rest(
-        n_sinks, count, part, own, demand, sampled, 0, prices, cost, scaled, source, sink, tree
-    )
-    return value >= 0.0
+        k = numbers[i]
+        raised[k] = max(int(masses[first + k] * rise), 1)
+        left -= raised[k]
+        largest = k if raised[k] > raised[largest] else largest
+    raised[largest] += left
+    _begin(
+        n_sinks, count, full, numbers, demand, raised, 0, factor, bits,
+        cost, scaled, source, sink, tree,
+    )  # fmt: skip
+    return _finish(n_sinks, count, prices, factor, bits, cost, scaled, source, sink, tree) >= 0.0
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -151,20 +170,11 @@ def _sort_by_bins(n_sources: int, margins: Floats, widest: float, ints: Ints) ->
 
 
 @njit(nogil=True, cache=True)
-def _highest(n_sinks: int, n_sources: int, full: Floats) -> float:
-    highest = 0.0
-    for a in range(n_sinks):
-        for k in range(n_sources):
-            highest = full[a, k] if full[a, k] > highest else highest
-    return highest
-
-
-@njit(nogil=True, cache=True)
 def _settle(
     n_sinks: int, n_sources: int, ints: Ints, demand: Ints, masses: Ints, first: int
 ) -> int:  # fmt: skip
     """Settle the clearest sources while there is room at their sinks; the number of the rest."""
-    unclear = max(3 * n_sinks, n_sources // 8)
+    unclear = max(3 * n_sinks, n_sources // 5)
     rest = 0
     for i in range(n_sources):
         k = ints[_ORDER, i]
@@ -182,9 +192,11 @@ def _settle(
 @njit(nogil=True, cache=True)
 def _reopen(
     n_sinks: int, n_sources: int, rest: int, full: Floats, prices: Floats, floats: Floats,
-    ints: Ints, demand: Ints, masses: Ints, first: int, rounding: float,
+    ints: Ints, masses: Ints, first: int, rounding: float, tree: Ints,
 ) -> int:  # fmt: skip
     """Open settled sources that these prices would have elsewhere; the number of the rest.
+
+    They join the tree where they were settled, so that it need not be grown again.
 
     Not all at once but the least clear first: a few wrong ones distort the prices for many.
     """
@@ -202,7 +214,7 @@ def _reopen(
         here = where[k]
         settled = here != _OPEN and rest < most
         if settled and gain[k] < full[here, k] - prices[here] - rounding:
-            demand[here] += masses[first + k]
+            hang_source(rest, here, masses[first + k], n_sinks, tree)
             where[k] = _OPEN
             ints[_REST, rest] = k
             rest += 1
@@ -217,36 +229,43 @@ def solve_few_sinks(
 ) -> float:  # fmt: skip
     """As `solve_transport`, with the costs in ``full``; the workspace comes last."""
     demand = sink_masses[sink_first : sink_first + n_sinks].copy()
+    numbers = ints[_REST]
+    bits = index_bits(n_sources)
+    highest = highest_cost(n_sinks, n_sources, full, sink)
+    factor = cost_factor(n_sinks, highest, bits)
     # With a single sink there is nothing to settle: the simplex method has nothing to do either.
     if n_sinks == 1 or n_sources < MANY_SOURCES or n_sources < _PER_SINK * n_sinks:
+        rest = n_sources
         for k in range(n_sources):
-            ints[_REST, k] = k
-        return _solve_rest(
-            n_sinks, n_sources, full, ints[_REST], demand, masses, first, prices,
+            numbers[k] = k
+            ints[_WHERE, k] = _OPEN
+    else:
+        guessed = _guess_prices(
+            n_sinks, n_sources, full, numbers, demand, masses, first, prices, factor, bits,
             cost, scaled, source, sink, tree,
         )  # fmt: skip
-    guessed = _guess_prices(
-        n_sinks, n_sources, full, ints[_REST], demand, masses, first, prices,
+        if not guessed:
+            return -1.0
+        _rank_sources(n_sinks, n_sources, full, prices, floats, ints)
+        rest = _settle(n_sinks, n_sources, ints, demand, masses, first)
+    _begin(
+        n_sinks, rest, full, numbers, demand, masses, first, factor, bits,
         cost, scaled, source, sink, tree,
     )  # fmt: skip
-    if not guessed:
-        return -1.0
-    _rank_sources(n_sinks, n_sources, full, prices, floats, ints)
-    rest = _settle(n_sinks, n_sources, ints, demand, masses, first)
-    rounding = _ROUNDING * _highest(n_sinks, n_sources, full)
     while True:  # the rest grows, so that there is an end to it
-        value = _solve_rest(
-            n_sinks, rest, full, ints[_REST], demand, masses, first, prices,
-            cost, scaled, source, sink, tree,
-        )  # fmt: skip
-        if value < 0.0:
-            return value
-        reopened = _reopen(
-            n_sinks, n_sources, rest, full, prices, floats, ints, demand, masses, first, rounding
-        )
-        if reopened == rest:
+        value = _finish(n_sinks, rest, prices, factor, bits, cost, scaled, source, sink, tree)
+        if value < 0.0 or rest == n_sources:
             break
-        rest = reopened
+        known = rest
+        rest = _reopen(
+            n_sinks, n_sources, known, full, prices, floats, ints, masses, first,
+            _ROUNDING * highest, tree,
+        )  # fmt: skip
+        if rest == known:
+            break
+        _take_costs(n_sinks, known, rest, full, numbers, factor, bits, cost, scaled)
+    if value < 0.0:
+        return value
     settled = 0.0
     for k in range(n_sources):
         if ints[_WHERE, k] != _OPEN:

@@ -37,7 +37,14 @@ __all__ = [
     "SOURCE_MASS",
     "SOURCE_POINT",
     "arc_above",
+    "cost_factor",
+    "finish_transport",
+    "hang_source",
+    "highest_cost",
+    "index_bits",
+    "scale_costs",
     "solve_transport",
+    "start_transport",
     "transport_workspace",
 ]
 
@@ -70,7 +77,8 @@ def _padded(n: int, step: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _bits_for(n: int) -> int:
+def index_bits(n: int) -> int:
+    """How many bits the numbers of n things take."""
     bits = 1
     while (1 << bits) < n:
         bits += 1
@@ -95,12 +103,9 @@ def transport_workspace(
     )
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _scale_costs(
-    n_sinks: int, n_sources: int, cost: NDArray, scaled: NDArray, sink: NDArray, index_bits: int
-) -> None:
-    """Costs as integers whose `index_bits` low bits are free, padded with huge ones."""
-    height, width = _padded(n_sinks, 4), _padded(n_sources, 16)
+@njit(nogil=True, cache=True)
+def highest_cost(n_sinks: int, n_sources: int, cost: NDArray, sink: NDArray) -> float:
+    """The largest of the costs; a row of ``sink`` is scratch."""
     # Non-negative floats are ordered like their bits; unlike floats, integers reduce in vectors.
     bits = cost.view(np.int64)
     top = np.int64(0)
@@ -108,19 +113,33 @@ def _scale_costs(
         for k in range(n_sources):
             top = bits[a, k] if bits[a, k] > top else top
     sink[_MEAN, 0] = top
-    highest = sink.view(np.float64)[_MEAN, 0]
-    cost_bits = min(_COST_BITS, 60 - index_bits - _bits_for(n_sinks))
-    factor = 2.0**cost_bits / highest if highest > 0.0 else 0.0
+    return float(sink.view(np.float64)[_MEAN, 0])
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def cost_factor(n_sinks: int, highest: float, low_bits: int) -> float:
+    """What costs up to the highest are multiplied by to become integers."""
+    cost_bits = min(_COST_BITS, 60 - low_bits - index_bits(n_sinks))
+    return 2.0**cost_bits / highest if highest > 0.0 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def scale_costs(
+    n_sinks: int, first: int, last: int, cost: NDArray, scaled: NDArray, factor: float,
+    low_bits: int,
+) -> None:  # fmt: skip
+    """Costs of sources first..last as integers whose low bits are free, padded with huge ones."""
+    height, width = _padded(n_sinks, 4), _padded(last, 16)
     as_float = scaled.view(np.float64)
     for a in range(n_sinks):
-        for k in range(n_sources):
+        for k in range(first, last):
             as_float[a, k] = cost[a, k] * factor + _MAGIC
-        for k in range(n_sources):
-            scaled[a, k] = (scaled[a, k] - _MAGIC_BITS) << index_bits
-        for k in range(n_sources, width):
+        for k in range(first, last):
+            scaled[a, k] = (scaled[a, k] - _MAGIC_BITS) << low_bits
+        for k in range(last, width):
             scaled[a, k] = _CLOSED
     for a in range(n_sinks, height):
-        for k in range(width):
+        for k in range(first, width):
             scaled[a, k] = _CLOSED
 
 
@@ -431,6 +450,48 @@ def arc_above(x: int, n_sinks: int, tree: NDArray) -> tuple[int, int, int]:
 
 
 @njit(nogil=True, cache=True)
+def hang_source(k: int, a: int, mass: int, n_sinks: int, tree: NDArray) -> None:
+    """Let a further source, number k, bring its mass to sink a, whose demand grows by as much."""
+    tree[_PARENT, n_sinks + k] = a
+    tree[_FLOW, n_sinks + k] = mass
+    for w in range(_BELOW, _BELOW + (n_sinks + 63) // 64):
+        tree[w, n_sinks + k] = 0
+
+
+@njit(nogil=True, cache=True)
+def start_transport(
+    n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, tree: NDArray,
+    low_bits: int,
+) -> None:  # fmt: skip
+    """A first tree for the masses and scaled costs in the workspace."""
+    mask = (np.int64(1) << low_bits) - 1
+    _start(n_sinks, n_sources, scaled, source, sink, tree, mask)
+
+
+@njit(nogil=True, cache=True)
+def finish_transport(
+    n_sinks: int, n_sources: int, cost: NDArray, scaled: NDArray, source: NDArray, sink: NDArray,
+    tree: NDArray, low_bits: int,
+) -> float:  # fmt: skip
+    """The least cost, from a tree in the workspace that becomes the optimal one; -1 on failure."""
+    mask = (np.int64(1) << low_bits) - 1
+    if n_sinks <= 64:
+        # The one word of a mask is a constant here, and the loops over words vanish.
+        optimal = _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, _U(1))
+    else:
+        words = _U((n_sinks + 63) // 64)
+        optimal = _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, words)
+    if not optimal:
+        return -1.0
+    total = 0.0
+    for x in range(n_sinks + n_sources):
+        a, k, flow = arc_above(x, n_sinks, tree)
+        if flow > 0:
+            total += flow * cost[a, k]
+    return total * 2.0**-MASS_BITS
+
+
+@njit(nogil=True, cache=True)
 def solve_transport(
     n_sinks: int,
     n_sources: int,
@@ -446,21 +507,8 @@ def solve_transport(
     to ``2 ** MASS_BITS`` on both sides; they are used up); there are at most as many sinks as
     sources. The value is for a total mass of 1; the optimal tree stays in the workspace.
     """
-    bits = _bits_for(n_sources)
-    mask = (np.int64(1) << bits) - 1
-    _scale_costs(n_sinks, n_sources, cost, scaled, sink, bits)
-    _start(n_sinks, n_sources, scaled, source, sink, tree, mask)
-    if n_sinks <= 64:
-        # The one word of a mask is a constant here, and the loops over words vanish.
-        optimal = _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, _U(1))
-    else:
-        words = _U((n_sinks + 63) // 64)
-        optimal = _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, words)
-    if not optimal:
-        return -1.0
-    total = 0.0
-    for x in range(n_sinks + n_sources):
-        a, k, flow = arc_above(x, n_sinks, tree)
-        if flow > 0:
-            total += flow * cost[a, k]
-    return total * 2.0**-MASS_BITS
+    bits = index_bits(n_sources)
+    factor = cost_factor(n_sinks, highest_cost(n_sinks, n_sources, cost, sink), bits)
+    scale_costs(n_sinks, 0, n_sources, cost, scaled, factor, bits)
+    start_transport(n_sinks, n_sources, scaled, source, sink, tree, bits)
+    return finish_transport(n_sinks, n_sources, cost, scaled, source, sink, tree, bits)
