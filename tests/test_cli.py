@@ -157,6 +157,16 @@ class TestEvaluate:
         assert "edge" in out
         assert "no result for 'wwl': not these graphs" in err.splitlines()[-1]
 
+    def test_fit_once_spares_only_kernels_without_classes(self, run, tmp_path):
+        path = tmp_path / "results.json"
+        names = ("-k", "propagation", "-k", "weighted-wwl")
+        options = ("-p", "n_iter=1", "-p", "gamma=1", "-p", "radius=0.5")
+        code, _, _ = run("evaluate", *names, *options, "--fit-once", "--json", path, *QUICK)
+        assert code == 0
+        found = {r["name"]: r["refitted"] for r in json.loads(path.read_text())["results"]}
+        assert not found["propagation"]
+        assert found["weighted-wwl"]
+
 
 class TestGram:
     @pytest.mark.parametrize("ending", ["npy", "npz", "csv"])

@@ -69,6 +69,14 @@ def evaluate(
         typer.Option(metavar="SHARE", help="Hold out this share instead of folds, e.g. 0.2."),
     ] = None,
     normalize: Annotated[bool, typer.Option(help="Normalise kernels to k(G, G) = 1.")] = True,
+    fit_once: Annotated[
+        bool,
+        typer.Option(
+            "--fit-once",
+            help="Fit kernels that learn from graphs, not from classes, once on all graphs: "
+            "faster, but they have seen the test graphs.",
+        ),
+    ] = False,
     data_dir: DataDir = None,
     smiles_column: SmilesColumn = None,
     label_column: LabelColumn = None,
@@ -101,7 +109,7 @@ def evaluate(
         random_state=seed,
     )
     chosen = _options_by_kernel(names, options, data)
-    results, failed = _run(data, target, protocol, chosen, normalize, jobs)
+    results, failed = _run(data, target, protocol, chosen, normalize, fit_once, jobs)
     _show(data, protocol, results, has_compiled())
     if json_file is not None:
         _write(json_file, data, results)
@@ -164,11 +172,13 @@ def _run(
     protocol: Protocol,
     options: dict[str, dict[str, Any] | None],
     normalize: bool,
+    fit_once: bool,
     jobs: int,
 ) -> tuple[list[Result], list[str]]:
     """All results, and for each kernel that could not be evaluated why."""
     from gramlet import evaluation
     from gramlet.evaluation.protocol import check_target
+    from gramlet.kernels import registry
 
     codes, classes = check_target(target, len(data.graphs))
     protocol.splits(codes, classes)  # a protocol that does not fit the data is no kernel's fault
@@ -184,6 +194,7 @@ def _run(
                 options=choice,
                 normalize=own,
                 dataset=data.name,
+                fit_once=fit_once and not (name != "majority" and registry.get(name).supervised),
                 n_jobs=jobs,
                 verbose=True,
             )

@@ -34,7 +34,7 @@ _SENT = 4096
 class OpticalMap(GraphletMap):
     """Optical random features of the adjacency matrix.
 
-    φ(F) = |W a + b|² / sqrt(m), a the flattened adjacency matrix of the graphlet, W complex with
+    φ(F) = abs(W a + b)² / sqrt(m), a the flattened adjacency matrix of the graphlet, W complex with
     independent N(0, scale²/2) real and imaginary parts, b drawn alike. With x = (a, 1), or x = a
     without bias, the expected inner product is scale⁴ (‖x‖² ‖x'‖² + (xᵀx')²).
 
@@ -50,9 +50,9 @@ class OpticalMap(GraphletMap):
         Whether b is drawn; otherwise it is 0.
     scale : float, default 1.0
     device : object with ``transform(X)``, optional
-        Optical hardware: takes rows of k² zeros and ones and gives intensities |W a + b|², m of
-        them a row; this map divides by sqrt(m) and averages. n_components, bias and scale are then
-        the device's own affair. Every distinct pattern is sent once. See `LightOnDevice`.
+        Optical hardware: takes rows of k² zeros and ones and gives intensities abs(W a + b)², m
+        of them a row; this map divides by sqrt(m) and averages. n_components, bias and scale are
+        then the device's own affair. Every distinct pattern is sent once. See `LightOnDevice`.
     random_state : int, RandomState or None
         Draws W and b; None: `GraphSampling`'s own decides.
 

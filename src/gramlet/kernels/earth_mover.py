@@ -37,8 +37,8 @@ def earth_movers_distance(
 
     min ⟨D, T⟩ over T ≥ 0 whose row sums are the node masses of G and whose column sums are those
     of H. A node's mass is its share of the degrees (all alike without an edge). D is the Euclidean
-    distance of the nodes' coordinates |u| of the ``n_dims`` eigenvectors of I − D^{-1/2} A D^{-1/2}
-    with the smallest eigenvalues, to the square of which two different labels add
+    distance of the nodes' coordinates abs(u) of the ``n_dims`` eigenvectors u of the normalised
+    Laplacian with the smallest eigenvalues, to the square of which two different labels add
     2·label_weight². Solved exactly; about O(n³) for graphs of n nodes.
 
     Parameters

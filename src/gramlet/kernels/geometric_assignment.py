@@ -34,12 +34,12 @@ class PointSets:
 class GeometricAssignment(GraphKernel):
     """Geometric assignment kernel (OA-E_λ).
 
-    Nodes have the vectors of the rows of |V| diag(|λ|^{1/2}), for the ``n_dims`` eigenvalues λ of A
-    of largest magnitude. M(G, H) is the value of the best assignment of the smaller node set into
-    the larger, two nodes being as similar as their dot product. M is not positive semi-definite, so
-    a graph is described by its M to every fitted graph, divided by their number, and k is the dot
-    product of these descriptions: positive semi-definite, and dependent on the fitted graphs. Cost:
-    O(n³) for each pair of graphs with n nodes.
+    Nodes have the vectors of the rows of abs(V) diag(abs(λ)^{1/2}), for the ``n_dims`` eigenvalues
+    of A of largest magnitude. M(G, H) is the value of the best assignment of the smaller node set
+    into the larger, two nodes being as similar as their dot product. M is not positive
+    semi-definite, so a graph is described by its M to every fitted graph, divided by their number,
+    and k is the dot product of these descriptions: positive semi-definite, and dependent on the
+    fitted graphs. Cost: O(n³) for each pair of graphs with n nodes.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class MultiscaleLaplacian(GraphKernel):
 
     Level 0 compares two vertices by their features. Level l compares them by the feature-space
     Laplacian kernel (see `FeatureLaplacian`) of the balls around them, of radius
-    ⌊``radius`` · ``growth``^{l−1}⌋ hops, level l − 1 being the base kernel between the vertices of
+    floor(radius · growth^{l−1}) hops, level l − 1 being the base kernel between the vertices of
     the balls. In the end two graphs are compared by the kernel that the last level induces between
     them whole. So both what is near a vertex and where it lies in the graph counts. Edge weights
     count. Positive semi-definite; k(G, G) = 1.

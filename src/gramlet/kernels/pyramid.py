@@ -92,7 +92,7 @@ class PyramidCounter:
 class PyramidMatch(CountKernel):
     """Pyramid match kernel.
 
-    Nodes have the coordinates |u| of the eigenvectors of A for the ``n_dims`` eigenvalues of
+    Nodes have the coordinates abs(u) of the eigenvectors of A for the ``n_dims`` eigenvalues of
     largest magnitude. At level l = 0..L each dimension on its own is cut into 2^l cells, and I_l is
     the number of nodes (over dimensions and cells, and only of one label) that can be matched one
     to one. k = I_L + Σ_{l<L} (I_l − I_{l+1}) / 2^{L−l}: matches that are first found in coarser

@@ -72,7 +72,7 @@ class WassersteinWL(GraphKernel):
 
     k(G, G') = exp(−γ D), with D the cost of transporting the nodes of G (each of mass 1/n) to those
     of G', two nodes being as far as the share of levels at which their colours differ. For labelled
-    graphs the optimum has a closed form, D = (1/|levels|) Σ_h (1 − Σ_σ min(c_h(G,σ)/n,
+    graphs the optimum has a closed form, D = (1/levels) Σ_h (1 − Σ_σ min(c_h(G,σ)/n,
     c_h(G',σ)/n')), and no transport problem is solved. Cost: O(H m) for m edges, then one pass over
     common features a pair. Positive semi-definite.
 

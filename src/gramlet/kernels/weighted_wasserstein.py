@@ -64,7 +64,7 @@ class Masses:
 class WeightedWassersteinWL(GraphKernel):
     """Wasserstein Weisfeiler-Lehman kernel with learned pattern weights.
 
-    k = exp(−γ d), d(G, G') = offset − (1/|levels|) Σ_h Σ_σ w_σ min(c_h(G,σ)/n, c_h(G',σ)/n'). The
+    k = exp(−γ d), d(G, G') = offset − (1/levels) Σ_h Σ_σ w_σ min(c_h(G,σ)/n, c_h(G',σ)/n'). The
     weights are learned from the classes: pairs of different classes are pushed to distances above
     ``alpha_diff``, pairs of one class to distances below ``alpha_same``, by a smoothed hinge loss
     over all ordered pairs, with ‖w_h − 1‖₂ ≤ radius at each level and w ≥ 0. The problem is convex.
