@@ -9,7 +9,9 @@ import pytest
 
 from gramlet import wasserstein
 from gramlet.engine.transport import emd
-from gramlet.engine.transport_simplex import transport_workspace
+from gramlet.engine.transport_tables import (
+    transport_workspace,
+)
 from reference.wasserstein import transport_cost
 
 ot = pytest.importorskip("ot")

@@ -11,7 +11,9 @@ from networkx.generators.atlas import graph_atlas_g
 
 from gramlet import EMDKernel, GraphBatch, as_batch, earth_movers_distance
 from gramlet.engine.earth_mover import earth_mover_distances, mass_points
-from gramlet.engine.transport_simplex import MASS_BITS
+from gramlet.engine.transport_tables import (
+    MASS_BITS,
+)
 from reference import rge
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches, permuted

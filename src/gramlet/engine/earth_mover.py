@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from gramlet.engine.blocks import for_tiles, mirror
 from gramlet.engine.ground_distances import Places, fill_distances, places
 from gramlet.engine.transport_few import MANY_SOURCES, few_sinks_room, solve_few_sinks
-from gramlet.engine.transport_simplex import (
+from gramlet.engine.transport_simplex import solve_transport
+from gramlet.engine.transport_tables import (
     MASS_BITS,
     SINK_MASS,
     SOURCE_MASS,
-    solve_transport,
     transport_workspace,
 )
 

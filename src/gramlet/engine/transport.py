@@ -12,14 +12,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from gramlet.engine.transport_simplex import (
+from gramlet.engine.transport_simplex import solve_transport
+from gramlet.engine.transport_tables import (
     MASS_BITS,
     SINK_MASS,
     SINK_POINT,
     SOURCE_MASS,
     SOURCE_POINT,
     arc_above,
-    solve_transport,
     transport_workspace,
 )
 

@@ -12,18 +12,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gramlet.engine.transport_simplex import (
+from gramlet.engine.transport_simplex import finish_transport
+from gramlet.engine.transport_start import start_transport
+from gramlet.engine.transport_tables import (
     MASS_BITS,
     SINK_MASS,
     SINK_PRICE,
     SOURCE_MASS,
     cost_factor,
-    finish_transport,
     hang_source,
     highest_cost,
     index_bits,
     scale_costs,
-    start_transport,
 )
 
 __all__ = ["MANY_SOURCES", "few_sinks_room", "solve_few_sinks"]

@@ -1,0 +1,159 @@
+"""A first tree for the network simplex method: cheap cells first, whatever the masses allow.
+
+Where the tree lives is told in `transport_tables`; it is made optimal in `transport_simplex`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gramlet.engine.transport_tables import (
+    BELOW,
+    BEST,
+    CLOSED,
+    FLOW,
+    MEAN,
+    PARENT,
+    QUEUE,
+    SHIFT,
+    SINK_MASS,
+    SINK_PRICE,
+    SOURCE_MASS,
+    cheapest_source,
+    padded,
+)
+
+__all__ = ["start_transport"]
+
+_NONE = np.int64(-1)
+
+
+@njit(nogil=True, cache=True)
+def _queue_up(i: int, last: int, a: int, cheapest: int, sink: NDArray, mask: int) -> None:
+    """Put a sink with its cheapest source into the queue, at place i or behind cheaper ones."""
+    sink[BEST, a] = cheapest & mask
+    rank = ((cheapest - sink[MEAN, a]) & ~mask) | a
+    while i < last and sink[QUEUE, i + 1] < rank:
+        sink[QUEUE, i] = sink[QUEUE, i + 1]
+        i += 1
+    sink[QUEUE, i] = rank
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _rank_cells(
+    n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, mask: int
+) -> None:
+    """Each sink's best source by doubly centred cost, and the sinks in the order of that cost.
+
+    Subtracting the means of both sides first makes "cheap" mean cheap for this very pair: the
+    tree grown from it needs half the pivots of one grown from plain costs.
+    """
+    width = padded(n_sources, 16)
+    for k in range(width):
+        source[SHIFT, k] = 0
+    for a in range(n_sinks):
+        total = np.int64(0)
+        for k in range(n_sources):
+            total += scaled[a, k]
+        for k in range(n_sources):
+            source[SHIFT, k] -= scaled[a, k]
+        sink[MEAN, a] = np.int64(total / n_sources)
+    for k in range(n_sources):
+        source[SHIFT, k] = (np.int64(source[SHIFT, k] / n_sinks) & ~mask) | k
+    for a in range(n_sinks - 1, -1, -1):
+        cheapest = cheapest_source(a, width, scaled, source)
+        _queue_up(a, n_sinks - 1, a, cheapest, sink, mask)
+
+
+@njit(nogil=True, cache=True)
+def _grow_tree(
+    n_sinks: int,
+    n_sources: int,
+    scaled: NDArray,
+    source: NDArray,
+    sink: NDArray,
+    tree: NDArray,
+    mask: int,
+) -> None:
+    """The first tree: the cheapest open cell again and again, until one sink is left open.
+
+    Each step uses up a source or a sink and hangs it under the other. Where both would be used up
+    it is the sink that goes, which makes the tree strongly feasible.
+    """
+    words = (n_sinks + 63) // 64
+    width = padded(n_sources, 16)
+    i = 0
+    while i < n_sinks - 1:
+        # Queueing up again pays where a sink takes many sources; else a sink keeps its turn.
+        last = i if n_sources < 2 * n_sinks else n_sinks - 1
+        a = sink[QUEUE, i] & mask
+        k = sink[BEST, a]
+        node = n_sinks + k
+        if source[SHIFT, k] >= CLOSED // 2:
+            cheapest = cheapest_source(a, width, scaled, source)
+            _queue_up(i, last, a, cheapest, sink, mask)
+        elif sink[SINK_MASS, a] <= source[SOURCE_MASS, k]:
+            tree[PARENT, a] = node
+            tree[FLOW, a] = sink[SINK_MASS, a]
+            source[SOURCE_MASS, k] -= sink[SINK_MASS, a]
+            for w in range(BELOW, BELOW + words):
+                tree[w, node] |= tree[w, a]
+            i += 1
+        else:
+            tree[PARENT, node] = a
+            tree[FLOW, node] = source[SOURCE_MASS, k]
+            sink[SINK_MASS, a] -= source[SOURCE_MASS, k]
+            source[SHIFT, k] += CLOSED
+            for w in range(BELOW, BELOW + words):
+                tree[w, a] |= tree[w, node]
+    root = sink[QUEUE, n_sinks - 1] & mask
+    for k in range(n_sources):
+        if source[SHIFT, k] < CLOSED // 2:
+            node = n_sinks + k
+            tree[PARENT, node] = root
+            tree[FLOW, node] = source[SOURCE_MASS, k]
+            for w in range(BELOW, BELOW + words):
+                tree[w, root] |= tree[w, node]
+
+
+@njit(nogil=True, cache=True)
+def _start(
+    n_sinks: int,
+    n_sources: int,
+    scaled: NDArray,
+    source: NDArray,
+    sink: NDArray,
+    tree: NDArray,
+    mask: int,
+) -> None:
+    """A first basis, with its prices."""
+    for w in range(BELOW, BELOW + (n_sinks + 63) // 64):
+        for x in range(n_sinks + n_sources):
+            tree[w, x] = 0
+    for a in range(n_sinks):
+        tree[BELOW + a // 64, a] = np.int64(1) << (a % 64)
+    _rank_cells(n_sinks, n_sources, scaled, source, sink, mask)
+    _grow_tree(n_sinks, n_sources, scaled, source, sink, tree, mask)
+    root = sink[QUEUE, n_sinks - 1] & mask
+    tree[PARENT, root] = _NONE
+    tree[FLOW, root] = 0
+    sink[SINK_PRICE, root] = 0
+    # Whatever a sink hangs under was closed after it.
+    for t in range(n_sinks - 2, -1, -1):
+        a = sink[QUEUE, t] & mask
+        node = tree[PARENT, a]
+        up = tree[PARENT, node]
+        k = node - n_sinks
+        sink[SINK_PRICE, a] = sink[SINK_PRICE, up] + scaled[a, k] - scaled[up, k]
+
+
+@njit(nogil=True, cache=True)
+def start_transport(
+    n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, tree: NDArray,
+    low_bits: int,
+) -> None:  # fmt: skip
+    """A first tree for the masses and scaled costs in the workspace."""
+    mask = (np.int64(1) << low_bits) - 1
+    _start(n_sinks, n_sources, scaled, source, sink, tree, mask)

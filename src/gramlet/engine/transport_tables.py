@@ -1,0 +1,141 @@
+"""The tables on which small transport problems are solved: their layout, and costs as integers.
+
+Costs and masses are rounded to integers once (to about 2⁻⁵⁰ of the largest cost and 2⁻⁶⁰ of the
+total mass); from there on every comparison is exact, so that ties need no tolerance. What is done
+with the tables is in `transport_start` and `transport_simplex`.
+"""
+
+# The workspace is five plain tables, so that a call passes few arrays and counts no references:
+#   cost    sinks × sources, float64
+#   scaled  the same as integers; their low bits are free to carry the index of a sink or source
+#   source  one column a source: its supply, the caller's number for it, scratch rows
+#   sink    one column a sink: its demand, the caller's number for it, its price, scratch rows
+#   tree    one column a node (sinks, then sources): the node above it, the flow on the arc between
+#           the two, the words of the bit mask of the sinks below it
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = [
+    "BELOW", "BEST", "CLOSED", "FLOW", "FROM", "HUGE", "INTO", "MASS_BITS", "MEAN", "PARENT",
+    "QUEUE", "SHIFT", "SINK_MASS", "SINK_POINT", "SINK_PRICE", "SOURCE_MASS", "SOURCE_POINT",
+    "arc_above", "cheapest_source", "cost_factor", "hang_source", "highest_cost", "index_bits",
+    "padded", "scale_costs", "transport_workspace",
+]  # fmt: skip
+
+MASS_BITS = 60  # all masses of a side add up to 2 ** MASS_BITS
+_COST_BITS = 50
+
+HUGE = np.int64(1) << 62
+CLOSED = np.int64(1) << 61  # the cost of a way that is not there
+_MAGIC = 1.5 * 2.0**52  # adding it leaves the nearest integer in the low bits of a float64
+_MAGIC_BITS = np.float64(_MAGIC).view(np.int64)
+
+# Rows of the tables.
+SOURCE_MASS, SHIFT, SOURCE_POINT = 0, 1, 2
+SINK_MASS, SINK_PRICE, MEAN, BEST, QUEUE, FROM, INTO, SINK_POINT = 0, 1, 2, 3, 4, 5, 6, 7
+PARENT, FLOW, BELOW = 0, 1, 2
+
+
+@njit(nogil=True, cache=True)
+def padded(n: int, step: int) -> int:
+    """The next multiple of the step."""
+    return (n + step - 1) // step * step
+
+
+@njit(nogil=True, cache=True)
+def index_bits(n: int) -> int:
+    """How many bits the numbers of n things take."""
+    bits = 1
+    while (1 << bits) < n:
+        bits += 1
+    return bits
+
+
+@njit(nogil=True, cache=True)
+def transport_workspace(
+    n_small: int, n_large: int
+) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
+    """Room for every problem whose smaller and larger sides have at most these many points."""
+    height = padded(max(n_small, 1), 4)
+    # An odd number of cache lines a row, or rows would push each other out of the cache.
+    width = (padded(max(n_large, 1), 16) // 16 | 1) * 16
+    words = (height + 63) // 64
+    return (
+        np.zeros((height, width)),
+        np.zeros((height, width), np.int64),
+        np.zeros((3, width), np.int64),
+        np.zeros((8, height), np.int64),
+        np.zeros((BELOW + words, height + width + 2), np.int64),
+    )
+
+
+@njit(nogil=True, cache=True)
+def highest_cost(n_sinks: int, n_sources: int, cost: NDArray, sink: NDArray) -> float:
+    """The largest of the costs; a row of ``sink`` is scratch."""
+    # Non-negative floats are ordered like their bits; unlike floats, integers reduce in vectors.
+    bits = cost.view(np.int64)
+    top = np.int64(0)
+    for a in range(n_sinks):
+        for k in range(n_sources):
+            top = bits[a, k] if bits[a, k] > top else top
+    sink[MEAN, 0] = top
+    return float(sink.view(np.float64)[MEAN, 0])
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def cost_factor(n_sinks: int, highest: float, low_bits: int) -> float:
+    """What costs up to the highest are multiplied by to become integers."""
+    cost_bits = min(_COST_BITS, 60 - low_bits - index_bits(n_sinks))
+    return 2.0**cost_bits / highest if highest > 0.0 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def scale_costs(
+    n_sinks: int, first: int, last: int, cost: NDArray, scaled: NDArray, factor: float,
+    low_bits: int,
+) -> None:  # fmt: skip
+    """Costs of sources first..last as integers whose low bits are free, padded with huge ones."""
+    height, width = padded(n_sinks, 4), padded(last, 16)
+    as_float = scaled.view(np.float64)
+    for a in range(n_sinks):
+        for k in range(first, last):
+            as_float[a, k] = cost[a, k] * factor + _MAGIC
+        for k in range(first, last):
+            scaled[a, k] = (scaled[a, k] - _MAGIC_BITS) << low_bits
+        for k in range(last, width):
+            scaled[a, k] = CLOSED
+    for a in range(n_sinks, height):
+        for k in range(first, width):
+            scaled[a, k] = CLOSED
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def arc_above(x: int, n_sinks: int, tree: NDArray) -> tuple[int, int, int]:
+    """Sink, source and flow of the arc above a node; no flow means nothing at the root."""
+    above, flow = tree[PARENT, x], tree[FLOW, x]
+    if x < n_sinks:
+        return x, above - n_sinks, flow
+    return above, x - n_sinks, flow
+
+
+@njit(nogil=True, cache=True)
+def hang_source(k: int, a: int, mass: int, n_sinks: int, tree: NDArray) -> None:
+    """Let a further source, number k, bring its mass to sink a, whose demand grows by as much."""
+    tree[PARENT, n_sinks + k] = a
+    tree[FLOW, n_sinks + k] = mass
+    for w in range(BELOW, BELOW + (n_sinks + 63) // 64):
+        tree[w, n_sinks + k] = 0
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def cheapest_source(a: int, width: int, scaled: NDArray, source: NDArray) -> int:
+    """The least scaled cost plus shift of a sink; its low bits are the number of the source."""
+    cheapest = HUGE
+    for k in range(width):
+        x = scaled[a, k] + source[SHIFT, k]
+        cheapest = x if x < cheapest else cheapest
+    return int(cheapest)
