@@ -167,6 +167,16 @@ class TestEvaluate:
         assert not found["propagation"]
         assert found["weighted-wwl"]
 
+    def test_values_of_c_and_a_word_when_they_are_too_small(self, run):
+        code, out, _ = run("evaluate", "-k", "vertex", *QUICK, "--cost", "1e-3", "--cost", "10")
+        assert code == 0
+        assert "C 10 (" in out
+        assert "Mostly chose the largest C: vertex" in out
+        assert "--cost 10 --cost 10000" in out
+        code, _, err = run("evaluate", "-k", "vertex", *QUICK, "--cost", "-1")
+        assert code == 2
+        assert "C" in one_line_error(err)
+
 
 class TestGram:
     @pytest.mark.parametrize("ending", ["npy", "npz", "csv"])

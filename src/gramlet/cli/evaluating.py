@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 BASELINES = ("majority", "vertex", "edge")
 DEFAULT_KERNELS = ("wl", "wl-oa", "wwl")
 
+_MOSTLY = 0.5
 _LONG = 20.0  # seconds after which a result is told before the table is complete
 
 
@@ -64,6 +65,14 @@ def evaluate(
     inner_folds: Annotated[
         int, typer.Option(metavar="N", help="Folds that choose the options.", min=2)
     ] = 5,
+    cost: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--cost",
+            metavar="C",
+            help="Value of the machine's C to choose from; repeatable. [default: 1e-3 to 1e3]",
+        ),
+    ] = None,
     holdout: Annotated[
         float | None,
         typer.Option(metavar="SHARE", help="Hold out this share instead of folds, e.g. 0.2."),
@@ -99,6 +108,7 @@ def evaluate(
     target = target_of(data, dataset)
     from gramlet.engine.compiling import announce_compilation, has_compiled
     from gramlet.evaluation import Protocol
+    from gramlet.evaluation.protocol import DEFAULT_C
 
     announce_compilation()
     protocol = Protocol(
@@ -107,6 +117,7 @@ def evaluate(
         inner_folds=inner_folds,
         test_size=holdout,
         random_state=seed,
+        C=tuple(sorted(cost)) if cost else DEFAULT_C,
     )
     chosen = _options_by_kernel(names, options, data)
     results, failed = _run(data, target, protocol, chosen, normalize, fit_once, jobs)
@@ -231,6 +242,18 @@ def _show(data: Dataset, protocol: Protocol, results: Sequence[Result], compiled
     if compiled:
         remark += " Seconds include compiling this once."
     screen.print(f"[dim]{remark}[/]")
+    wanting = _at_the_largest(results, max(protocol.C))
+    if wanting:
+        screen.print(
+            f"[dim]Mostly chose the largest C: {', '.join(wanting)}. Larger ones, e.g. --cost "
+            f"{max(protocol.C):g} --cost {1e3 * max(protocol.C):g}, may do better.[/]"
+        )
+
+
+def _at_the_largest(results: Sequence[Result], largest: float) -> list[str]:
+    """The kernels that chose the largest C in more than half of the training parts."""
+    chosen = {result.name: result.most_chosen().get("C", (None, 0.0)) for result in results}
+    return [name for name, (cost, share) in chosen.items() if cost == largest and share > _MOSTLY]
 
 
 def _write(path: Path, data: Dataset, results: Sequence[Result]) -> None:
