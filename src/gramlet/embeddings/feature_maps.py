@@ -7,6 +7,7 @@ pattern itself have files of their own.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from numbers import Integral, Real
@@ -113,13 +114,13 @@ class GraphletMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
     def learn(self, drawn: Drawn) -> None:
         """Learn from what was drawn from the fitted graphs, if there is something to learn."""
 
+    @abstractmethod
     def sums(self, drawn: Drawn, **tiling: Any) -> Any:
         """For every graph, the sum of the features of all that was drawn from it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def names(self) -> list[str]:
         """A readable name a feature."""
-        raise NotImplementedError
 
     def _most_labelled_nodes(self) -> int:
         return MAX_NODES
@@ -127,8 +128,9 @@ class GraphletMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
     def _draw(self, rng: np.random.RandomState) -> None:
         """Draw the random numbers."""
 
+    @abstractmethod
     def _describe(self, matrices: Floats) -> Any:
-        raise NotImplementedError
+        """The features of patterns given by their adjacency matrices."""
 
     def _n_label_inputs(self) -> int:
         """Columns of one-hot labels a node: the fitted ones, and one for all others."""

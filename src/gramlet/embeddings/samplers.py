@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -27,9 +28,9 @@ class Sampler(BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
+    @abstractmethod
     def engine_flyback(self) -> float | None:
         """The law as the engine takes it, after a check of the parameters."""
-        raise NotImplementedError
 
     def sample(
         self, X: Any, k: int, n_samples: int, random_state: Any = None, n_jobs: int | None = None

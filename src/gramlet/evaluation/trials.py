@@ -278,15 +278,12 @@ def fitted_blocks(
     from sklearn.base import clone
 
     fitted = clone(estimator)
+    # Both are lazy and go through the options together; the first Gram matrix fits.
     grams = _fitted_grams(fitted, option_sets, train, target)
-    crosses: Iterator[Any] | None = None
-    for gram, features in grams:
-        # Not before the first Gram matrix, which fits.
-        crosses = _outputs(fitted, option_sets, held) if crosses is None else crosses
-        cross = next(crosses)
-        if features is not None:
-            cross = cross @ features.T
-        yield gram, _checked(_dense(cross), (len(held), len(train)), fitted)
+    crosses = _outputs(fitted, option_sets, held)
+    for (gram, features), cross in zip(grams, crosses, strict=True):
+        matrix = cross if features is None else cross @ features.T
+        yield gram, _checked(_dense(matrix), (len(held), len(train)), fitted)
 
 
 def _fitted_grams(
