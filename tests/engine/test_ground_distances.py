@@ -27,16 +27,17 @@ def plain_distances(left, right, left_labels, right_labels, penalty):
 
 
 def distances(left, right, left_labels=None, right_labels=None, penalty=0.0, part=None):
-    """`fill_distances` for points by rows; ``part`` is (first, n, begin, end)."""
+    """`fill_distances` for points by rows; ``part`` is (first, last, begin, end)."""
     alike = [np.zeros(len(points), dtype=np.int64) for points in (left, right)]
     left_labels = alike[0] if left_labels is None else left_labels
     right_labels = alike[1] if right_labels is None else right_labels
-    centre = right.mean(axis=0)
-    one = places(np.ascontiguousarray(left.T), left_labels, centre)
-    other = places(np.ascontiguousarray(right.T), right_labels, centre)
-    first, n, begin, end = part or (0, len(left), 0, len(right))
+    one, other = places(
+        np.ascontiguousarray(left.T), left_labels, np.ascontiguousarray(right.T), right_labels
+    )
+    first, last, begin, end = part or (0, len(left), 0, len(right))
+    n = last - first
     block = np.full(n * (end - begin) + 5, -1.0)
-    fill_distances(first, n, one, begin, end, other, penalty, block)
+    fill_distances(first, last, one, begin, end, other, penalty, block)
     assert (block[n * (end - begin) :] == -1.0).all()
     return block[: n * (end - begin)].reshape(n, end - begin)
 
@@ -57,7 +58,7 @@ def test_as_plain_loops(n_dimensions, penalty):
 def test_a_part_of_the_points(n_dimensions):
     rng = np.random.default_rng(1)
     left, right = rng.normal(size=(9, n_dimensions)), rng.normal(size=(12, n_dimensions))
-    found = distances(left, right, part=(2, 3, 5, 11))
+    found = distances(left, right, part=(2, 5, 5, 11))
     whole = plain_distances(left, right, [0] * 9, [0] * 12, 0.0)
     np.testing.assert_allclose(found, whole[2:5, 5:11], rtol=1e-12)
 
@@ -108,3 +109,35 @@ def test_no_points_give_no_distances():
     some = np.ones((4, 20))
     assert distances(np.zeros((0, 20)), some).shape == (0, 4)
     assert distances(some, some, part=(0, 4, 2, 2)).shape == (4, 0)
+
+
+@pytest.mark.parametrize("rank", [1, 7, 19])
+def test_directions_in_which_no_points_differ_are_left_out(rank):
+    """Points of a flat in 20 dimensions: no term of the product for what they have in common."""
+    rng = np.random.default_rng(rank)
+    axes, offset = rng.normal(size=(rank, 20)), 5.0 * rng.normal(size=20)
+    left, right = (rng.normal(size=(n, rank)) @ axes + offset for n in (11, 13))
+    columns = [np.ascontiguousarray(points.T) for points in (left, right)]
+    nothing = [np.zeros(n, dtype=np.int64) for n in (11, 13)]
+    one, other = places(columns[0], nothing[0], columns[1], nothing[1])
+    assert one.before.shape == (11, rank + 2)
+    assert other.after.shape == (13, rank + 2)
+    np.testing.assert_allclose(
+        distances(left, right), plain_distances(left, right, *nothing, 0.0), rtol=1e-12, atol=1e-14
+    )
+
+
+def test_a_set_that_only_one_side_spans():
+    """What tells new points from the fitted ones counts, even if the fitted ones lie in a flat."""
+    rng = np.random.default_rng(5)
+    right = np.zeros((9, 18))
+    right[:, :2] = rng.normal(size=(9, 2))
+    left = rng.normal(size=(4, 18))
+    found = distances(left, right)
+    np.testing.assert_allclose(found, plain_distances(left, right, [0] * 4, [0] * 9, 0.0), 1e-12)
+
+
+@pytest.mark.parametrize("place", [0.0, 0.1, -3e5])
+def test_points_that_are_all_the_same(place):
+    points = np.full((6, 17), place)
+    assert (distances(points, points[:4]) == 0.0).all()

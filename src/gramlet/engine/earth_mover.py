@@ -30,9 +30,10 @@ __all__ = ["MassPoints", "earth_mover_distances", "mass_points"]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# Sets are taken together until they have this many points: long enough for loops in vectors,
-# short enough for the cache.
-_STRETCH = 512
+# Sets are taken together until they have this many points: enough for a matrix product and for
+# loops in vectors, few enough for the cache.
+_ROWS = 128
+_COLUMNS = 256
 
 
 @dataclass
@@ -115,9 +116,7 @@ def earth_mover_distances(
     fitted = rows if others is None else others
     out = np.zeros((len(rows), len(fitted)))
     penalty = float(label_distance)
-    centre = fitted.columns.mean(axis=1) if fitted.columns.size else np.zeros(len(fitted.columns))
-    left = places(rows.columns, rows.labels, centre)
-    right = left if others is None else places(others.columns, others.labels, centre)
+    left, right = places(rows.columns, rows.labels, fitted.columns, fitted.labels)
 
     def fill(begin: int, end: int) -> None:
         _fill_rows(
@@ -147,21 +146,19 @@ def _largest(offsets: Ints) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _stretch_end(j: int, offsets: Ints) -> int:
-    """The end of the stretch of sets that begins with set j."""
-    end = j + 1
-    while end < len(offsets) - 1 and offsets[end + 1] - offsets[j] <= _STRETCH:
-        end += 1
-    return end
+def _together(first: int, end: int, offsets: Ints, most: int) -> int:
+    """The end of the sets from ``first`` on that have at most so many points; at least one set."""
+    last = first + 1
+    while last < end and offsets[last + 1] - offsets[first] <= most:
+        last += 1
+    return last
 
 
 @njit(nogil=True, cache=True)
-def _take(
-    block: Floats, width: int, at: int, n: int, m: int, turned: bool, cost: Floats
-) -> None:  # fmt: skip
-    """The n × m distances that begin in column ``at`` of a block, or m × n of them turned round."""
+def _take(block: Floats, width: int, at: int, n: int, m: int, turned: bool, cost: Floats) -> None:
+    """The n × m distances that begin at a place of a block, or m × n of them turned round."""
     for p in range(n):
-        place = p * width + at
+        place = at + p * width
         if turned:
             for q in range(m):
                 cost[q, p] = block[place + q]
@@ -200,28 +197,33 @@ def _fill_rows(
     height, width = min(largest, other_largest), max(largest, other_largest)
     cost, scaled, source, sink, tree = transport_workspace(height, width)
     full, prices, floats, ints = few_sinks_room(height, width if width >= MANY_SOURCES else 0)
-    block = np.empty(largest * max(_STRETCH, other_largest))
-    for i in range(begin, end):
-        first, n = offsets[i], offsets[i + 1] - offsets[i]
-        j = i + 1 if symmetric else 0
-        while j < len(other_offsets) - 1:
-            stretch, last = other_offsets[j], _stretch_end(j, other_offsets)
-            wide = other_offsets[last] - stretch
-            fill_distances(first, n, left, stretch, stretch + wide, right, penalty, block)
-            while j < last:
-                other_first, m = other_offsets[j], other_offsets[j + 1] - other_offsets[j]
-                costs = full if max(n, m) >= MANY_SOURCES else cost
-                _take(block, wide, other_first - stretch, n, m, n > m, costs)
-                if n == 0 or m == 0:
-                    out[i, j] = 0.0 if n == m else np.inf
-                elif n <= m:
-                    out[i, j] = _solve(
-                        first, n, masses, other_first, m, other_masses,
-                        full, prices, floats, ints, cost, scaled, source, sink, tree,
-                    )  # fmt: skip
-                else:
-                    out[i, j] = _solve(
-                        other_first, m, other_masses, first, n, masses,
-                        full, prices, floats, ints, cost, scaled, source, sink, tree,
-                    )  # fmt: skip
-                j += 1
+    block = np.empty(max(_ROWS, largest) * max(_COLUMNS, other_largest))
+    n_others = len(other_offsets) - 1
+    bottom = begin
+    while bottom < end:
+        top, bottom = bottom, _together(bottom, end, offsets, _ROWS)
+        right_end = top + 1 if symmetric else 0
+        while right_end < n_others:
+            left_end = right_end
+            right_end = _together(left_end, n_others, other_offsets, _COLUMNS)
+            start, stop = other_offsets[left_end], other_offsets[right_end]
+            fill_distances(offsets[top], offsets[bottom], left, start, stop, right, penalty, block)
+            for i in range(top, bottom):
+                first, n = offsets[i], offsets[i + 1] - offsets[i]
+                for j in range(max(left_end, i + 1) if symmetric else left_end, right_end):
+                    other_first, m = other_offsets[j], other_offsets[j + 1] - other_offsets[j]
+                    at = (first - offsets[top]) * (stop - start) + other_first - start
+                    costs = full if max(n, m) >= MANY_SOURCES else cost
+                    _take(block, stop - start, at, n, m, n > m, costs)
+                    if n == 0 or m == 0:
+                        out[i, j] = 0.0 if n == m else np.inf
+                    elif n <= m:
+                        out[i, j] = _solve(
+                            first, n, masses, other_first, m, other_masses,
+                            full, prices, floats, ints, cost, scaled, source, sink, tree,
+                        )  # fmt: skip
+                    else:
+                        out[i, j] = _solve(
+                            other_first, m, other_masses, first, n, masses,
+                            full, prices, floats, ints, cost, scaled, source, sink, tree,
+                        )  # fmt: skip

@@ -20,54 +20,92 @@ Floats = NDArray[np.float64]
 
 # From this many dimensions on, a matrix product is faster than the differences.
 _MANY_DIMENSIONS = 16
+# A coordinate whose values are below this share of the largest one tells no points apart.
+_FLAT = 1e-13
 # A squared distance below this share of the squared norms has lost too many digits.
 _CANCELLED = 1e-3
 
 
 class Places(NamedTuple):
-    """Labelled points: coordinates by columns and, if there are many, by rows, with squared norms.
+    """Labelled points: coordinates by columns and, if there are many, ready for a matrix product.
 
     Attributes
     ----------
     columns : array, shape (dimensions, points)
     labels : array of int64, shape (points,)
-    rows : array, shape (points, dimensions), or (0, 0) in few dimensions
-    squares : array, shape (points,), or (0,)
+    squares : array, shape (points,), or (0,) in few dimensions
+        Squared distances from a centre that all points share.
+    before, after : arrays, shape (points, terms), or (0, 0)
+        The dot product of x in ``before`` and y in ``after`` is the squared distance of x and y.
     """
 
     columns: Floats
     labels: Ints
-    rows: Floats
     squares: Floats
+    before: Floats
+    after: Floats
 
 
-def places(columns: Floats, labels: Ints, centre: Floats) -> Places:
-    """Points to measure distances of; a centre near them all leaves fewer digits to cancel."""
+def places(
+    columns: Floats, labels: Ints, other_columns: Floats, other_labels: Ints
+) -> tuple[Places, Places]:
+    """Points to measure distances of, and the points these are measured to."""
     if len(columns) < _MANY_DIMENSIONS:
-        return Places(columns, labels, np.zeros((0, 0)), np.zeros(0))
-    rows = np.ascontiguousarray(columns.T - centre)
-    return Places(columns, labels, rows, np.einsum("ij,ij->i", rows, rows))
+        nothing = np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0))
+        return Places(columns, labels, *nothing), Places(other_columns, other_labels, *nothing)
+    # A centre near them all leaves fewer digits to cancel.
+    centre = other_columns.mean(axis=1) if other_columns.size else np.zeros(len(other_columns))
+    tables = [other_columns.T - centre]
+    if columns is not other_columns:
+        tables.append(columns.T - centre)
+    tables = _without_flat(tables)
+    return _terms(columns, labels, tables[-1]), _terms(other_columns, other_labels, tables[0])
+
+
+def _without_flat(tables: list[Floats]) -> list[Floats]:
+    """Points turned into coordinates of which those are left out in which no two points differ."""
+    scatter = sum(table.T @ table for table in tables)
+    if not np.isfinite(scatter).all():
+        return tables
+    _, axes = np.linalg.eigh(scatter)
+    turned = [table @ axes for table in tables]
+    extent = np.max([np.abs(table).max(axis=0, initial=0.0) for table in turned], axis=0)
+    kept = extent > _FLAT * extent.max()
+    return tables if kept.all() else [table[:, kept] for table in turned]
+
+
+def _terms(columns: Floats, labels: Ints, rows: Floats) -> Places:
+    """With ‖x − y‖² = (−2x, ‖x‖², 1) · (y, 1, ‖y‖²)."""
+    n, d = rows.shape
+    before, after = np.empty((n, d + 2)), np.empty((n, d + 2))
+    np.multiply(rows, -2.0, out=before[:, :d])
+    after[:, :d] = rows
+    before[:, d] = after[:, d + 1] = np.einsum("ij,ij->i", rows, rows)
+    before[:, d + 1] = after[:, d] = 1.0
+    return Places(columns, labels, before[:, d].copy(), before, after)
 
 
 @njit(nogil=True, cache=True)
 def fill_distances(
-    first: int, n: int, left: Places, begin: int, end: int, right: Places, penalty: float,
+    first: int, last: int, left: Places, begin: int, end: int, right: Places, penalty: float,
     block: Floats,
 ) -> None:  # fmt: skip
-    """Distances of points ``first:first + n`` to points ``begin:end``, row by row.
+    """Distances of points ``first:last`` to points ``begin:end``, row by row.
 
     Points of different labels are ``penalty`` further apart, in squares. ``block`` is flat, with
     room for all.
     """
-    width = end - begin
+    n, width = last - first, end - begin
     table = block[: n * width].reshape((n, width))
-    if left.rows.shape[0] > 0:
-        _by_product(first, n, left, begin, end, right, table)
+    if left.before.shape[0] > 0:
+        np.dot(left.before[first:last], right.after[begin:end].T, table)
     else:
         _by_differences(first, n, left.columns, begin, end, right.columns, table)
     for a in range(n):
         label = left.labels[first + a]
         line = table[a]
+        if left.before.shape[0] > 0:
+            _repair(first + a, left, begin, right, line)
         if penalty > 0.0:
             labels = right.labels[begin:end]
             for k in range(width):
@@ -99,33 +137,18 @@ def _by_differences(
 
 
 @njit(nogil=True, cache=True)
-def _by_product(
-    first: int, n: int, left: Places, begin: int, end: int, right: Places, table: Floats
-) -> None:
-    """‖x‖² + ‖y‖² − 2 x·y, and plainly where that has cancelled."""
-    np.dot(left.rows[first : first + n], right.rows[begin:end].T, table)
-    for a in range(n):
-        line = table[a]
-        square, squares = left.squares[first + a], right.squares[begin:end]
-        n_cancelled = 0
-        for k in range(end - begin):
-            both = square + squares[k]
-            rest = both - 2.0 * line[k]
-            line[k] = rest
-            n_cancelled += int(rest < _CANCELLED * both)
-        if n_cancelled > 0:
-            _repair(first + a, left.columns, square, begin, right.columns, squares, line)
-
-
-@njit(nogil=True, cache=True)
-def _repair(
-    x: int, columns: Floats, square: float, begin: int, others: Floats, squares: Floats,
-    line: Floats,
-) -> None:  # fmt: skip
+def _repair(x: int, left: Places, begin: int, right: Places, line: Floats) -> None:
+    """Compute plainly the squared distances of point x that have cancelled in the product."""
+    square, squares = left.squares[x], right.squares[begin : begin + len(line)]
+    n_cancelled = 0
+    for k in range(len(line)):
+        n_cancelled += int(line[k] < _CANCELLED * (square + squares[k]))
+    if n_cancelled == 0:
+        return
     for k in range(len(line)):
         if line[k] < _CANCELLED * (square + squares[k]):
             total = 0.0
-            for c in range(columns.shape[0]):
-                gap = columns[c, x] - others[c, begin + k]
+            for c in range(left.columns.shape[0]):
+                gap = left.columns[c, x] - right.columns[c, begin + k]
                 total += gap * gap
             line[k] = total
