@@ -59,6 +59,14 @@ class MassPoints:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def take(self, order: Ints) -> MassPoints:
+        """The sets in another order."""
+        sizes = np.diff(self.offsets)[order]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        points = np.arange(offsets[-1]) + np.repeat(self.offsets[order] - offsets[:-1], sizes)
+        columns = np.ascontiguousarray(self.columns[:, points])
+        return MassPoints(offsets, columns, self.labels[points], self.masses[points])
+
 
 def mass_points(offsets: Ints, points: Floats, labels: Ints, weights: Ints) -> MassPoints:
     """Sets of points whose masses are in proportion to ``weights``, all alike where these are 0.
@@ -112,16 +120,21 @@ def earth_mover_distances(
     array, shape (len(rows), len(others))
         Infinity between a set without points and one with, 0 between two without.
     """
+    out = np.zeros((len(rows), len(rows if others is None else others)))
+    order = np.arange(len(rows))
     symmetric = others is None
+    if symmetric:
+        # In this order the smaller set of a pair comes first, and sizes change rarely.
+        order = np.argsort(np.diff(rows.offsets), kind="stable")
+        rows = rows.take(order)
     fitted = rows if others is None else others
-    out = np.zeros((len(rows), len(fitted)))
     penalty = float(label_distance)
     left, right = places(rows.columns, rows.labels, fitted.columns, fitted.labels)
 
     def fill(begin: int, end: int) -> None:
         _fill_rows(
             begin, end, rows.offsets, rows.masses, left,
-            fitted.offsets, fitted.masses, right, penalty, symmetric, out,
+            fitted.offsets, fitted.masses, right, penalty, symmetric, order, out,
         )  # fmt: skip
 
     for_tiles(fill, len(rows), costs=_row_costs(rows, symmetric), **tiling)
@@ -190,9 +203,12 @@ def _solve(
 def _fill_rows(
     begin: int, end: int, offsets: Ints, masses: Ints, left: Places,
     other_offsets: Ints, other_masses: Ints, right: Places,
-    penalty: float, symmetric: bool, out: Floats,
+    penalty: float, symmetric: bool, order: Ints, out: Floats,
 ) -> None:  # fmt: skip
-    """Rows ``begin:end`` of the matrix of distances; in the symmetric case only j > i."""
+    """Distances of the sets ``begin:end``; in the symmetric case to those that come after each.
+
+    Then ``order`` tells where in the upper triangle of the matrix they belong.
+    """
     largest, other_largest = _largest(offsets[begin : end + 1]), _largest(other_offsets)
     height, width = min(largest, other_largest), max(largest, other_largest)
     cost, scaled, source, sink, tree = transport_workspace(height, width)
@@ -216,14 +232,18 @@ def _fill_rows(
                     costs = full if max(n, m) >= MANY_SOURCES else cost
                     _take(block, stop - start, at, n, m, n > m, costs)
                     if n == 0 or m == 0:
-                        out[i, j] = 0.0 if n == m else np.inf
+                        value = 0.0 if n == m else np.inf
                     elif n <= m:
-                        out[i, j] = _solve(
+                        value = _solve(
                             first, n, masses, other_first, m, other_masses,
                             full, prices, floats, ints, cost, scaled, source, sink, tree,
                         )  # fmt: skip
                     else:
-                        out[i, j] = _solve(
+                        value = _solve(
                             other_first, m, other_masses, first, n, masses,
                             full, prices, floats, ints, cost, scaled, source, sink, tree,
                         )  # fmt: skip
+                    if symmetric:
+                        out[min(order[i], order[j]), max(order[i], order[j])] = value
+                    else:
+                        out[i, j] = value
