@@ -21,12 +21,12 @@ __all__ = ["Case", "Growth", "all_cases", "agree", "register", "same_matrices"]
 Check = Callable[[Any, Any], None]
 
 
-def same_matrices(ours: Any, theirs: Any, constant: float = 1.0) -> None:
+def same_matrices(ours: Any, theirs: Any, constant: float = 1.0, tolerance: float = 1e-9) -> None:
     """AssertionError unless ``theirs`` is ``constant`` times ``ours``, to rounding."""
     ours, theirs = np.asarray(ours), np.asarray(theirs)
     assert ours.shape == theirs.shape, f"shapes {ours.shape} and {theirs.shape}"
     difference = np.abs(constant * ours - theirs)
-    allowed = 1e-9 * np.maximum(1.0, np.abs(theirs))
+    allowed = tolerance * np.maximum(1.0, np.abs(theirs))
     worst = np.unravel_index(np.argmax(difference - allowed), difference.shape)
     assert (difference <= allowed).all(), (
         f"entry {tuple(map(int, worst))}: {constant} × {ours[worst]} and {theirs[worst]}"

@@ -44,7 +44,7 @@ from gramlet.engine.transport_tables import (
 __all__ = ["finish_transport", "solve_transport"]
 
 _BLOCK = 32  # sinks priced at a time
-_MINOR_PIVOTS = 6  # pivots on the candidates of one block before all prices are looked at again
+_MINOR_PIVOTS = 8  # pivots on the candidates of one block before all prices are looked at again
 _MAX_PIVOTS = 1000  # per node; the method is finite, this only bounds the time to say so
 
 # Node numbers are unsigned in the innermost loops: a signed index is tested for wraparound.
