@@ -141,3 +141,14 @@ def test_a_set_that_only_one_side_spans():
 def test_points_that_are_all_the_same(place):
     points = np.full((6, 17), place)
     assert (distances(points, points[:4]) == 0.0).all()
+
+
+def test_small_coordinates_beside_huge_ones_count():
+    """Near the centre of three far clusters only coordinates differ that are small for the whole."""
+    rng = np.random.default_rng(6)
+    points = rng.normal(size=(30, 18))
+    points[:, 0] = np.repeat([-1e15, 0.0, 1e15], 10)
+    found = distances(points, points)
+    np.testing.assert_allclose(
+        found, plain_distances(points, points, [0] * 30, [0] * 30, 0.0), 1e-12
+    )

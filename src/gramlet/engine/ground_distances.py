@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 _MANY_DIMENSIONS = 16
 # A coordinate whose values are below this share of the largest one tells no points apart.
 _FLAT = 1e-13
+# Where some were left out, no length below this share of it is trusted to the others.
+_SHORT = 1e-4
 # A squared distance below this share of the squared norms has lost too many digits.
 _CANCELLED = 1e-3
 
@@ -34,7 +36,8 @@ class Places(NamedTuple):
     columns : array, shape (dimensions, points)
     labels : array of int64, shape (points,)
     squares : array, shape (points,), or (0,) in few dimensions
-        Squared distances from a centre that all points share.
+        Squared distances from a centre that all points share, plus what makes short distances
+        too short to be trusted where coordinates were left out.
     before, after : arrays, shape (points, terms), or (0, 0)
         The dot product of x in ``before`` and y in ``after`` is the squared distance of x and y.
     """
@@ -58,23 +61,30 @@ def places(
     tables = [other_columns.T - centre]
     if columns is not other_columns:
         tables.append(columns.T - centre)
-    tables = _without_flat(tables)
-    return _terms(columns, labels, tables[-1]), _terms(other_columns, other_labels, tables[0])
+    tables, unsure = _without_flat(tables)
+    left = _terms(columns, labels, tables[-1], unsure)
+    return left, _terms(other_columns, other_labels, tables[0], unsure)
 
 
-def _without_flat(tables: list[Floats]) -> list[Floats]:
-    """Points turned into coordinates of which those are left out in which no two points differ."""
+def _without_flat(tables: list[Floats]) -> tuple[list[Floats], float]:
+    """Points turned into coordinates of which those are left out in which no two points differ.
+
+    Also a squared length next to which what was left out counts for nothing.
+    """
     scatter = sum(table.T @ table for table in tables)
     if not np.isfinite(scatter).all():
-        return tables
+        return tables, 0.0
     _, axes = np.linalg.eigh(scatter)
     turned = [table @ axes for table in tables]
     extent = np.max([np.abs(table).max(axis=0, initial=0.0) for table in turned], axis=0)
-    kept = extent > _FLAT * extent.max()
-    return tables if kept.all() else [table[:, kept] for table in turned]
+    largest = extent.max()
+    kept = extent > _FLAT * largest
+    if kept.all():
+        return tables, 0.0
+    return [table[:, kept] for table in turned], (_SHORT * largest) ** 2
 
 
-def _terms(columns: Floats, labels: Ints, rows: Floats) -> Places:
+def _terms(columns: Floats, labels: Ints, rows: Floats, unsure: float) -> Places:
     """With ‖x − y‖² = (−2x, ‖x‖², 1) · (y, 1, ‖y‖²)."""
     n, d = rows.shape
     before, after = np.empty((n, d + 2)), np.empty((n, d + 2))
@@ -82,7 +92,7 @@ def _terms(columns: Floats, labels: Ints, rows: Floats) -> Places:
     after[:, :d] = rows
     before[:, d] = after[:, d + 1] = np.einsum("ij,ij->i", rows, rows)
     before[:, d + 1] = after[:, d] = 1.0
-    return Places(columns, labels, before[:, d].copy(), before, after)
+    return Places(columns, labels, before[:, d] + unsure, before, after)
 
 
 @njit(nogil=True, cache=True)
