@@ -77,3 +77,10 @@ def test_bad_input():
     zero = GraphBatch.from_edges([[(0, 1)]], edge_weights=[[0.0]], node_attributes=rows([0, 1]))
     with pytest.raises(ValueError, match=r"node 0 of graph 0 add up to 0\.0"):
         kernel.fit(zero)
+
+
+def test_attributes_whose_squares_are_not_finite():
+    attributes = [np.ones((2, 3)), np.full((2, 3), 1e200)]
+    batch = GraphBatch.from_edges([[(0, 1)], [(0, 1)]], node_attributes=attributes)
+    with pytest.raises(ValueError, match=r"node 0 of graph 1 are beyond 1e\+140.*Scale"):
+        WassersteinWL(attributes=True).fit(batch)

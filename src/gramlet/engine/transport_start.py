@@ -119,16 +119,12 @@ def _grow_tree(
 
 
 @njit(nogil=True, cache=True)
-def _start(
-    n_sinks: int,
-    n_sources: int,
-    scaled: NDArray,
-    source: NDArray,
-    sink: NDArray,
-    tree: NDArray,
-    mask: int,
-) -> None:
-    """A first basis, with its prices."""
+def start_transport(
+    n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, tree: NDArray,
+    low_bits: int,
+) -> None:  # fmt: skip
+    """A first tree for the masses and scaled costs in the workspace, with its prices."""
+    mask = (np.int64(1) << low_bits) - 1
     for w in range(BELOW, BELOW + (n_sinks + 63) // 64):
         for x in range(n_sinks + n_sources):
             tree[w, x] = 0
@@ -147,13 +143,3 @@ def _start(
         up = tree[PARENT, node]
         k = node - n_sinks
         sink[SINK_PRICE, a] = sink[SINK_PRICE, up] + scaled[a, k] - scaled[up, k]
-
-
-@njit(nogil=True, cache=True)
-def start_transport(
-    n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, tree: NDArray,
-    low_bits: int,
-) -> None:  # fmt: skip
-    """A first tree for the masses and scaled costs in the workspace."""
-    mask = (np.int64(1) << low_bits) - 1
-    _start(n_sinks, n_sources, scaled, source, sink, tree, mask)

@@ -14,9 +14,14 @@ __all__ = ["checked_weights", "required_attributes"]
 
 Floats = NDArray[np.float64]
 
+_LARGEST = 1e140  # sums of squares of larger numbers would not be finite
+
 
 def required_attributes(batch: GraphBatch, name: str, width: int | None = None) -> Floats:
-    """The node attributes, finite and of the fitted width; ``name`` is who asks, for messages."""
+    """The node attributes, finite, not absurdly large and of the fitted width.
+
+    ``name`` is who asks, for messages.
+    """
     if batch.n_nodes_total == 0:
         return np.zeros((0, width or 0))
     if batch.node_attributes is None:
@@ -26,14 +31,19 @@ def required_attributes(batch: GraphBatch, name: str, width: int | None = None) 
             "every graph, or use a kernel on labels."
         )
     values = batch.node_attributes
-    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
-    if len(bad):
-        graph = int(batch.graph_of_node[bad[0]])
-        node = int(bad[0] - batch.node_offsets[graph])
-        raise ValueError(
-            f"{name}: the attributes of node {node} of graph {graph} are not finite: "
-            f"{values[bad[0]].tolist()}. Replace missing values first."
-        )
+    finite = np.isfinite(values)
+    for fine, what, way_out in (
+        (finite, "not finite", "Replace missing values first."),
+        (~finite | (np.abs(values) <= _LARGEST), f"beyond {_LARGEST:g}", "Scale them first."),
+    ):
+        bad = np.flatnonzero(~fine.all(axis=1))
+        if len(bad):
+            graph = int(batch.graph_of_node[bad[0]])
+            node = int(bad[0] - batch.node_offsets[graph])
+            raise ValueError(
+                f"{name}: the attributes of node {node} of graph {graph} are {what}: "
+                f"{values[bad[0]].tolist()}. {way_out}"
+            )
     if width is not None and values.shape[1] != width:
         raise ValueError(
             f"{name} was fitted on graphs with {width} attributes a node, but is given graphs "
