@@ -144,7 +144,7 @@ def test_points_that_are_all_the_same(place):
 
 
 def test_small_coordinates_beside_huge_ones_count():
-    """Near the centre of three far clusters only coordinates differ that are small for the whole."""
+    """Near the centre of three far clusters: what tells points apart is small beside the whole."""
     rng = np.random.default_rng(6)
     points = rng.normal(size=(30, 18))
     points[:, 0] = np.repeat([-1e15, 0.0, 1e15], 10)
