@@ -15,6 +15,7 @@ import argparse
 import json
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +46,10 @@ RIDGES = 10.0 ** np.arange(-10, 2)  # for features with a mean square of one
 MOST_STEPS = 200_000  # of a support vector machine while C is being chosen
 
 Setting = tuple[float, int]  # gamma, max_nodes
-Features = dict[int, Floats]  # distances to the random graphs by max_nodes
+Distances = dict[int, Floats]  # to the random graphs, by max_nodes
 
 
-def distances(graphs: gramlet.GraphBatch, chosen: argparse.Namespace) -> Features:
+def distances(graphs: gramlet.GraphBatch, chosen: argparse.Namespace) -> Distances:
     """From all graphs to the random graphs of each size; gamma comes later."""
     found = {}
     for max_nodes in MAX_NODES:
@@ -60,7 +61,7 @@ def distances(graphs: gramlet.GraphBatch, chosen: argparse.Namespace) -> Feature
     return found
 
 
-def features(found: Features, setting: Setting, train: Ints) -> Floats:
+def features(found: Distances, setting: Setting, train: Ints) -> Floats:
     """Of all graphs, centred and scaled to a mean square of one over the training part.
 
     Neither changes what a support vector machine can tell apart; it makes C mean the same for all
@@ -96,7 +97,9 @@ def leave_one_out(table: Floats, codes: Ints) -> Floats:
     return accuracies
 
 
-def test(found: Features, codes: Ints, split: Split, costs: Floats) -> tuple[float, Setting, float]:
+def test(
+    found: Distances, codes: Ints, split: Split, costs: Floats
+) -> tuple[float, Setting, float]:
     """Accuracy on the held part, and gamma, max_nodes and C as chosen without it."""
     train = split.train
     settings = [(gamma, max_nodes) for max_nodes in MAX_NODES for gamma in GAMMAS]
@@ -117,8 +120,8 @@ def test(found: Features, codes: Ints, split: Split, costs: Floats) -> tuple[flo
     return float(np.mean(predicted == codes[split.test])), setting, cost
 
 
-def accuracy(name: str, chosen: argparse.Namespace) -> dict[str, Any]:
-    """Accuracies on one data set, what was chosen, and the seconds it took."""
+def results(name: str, chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Accuracies on one data set, what was chosen, and the seconds it took, after each repeat."""
     begin = time.perf_counter()
     data = gramlet.load_dataset(name, data_home=chosen.data_dir)
     codes, classes = check_target(data.target, len(data.graphs))
@@ -126,22 +129,38 @@ def accuracy(name: str, chosen: argparse.Namespace) -> dict[str, Any]:
     embedding = time.perf_counter() - begin
     protocol = gramlet.Protocol(folds=10, repeats=chosen.repeats, inner_folds=5)
     costs = np.array(chosen.costs)
-    runs = [test(found, codes, split, costs) for split in protocol.splits(codes, classes)]
-    table = np.array([run[0] for run in runs]).reshape(chosen.repeats, -1)
-    return {
-        "data": name,
-        "components": chosen.components,
-        "anchors": chosen.anchors,
-        "mean": float(table.mean()),
-        "std": float(table.mean(axis=1).std()),
-        "accuracies": table.tolist(),
-        "chosen": [
-            [*setting, count] for setting, count in Counter(run[1] for run in runs).most_common()
-        ],
-        "costs": [[cost, count] for cost, count in Counter(run[2] for run in runs).most_common()],
-        "embedding_seconds": embedding,
-        "seconds": time.perf_counter() - begin,
-    }
+    runs = []
+    for split in protocol.splits(codes, classes):
+        runs.append(test(found, codes, split, costs))
+        if len(runs) % protocol.folds:
+            continue
+        table = np.array([run[0] for run in runs]).reshape(-1, protocol.folds)
+        yield {
+            "data": name,
+            "components": chosen.components,
+            "anchors": chosen.anchors,
+            "mean": float(table.mean()),
+            "std": float(table.mean(axis=1).std()),
+            "accuracies": table.tolist(),
+            "chosen": counted([run[1] for run in runs]),
+            "costs": counted([run[2] for run in runs]),
+            "embedding_seconds": embedding,
+            "seconds": time.perf_counter() - begin,
+        }
+
+
+def counted(values: list[Any]) -> list[tuple[Any, int]]:
+    """Each value once, with its number, the most frequent first."""
+    return Counter(values).most_common()
+
+
+def save(result: dict[str, Any], folder: Path) -> None:
+    """As JSON, over what an earlier repeat left."""
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / f"{result['data']}-{result['anchors']}-{result['components']}.json"
+    beside = place.with_suffix(".part")
+    beside.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    beside.replace(place)
 
 
 def main() -> None:
@@ -158,16 +177,17 @@ def main() -> None:
     parser.add_argument("--save", type=Path, help="folder for the results as JSON")
     parser.add_argument("--jobs", type=int, default=None)
     chosen = parser.parse_args()
-    print(f"{'data set':14} {'ours':>16} {'Wu et al.':>16} {'minutes':>8}", flush=True)
+    head = f"{'data set':14} {'repeats':>7} {'ours':>16} {'Wu et al.':>16} {'minutes':>8}"
+    print(head, flush=True)
     for name in chosen.datasets:
-        result = accuracy(name, chosen)
-        if chosen.save is not None:
-            chosen.save.mkdir(parents=True, exist_ok=True)
-            place = chosen.save / f"{name}-{chosen.anchors}-{chosen.components}.json"
-            place.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-        ours = f"{100 * result['mean']:.2f} ± {100 * result['std']:.2f}"
-        published = PUBLISHED.get(name, "-")
-        print(f"{name:14} {ours:>16} {published:>16} {result['seconds'] / 60:8.1f}", flush=True)
+        for result in results(name, chosen):
+            if chosen.save is not None:
+                save(result, chosen.save)
+            ours = f"{100 * result['mean']:.2f} ± {100 * result['std']:.2f}"
+            published, minutes = PUBLISHED.get(name, "-"), result["seconds"] / 60
+            repeats = len(result["accuracies"])
+            line = f"{name:14} {repeats:7} {ours:>16} {published:>16} {minutes:8.1f}"
+            print(line, flush=True)
 
 
 if __name__ == "__main__":
