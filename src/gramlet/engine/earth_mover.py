@@ -19,9 +19,8 @@ from gramlet.engine.ground_distances import Places, fill_distances, places
 from gramlet.engine.transport_few import MANY_SOURCES, few_sinks_room, solve_few_sinks
 from gramlet.engine.transport_simplex import solve_transport
 from gramlet.engine.transport_tables import (
+    FLOW,
     MASS_BITS,
-    SINK_MASS,
-    SOURCE_MASS,
     transport_workspace,
 )
 
@@ -193,9 +192,9 @@ def _solve(
             cost, scaled, source, sink, tree,
         )  # fmt: skip
     for a in range(n):
-        sink[SINK_MASS, a] = masses[first + a]
+        tree[FLOW, a] = masses[first + a]
     for k in range(m):
-        source[SOURCE_MASS, k] = other_masses[other_first + k]
+        tree[FLOW, n + k] = other_masses[other_first + k]
     return solve_transport(n, m, cost, scaled, source, sink, tree)
 
 

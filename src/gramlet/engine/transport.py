@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from gramlet.engine.transport_simplex import solve_transport
 from gramlet.engine.transport_tables import (
+    FLOW,
     MASS_BITS,
-    SINK_MASS,
     SINK_POINT,
-    SOURCE_MASS,
     SOURCE_POINT,
     arc_above,
     transport_workspace,
@@ -157,7 +156,7 @@ def _count_masses(masses: Floats) -> tuple[int, float]:
 
 @njit(nogil=True, cache=True)
 def _take_masses(
-    masses: Floats, factor: float, table: NDArray[np.int64], mass_row: int, point_row: int
+    masses: Floats, factor: float, shares: NDArray[np.int64], points: NDArray[np.int64]
 ) -> None:
     """Masses as integers, without those that are 0, beside their positions."""
     kept = largest = 0
@@ -165,13 +164,13 @@ def _take_masses(
     for i in range(len(masses)):
         share = np.int64(masses[i] * factor)
         if share > 0:
-            table[mass_row, kept] = share
-            table[point_row, kept] = i
+            shares[kept] = share
+            points[kept] = i
             rest -= share
-            if share > table[mass_row, largest]:
+            if share > shares[largest]:
                 largest = kept
             kept += 1
-    table[mass_row, largest] += rest
+    shares[largest] += rest
 
 
 @njit(nogil=True, cache=True)
@@ -195,13 +194,14 @@ def emd(
     """
     (n, factor), (m, other_factor) = _count_masses(a), _count_masses(b)
     swapped = n > m
-    if swapped:
-        _take_masses(b, other_factor, sink, SINK_MASS, SINK_POINT)
-        _take_masses(a, factor, source, SOURCE_MASS, SOURCE_POINT)
-    else:
-        _take_masses(a, factor, sink, SINK_MASS, SINK_POINT)
-        _take_masses(b, other_factor, source, SOURCE_MASS, SOURCE_POINT)
     n_sinks, n_sources = min(n, m), max(n, m)
+    demand, supply = tree[FLOW], tree[FLOW, n_sinks:]
+    if swapped:
+        _take_masses(b, other_factor, demand, sink[SINK_POINT])
+        _take_masses(a, factor, supply, source[SOURCE_POINT])
+    else:
+        _take_masses(a, factor, demand, sink[SINK_POINT])
+        _take_masses(b, other_factor, supply, source[SOURCE_POINT])
     for i in range(n_sinks):
         for j in range(n_sources):
             p, q = sink[SINK_POINT, i], source[SOURCE_POINT, j]

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from gramlet.engine.transport_simplex import finish_transport
 from gramlet.engine.transport_start import start_transport
 from gramlet.engine.transport_tables import (
+    FLOW,
     MASS_BITS,
-    SINK_MASS,
     SINK_PRICE,
-    SOURCE_MASS,
     cost_factor,
     hang_source,
     highest_cost,
@@ -76,9 +75,9 @@ def _begin(
     """A first tree for ``count`` of the sources."""
     _take_costs(n_sinks, 0, count, full, numbers, factor, bits, cost, scaled)
     for a in range(n_sinks):
-        sink[SINK_MASS, a] = demand[a]
+        tree[FLOW, a] = demand[a]
     for i in range(count):
-        source[SOURCE_MASS, i] = masses[first + numbers[i]]
+        tree[FLOW, n_sinks + i] = masses[first + numbers[i]]
     start_transport(n_sinks, count, scaled, source, sink, tree, bits)
 
 

@@ -120,18 +120,20 @@ def _pivot(
     amount = HUGE
     leaving = x = target
     while x != origin and not (tree[row, x] >> bit) & 1:
-        if x < n_sinks and tree[FLOW, x] <= amount:
-            amount = tree[FLOW, x]
-            leaving = x
+        flow = tree[FLOW, x]
+        tight = (x < n_sinks) & (flow <= amount)
+        amount = flow if tight else amount
+        leaving = x if tight else leaving
         x = _U(tree[PARENT, x])
     meet = x
     origin_moves = False
     x = origin
     while x != meet:
-        if x >= n_sinks and tree[FLOW, x] < amount:
-            amount = tree[FLOW, x]
-            leaving = x
-            origin_moves = True
+        flow = tree[FLOW, x]
+        tight = (x >= n_sinks) & (flow < amount)
+        amount = flow if tight else amount
+        leaving = x if tight else leaving
+        origin_moves |= tight
         x = _U(tree[PARENT, x])
     moved = _U(tree.shape[1] - 2)
     for w in range(words):
@@ -159,26 +161,33 @@ def _candidates(
     sink: NDArray,
     tree: NDArray,
     mask: int,
-) -> int:
-    """For each of the sinks first..last the source that gains most by going there, if any."""
+) -> tuple[int, int, int]:
+    """For each of the sinks first..last the source that gains most by going there, if any.
+
+    Their number, and the reduced cost and number of the best of them.
+    """
     width = padded(n_sources, 16)
     for k in range(n_sources):
         holder = _U(tree[PARENT, n_sinks + k])
         source[SHIFT, k] = k + sink[SINK_PRICE, holder] - scaled[holder, k]
-    count = 0
+    count, gain, pick = 0, 0, 0
     for a in range(first, last):
         best = cheapest_source(a, width, scaled, source)
         k = best & mask
+        reduced = best - k - sink[SINK_PRICE, a]
         sink[FROM, count] = k
         sink[INTO, count] = a
-        count += int(best - k < sink[SINK_PRICE, a])
-    return count
+        pick = count if reduced < gain else pick
+        gain = reduced if reduced < gain else gain
+        count += int(reduced < 0)
+    return count, gain, pick
 
 
 @njit(nogil=True, cache=True, forceinline=True)
 def _best_candidate(
     count: int, n_sinks: np.uint64, scaled: NDArray, sink: NDArray, tree: NDArray
 ) -> tuple[int, int]:
+    """The reduced cost and number of the candidate that is the best by now."""
     gain, pick = 0, 0
     for c in range(count):
         k, a = _U(sink[FROM, c]), _U(sink[INTO, c])
@@ -208,15 +217,17 @@ def _optimise(
     settled = first = 0
     while settled < n_sinks and left > 0:
         last = min(first + _BLOCK, n_sinks)
-        count = _candidates(n_sinks, n_sources, first, last, scaled, source, sink, tree, mask)
+        count, gain, pick = _candidates(
+            n_sinks, n_sources, first, last, scaled, source, sink, tree, mask
+        )
         settled = settled + last - first if count == 0 else 0
-        for _ in range(_MINOR_PIVOTS):
-            gain, pick = _best_candidate(count, base, scaled, sink, tree)
-            if gain == 0:
-                break
+        more = _MINOR_PIVOTS
+        while gain < 0:
             origin, target = base + _U(sink[FROM, pick]), _U(sink[INTO, pick])
             _pivot(origin, target, gain, base, sink, tree, words)
             left -= 1
+            more -= 1
+            gain, pick = _best_candidate(count if more else 0, base, scaled, sink, tree)
         first = last if last < n_sinks else 0
     return left > 0
 

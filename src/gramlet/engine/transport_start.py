@@ -18,9 +18,7 @@ from gramlet.engine.transport_tables import (
     PARENT,
     QUEUE,
     SHIFT,
-    SINK_MASS,
     SINK_PRICE,
-    SOURCE_MASS,
     cheapest_source,
     padded,
 )
@@ -79,8 +77,9 @@ def _grow_tree(
 ) -> None:
     """The first tree: the cheapest open cell again and again, until one sink is left open.
 
-    Each step uses up a source or a sink and hangs it under the other. Where both would be used up
-    it is the sink that goes, which makes the tree strongly feasible.
+    Each step uses up a source or a sink and hangs it under the other; what was left of its mass is
+    the flow between them. Where both would be used up it is the sink that goes, which makes the
+    tree strongly feasible.
     """
     words = (n_sinks + 63) // 64
     width = padded(n_sources, 16)
@@ -94,17 +93,15 @@ def _grow_tree(
         if source[SHIFT, k] >= CLOSED // 2:
             cheapest = cheapest_source(a, width, scaled, source)
             _queue_up(i, last, a, cheapest, sink, mask)
-        elif sink[SINK_MASS, a] <= source[SOURCE_MASS, k]:
+        elif tree[FLOW, a] <= tree[FLOW, node]:
             tree[PARENT, a] = node
-            tree[FLOW, a] = sink[SINK_MASS, a]
-            source[SOURCE_MASS, k] -= sink[SINK_MASS, a]
+            tree[FLOW, node] -= tree[FLOW, a]
             for w in range(BELOW, BELOW + words):
                 tree[w, node] |= tree[w, a]
             i += 1
         else:
             tree[PARENT, node] = a
-            tree[FLOW, node] = source[SOURCE_MASS, k]
-            sink[SINK_MASS, a] -= source[SOURCE_MASS, k]
+            tree[FLOW, a] -= tree[FLOW, node]
             source[SHIFT, k] += CLOSED
             for w in range(BELOW, BELOW + words):
                 tree[w, a] |= tree[w, node]
@@ -113,7 +110,6 @@ def _grow_tree(
         if source[SHIFT, k] < CLOSED // 2:
             node = n_sinks + k
             tree[PARENT, node] = root
-            tree[FLOW, node] = source[SOURCE_MASS, k]
             for w in range(BELOW, BELOW + words):
                 tree[w, root] |= tree[w, node]
 

@@ -8,10 +8,11 @@ with the tables is in `transport_start` and `transport_simplex`.
 # The workspace is five plain tables, so that a call passes few arrays and counts no references:
 #   cost    sinks × sources, float64
 #   scaled  the same as integers; their low bits are free to carry the index of a sink or source
-#   source  one column a source: its supply, the caller's number for it, scratch rows
-#   sink    one column a sink: its demand, the caller's number for it, its price, scratch rows
+#   source  one column a source: the caller's number for it, a scratch row
+#   sink    one column a sink: the caller's number for it, its price, scratch rows
 #   tree    one column a node (sinks, then sources): the node above it, the flow on the arc between
-#           the two, the words of the bit mask of the sinks below it
+#           the two, the words of the bit mask of the sinks below it; before there is a tree, the
+#           demands and supplies stand where the flows will be
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ from numpy.typing import NDArray
 
 __all__ = [
     "BELOW", "BEST", "CLOSED", "FLOW", "FROM", "HUGE", "INTO", "MASS_BITS", "MEAN", "PARENT",
-    "QUEUE", "SHIFT", "SINK_MASS", "SINK_POINT", "SINK_PRICE", "SOURCE_MASS", "SOURCE_POINT",
-    "arc_above", "cheapest_source", "cost_factor", "hang_source", "highest_cost", "index_bits",
-    "padded", "scale_costs", "transport_workspace",
+    "QUEUE", "SHIFT", "SINK_POINT", "SINK_PRICE", "SOURCE_POINT", "arc_above", "cheapest_source",
+    "cost_factor", "hang_source", "highest_cost", "index_bits", "padded", "scale_costs",
+    "transport_workspace",
 ]  # fmt: skip
 
 MASS_BITS = 60  # all masses of a side add up to 2 ** MASS_BITS
@@ -35,8 +36,8 @@ _MAGIC = 1.5 * 2.0**52  # adding it leaves the nearest integer in the low bits o
 _MAGIC_BITS = np.float64(_MAGIC).view(np.int64)
 
 # Rows of the tables.
-SOURCE_MASS, SHIFT, SOURCE_POINT = 0, 1, 2
-SINK_MASS, SINK_PRICE, MEAN, BEST, QUEUE, FROM, INTO, SINK_POINT = 0, 1, 2, 3, 4, 5, 6, 7
+SHIFT, SOURCE_POINT = 0, 1
+SINK_PRICE, MEAN, BEST, QUEUE, FROM, INTO, SINK_POINT = 0, 1, 2, 3, 4, 5, 6
 PARENT, FLOW, BELOW = 0, 1, 2
 
 
@@ -67,8 +68,8 @@ def transport_workspace(
     return (
         np.zeros((height, width)),
         np.zeros((height, width), np.int64),
-        np.zeros((3, width), np.int64),
-        np.zeros((8, height), np.int64),
+        np.zeros((2, width), np.int64),
+        np.zeros((7, height), np.int64),
         np.zeros((BELOW + words, height + width + 2), np.int64),
     )
 
@@ -99,7 +100,7 @@ def scale_costs(
     low_bits: int,
 ) -> None:  # fmt: skip
     """Costs of sources first..last as integers whose low bits are free, padded with huge ones."""
-    height, width = padded(n_sinks, 4), padded(last, 16)
+    width = padded(last, 16)
     as_float = scaled.view(np.float64)
     for a in range(n_sinks):
         for k in range(first, last):
@@ -107,9 +108,6 @@ def scale_costs(
         for k in range(first, last):
             scaled[a, k] = (scaled[a, k] - _MAGIC_BITS) << low_bits
         for k in range(last, width):
-            scaled[a, k] = CLOSED
-    for a in range(n_sinks, height):
-        for k in range(first, width):
             scaled[a, k] = CLOSED
 
 
