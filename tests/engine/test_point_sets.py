@@ -59,3 +59,21 @@ def test_sets_against_others(n_dimensions):
     right = _sets(rng, [20, 150, 3, 0, 60, 130], n_dimensions, 0)
     found = earth_mover_distances(mass_points(*left), mass_points(*right), 1.0)
     np.testing.assert_allclose(found, _plainly(left, right, 1.0), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_dimensions", [4, 16])
+def test_sets_far_from_the_others_keep_their_digits(n_dimensions):
+    """How large costs are rounded follows the two sets at hand, not where they are."""
+    rng = np.random.default_rng(n_dimensions)
+    sizes = [7, 12, 1, 20]
+    points = rng.integers(-64, 64, size=(sum(sizes), n_dimensions)) / 64.0
+    far = points + 2.0**20  # exact
+    offsets = np.concatenate([[0], np.cumsum([*sizes, *sizes])])
+    alike = np.zeros(offsets[-1], dtype=np.int64)
+    found = earth_mover_distances(
+        mass_points(offsets, np.concatenate([points, far]), alike, alike), None, 0.0
+    )
+    near = (offsets[:5], points, alike[: len(points)], alike[: len(points)])
+    expected = _plainly(near, near, 0.0)
+    np.testing.assert_allclose(found[:4, :4], expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found[4:, 4:], found[:4, :4], rtol=1e-13)

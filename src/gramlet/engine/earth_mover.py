@@ -8,7 +8,7 @@ are in `transport_simplex` and, for sets of very unequal size, `transport_few`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -33,6 +33,8 @@ Floats = NDArray[np.float64]
 # loops in vectors, few enough for the cache.
 _ROWS = 128
 _COLUMNS = 256
+# Distances may come out larger than they are by this share.
+_ROUNDING = 1e-9
 
 
 @dataclass
@@ -127,14 +129,12 @@ def earth_mover_distances(
         order = np.argsort(np.diff(rows.offsets), kind="stable")
         rows = rows.take(order)
     fitted = rows if others is None else others
+    left_places, right_places = places(rows.columns, rows.labels, fitted.columns, fitted.labels)
+    left, right = _side(rows, left_places), _side(fitted, right_places)
     penalty = float(label_distance)
-    left, right = places(rows.columns, rows.labels, fitted.columns, fitted.labels)
 
     def fill(begin: int, end: int) -> None:
-        _fill_rows(
-            begin, end, rows.offsets, rows.masses, left,
-            fitted.offsets, fitted.masses, right, penalty, symmetric, order, out,
-        )  # fmt: skip
+        _fill_rows(begin, end, left, right, penalty, symmetric, order, out)
 
     for_tiles(fill, len(rows), costs=_row_costs(rows, symmetric), **tiling)
     if (out < 0).any():
@@ -147,6 +147,48 @@ def earth_mover_distances(
 def _row_costs(rows: MassPoints, symmetric: bool) -> Floats:
     sizes = np.diff(rows.offsets).astype(np.float64)
     return (sizes + 1.0) * np.arange(len(rows), 0, -1) if symmetric else sizes + 1.0
+
+
+class _Side(NamedTuple):
+    """All sets on one side of the matrix, for compiled code."""
+
+    offsets: Ints
+    masses: Ints
+    places: Places
+    centres: Floats  # a row a set
+    radii: Floats
+
+
+def _side(sets: MassPoints, where: Places) -> _Side:
+    centres, radii = _balls(sets.offsets, sets.columns)
+    return _Side(sets.offsets, sets.masses, where, centres, radii)
+
+
+@njit(nogil=True, cache=True)
+def _balls(offsets: Ints, columns: Floats) -> tuple[Floats, Floats]:
+    """The mean of each set, and the distance from it to the farthest point."""
+    n_sets, n_dimensions = len(offsets) - 1, len(columns)
+    centres, radii = np.zeros((n_sets, n_dimensions)), np.zeros(n_sets)
+    for i in range(n_sets):
+        squares = np.zeros(offsets[i + 1] - offsets[i])
+        for c in range(n_dimensions):
+            values = columns[c, offsets[i] : offsets[i + 1]]
+            centres[i, c] = values.sum() / max(len(values), 1)
+            squares += (values - centres[i, c]) ** 2
+        for square in squares:
+            radii[i] = max(radii[i], np.sqrt(square))
+    return centres, radii
+
+
+@njit(nogil=True, cache=True)
+def _bound(i: int, left: _Side, j: int, right: _Side, penalty: float) -> float:
+    """Not less than any distance of points of two sets, and at most five times the largest."""
+    square = 0.0
+    for c in range(left.centres.shape[1]):
+        gap = left.centres[i, c] - right.centres[j, c]
+        square += gap * gap
+    reach = np.sqrt(square) + left.radii[i] + right.radii[j]
+    return np.sqrt(reach * reach + penalty) * (1.0 + _ROUNDING)
 
 
 @njit(nogil=True, cache=True)
@@ -167,26 +209,20 @@ def _together(first: int, end: int, offsets: Ints, most: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _take(block: Floats, width: int, at: int, n: int, m: int, turned: bool, cost: Floats) -> None:
-    """The n × m distances that begin at a place of a block, or m × n of them turned round."""
-    for p in range(n):
-        place = at + p * width
-        if turned:
-            for q in range(m):
-                cost[q, p] = block[place + q]
-        else:
-            for q in range(m):
-                cost[p, q] = block[place + q]
-
-
-@njit(nogil=True, cache=True)
 def _solve(
     first: int, n: int, masses: Ints, other_first: int, m: int, other_masses: Ints,
+    block: Floats, place: int, down: int, along: int, highest: float,
     full: Floats, prices: Floats, floats: Floats, ints: Ints,
     cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
 ) -> float:  # fmt: skip
-    """The distance of one set to another that has at least as many points."""
+    """The distance of one set to another that has at least as many points.
+
+    The distance of points a and k is ``block[place + a * down + k * along]``.
+    """
     if m >= MANY_SOURCES:
+        for a in range(n):
+            for k in range(m):
+                full[a, k] = block[place + a * down + k * along]
         return solve_few_sinks(
             n, m, full, masses, first, other_masses, other_first, prices, floats, ints,
             cost, scaled, source, sink, tree,
@@ -195,19 +231,22 @@ def _solve(
         tree[FLOW, a] = masses[first + a]
     for k in range(m):
         tree[FLOW, n + k] = other_masses[other_first + k]
-    return solve_transport(n, m, cost, scaled, source, sink, tree)
+    return solve_transport(
+        n, m, block, place, down, along, highest, scaled, source, sink, tree
+    )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
 def _fill_rows(
-    begin: int, end: int, offsets: Ints, masses: Ints, left: Places,
-    other_offsets: Ints, other_masses: Ints, right: Places,
-    penalty: float, symmetric: bool, order: Ints, out: Floats,
+    begin: int, end: int, left: _Side, right: _Side, penalty: float, symmetric: bool, order: Ints,
+    out: Floats,
 ) -> None:  # fmt: skip
     """Distances of the sets ``begin:end``; in the symmetric case to those that come after each.
 
     Then ``order`` tells where in the upper triangle of the matrix they belong.
     """
+    offsets, masses = left.offsets, left.masses
+    other_offsets, other_masses = right.offsets, right.masses
     largest, other_largest = _largest(offsets[begin : end + 1]), _largest(other_offsets)
     height, width = min(largest, other_largest), max(largest, other_largest)
     cost, scaled, source, sink, tree = transport_workspace(height, width)
@@ -217,29 +256,32 @@ def _fill_rows(
     bottom = begin
     while bottom < end:
         top, bottom = bottom, _together(bottom, end, offsets, _ROWS)
-        right_end = top + 1 if symmetric else 0
-        while right_end < n_others:
-            left_end = right_end
-            right_end = _together(left_end, n_others, other_offsets, _COLUMNS)
-            start, stop = other_offsets[left_end], other_offsets[right_end]
-            fill_distances(offsets[top], offsets[bottom], left, start, stop, right, penalty, block)
+        behind = top + 1 if symmetric else 0
+        while behind < n_others:
+            front, behind = behind, _together(behind, n_others, other_offsets, _COLUMNS)
+            start, stop = other_offsets[front], other_offsets[behind]
+            fill_distances(
+                offsets[top], offsets[bottom], left.places, start, stop, right.places, penalty,
+                block,
+            )  # fmt: skip
             for i in range(top, bottom):
                 first, n = offsets[i], offsets[i + 1] - offsets[i]
-                for j in range(max(left_end, i + 1) if symmetric else left_end, right_end):
+                for j in range(max(front, i + 1) if symmetric else front, behind):
                     other_first, m = other_offsets[j], other_offsets[j + 1] - other_offsets[j]
-                    at = (first - offsets[top]) * (stop - start) + other_first - start
-                    costs = full if max(n, m) >= MANY_SOURCES else cost
-                    _take(block, stop - start, at, n, m, n > m, costs)
+                    place = (first - offsets[top]) * (stop - start) + other_first - start
+                    highest = _bound(i, left, j, right, penalty)
                     if n == 0 or m == 0:
                         value = 0.0 if n == m else np.inf
                     elif n <= m:
                         value = _solve(
                             first, n, masses, other_first, m, other_masses,
+                            block, place, stop - start, 1, highest,
                             full, prices, floats, ints, cost, scaled, source, sink, tree,
                         )  # fmt: skip
                     else:
                         value = _solve(
                             other_first, m, other_masses, first, n, masses,
+                            block, place, 1, stop - start, highest,
                             full, prices, floats, ints, cost, scaled, source, sink, tree,
                         )  # fmt: skip
                     if symmetric:

@@ -19,6 +19,7 @@ from gramlet.engine.transport_tables import (
     SINK_POINT,
     SOURCE_POINT,
     arc_above,
+    highest_cost,
     transport_workspace,
 )
 
@@ -206,7 +207,11 @@ def emd(
         for j in range(n_sources):
             p, q = sink[SINK_POINT, i], source[SOURCE_POINT, j]
             cost[i, j] = costs[q, p] if swapped else costs[p, q]
-    value = solve_transport(n_sinks, n_sources, cost, scaled, source, sink, tree)
+    highest = highest_cost(n_sinks, n_sources, cost, sink)
+    value = solve_transport(
+        n_sinks, n_sources, cost.reshape(-1), 0, cost.shape[1], 1, highest,
+        scaled, source, sink, tree,
+    )  # fmt: skip
     if plan.size > 0:
         for x in range(n_sinks + n_sources):
             i, j, flow = arc_above(x, n_sinks, tree)

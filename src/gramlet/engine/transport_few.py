@@ -23,6 +23,7 @@ from gramlet.engine.transport_tables import (
     highest_cost,
     index_bits,
     scale_costs,
+    tree_cost,
 )
 
 __all__ = ["MANY_SOURCES", "few_sinks_room", "solve_few_sinks"]
@@ -63,7 +64,7 @@ def _take_costs(
     for a in range(n_sinks):
         for i in range(first, last):
             cost[a, i] = full[a, numbers[i]]
-    scale_costs(n_sinks, first, last, cost, scaled, factor, bits)
+    scale_costs(n_sinks, first, last, cost.reshape(-1), 0, cost.shape[1], 1, scaled, factor, bits)
 
 
 @njit(nogil=True, cache=True)
@@ -87,11 +88,13 @@ def _finish(
     cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
 ) -> float:  # fmt: skip
     """The best for the sources of the tree; fills in the prices of the sinks."""
-    value = finish_transport(n_sinks, count, cost, scaled, source, sink, tree, bits)
+    optimal = finish_transport(n_sinks, count, scaled, source, sink, tree, bits)
     unit = 2.0**-bits / factor if factor > 0.0 else 0.0
     for a in range(n_sinks):
         prices[a] = sink[SINK_PRICE, a] * unit
-    return value
+    if not optimal:
+        return -1.0
+    return tree_cost(n_sinks, count, cost.reshape(-1), 0, cost.shape[1], 1, tree)
 
 
 @njit(nogil=True, cache=True)

@@ -28,23 +28,21 @@ from gramlet.engine.transport_tables import (
     FROM,
     HUGE,
     INTO,
-    MASS_BITS,
     PARENT,
     SHIFT,
     SINK_PRICE,
-    arc_above,
     cheapest_source,
     cost_factor,
-    highest_cost,
     index_bits,
     padded,
     scale_costs,
+    tree_cost,
 )
 
 __all__ = ["finish_transport", "solve_transport"]
 
-_BLOCK = 32  # sinks priced at a time
-_MINOR_PIVOTS = 8  # pivots on the candidates of one block before all prices are looked at again
+_BLOCK = 16  # sinks priced at a time
+_MINOR_PIVOTS = 5  # pivots on the candidates of one block before all prices are looked at again
 _MAX_PIVOTS = 1000  # per node; the method is finite, this only bounds the time to say so
 
 # Node numbers are unsigned in the innermost loops: a signed index is tested for wraparound.
@@ -146,7 +144,8 @@ def _pivot(
     for w in range(words):
         mask = tree[_U(BELOW) + w, moved]
         first = 64 * int(w)
-        for b in range(min(int(n_sinks) - first, 64)):
+        # Beyond the last sink the mask is 0; whole vectors leave no rest to do one by one.
+        for b in range(min(padded(int(n_sinks), 16) - first, 64)):
             sink[SINK_PRICE, first + b] += change & -((mask >> b) & 1)
 
 
@@ -234,45 +233,34 @@ def _optimise(
 
 @njit(nogil=True, cache=True)
 def finish_transport(
-    n_sinks: int, n_sources: int, cost: NDArray, scaled: NDArray, source: NDArray, sink: NDArray,
-    tree: NDArray, low_bits: int,
-) -> float:  # fmt: skip
-    """The least cost, from a tree in the workspace that becomes the optimal one; -1 on failure."""
+    n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, tree: NDArray,
+    low_bits: int,
+) -> bool:  # fmt: skip
+    """Make the tree in the workspace the optimal one; False on failure."""
     mask = (np.int64(1) << low_bits) - 1
     if n_sinks <= 64:
         # The one word of a mask is a constant here, and the loops over words vanish.
-        optimal = _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, _U(1))
-    else:
-        words = _U((n_sinks + 63) // 64)
-        optimal = _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, words)
-    if not optimal:
-        return -1.0
-    total = 0.0
-    for x in range(n_sinks + n_sources):
-        a, k, flow = arc_above(x, n_sinks, tree)
-        if flow > 0:
-            total += flow * cost[a, k]
-    return total * 2.0**-MASS_BITS
+        return _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, _U(1))
+    words = _U((n_sinks + 63) // 64)
+    return _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, words)
 
 
 @njit(nogil=True, cache=True)
 def solve_transport(
-    n_sinks: int,
-    n_sources: int,
-    cost: NDArray,
-    scaled: NDArray,
-    source: NDArray,
-    sink: NDArray,
-    tree: NDArray,
-) -> float:
+    n_sinks: int, n_sources: int, cost: NDArray, place: int, down: int, along: int, highest: float,
+    scaled: NDArray, source: NDArray, sink: NDArray, tree: NDArray,
+) -> float:  # fmt: skip
     """The least cost of moving the masses of the sources to the sinks; -1 on failure.
 
-    The caller has filled ``cost[:n_sinks, :n_sources]`` and the masses (all positive, adding up
-    to ``2 ** MASS_BITS`` on both sides; they are used up); there are at most as many sinks as
-    sources. The value is for a total mass of 1; the optimal tree stays in the workspace.
+    The caller has filled in the masses (all positive, adding up to ``2 ** MASS_BITS`` on both
+    sides); there are at most as many sinks as sources. Costs are found as in `scale_costs`, and
+    none is above ``highest``. The value is for a total mass of 1; the optimal tree stays in the
+    workspace.
     """
     bits = index_bits(n_sources)
-    factor = cost_factor(n_sinks, highest_cost(n_sinks, n_sources, cost, sink), bits)
-    scale_costs(n_sinks, 0, n_sources, cost, scaled, factor, bits)
+    factor = cost_factor(n_sinks, highest, bits)
+    scale_costs(n_sinks, 0, n_sources, cost, place, down, along, scaled, factor, bits)
     start_transport(n_sinks, n_sources, scaled, source, sink, tree, bits)
-    return finish_transport(n_sinks, n_sources, cost, scaled, source, sink, tree, bits)
+    if not finish_transport(n_sinks, n_sources, scaled, source, sink, tree, bits):
+        return -1.0
+    return tree_cost(n_sinks, n_sources, cost, place, down, along, tree)

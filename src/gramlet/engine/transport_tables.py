@@ -24,7 +24,7 @@ __all__ = [
     "BELOW", "BEST", "CLOSED", "FLOW", "FROM", "HUGE", "INTO", "MASS_BITS", "MEAN", "PARENT",
     "QUEUE", "SHIFT", "SINK_POINT", "SINK_PRICE", "SOURCE_POINT", "arc_above", "cheapest_source",
     "cost_factor", "hang_source", "highest_cost", "index_bits", "padded", "scale_costs",
-    "transport_workspace",
+    "transport_workspace", "tree_cost",
 ]  # fmt: skip
 
 MASS_BITS = 60  # all masses of a side add up to 2 ** MASS_BITS
@@ -61,7 +61,7 @@ def transport_workspace(
     n_small: int, n_large: int
 ) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
     """Room for every problem whose smaller and larger sides have at most these many points."""
-    height = padded(max(n_small, 1), 4)
+    height = padded(max(n_small, 1), 16)
     # An odd number of cache lines a row, or rows would push each other out of the cache.
     width = (padded(max(n_large, 1), 16) // 16 | 1) * 16
     words = (height + 63) // 64
@@ -96,15 +96,23 @@ def cost_factor(n_sinks: int, highest: float, low_bits: int) -> float:
 
 @njit(nogil=True, cache=True)
 def scale_costs(
-    n_sinks: int, first: int, last: int, cost: NDArray, scaled: NDArray, factor: float,
-    low_bits: int,
+    n_sinks: int, first: int, last: int, cost: NDArray, place: int, down: int, along: int,
+    scaled: NDArray, factor: float, low_bits: int,
 ) -> None:  # fmt: skip
-    """Costs of sources first..last as integers whose low bits are free, padded with huge ones."""
+    """Costs of sources first..last as integers whose low bits are free, padded with huge ones.
+
+    That of sink a and source k is ``cost[place + a * down + k * along]``.
+    """
     width = padded(last, 16)
     as_float = scaled.view(np.float64)
     for a in range(n_sinks):
-        for k in range(first, last):
-            as_float[a, k] = cost[a, k] * factor + _MAGIC
+        row = cost[place + a * down :]
+        if along == 1:  # so that it is done in vectors
+            for k in range(first, last):
+                as_float[a, k] = row[k] * factor + _MAGIC
+        else:
+            for k in range(first, last):
+                as_float[a, k] = row[k * along] * factor + _MAGIC
         for k in range(first, last):
             scaled[a, k] = (scaled[a, k] - _MAGIC_BITS) << low_bits
         for k in range(last, width):
@@ -118,6 +126,19 @@ def arc_above(x: int, n_sinks: int, tree: NDArray) -> tuple[int, int, int]:
     if x < n_sinks:
         return x, above - n_sinks, flow
     return above, x - n_sinks, flow
+
+
+@njit(nogil=True, cache=True)
+def tree_cost(
+    n_sinks: int, n_sources: int, cost: NDArray, place: int, down: int, along: int, tree: NDArray
+) -> float:
+    """What the flows of a tree cost together, with costs as in `scale_costs`, for a mass of 1."""
+    total = 0.0
+    for x in range(n_sinks + n_sources):
+        a, k, flow = arc_above(x, n_sinks, tree)
+        if flow > 0:
+            total += flow * cost[np.uint64(place + a * down + k * along)]
+    return total * 2.0**-MASS_BITS
 
 
 @njit(nogil=True, cache=True)
