@@ -77,8 +77,8 @@ def features(found: Distances, setting: Setting, train: Ints) -> Floats:
 def leave_one_out(table: Floats, codes: Ints) -> Floats:
     """Accuracy of least squares on one-hot classes, each row left out in turn, for each ridge.
 
-    Without row i the prediction for it is y_i - (y_i - p_i) / (1 - h_i), with p the predictions
-    and h the diagonal of the hat matrix of all rows.
+    Without row i its error is r_i / (1 - h_i), with r the errors and h the diagonal of the hat
+    matrix of all rows. For a small ridge both are small, and computed as such.
     """
     n, d = table.shape
     values, vectors = eigh(table.T @ table if d <= n else table @ table.T, driver="evd")
@@ -87,12 +87,15 @@ def leave_one_out(table: Floats, codes: Ints) -> Floats:
     left = table @ vectors / np.sqrt(values) if d <= n else vectors
     wanted = np.eye(codes.max() + 1)[codes]
     coordinates, squares = left.T @ wanted, left * left
+    # What is left over by a ridge of 0: nothing where there are as many features as rows.
+    over = np.zeros_like(wanted), np.zeros(n)
+    if len(values) < n - 1:
+        over = wanted - wanted.mean(axis=0) - left @ coordinates, 1 - 1 / n - squares.sum(axis=1)
     accuracies = np.empty(len(RIDGES))
     for k, ridge in enumerate(RIDGES):
-        shrunk = values / (values + ridge)
-        hat = 1.0 / n + squares @ shrunk
-        predicted = wanted.mean(axis=0) + left @ (shrunk[:, np.newaxis] * coordinates)
-        out = wanted - (wanted - predicted) / np.maximum(1.0 - hat, 1e-9)[:, np.newaxis]
+        lost = ridge / (values + ridge)
+        errors = over[0] + left @ (lost[:, np.newaxis] * coordinates)
+        out = wanted - errors / (over[1] + squares @ lost)[:, np.newaxis]
         accuracies[k] = np.mean(out.argmax(axis=1) == codes)
     return accuracies
 
