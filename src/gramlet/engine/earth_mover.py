@@ -136,7 +136,9 @@ def earth_mover_distances(
     def fill(begin: int, end: int) -> None:
         _fill_rows(begin, end, left, right, penalty, symmetric, order, out)
 
-    for_tiles(fill, len(rows), costs=_row_costs(rows, symmetric), **tiling)
+    # A tile of fewer rows than fit a block would leave the block half empty.
+    n_tiles = min(128, max(16, len(rows.masses) // _ROWS))
+    for_tiles(fill, len(rows), costs=_row_costs(rows, symmetric), n_tiles=n_tiles, **tiling)
     if (out < 0).any():
         raise RuntimeError("A transport problem was not solved after very many steps.")
     if symmetric:
@@ -180,7 +182,7 @@ def _balls(offsets: Ints, columns: Floats) -> tuple[Floats, Floats]:
     return centres, radii
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath={"reassoc"})
 def _bound(i: int, left: _Side, j: int, right: _Side, penalty: float) -> float:
     """Not less than any distance of points of two sets, and at most five times the largest."""
     square = 0.0

@@ -24,8 +24,9 @@ _MANY_DIMENSIONS = 16
 _FLAT = 1e-13
 # Where some were left out, no length below this share of it is trusted to the others.
 _SHORT = 1e-4
-# A squared distance below this share of the squared norms has lost too many digits.
-_CANCELLED = 1e-3
+# A squared distance below this share of the squared norms has lost too many digits: more than
+# four of sixteen.
+_CANCELLED = 1e-4
 
 
 class Places(NamedTuple):
@@ -35,9 +36,9 @@ class Places(NamedTuple):
     ----------
     columns : array, shape (dimensions, points)
     labels : array of int64, shape (points,)
-    squares : array, shape (points,), or (0,) in few dimensions
+    squares : array, shape (points,)
         Squared distances from a centre that all points share, plus what makes short distances
-        too short to be trusted where coordinates were left out.
+        too short to be trusted where coordinates were left out; 0 in few dimensions.
     before, after : arrays, shape (points, terms), or (0, 0)
         The dot product of x in ``before`` and y in ``after`` is the squared distance of x and y.
     """
@@ -54,8 +55,9 @@ def places(
 ) -> tuple[Places, Places]:
     """Points to measure distances of, and the points these are measured to."""
     if len(columns) < _MANY_DIMENSIONS:
-        nothing = np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0))
-        return Places(columns, labels, *nothing), Places(other_columns, other_labels, *nothing)
+        none = np.zeros((0, 0))
+        left = Places(columns, labels, np.zeros(len(labels)), none, none)
+        return left, Places(other_columns, other_labels, np.zeros(len(other_labels)), none, none)
     # A centre near them all leaves fewer digits to cancel.
     centre = other_columns.mean(axis=1) if other_columns.size else np.zeros(len(other_columns))
     tables = [other_columns.T - centre]
@@ -111,17 +113,16 @@ def fill_distances(
         np.dot(left.before[first:last], right.after[begin:end].T, table)
     else:
         _by_differences(first, n, left.columns, begin, end, right.columns, table)
+    labels, squares = right.labels[begin:end], right.squares[begin:end]
     for a in range(n):
-        label = left.labels[first + a]
-        line = table[a]
-        if left.before.shape[0] > 0:
-            _repair(first + a, left, begin, right, line)
-        if penalty > 0.0:
-            labels = right.labels[begin:end]
-            for k in range(width):
-                line[k] += penalty if labels[k] != label else 0.0
+        label, square, line = left.labels[first + a], left.squares[first + a], table[a]
+        n_cancelled = 0
+        # All in one loop: roots take so long that the rest comes for nothing.
         for k in range(width):
-            line[k] = np.sqrt(line[k])
+            n_cancelled += int(line[k] < _CANCELLED * (square + squares[k]))
+            line[k] = np.sqrt(line[k] + (penalty if labels[k] != label else 0.0))
+        if n_cancelled > 0:
+            _repair(first + a, left, begin, right, penalty, line)
 
 
 @njit(nogil=True, cache=True)
@@ -147,18 +148,16 @@ def _by_differences(
 
 
 @njit(nogil=True, cache=True)
-def _repair(x: int, left: Places, begin: int, right: Places, line: Floats) -> None:
-    """Compute plainly the squared distances of point x that have cancelled in the product."""
-    square, squares = left.squares[x], right.squares[begin : begin + len(line)]
-    n_cancelled = 0
+def _repair(x: int, left: Places, begin: int, right: Places, penalty: float, line: Floats) -> None:
+    """Compute plainly the distances of point x whose squares have cancelled in the product."""
     for k in range(len(line)):
-        n_cancelled += int(line[k] < _CANCELLED * (square + squares[k]))
-    if n_cancelled == 0:
-        return
-    for k in range(len(line)):
-        if line[k] < _CANCELLED * (square + squares[k]):
+        y = begin + k
+        more = penalty if right.labels[y] != left.labels[x] else 0.0
+        limit = 2.0 * _CANCELLED * (left.squares[x] + right.squares[y])
+        # A root of something below 0 is not a number, and not above the limit either.
+        if not line[k] * line[k] - more > limit:
             total = 0.0
             for c in range(left.columns.shape[0]):
-                gap = left.columns[c, x] - right.columns[c, begin + k]
+                gap = left.columns[c, x] - right.columns[c, y]
                 total += gap * gap
-            line[k] = total
+            line[k] = np.sqrt(total + more)
