@@ -104,17 +104,16 @@ def scale_costs(
     That of sink a and source k is ``cost[place + a * down + k * along]``.
     """
     width = padded(last, 16)
-    as_float = scaled.view(np.float64)
     for a in range(n_sinks):
         row = cost[place + a * down :]
         if along == 1:  # so that it is done in vectors
             for k in range(first, last):
-                as_float[a, k] = row[k] * factor + _MAGIC
+                bits = np.float64(row[k] * factor + _MAGIC).view(np.int64)
+                scaled[a, k] = (bits - _MAGIC_BITS) << low_bits
         else:
             for k in range(first, last):
-                as_float[a, k] = row[k * along] * factor + _MAGIC
-        for k in range(first, last):
-            scaled[a, k] = (scaled[a, k] - _MAGIC_BITS) << low_bits
+                bits = np.float64(row[k * along] * factor + _MAGIC).view(np.int64)
+                scaled[a, k] = (bits - _MAGIC_BITS) << low_bits
         for k in range(last, width):
             scaled[a, k] = CLOSED
 
