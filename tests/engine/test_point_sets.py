@@ -77,3 +77,15 @@ def test_sets_far_from_the_others_keep_their_digits(n_dimensions):
     expected = _plainly(near, near, 0.0)
     np.testing.assert_allclose(found[:4, :4], expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found[4:, 4:], found[:4, :4], rtol=1e-13)
+
+
+def test_labels_that_all_agree_cost_no_digits():
+    """However far apart other labels are."""
+    rng = np.random.default_rng(0)
+    offsets = np.array([0, 9, 20, 26])
+    points, alike = rng.normal(size=(26, 3)), np.zeros(26, dtype=np.int64)
+    labels = np.r_[np.full(20, 5), rng.integers(2, size=6)]
+    plain = earth_mover_distances(mass_points(offsets, points, alike, alike), None, 0.0)
+    found = earth_mover_distances(mass_points(offsets, points, labels, alike), None, 1e24)
+    np.testing.assert_allclose(found[0, 1], plain[0, 1], rtol=1e-13)
+    np.testing.assert_allclose(found[:2, 2], 1e12, rtol=1e-9)

@@ -35,6 +35,7 @@ _ROWS = 128
 _COLUMNS = 256
 # Distances may come out larger than they are by this share.
 _ROUNDING = 1e-9
+_MIXED = np.int64(-(2**63))
 
 
 @dataclass
@@ -159,11 +160,13 @@ class _Side(NamedTuple):
     places: Places
     centres: Floats  # a row a set
     radii: Floats
+    common: Ints  # the label of all points of a set, or _MIXED
 
 
 def _side(sets: MassPoints, where: Places) -> _Side:
     centres, radii = _balls(sets.offsets, sets.columns)
-    return _Side(sets.offsets, sets.masses, where, centres, radii)
+    common = _common_labels(sets.offsets, sets.labels)
+    return _Side(sets.offsets, sets.masses, where, centres, radii, common)
 
 
 @njit(nogil=True, cache=True)
@@ -182,6 +185,16 @@ def _balls(offsets: Ints, columns: Floats) -> tuple[Floats, Floats]:
     return centres, radii
 
 
+@njit(nogil=True, cache=True)
+def _common_labels(offsets: Ints, labels: Ints) -> Ints:
+    common = np.full(len(offsets) - 1, _MIXED)
+    for i in range(len(common)):
+        own = labels[offsets[i] : offsets[i + 1]]
+        if len(own) > 0 and own.min() == own.max():
+            common[i] = own[0]
+    return common
+
+
 @njit(nogil=True, cache=True, fastmath={"reassoc"})
 def _bound(i: int, left: _Side, j: int, right: _Side, penalty: float) -> float:
     """Not less than any distance of points of two sets, and at most five times the largest."""
@@ -190,7 +203,9 @@ def _bound(i: int, left: _Side, j: int, right: _Side, penalty: float) -> float:
         gap = left.centres[i, c] - right.centres[j, c]
         square += gap * gap
     reach = np.sqrt(square) + left.radii[i] + right.radii[j]
-    return np.sqrt(reach * reach + penalty) * (1.0 + _ROUNDING)
+    if left.common[i] != right.common[j] or left.common[i] == _MIXED:  # then some labels differ
+        reach = np.sqrt(reach * reach + penalty)
+    return reach * (1.0 + _ROUNDING)
 
 
 @njit(nogil=True, cache=True)
