@@ -120,8 +120,8 @@ def test_directions_in_which_no_points_differ_are_left_out(rank):
     columns = [np.ascontiguousarray(points.T) for points in (left, right)]
     nothing = [np.zeros(n, dtype=np.int64) for n in (11, 13)]
     one, other = places(columns[0], nothing[0], columns[1], nothing[1])
-    assert one.before.shape == (11, rank + 2)
-    assert other.after.shape == (13, rank + 2)
+    assert one.rows.shape == (11, rank)
+    assert other.rows.shape == (13, rank)
     np.testing.assert_allclose(
         distances(left, right), plain_distances(left, right, *nothing, 0.0), rtol=1e-12, atol=1e-14
     )

@@ -36,18 +36,20 @@ class Places(NamedTuple):
     ----------
     columns : array, shape (dimensions, points)
     labels : array of int64, shape (points,)
+    rows : array, shape (points, coordinates), or (0, 0) in few dimensions
+        Differences from a centre that all points share, turned, without coordinates in which no
+        two points differ.
     squares : array, shape (points,)
-        Squared distances from a centre that all points share, plus what makes short distances
-        too short to be trusted where coordinates were left out; 0 in few dimensions.
-    before, after : arrays, shape (points, terms), or (0, 0)
-        The dot product of x in ``before`` and y in ``after`` is the squared distance of x and y.
+        Of the lengths of the rows; 0 in few dimensions.
+    unsure : float
+        A squared length next to which what was left out counts for nothing.
     """
 
     columns: Floats
     labels: Ints
+    rows: Floats
     squares: Floats
-    before: Floats
-    after: Floats
+    unsure: float
 
 
 def places(
@@ -56,16 +58,18 @@ def places(
     """Points to measure distances of, and the points these are measured to."""
     if len(columns) < _MANY_DIMENSIONS:
         none = np.zeros((0, 0))
-        left = Places(columns, labels, np.zeros(len(labels)), none, none)
-        return left, Places(other_columns, other_labels, np.zeros(len(other_labels)), none, none)
+        left = Places(columns, labels, none, np.zeros(len(labels)), 0.0)
+        return left, Places(other_columns, other_labels, none, np.zeros(len(other_labels)), 0.0)
     # A centre near them all leaves fewer digits to cancel.
     centre = other_columns.mean(axis=1) if other_columns.size else np.zeros(len(other_columns))
     tables = [other_columns.T - centre]
     if columns is not other_columns:
         tables.append(columns.T - centre)
     tables, unsure = _without_flat(tables)
-    left = _terms(columns, labels, tables[-1], unsure)
-    return left, _terms(other_columns, other_labels, tables[0], unsure)
+    rows, others = np.ascontiguousarray(tables[-1]), np.ascontiguousarray(tables[0])
+    left = Places(columns, labels, rows, np.einsum("ij,ij->i", rows, rows), unsure)
+    squares = np.einsum("ij,ij->i", others, others)
+    return left, Places(other_columns, other_labels, others, squares, unsure)
 
 
 def _without_flat(tables: list[Floats]) -> tuple[list[Floats], float]:
@@ -86,17 +90,6 @@ def _without_flat(tables: list[Floats]) -> tuple[list[Floats], float]:
     return [table[:, kept] for table in turned], (_SHORT * largest) ** 2
 
 
-def _terms(columns: Floats, labels: Ints, rows: Floats, unsure: float) -> Places:
-    """With ‖x − y‖² = (−2x, ‖x‖², 1) · (y, 1, ‖y‖²)."""
-    n, d = rows.shape
-    before, after = np.empty((n, d + 2)), np.empty((n, d + 2))
-    np.multiply(rows, -2.0, out=before[:, :d])
-    after[:, :d] = rows
-    before[:, d] = after[:, d + 1] = np.einsum("ij,ij->i", rows, rows)
-    before[:, d + 1] = after[:, d] = 1.0
-    return Places(columns, labels, before[:, d] + unsure, before, after)
-
-
 @njit(nogil=True, cache=True)
 def fill_distances(
     first: int, last: int, left: Places, begin: int, end: int, right: Places, penalty: float,
@@ -109,18 +102,22 @@ def fill_distances(
     """
     n, width = last - first, end - begin
     table = block[: n * width].reshape((n, width))
-    if left.before.shape[0] > 0:
-        np.dot(left.before[first:last], right.after[begin:end].T, table)
+    if left.rows.shape[0] > 0:
+        np.dot(left.rows[first:last], right.rows[begin:end].T, table)
+        factor = -2.0
     else:
         _by_differences(first, n, left.columns, begin, end, right.columns, table)
+        factor = 1.0
     labels, squares = right.labels[begin:end], right.squares[begin:end]
     for a in range(n):
         label, square, line = left.labels[first + a], left.squares[first + a], table[a]
         n_cancelled = 0
         # All in one loop: roots take so long that the rest comes for nothing.
         for k in range(width):
-            n_cancelled += int(line[k] < _CANCELLED * (square + squares[k]))
-            line[k] = np.sqrt(line[k] + (penalty if labels[k] != label else 0.0))
+            both = square + squares[k]
+            value = factor * line[k] + both
+            n_cancelled += int(value < _CANCELLED * (both + left.unsure))
+            line[k] = np.sqrt(value + (penalty if labels[k] != label else 0.0))
         if n_cancelled > 0:
             _repair(first + a, left, begin, right, penalty, line)
 
@@ -153,7 +150,7 @@ def _repair(x: int, left: Places, begin: int, right: Places, penalty: float, lin
     for k in range(len(line)):
         y = begin + k
         more = penalty if right.labels[y] != left.labels[x] else 0.0
-        limit = 2.0 * _CANCELLED * (left.squares[x] + right.squares[y])
+        limit = 2.0 * _CANCELLED * (left.squares[x] + right.squares[y] + left.unsure)
         # A root of something below 0 is not a number, and not above the limit either.
         if not line[k] * line[k] - more > limit:
             total = 0.0

@@ -91,21 +91,20 @@ def _grow_tree(
         a = _U(sink[QUEUE, i] & mask)
         k = _U(sink[BEST, a])
         node = _U(n_sinks) + k
-        if source[SHIFT, k] >= CLOSED // 2:
-            cheapest = cheapest_source(a, width, scaled, source)
-            _queue_up(i, last, a, cheapest, sink, mask)
-        elif tree[FLOW, a] <= tree[FLOW, node]:
-            tree[PARENT, a] = node
-            tree[FLOW, node] -= tree[FLOW, a]
-            for w in range(BELOW, BELOW + words):
-                tree[w, node] |= tree[w, a]
-            i += _U(1)
-        else:
+        if source[SHIFT, k] < CLOSED // 2:
+            if tree[FLOW, a] <= tree[FLOW, node]:
+                tree[PARENT, a] = node
+                tree[FLOW, node] -= tree[FLOW, a]
+                for w in range(BELOW, BELOW + words):
+                    tree[w, node] |= tree[w, a]
+                i += _U(1)
+                continue
             tree[PARENT, node] = a
             tree[FLOW, a] -= tree[FLOW, node]
             source[SHIFT, k] += CLOSED
             for w in range(BELOW, BELOW + words):
                 tree[w, a] |= tree[w, node]
+        _queue_up(i, last, a, cheapest_source(a, width, scaled, source), sink, mask)
     root = sink[QUEUE, end] & mask
     for left in range(n_sources):
         if source[SHIFT, left] < CLOSED // 2:
