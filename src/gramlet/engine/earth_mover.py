@@ -228,14 +228,17 @@ def _together(first: int, end: int, offsets: Ints, most: int) -> int:
 @njit(nogil=True, cache=True)
 def _solve(
     first: int, n: int, masses: Ints, other_first: int, m: int, other_masses: Ints,
-    block: Floats, place: int, down: int, along: int, highest: float,
+    block: Floats, place: int, width: int, highest: float,
     full: Floats, prices: Floats, floats: Floats, ints: Ints,
     cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
 ) -> float:  # fmt: skip
-    """The distance of one set to another that has at least as many points.
-
-    The distance of points a and k is ``block[place + a * down + k * along]``.
-    """
+    """The distance of two sets; that of points a and k is ``block[place + a * width + k]``."""
+    down, along = width, 1
+    if n > m:  # the smaller set plays the sinks
+        first, n, masses, other_first, m, other_masses = (
+            other_first, m, other_masses, first, n, masses
+        )  # fmt: skip
+        down, along = along, down
     if m >= MANY_SOURCES:
         for a in range(n):
             for k in range(m):
@@ -248,9 +251,7 @@ def _solve(
         tree[FLOW, a] = masses[first + a]
     for k in range(m):
         tree[FLOW, n + k] = other_masses[other_first + k]
-    return solve_transport(
-        n, m, block, place, down, along, highest, scaled, source, sink, tree
-    )  # fmt: skip
+    return solve_transport(n, m, block, place, down, along, highest, scaled, source, sink, tree)
 
 
 @njit(nogil=True, cache=True)
@@ -289,16 +290,10 @@ def _fill_rows(
                     highest = _bound(i, left, j, right, penalty)
                     if n == 0 or m == 0:
                         value = 0.0 if n == m else np.inf
-                    elif n <= m:
-                        value = _solve(
-                            first, n, masses, other_first, m, other_masses,
-                            block, place, stop - start, 1, highest,
-                            full, prices, floats, ints, cost, scaled, source, sink, tree,
-                        )  # fmt: skip
                     else:
                         value = _solve(
-                            other_first, m, other_masses, first, n, masses,
-                            block, place, 1, stop - start, highest,
+                            first, n, masses, other_first, m, other_masses,
+                            block, place, stop - start, highest,
                             full, prices, floats, ints, cost, scaled, source, sink, tree,
                         )  # fmt: skip
                     if symmetric:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gramlet.graphs.batch import GraphBatch
 
-__all__ = ["checked_weights", "required_attributes"]
+__all__ = ["checked_weights", "place_of", "required_attributes"]
 
 Floats = NDArray[np.float64]
 
@@ -32,24 +32,28 @@ def required_attributes(batch: GraphBatch, name: str, width: int | None = None) 
         )
     values = batch.node_attributes
     finite = np.isfinite(values)
-    for fine, what, way_out in (
-        (finite, "not finite", "Replace missing values first."),
-        (~finite | (np.abs(values) <= _LARGEST), f"beyond {_LARGEST:g}", "Scale them first."),
-    ):
-        bad = np.flatnonzero(~fine.all(axis=1))
-        if len(bad):
-            graph = int(batch.graph_of_node[bad[0]])
-            node = int(bad[0] - batch.node_offsets[graph])
-            raise ValueError(
-                f"{name}: the attributes of node {node} of graph {graph} are {what}: "
-                f"{values[bad[0]].tolist()}. {way_out}"
-            )
+    wrong, why, way_out = ~finite, "not finite", "Replace missing values first."
+    if finite.all():
+        wrong, why, way_out = np.abs(values) > _LARGEST, f"beyond {_LARGEST:g}", "Scale them first."
+    bad = np.flatnonzero(wrong.any(axis=1))
+    if len(bad):
+        graph, node = place_of(batch, bad[0])
+        raise ValueError(
+            f"{name}: the attributes of node {node} of graph {graph} are {why}: "
+            f"{values[bad[0]].tolist()}. {way_out}"
+        )
     if width is not None and values.shape[1] != width:
         raise ValueError(
             f"{name} was fitted on graphs with {width} attributes a node, but is given graphs "
             f"with {values.shape[1]}."
         )
     return values
+
+
+def place_of(batch: GraphBatch, node: int) -> tuple[int, int]:
+    """The graph of a node of the batch and its number there, for messages."""
+    graph = int(batch.graph_of_node[node])
+    return graph, int(node - batch.node_offsets[graph])
 
 
 def checked_weights(batch: GraphBatch, name: str, *, positive: bool) -> Floats | None:

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from gramlet.engine.laplacian import heat_diagonals
 from gramlet.graphs.batch import GraphBatch
-from gramlet.kernels.attributes import required_attributes
+from gramlet.kernels.attributes import place_of, required_attributes
 from gramlet.kernels.vocabulary import LabelVocabulary
 
 __all__ = ["FEATURES_CONSTRAINTS", "VertexFeatures", "one_hot"]
@@ -143,8 +143,7 @@ def _checked_times(heat_times: Any, owner: str) -> Floats:
 def _refuse_not_finite(batch: GraphBatch, rows: Floats, owner: str) -> None:
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if len(bad):
-        graph = int(batch.graph_of_node[bad[0]])
-        node = int(bad[0] - batch.node_offsets[graph])
+        graph, node = place_of(batch, bad[0])
         raise ValueError(
             f"{owner}: the features of node {node} of graph {graph} are not finite: "
             f"{rows[bad[0]].tolist()}. Give features that are numbers, and weights of at least 0."

@@ -16,7 +16,7 @@ from gramlet.engine.earth_mover import MassPoints, earth_mover_distances, mass_p
 from gramlet.engine.histograms import CountIndex, compare, compare_self
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
-from gramlet.kernels.attributes import checked_weights, required_attributes
+from gramlet.kernels.attributes import checked_weights, place_of, required_attributes
 from gramlet.kernels.base import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.colours import ColourCounter, Colouring
 from gramlet.kernels.weisfeiler_lehman import REFINEMENT_CONSTRAINTS, check_levels
@@ -59,8 +59,7 @@ def _refuse_weightless(batch: GraphBatch, weights: Floats) -> None:
     totals = np.bincount(tails, weights, minlength=batch.n_nodes_total)
     bad = np.flatnonzero((totals <= 0) & (batch.degrees > 0))
     if len(bad):
-        graph = int(batch.graph_of_node[bad[0]])
-        node = int(bad[0] - batch.node_offsets[graph])
+        graph, node = place_of(batch, bad[0])
         raise ValueError(
             f"WassersteinWL(attributes=True): the weights of the edges at node {node} of graph "
             f"{graph} add up to {totals[bad[0]]}; their sum must be above 0 to average over them."
