@@ -65,9 +65,9 @@ def test_sets_against_others(n_dimensions):
 def test_sets_far_from_the_others_keep_their_digits(n_dimensions):
     """How large costs are rounded follows the two sets at hand, not where they are."""
     rng = np.random.default_rng(n_dimensions)
-    sizes = [7, 12, 1, 20]
+    sizes = [40, 41, 1, 37]  # enough points for many trees that are nearly as good
     points = rng.integers(-64, 64, size=(sum(sizes), n_dimensions)) / 64.0
-    far = points + 2.0**20  # exact
+    far = points + 2.0**40  # exact
     offsets = np.concatenate([[0], np.cumsum([*sizes, *sizes])])
     alike = np.zeros(offsets[-1], dtype=np.int64)
     found = earth_mover_distances(
@@ -82,10 +82,10 @@ def test_sets_far_from_the_others_keep_their_digits(n_dimensions):
 def test_labels_that_all_agree_cost_no_digits():
     """However far apart other labels are."""
     rng = np.random.default_rng(0)
-    offsets = np.array([0, 9, 20, 26])
-    points, alike = rng.normal(size=(26, 3)), np.zeros(26, dtype=np.int64)
-    labels = np.r_[np.full(20, 5), rng.integers(2, size=6)]
+    offsets = np.array([0, 40, 81, 87])
+    points, alike = rng.normal(size=(87, 3)), np.zeros(87, dtype=np.int64)
+    labels = np.r_[np.full(81, 5), rng.integers(2, size=6)]
     plain = earth_mover_distances(mass_points(offsets, points, alike, alike), None, 0.0)
-    found = earth_mover_distances(mass_points(offsets, points, labels, alike), None, 1e24)
+    found = earth_mover_distances(mass_points(offsets, points, labels, alike), None, 1e28)
     np.testing.assert_allclose(found[0, 1], plain[0, 1], rtol=1e-13)
-    np.testing.assert_allclose(found[:2, 2], 1e12, rtol=1e-9)
+    np.testing.assert_allclose(found[:2, 2], 1e14, rtol=1e-9)
