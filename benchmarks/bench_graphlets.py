@@ -22,7 +22,7 @@ from gramlet import (
     RandomWalkSampler,
     UniformSampler,
 )
-from gramlet.engine.patterns import adjacency_matrices
+from gramlet.engine.graphlets.patterns import adjacency_matrices
 
 # NCI1 has 4110 graphs: so many samples a graph make ten million.
 _A_GRAPH = 2433

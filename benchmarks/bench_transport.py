@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from benchmarks.cases import Case, register, same_matrices
 from benchmarks.data import Source
-from gramlet.engine.earth_mover import MassPoints, earth_mover_distances, mass_points
-from gramlet.kernels.wasserstein import attribute_points
+from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distances, mass_points
+from gramlet.kernels.wasserstein.wasserstein_wl import attribute_points
 
 Floats = NDArray[np.float64]
 N_ITER = 2

@@ -17,7 +17,7 @@ from gramlet import (
     WeisfeilerLehman,
     WLOptimalAssignment,
 )
-from gramlet.kernels.colours import ColourCounter, Colouring
+from gramlet.kernels.weisfeiler_lehman.colour_counts import ColourCounter, Colouring
 
 
 class Both(NamedTuple):

@@ -25,7 +25,7 @@ from sklearn.svm import SVC
 
 from gramlet import Protocol, WassersteinWL, WeightedWassersteinWL
 from gramlet.evaluation import choose
-from gramlet.graphs.synthetic import planted_subtrees
+from gramlet.files.synthetic import planted_subtrees
 
 N_ITER = 2
 PLANTED = "0(0,1,2)"

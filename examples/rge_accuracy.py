@@ -25,7 +25,7 @@ from scipy.linalg import eigh
 from sklearn.svm import SVC
 
 import gramlet
-from gramlet.engine.svm import correct_by_cost, take_block
+from gramlet.engine.machines.support_vectors import correct_by_cost, take_block
 from gramlet.evaluation.protocol import Split, check_target
 
 Floats = NDArray[np.float64]

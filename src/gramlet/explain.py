@@ -11,15 +11,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from gramlet.combine.feature_map import FeatureMap
+from gramlet.common.arrays import Array, Floats
 from gramlet.graphs.convert import as_batch, as_single
-from gramlet.kernels.features import FeatureMap
 
 __all__ = ["LinearExplanation", "explain_linear"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class LinearExplanation:
     coefficients: Floats
     intercept: Floats
     outputs: list[str]
-    names: NDArray[Any]
+    names: Array
 
     def decision(self, X: Any) -> Floats:
         """The decision function, shape (graphs, outputs): the sum of all shares."""

@@ -9,8 +9,10 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
+
+from gramlet.common.checks import is_integer
 
 __all__ = ["fourier_components", "graphlet_samples", "mmd_bound", "n_graphlets"]
 
@@ -165,7 +167,7 @@ def _partitions(total: int, largest: int) -> Iterator[list[int]]:
 
 
 def _count(name: str, value: Any, least: int = 1) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool):
+    if not is_integer(value):
         raise TypeError(f"{name} must be an integer; got {value!r}.")
     if value < least:
         raise ValueError(f"{name} must be at least {least}; got {value}.")

@@ -16,9 +16,9 @@ from gramlet import (
     RandomWalkSampler,
     UniformSampler,
 )
-from gramlet.embeddings.optical import LightOnDevice
-from gramlet.engine.patterns import adjacency_matrices, patterns
-from gramlet.engine.sampling import sample_codes
+from gramlet.embeddings.optical_map import LightOnDevice
+from gramlet.engine.graphlets.patterns import adjacency_matrices, patterns
+from gramlet.engine.graphlets.sampling import sample_codes
 from reference import graphlets as reference
 
 MAPS = {
@@ -200,7 +200,7 @@ class Recorder:
 
 
 def test_a_device_sees_every_distinct_pattern_once(monkeypatch):
-    monkeypatch.setattr("gramlet.embeddings.optical._SENT", 16)
+    monkeypatch.setattr("gramlet.embeddings.optical_map._SENT", 16)
     batch = random_batch(4)
     device = Recorder(25, 12)
     embedding = GraphSampling(5, 200, feature_map=OpticalMap(12, device=device), random_state=0)

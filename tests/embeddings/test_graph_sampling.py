@@ -24,8 +24,8 @@ from gramlet import (
     mmd,
     theory,
 )
-from gramlet.engine.labelled_patterns import unpacked_labels
-from gramlet.engine.sampling import sample_counts
+from gramlet.engine.graphlets.labelled_patterns import unpacked_labels
+from gramlet.engine.graphlets.sampling import sample_counts
 from reference import graphlets as reference
 
 KITE = GraphBatch.from_edges([[(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5)]])

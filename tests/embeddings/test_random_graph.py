@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, RandomGraphEmbedding, as_batch, earth_movers_distance
-from gramlet.kernels.node_points import NodeReader
+from gramlet.kernels.spectral.node_points import NodeReader
 from reference import rge
 from reference.strategies import graph_batches, permuted
 

@@ -9,7 +9,7 @@ import pytest
 
 from gramlet import Protocol, WeightedWassersteinWL, evaluate, load_dataset
 from gramlet.evaluation import choose
-from gramlet.graphs.synthetic import planted_subtrees
+from gramlet.files.synthetic import planted_subtrees
 
 OPTIONS = {"n_iter": [1, 2], "gamma": [0.1, 1.0, 10.0], "radius": [0.1, 1.0]}
 QUICK = Protocol(folds=3, repeats=1, inner_folds=2, C=(0.1, 1.0, 10.0))

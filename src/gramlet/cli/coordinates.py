@@ -22,7 +22,8 @@ from gramlet.cli.options import (
     SmilesColumn,
     parse_params,
 )
-from gramlet.cli.output import check_place, writing
+from gramlet.cli.output import check_place
+from gramlet.common.safe_writing import writing
 
 __all__ = ["embed", "map_"]
 
@@ -58,7 +59,7 @@ def embed(
     if "random_state" in row.make().get_params():
         params.setdefault("random_state", seed)
     data = read_input(source, data_dir, smiles_column, label_column)
-    from gramlet.engine.compiling import announce_compilation
+    from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()
     started = time.perf_counter()
@@ -140,8 +141,8 @@ def map_(
     data = read_input(source, data_dir, smiles_column, label_column)
     plt = pyplot()
     plt.switch_backend("Agg")
-    from gramlet.engine.compiling import announce_compilation
-    from gramlet.kernels.kernel_map import KernelMap
+    from gramlet.combine.kernel_map import KernelMap
+    from gramlet.engine.core.compiling import announce_compilation
     from gramlet.plotting.maps import plot_map
 
     announce_compilation()

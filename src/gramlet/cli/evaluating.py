@@ -21,11 +21,12 @@ from gramlet.cli.options import (
     SmilesColumn,
     parse_params,
 )
-from gramlet.cli.output import check_place, console, note, writing
+from gramlet.cli.output import check_place, console, note
+from gramlet.common.safe_writing import writing
 
 if TYPE_CHECKING:
     from gramlet.evaluation import Protocol, Result
-    from gramlet.graphs.dataset import Dataset
+    from gramlet.files.dataset import Dataset
     from gramlet.kernels.registry import Entry
 
 BASELINES = ("majority", "vertex", "edge")
@@ -106,7 +107,7 @@ def evaluate(
     options = parse_params(param)
     data = read_input(dataset, data_dir, smiles_column, label_column)
     target = target_of(data, dataset)
-    from gramlet.engine.compiling import announce_compilation, has_compiled
+    from gramlet.engine.core.compiling import announce_compilation, has_compiled
     from gramlet.evaluation import Protocol
     from gramlet.evaluation.protocol import DEFAULT_C
 

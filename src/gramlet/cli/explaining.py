@@ -26,11 +26,12 @@ from gramlet.cli.options import (
     SmilesColumn,
     parse_params,
 )
-from gramlet.cli.output import console, note, writing
+from gramlet.cli.output import console, note
+from gramlet.common.safe_writing import writing
 
 if TYPE_CHECKING:
+    from gramlet.files.dataset import Dataset
     from gramlet.graphs.batch import GraphBatch
-    from gramlet.graphs.dataset import Dataset
 
 __all__ = ["explain"]
 
@@ -113,7 +114,7 @@ def explain(
     params = _params(kernel, parse_params(param), level, seed)
     data = read_input(source, data_dir, smiles_column, label_column)
     target = target_of(data, source)
-    from gramlet.engine.compiling import announce_compilation
+    from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()
     graphs = _with_names(data)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gramlet.cli.errors import Failure, WrongUse
 
 if TYPE_CHECKING:
-    from gramlet.graphs.dataset import Dataset
+    from gramlet.files.dataset import Dataset
 
 __all__ = ["read_input", "target_of"]
 
@@ -28,8 +28,8 @@ def read_input(
     Failure
         If it is there and cannot be read.
     """
-    from gramlet.graphs.dataset import DatasetNotFoundError
-    from gramlet.graphs.smiles import ColumnNotFoundError
+    from gramlet.files.dataset import DatasetNotFoundError
+    from gramlet.files.smiles import ColumnNotFoundError
 
     try:
         return _read(text, data_dir, smiles_column, label_column)
@@ -46,9 +46,9 @@ def read_input(
 def _read(
     text: str, data_dir: Path | None, smiles_column: str | None, label_column: str | None
 ) -> Dataset:
-    from gramlet.graphs.datasets import load_dataset
-    from gramlet.graphs.smiles import SMILES_SUFFIXES, read_smiles
-    from gramlet.graphs.tudataset import read_tu
+    from gramlet.files.datasets import load_dataset
+    from gramlet.files.smiles import SMILES_SUFFIXES, read_smiles
+    from gramlet.files.tu.dataset import read_tu
 
     path = Path(text).expanduser()
     if path.suffix.lower() in SMILES_SUFFIXES:
@@ -72,7 +72,7 @@ def _column(text: str | None) -> str | int | None:
 
 
 def _well_known(name: str) -> bool:
-    from gramlet.graphs.catalogue import facts_of
+    from gramlet.files.catalogue import facts_of
 
     return facts_of(name) is not None
 

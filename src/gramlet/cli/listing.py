@@ -13,8 +13,8 @@ from gramlet.cli.options import DataDir, Input, LabelColumn, SmilesColumn
 from gramlet.cli.output import console
 
 if TYPE_CHECKING:
-    from gramlet.graphs.catalogue import DatasetFacts
-    from gramlet.graphs.dataset import Dataset
+    from gramlet.files.catalogue import DatasetFacts
+    from gramlet.files.dataset import Dataset
     from gramlet.kernels.registry import Entry
 
 
@@ -84,7 +84,7 @@ def _plain(value: Any) -> str:
 
 def datasets(data_dir: DataDir = None) -> None:
     """List the well-known data sets, and where they are."""
-    from gramlet.graphs.catalogue import list_datasets
+    from gramlet.files.catalogue import list_datasets
 
     headings = ("name", "graphs", "classes", "nodes", "edges", "labels", "attr.", "where")
     grid = _grid(*headings, right=(1, 2, 3, 4, 6))
@@ -107,7 +107,7 @@ def datasets(data_dir: DataDir = None) -> None:
 
 
 def _where(facts: DatasetFacts, data_dir: Path | None) -> str:
-    from gramlet.graphs.download import cache_folder
+    from gramlet.common.places import cache_folder
 
     listed = os.environ.get("GRAMLET_DATA", "").split(os.pathsep)
     folders = [Path(folder).expanduser() for folder in listed if folder]

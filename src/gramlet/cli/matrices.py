@@ -22,10 +22,11 @@ from gramlet.cli.options import (
     SmilesColumn,
     parse_params,
 )
-from gramlet.cli.output import check_place, writing
+from gramlet.cli.output import check_place
+from gramlet.common.safe_writing import writing
 
 if TYPE_CHECKING:
-    from gramlet.graphs.dataset import Dataset
+    from gramlet.files.dataset import Dataset
 
 _ENDINGS = (".npy", ".npz", ".csv")
 
@@ -63,7 +64,7 @@ def gram(
     if "random_state" in row.make().get_params():
         params.setdefault("random_state", seed)
     data = read_input(source, data_dir, smiles_column, label_column)
-    from gramlet.engine.compiling import announce_compilation
+    from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()
     started = time.perf_counter()
@@ -72,7 +73,7 @@ def gram(
     if row.kind == "kernel":
         matrix = estimator.fit_transform(data.graphs, target)
     else:
-        from gramlet.kernels.function import gram as gram_of
+        from gramlet.combine.gram import gram as gram_of
 
         matrix = gram_of(data.graphs, estimator)
     seconds = time.perf_counter() - started

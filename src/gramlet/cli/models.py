@@ -24,10 +24,11 @@ from gramlet.cli.options import (
     SmilesColumn,
     parse_params,
 )
-from gramlet.cli.output import check_place, note, writing
+from gramlet.cli.output import check_place, note
+from gramlet.common.safe_writing import writing
 
 if TYPE_CHECKING:
-    from gramlet.graphs.dataset import Dataset
+    from gramlet.files.dataset import Dataset
     from gramlet.kernels.registry import Entry
 
 Cost = Annotated[
@@ -65,7 +66,7 @@ def train(
     row = registry.get(kernel)
     data = read_input(source, data_dir, smiles_column, label_column)
     target = target_of(data, source)
-    from gramlet.engine.compiling import announce_compilation
+    from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()
     started = time.perf_counter()
@@ -155,7 +156,7 @@ def predict(
     if not model.is_file():
         raise WrongUse(f"there is no file {str(model)!r}.")
     data = read_input(source, data_dir, smiles_column, label_column)
-    from gramlet.engine.compiling import announce_compilation
+    from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()
     classifier = _load(model)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 
 _ENDLESS = 10_000  # columns
 
-__all__ = ["check_place", "console", "note", "one_line_warnings", "writing"]
+__all__ = ["check_place", "console", "note", "one_line_warnings"]
 
 
 def console(stderr: bool = False) -> Console:
@@ -54,14 +52,3 @@ def check_place(path: Path, endings: Sequence[str] = ()) -> Path:
     if not path.parent.is_dir():
         raise WrongUse(f"{str(path)!r}: there is no folder {str(path.parent)!r}.")
     return path
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[Path]:
-    """A place beside ``path`` to write to; it becomes ``path`` if all goes well, else it goes."""
-    beside = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    try:
-        yield beside
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)

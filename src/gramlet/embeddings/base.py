@@ -12,11 +12,11 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from gramlet.common.arrays import Array, Floats
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
 
@@ -57,16 +57,16 @@ class GraphEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self._remember(X, y)
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Any) -> Floats:
         """The features of the graphs of X, one row a graph."""
         check_is_fitted(self)
         return self._features(self._profile(as_batch(X)))
 
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
         """Fit, and give the features of X."""
         return self._features(self._remember(X, y))
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
         """A name for each column of `transform`."""
         check_is_fitted(self)
         return np.array(self._names(), dtype=object)
@@ -91,7 +91,7 @@ class GraphEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         """Graphs prepared for `_features`; must not change the fitted state."""
 
     @abstractmethod
-    def _features(self, profile: Any) -> NDArray[np.float64]:
+    def _features(self, profile: Any) -> Floats:
         """The feature matrix of a profile."""
 
     @abstractmethod

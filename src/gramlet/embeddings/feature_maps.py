@@ -14,27 +14,25 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from gramlet.embeddings.drawn import Drawn
-from gramlet.engine.averages import add_weighted_rows
-from gramlet.engine.blocks import for_tiles
-from gramlet.engine.patterns import (
+from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.common.parameters import Interval
+from gramlet.embeddings.sampled_patterns import Drawn
+from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.graphlets.patterns import (
     MAX_NODES,
     adjacency_matrices,
     classes_of_codes,
     n_pairs,
     patterns,
 )
+from gramlet.engine.graphlets.weighted_sums import add_weighted_rows
 
 __all__ = ["EigenGaussianMap", "GaussianMap", "GraphletMap", "SparseRows", "graphlet_matrices"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 # Patterns and features evaluated at a time: one block of features stays in the processor's cache.
 _PATTERNS = 1024
@@ -137,7 +135,7 @@ class GraphletMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         return 0 if self.n_labels_ is None else self.n_labels_ + 1
 
 
-def input_atoms(weights: NDArray[Any], k: int) -> NDArray[Any]:
+def input_atoms(weights: Array, k: int) -> Array:
     """What each input of a pattern adds: one row a pair of nodes, then one a node's label.
 
     An edge sets two entries of the flattened adjacency matrix.

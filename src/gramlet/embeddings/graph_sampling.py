@@ -11,17 +11,17 @@ from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from gramlet.common.parameters import Interval, StrOptions
 from gramlet.embeddings.base import EMBEDDING_CONSTRAINTS, GraphEmbedding
-from gramlet.embeddings.drawn import Drawn, LabelBlock, draw
 from gramlet.embeddings.feature_maps import EigenGaussianMap, GaussianMap, GraphletMap
-from gramlet.embeddings.match import MatchMap
-from gramlet.embeddings.optical import OpticalMap
+from gramlet.embeddings.match_map import MatchMap
+from gramlet.embeddings.optical_map import OpticalMap
+from gramlet.embeddings.sampled_patterns import Drawn, LabelBlock, draw
 from gramlet.embeddings.samplers import RandomWalkSampler, Sampler, UniformSampler, stream_seed
-from gramlet.engine.patterns import MAX_NODES
+from gramlet.engine.graphlets.patterns import MAX_NODES
 from gramlet.graphs.batch import GraphBatch
-from gramlet.kernels.vocabulary import LabelVocabulary
+from gramlet.kernels.contract.vocabulary import LabelVocabulary
 from gramlet.theory import graphlet_samples
 
 __all__ = ["GraphSampling"]

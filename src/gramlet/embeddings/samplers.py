@@ -7,12 +7,12 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
-from gramlet.engine.sampling import sample_codes
+from gramlet.common.arrays import Ints
+from gramlet.common.parameters import Interval
+from gramlet.engine.graphlets.sampling import sample_codes
 from gramlet.graphs.convert import as_batch
 
 __all__ = ["RandomWalkSampler", "Sampler", "UniformSampler", "stream_seed"]
@@ -34,7 +34,7 @@ class Sampler(BaseEstimator):
 
     def sample(
         self, X: Any, k: int, n_samples: int, random_state: Any = None, n_jobs: int | None = None
-    ) -> NDArray[np.int64]:
+    ) -> Ints:
         """Codes of subgraphs induced by k nodes, in the order drawn.
 
         Bit 0 of a code is the pair (0, 1) of drawn nodes, then (0, 2), ..., (0, k−1), (1, 2), ...

@@ -8,15 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from gramlet.common.arrays import Array, Ints
+from gramlet.common.checks import is_integer
 
 __all__ = ["Protocol", "Split", "check_target"]
 
-Ints = NDArray[np.int64]
 Pair = tuple[Ints, Ints]
 
 DEFAULT_C = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
@@ -102,7 +103,7 @@ class Protocol:
 
     def _check_integer(self, name: str, least: int) -> None:
         value = getattr(self, name)
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        if not is_integer(value) or value < least:
             raise ValueError(
                 f"The {name!r} parameter of Protocol must be an integer of at least {least}. "
                 f"Got {value!r} instead."
@@ -147,7 +148,7 @@ class Protocol:
             outer = f"{100 - share}/{share} split × {self.repeats}"
         return f"{outer}, C and options chosen by inner {self.inner_folds}-fold"
 
-    def splits(self, codes: Ints, classes: NDArray[Any]) -> list[Split]:
+    def splits(self, codes: Ints, classes: Array) -> list[Split]:
         """All splits of graphs with these class codes; the same whenever it is asked.
 
         Parameters
@@ -164,7 +165,7 @@ class Protocol:
             for fold, (train, test) in enumerate(self._outer(codes, repeat))
         ]
 
-    def whole(self, codes: Ints, classes: NDArray[Any]) -> Split:
+    def whole(self, codes: Ints, classes: Array) -> Split:
         """All graphs as one training part: for choosing options, not for an estimate."""
         counts = np.bincount(codes, minlength=len(classes))
         smallest = int(np.argmin(counts))
@@ -177,7 +178,7 @@ class Protocol:
         everything = np.arange(len(codes), dtype=np.int64)
         return Split(0, 0, everything, everything[:0], self._inner(codes, everything, 0, 0))
 
-    def _check_members(self, counts: Ints, classes: NDArray[Any]) -> None:
+    def _check_members(self, counts: Ints, classes: Array) -> None:
         smallest = int(np.argmin(counts))
         count = int(counts[smallest])
         subject = f"Class {classes[smallest].item()!r} has {_graphs(count)}"
@@ -226,7 +227,7 @@ def _seed(*parts: int) -> int:
     return int(np.random.SeedSequence(parts).generate_state(1)[0])
 
 
-def check_target(y: Any, n_graphs: int) -> tuple[Ints, NDArray[Any]]:
+def check_target(y: Any, n_graphs: int) -> tuple[Ints, Array]:
     """The classes of the graphs as codes, and the classes themselves, sorted.
 
     Raises
@@ -261,7 +262,7 @@ def check_target(y: Any, n_graphs: int) -> tuple[Ints, NDArray[Any]]:
     return codes.reshape(-1).astype(np.int64), classes
 
 
-def _plain(values: NDArray[Any]) -> NDArray[Any]:
+def _plain(values: Array) -> Array:
     """Objects as an array of strings or numbers, if they are all of one kind."""
     kinds = {type(value).__name__ for value in values.tolist()}
     plain = np.array(values.tolist())

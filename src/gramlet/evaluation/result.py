@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gramlet.common.arrays import Floats
 from gramlet.evaluation.protocol import Protocol
 
 __all__ = ["DataFacts", "Result"]
@@ -60,7 +60,7 @@ class Result:
     """
 
     name: str
-    accuracies: NDArray[np.float64]
+    accuracies: Floats
     chosen: list[list[dict[str, Any]]]
     refitted: bool
     kernel_seconds: float

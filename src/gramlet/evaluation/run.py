@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gramlet.engine.blocks import for_tiles, progress
+from gramlet.common.arrays import Ints
+from gramlet.engine.core.tiles import for_tiles, progress
 from gramlet.evaluation.protocol import Protocol, Split, check_target
 from gramlet.evaluation.result import DataFacts, Result
 from gramlet.evaluation.subjects import Subject, subject_of
@@ -27,7 +27,6 @@ from gramlet.graphs.convert import as_batch
 
 __all__ = ["Choice", "choose", "evaluate"]
 
-Ints = NDArray[np.int64]
 
 _TILES = 64  # pieces of work for the threads: more would cost more than they even out
 

@@ -15,17 +15,15 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gramlet.engine.svm import correct_by_cost, take_block
+from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.engine.machines.support_vectors import correct_by_cost, take_block
 from gramlet.evaluation.protocol import Protocol
 from gramlet.evaluation.subjects import Subject
 from gramlet.graphs.batch import GraphBatch
 
 __all__ = ["Data", "Trial", "prepare"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _PROBED = 24  # graphs that are looked at to see whether a kernel depends on what else was fitted
 
@@ -33,7 +31,7 @@ _PROBED = 24  # graphs that are looked at to see whether a kernel depends on wha
 class Data:
     """Graphs with their classes, as codes and by their own names."""
 
-    def __init__(self, graphs: GraphBatch, codes: Ints, classes: NDArray[Any]) -> None:
+    def __init__(self, graphs: GraphBatch, codes: Ints, classes: Array) -> None:
         self.graphs = graphs
         self.codes = codes
         self.classes = classes
@@ -267,7 +265,7 @@ def fitted_blocks(
     estimator: Any,
     option_sets: Sequence[dict[str, Any]],
     train: GraphBatch,
-    target: NDArray[Any],
+    target: Array,
     held: GraphBatch,
 ) -> Iterator[tuple[Floats, Floats]]:
     """Fit a clone on the training graphs; their Gram matrix, and the held graphs against them.
@@ -290,7 +288,7 @@ def _fitted_grams(
     estimator: Any,
     option_sets: Sequence[dict[str, Any]],
     graphs: GraphBatch,
-    target: NDArray[Any] | None,
+    target: Array | None,
 ) -> Iterator[tuple[Floats, Any]]:
     """Fit on the graphs; for each set of options their Gram matrix, and features if there are any.
 

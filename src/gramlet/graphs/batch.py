@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.graphs.build import check_columns, csr_from_arcs, gather_columns, ranges
 from gramlet.graphs.columns import Categorical, float_column, frozen, join_columns, same_column
 
@@ -58,22 +58,22 @@ class GraphBatch(Sequence["GraphBatch"]):
 
     def __init__(
         self,
-        node_offsets: NDArray[np.int64],
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int64],
+        node_offsets: Ints,
+        indptr: Ints,
+        indices: Ints,
         *,
         node_labels: Categorical | None = None,
         edge_labels: Categorical | None = None,
-        edge_weights: NDArray[np.float64] | None = None,
-        node_attributes: NDArray[np.float64] | None = None,
+        edge_weights: Floats | None = None,
+        node_attributes: Floats | None = None,
     ) -> None:
-        self.node_offsets: NDArray[np.int64] = frozen(np.asarray(node_offsets, dtype=np.int64))
-        self.indptr: NDArray[np.int64] = frozen(np.asarray(indptr, dtype=np.int64))
-        self.indices: NDArray[np.int64] = frozen(np.asarray(indices, dtype=np.int64))
+        self.node_offsets: Ints = frozen(np.asarray(node_offsets, dtype=np.int64))
+        self.indptr: Ints = frozen(np.asarray(indptr, dtype=np.int64))
+        self.indices: Ints = frozen(np.asarray(indices, dtype=np.int64))
         self.node_labels = node_labels
         self.edge_labels = edge_labels
-        self.edge_weights: NDArray[np.float64] | None = float_column(edge_weights)
-        self.node_attributes: NDArray[np.float64] | None = float_column(node_attributes)
+        self.edge_weights: Floats | None = float_column(edge_weights)
+        self.node_attributes: Floats | None = float_column(node_attributes)
         self._sealed = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -126,14 +126,14 @@ class GraphBatch(Sequence["GraphBatch"]):
     @classmethod
     def from_arcs(
         cls,
-        node_offsets: NDArray[np.int64],
-        src: NDArray[np.int64],
-        dst: NDArray[np.int64],
+        node_offsets: Ints,
+        src: Ints,
+        dst: Ints,
         *,
         node_labels: Categorical | None = None,
         edge_labels: Categorical | None = None,
-        edge_weights: NDArray[np.float64] | None = None,
-        node_attributes: NDArray[np.float64] | None = None,
+        edge_weights: Floats | None = None,
+        node_attributes: Floats | None = None,
     ) -> GraphBatch:
         """Build a batch from concatenated arrays: what files hold and converters make.
 
@@ -191,22 +191,22 @@ class GraphBatch(Sequence["GraphBatch"]):
         return (len(self),)
 
     @cached_property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """The number of nodes of each graph."""
         return frozen(np.diff(self.node_offsets))
 
     @cached_property
-    def n_edges(self) -> NDArray[np.int64]:
+    def n_edges(self) -> Ints:
         """The number of (undirected) edges of each graph."""
         return frozen(np.diff(self.indptr[self.node_offsets]) // 2)
 
     @cached_property
-    def degrees(self) -> NDArray[np.int64]:
+    def degrees(self) -> Ints:
         """The number of neighbours of each node."""
         return frozen(np.diff(self.indptr))
 
     @cached_property
-    def graph_of_node(self) -> NDArray[np.int64]:
+    def graph_of_node(self) -> Ints:
         """The position of the graph each node belongs to."""
         return frozen(np.repeat(np.arange(len(self)), self.sizes))
 
@@ -215,7 +215,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         """The number of nodes of all graphs together."""
         return int(self.node_offsets[-1])
 
-    def adjacency(self, i: int, weighted: bool = False) -> NDArray[np.float64]:
+    def adjacency(self, i: int, weighted: bool = False) -> Floats:
         """The dense adjacency matrix of graph i."""
         (i,) = self._positions(operator.index(i))
         first, last = self.node_offsets[i], self.node_offsets[i + 1]
@@ -226,7 +226,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         dense[rows, self.indices[begin:end] - first] = values
         return dense
 
-    def arcs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def arcs(self) -> tuple[Ints, Ints]:
         """Both ends of every stored arc (each edge in both directions), over the whole batch."""
         return np.repeat(np.arange(self.n_nodes_total), self.degrees), self.indices
 
@@ -245,7 +245,7 @@ class GraphBatch(Sequence["GraphBatch"]):
                 )
         return self._take(self._positions(key))
 
-    def _positions(self, key: Any) -> NDArray[np.int64]:
+    def _positions(self, key: Any) -> Ints:
         if isinstance(key, slice):
             return np.arange(*key.indices(len(self)), dtype=np.int64)
         chosen = np.asarray(key)
@@ -272,7 +272,7 @@ class GraphBatch(Sequence["GraphBatch"]):
             )
         return np.where(chosen < 0, chosen + len(self), chosen)
 
-    def _take(self, graphs: NDArray[np.int64]) -> GraphBatch:
+    def _take(self, graphs: Ints) -> GraphBatch:
         sizes = self.sizes[graphs]
         nodes = ranges(self.node_offsets[graphs], sizes)
         degrees = self.degrees[nodes]
@@ -293,7 +293,7 @@ class GraphBatch(Sequence["GraphBatch"]):
     def __iter__(self) -> Iterator[GraphBatch]:
         return (self[i] for i in range(len(self)))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         # An object array of one-graph batches: scikit-learn's Gaussian processes make one.
         if dtype is not None and np.dtype(dtype) != object:
             raise TypeError(
@@ -351,9 +351,9 @@ class GraphBatch(Sequence["GraphBatch"]):
 
 
 def _rebuild(
-    node_offsets: NDArray[np.int64],
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int64],
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Ints,
     columns: dict[str, Any],
 ) -> GraphBatch:
     return GraphBatch(node_offsets, indptr, indices, **columns)

@@ -12,14 +12,14 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gramlet.common.arrays import Bools, Floats, Ints
 from gramlet.graphs.columns import Categorical, both_or_neither
 
 __all__ = ["check_columns", "csr_from_arcs", "gather_columns", "ranges"]
 
 
-def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def ranges(starts: Ints, lengths: Ints) -> Ints:
     """The ranges ``starts[i] : starts[i] + lengths[i]``, concatenated.
 
     >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
@@ -32,12 +32,12 @@ def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
 
 
 def csr_from_arcs(
-    node_offsets: NDArray[np.int64],
-    src: NDArray[np.int64],
-    dst: NDArray[np.int64],
+    node_offsets: Ints,
+    src: Ints,
+    dst: Ints,
     edge_labels: Categorical | None,
-    edge_weights: NDArray[np.float64] | None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    edge_weights: Floats | None,
+) -> tuple[Ints, Ints, Ints]:
     """CSR of the undirected simple graphs with these arcs, and the arc each entry came from."""
     n = int(node_offsets[-1])
     src = np.asarray(src, dtype=np.int64)
@@ -60,19 +60,19 @@ def csr_from_arcs(
     return indptr, heads[arrange], np.concatenate([representative, representative])[arrange]
 
 
-def _graph_at(node_offsets: NDArray[np.int64], node: int) -> tuple[int, int]:
+def _graph_at(node_offsets: Ints, node: int) -> tuple[int, int]:
     """The graph a node belongs to and the node's number within it."""
     graph = int(np.searchsorted(node_offsets, node, side="right")) - 1
     return graph, int(node - node_offsets[graph])
 
 
 def check_columns(
-    node_offsets: NDArray[np.int64],
-    src: NDArray[np.int64],
+    node_offsets: Ints,
+    src: Ints,
     node_labels: Categorical | None,
     edge_labels: Categorical | None,
-    edge_weights: NDArray[np.float64] | None,
-    node_attributes: NDArray[np.float64] | None,
+    edge_weights: Floats | None,
+    node_attributes: Floats | None,
 ) -> None:
     """Columns must have one entry a node or an arc.
 
@@ -96,9 +96,7 @@ def check_columns(
         )
 
 
-def _refuse_arcs_outside(
-    node_offsets: NDArray[np.int64], src: NDArray[np.int64], dst: NDArray[np.int64]
-) -> None:
+def _refuse_arcs_outside(node_offsets: Ints, src: Ints, dst: Ints) -> None:
     """Arcs must join two nodes that exist, of one graph."""
     if len(src) != len(dst):
         raise ValueError(f"src and dst must be of equal length; got {len(src)} and {len(dst)}.")
@@ -120,9 +118,7 @@ def _refuse_arcs_outside(
         )
 
 
-def _refuse_self_loops(
-    node_offsets: NDArray[np.int64], src: NDArray[np.int64], dst: NDArray[np.int64]
-) -> None:
+def _refuse_self_loops(node_offsets: Ints, src: Ints, dst: Ints) -> None:
     loops = np.flatnonzero(src == dst)
     if len(loops):
         graph, node = _graph_at(node_offsets, int(src[loops[0]]))
@@ -133,13 +129,13 @@ def _refuse_self_loops(
 
 
 def _refuse_conflicts(
-    node_offsets: NDArray[np.int64],
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
-    order: NDArray[np.int64],
-    first_of_group: NDArray[np.bool_],
+    node_offsets: Ints,
+    low: Ints,
+    high: Ints,
+    order: Ints,
+    first_of_group: Bools,
     edge_labels: Categorical | None,
-    edge_weights: NDArray[np.float64] | None,
+    edge_weights: Floats | None,
 ) -> None:
     """Repeated edges may be merged only where their labels and weights agree."""
     group_first = order[first_of_group][np.cumsum(first_of_group) - 1]
@@ -215,7 +211,7 @@ def gather_columns(
     }
 
 
-def _edge_array(graph: int, edges: Any) -> NDArray[np.int64]:
+def _edge_array(graph: int, edges: Any) -> Ints:
     try:
         array = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges))
     except (TypeError, ValueError):
@@ -232,7 +228,7 @@ def _edge_array(graph: int, edges: Any) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def _size(graph: int, edges: NDArray[np.int64], stated: Any, labels: Any, attributes: Any) -> int:
+def _size(graph: int, edges: Ints, stated: Any, labels: Any, attributes: Any) -> int:
     mentioned = int(edges.max()) + 1 if len(edges) else 0
     lengths = {
         "node_labels": None if labels is None else len(labels),
@@ -305,7 +301,7 @@ def _labels(name: str, column: Any, lengths: list[int], noun: str) -> Categorica
         raise
 
 
-def _weights(name: str, column: Any, lengths: list[int], noun: str) -> NDArray[np.float64] | None:
+def _weights(name: str, column: Any, lengths: list[int], noun: str) -> Floats | None:
     parts = _parts(name, column, lengths, noun)
     if parts is None:
         return None
@@ -338,7 +334,7 @@ def _attribute_arrays(node_attributes: Sequence[Any] | None) -> list[Any] | None
     return arrays
 
 
-def _joined_attributes(arrays: list[Any] | None, sizes: list[int]) -> NDArray[np.float64] | None:
+def _joined_attributes(arrays: list[Any] | None, sizes: list[int]) -> Floats | None:
     if arrays is None:
         return None
     full = [(i, a) for i, a in enumerate(arrays) if sizes[i]]

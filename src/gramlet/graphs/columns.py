@@ -11,7 +11,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from gramlet.common.arrays import Array, Floats, Ints
 
 __all__ = [
     "Categorical",
@@ -24,7 +25,7 @@ __all__ = [
 ]
 
 
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
+def frozen(array: Array) -> Array:
     """The array, contiguous and read-only."""
     array = np.ascontiguousarray(array)
     if array.flags.writeable:
@@ -33,7 +34,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def float_column(column: Any) -> NDArray[np.float64] | None:
+def float_column(column: Any) -> Floats | None:
     """A column of weights or attributes as it is kept in a batch, or None."""
     return None if column is None else frozen(np.asarray(column, dtype=np.float64))
 
@@ -51,7 +52,7 @@ class Categorical(Sequence[Any]):
 
     __slots__ = ("_categories", "_codes")
 
-    def __init__(self, codes: NDArray[Any], categories: Iterable[Hashable]) -> None:
+    def __init__(self, codes: Array, categories: Iterable[Hashable]) -> None:
         self._codes = frozen(np.asarray(codes, dtype=np.int64))
         self._categories = tuple(categories)
 
@@ -77,7 +78,7 @@ class Categorical(Sequence[Any]):
         return cls(np.array(codes_list, dtype=np.int64), index)
 
     @classmethod
-    def _from_array(cls, values: NDArray[Any]) -> Categorical:
+    def _from_array(cls, values: Array) -> Categorical:
         if values.ndim != 1:
             raise ValueError(f"Labels are a 1-d column; got an array of shape {values.shape}.")
         if (values != values).any():
@@ -89,7 +90,7 @@ class Categorical(Sequence[Any]):
         return cls(rank[codes.reshape(-1)], distinct[by_appearance].tolist())
 
     @property
-    def codes(self) -> NDArray[np.int64]:
+    def codes(self) -> Ints:
         """One integer an entry, an index into `categories`."""
         return self._codes
 
@@ -103,7 +104,7 @@ class Categorical(Sequence[Any]):
         present = np.flatnonzero(np.bincount(self._codes, minlength=len(self._categories)))
         return tuple(self._categories[c] for c in present)
 
-    def recode(self, index: dict[Hashable, int], n_known: int) -> NDArray[np.int64]:
+    def recode(self, index: dict[Hashable, int], n_known: int) -> Ints:
         """Codes in another alphabet; values not in ``index`` get codes from ``n_known`` on."""
         table = np.empty(len(self._categories), dtype=np.int64)
         fresh = n_known
@@ -115,7 +116,7 @@ class Categorical(Sequence[Any]):
             table[code] = known
         return table[self._codes]
 
-    def take(self, positions: NDArray[np.int64]) -> Categorical:
+    def take(self, positions: Ints) -> Categorical:
         """The column at the given positions, with the same categories."""
         return Categorical(self._codes[positions], self._categories)
 
@@ -131,7 +132,7 @@ class Categorical(Sequence[Any]):
     def __iter__(self) -> Iterator[Any]:
         return (self._categories[c] for c in self._codes.tolist())
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         # Filled one by one: numpy would unpack labels that are tuples into rows.
         values = np.fromiter(self, dtype=object, count=len(self))
         return values if dtype is None else values.astype(dtype)
@@ -162,7 +163,7 @@ def unify(columns: Sequence[Categorical]) -> tuple[Any, ...]:
     ([0, 1], [1, 2], ('x', 'y', 'z'))
     """
     index: dict[Hashable, int] = {}
-    tables: dict[int, NDArray[np.int64]] = {}
+    tables: dict[int, Ints] = {}
     recoded = []
     for column in columns:
         # Slices of one batch share their categories: thousands of columns, few alphabets.

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gramlet.common.arrays import Array, Floats
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.record import AttributeNames, GraphRecord, complete_column
 
@@ -64,7 +64,7 @@ def from_igraph(position: int, graph: Any, names: AttributeNames) -> GraphRecord
     )
 
 
-def attribute_rows(position: int, values: list[Any] | None) -> NDArray[np.float64] | None:
+def attribute_rows(position: int, values: list[Any] | None) -> Floats | None:
     """One row a node from a number or a vector a node."""
     if values is None:
         return None
@@ -104,15 +104,15 @@ def from_pyg(position: int, data: Any, names: AttributeNames) -> GraphRecord:
     )
 
 
-def _array(tensor: Any) -> NDArray[Any] | None:
+def _array(tensor: Any) -> Array | None:
     return None if tensor is None else tensor.detach().cpu().numpy()
 
 
-def _one_column(array: NDArray[Any]) -> bool:
+def _one_column(array: Array) -> bool:
     return array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)
 
 
-def _pyg_nodes(x: NDArray[Any] | None) -> tuple[list[Any] | None, NDArray[Any] | None]:
+def _pyg_nodes(x: Array | None) -> tuple[list[Any] | None, Array | None]:
     """Node labels and node attributes from ``x``."""
     if x is None or (x.ndim == 2 and x.shape[1] == 0):
         return None, None
@@ -122,8 +122,8 @@ def _pyg_nodes(x: NDArray[Any] | None) -> tuple[list[Any] | None, NDArray[Any] |
 
 
 def _pyg_edges(
-    position: int, edge_attr: NDArray[Any] | None, edge_weight: NDArray[Any] | None
-) -> tuple[list[Any] | None, NDArray[Any] | None]:
+    position: int, edge_attr: Array | None, edge_weight: Array | None
+) -> tuple[list[Any] | None, Array | None]:
     """Edge labels and edge weights from ``edge_attr`` and ``edge_weight``."""
     weights = None if edge_weight is None else edge_weight.reshape(len(edge_weight))
     if edge_attr is None or (edge_attr.ndim == 2 and edge_attr.shape[1] == 0):
@@ -146,7 +146,7 @@ def _pyg_edges(
     )
 
 
-def _is_one_hot(rows: NDArray[Any]) -> bool:
+def _is_one_hot(rows: Array) -> bool:
     return bool(((rows == 0) | (rows == 1)).all() and (rows.sum(axis=1) == 1).all())
 
 

@@ -12,8 +12,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gramlet.common.arrays import Array
 from gramlet.graphs.record import AttributeNames, GraphRecord
 
 __all__ = ["from_edges_and_labels", "from_grakel", "from_matrix"]
@@ -50,7 +50,7 @@ def from_matrix(position: int, matrix: Any, names: AttributeNames) -> GraphRecor
     )
 
 
-def _nonzero(matrix: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _nonzero(matrix: Any) -> tuple[Array, Array, Array]:
     if isinstance(matrix, np.ndarray):
         dense = np.asarray(matrix)  # np.matrix would keep its values two-dimensional
         rows, columns = np.nonzero(dense)
@@ -174,7 +174,7 @@ def _no_edges(position: int, given: Any) -> TypeError:
     )
 
 
-def _is_matrix(array: NDArray[Any], node_labels: Any) -> bool:
+def _is_matrix(array: Array, node_labels: Any) -> bool:
     """Whether an array is an adjacency matrix rather than a list of pairs of node numbers.
 
     Square means matrix. Two rows of two integers can be both; they are edges unless that is

@@ -83,12 +83,13 @@ class Entry:
         return self.cls()().set_params(**merged)
 
 
-_H = "gramlet.kernels.histogram"
-_WL = "gramlet.kernels.weisfeiler_lehman"
+_H = "gramlet.kernels.histograms.label_histograms"
+_WL = "gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman"
 _ITERATIONS = {"n_iter": (1, 2, 3, 4, 5, 6)}
 _GAMMAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _RGE_GAMMAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
-_RW = "gramlet.kernels.random_walk"
+_SPECTRAL = "gramlet.kernels.spectral"
+_RW = "gramlet.kernels.walks.random_walk"
 _GAERTNER = "Gärtner, Flach, Wrobel 2003"
 _SHERVASHIDZE = "Shervashidze et al. 2011"
 _KRIEGE = "Kriege, Giscard, Wilson 2016"
@@ -129,25 +130,25 @@ _ROWS = (
         "optimal assignment of nodes by their patterns", _KRIEGE, {}, _ITERATIONS,
     ),
     Entry(
-        "wwl", "gramlet.kernels.wasserstein", "WassersteinWL", "Wasserstein",
+        "wwl", "gramlet.kernels.wasserstein.wasserstein_wl", "WassersteinWL", "Wasserstein",
         "optimal transport between the patterns of two graphs", "Togninalli et al. 2019", {},
         {**_ITERATIONS, "gamma": _GAMMAS},
     ),
     Entry(
-        "wwl-attr", "gramlet.kernels.wasserstein", "WassersteinWL", "Wasserstein",
+        "wwl-attr", "gramlet.kernels.wasserstein.wasserstein_wl", "WassersteinWL", "Wasserstein",
         "optimal transport between averaged node attributes", "Togninalli et al. 2019",
         {"attributes": True}, {**_ITERATIONS, "gamma": _GAMMAS}, psd=False,
         needs="node_attributes",
     ),
     Entry(
-        "weighted-wwl", "gramlet.kernels.weighted_wasserstein", "WeightedWassersteinWL",
+        "weighted-wwl", "gramlet.kernels.wasserstein.weighted", "WeightedWassersteinWL",
         "Wasserstein", "WWL with learned weights of the patterns", "Nguyen et al. 2021",
         {"solver": "accelerated"},
         {**_ITERATIONS, "gamma": _GAMMAS, "radius": (0.1, 0.5, 1.0)},
         supervised=True, after_fit=("gamma", "normalize"),
     ),
     Entry(
-        "sp", "gramlet.kernels.shortest_path", "ShortestPath", "walks and paths",
+        "sp", "gramlet.kernels.paths.shortest_path", "ShortestPath", "walks and paths",
         "shortest paths by end labels and length", "Borgwardt, Kriegel 2005",
     ),
     Entry(
@@ -163,46 +164,47 @@ _ROWS = (
         _GAERTNER, {"kind": "steps"}, {"n_steps": (1, 2, 3, 4, 5), "decay": (0.01, 0.1, 1.0)},
     ),
     Entry(
-        "propagation", "gramlet.kernels.propagation", "Propagation", "walks and paths",
+        "propagation", "gramlet.kernels.walks.propagation", "Propagation", "walks and paths",
         "label distributions that spread and are hashed", "Neumann et al. 2016",
         {"random_state": 0}, {"n_iter": (1, 2, 3, 4, 5, 6), "width": (1e-4, 1e-3, 1e-2)},
         refit=True,  # a direction has a coordinate for each label seen at fit
     ),
     Entry(
-        "pyramid-match", "gramlet.kernels.pyramid", "PyramidMatch", "spectral coordinates",
+        "pyramid-match", f"{_SPECTRAL}.pyramid_match", "PyramidMatch", "spectral coordinates",
         "nodes matched in ever finer cells", "Nikolentzos et al. 2017", {},
         {"n_dims": (2, 4, 6, 8), "n_levels": (2, 4, 6)},
     ),
     Entry(
-        "geometric-assignment", "gramlet.kernels.geometric_assignment", "GeometricAssignment",
+        "geometric-assignment", f"{_SPECTRAL}.geometric_assignment", "GeometricAssignment",
         "spectral coordinates", "best matchings of nodes to those of the fitted graphs",
         "Johansson, Dubhashi 2015", {}, {"n_dims": (2, 4, 6, 8)}, refit=True,
     ),
     Entry(
-        "emd", "gramlet.kernels.earth_mover", "EMDKernel", "spectral coordinates",
+        "emd", f"{_SPECTRAL}.earth_mover", "EMDKernel", "spectral coordinates",
         "exact earth mover's distances between nodes", "Nikolentzos et al. 2017", {},
         {"gamma": _RGE_GAMMAS}, psd=False,
     ),
     Entry(
-        "rge", "gramlet.embeddings.random_graph", "RandomGraphEmbedding", "spectral coordinates",
+        "rge", "gramlet.embeddings.random_graph_embedding", "RandomGraphEmbedding",
+        "spectral coordinates",
         "earth mover's distances to random graphs", "Wu et al. 2018", {"random_state": 0},
         {"gamma": _RGE_GAMMAS, "max_nodes": tuple(range(3, 31, 3))}, kind="embedding", refit=True,
         after_fit=("gamma",),
     ),
     Entry(
-        "flg", "gramlet.kernels.laplacian", "FeatureLaplacian", "Laplacians",
+        "flg", "gramlet.kernels.laplacian.laplacian", "FeatureLaplacian", "Laplacians",
         "overlap of the Gaussians that two graphs give to vertex features", _KONDOR, {},
         {"eta": (0.01, 0.1, 1.0)},
     ),
     Entry(
-        "mlg", "gramlet.kernels.multiscale", "MultiscaleLaplacian", "Laplacians",
+        "mlg", "gramlet.kernels.laplacian.multiscale", "MultiscaleLaplacian", "Laplacians",
         "balls within balls, compared by their Laplacians level by level", _KONDOR,
         {"random_state": 0},
         {"eta": (0.01, 0.1, 1.0), "radius": (1, 2, 3), "n_levels": (1, 2, 3)},
         refit=True,
     ),
     Entry(
-        "graphlet", "gramlet.kernels.graphlet", "GraphletKernel", "graphlets",
+        "graphlet", "gramlet.kernels.graphlets.graphlet", "GraphletKernel", "graphlets",
         "frequencies of all induced subgraphs on k nodes", "Shervashidze et al. 2009", {},
         {"k": (3, 4, 5), "connected_only": (False, True)},
     ),

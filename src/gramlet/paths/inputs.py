@@ -6,8 +6,9 @@ import operator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
+
+from gramlet.common.arrays import Floats
 
 __all__ = ["VectorPair", "check_finite", "float_matrix", "vector_pair", "whole_number"]
 
@@ -62,7 +63,7 @@ def float_matrix(values: Any, name: str) -> Any:
     return matrix
 
 
-def _float_array(values: Any, name: str) -> NDArray[np.float64]:
+def _float_array(values: Any, name: str) -> Floats:
     array = np.asarray(values)
     if array.dtype.kind == "c":
         raise ValueError(f"{name} must be real; got complex numbers.")
@@ -94,7 +95,7 @@ def whole_number(value: Any, name: str, minimum: int) -> int:
     return number
 
 
-def check_finite(values: NDArray[np.float64], function: str, way_out: str) -> NDArray[np.float64]:
+def check_finite(values: Floats, function: str, way_out: str) -> Floats:
     """The values, unless a number grew beyond float64."""
     # Smallest and largest tell as much as a look at each entry, without a matrix of booleans.
     if values.size and not (np.isfinite(values.min()) and np.isfinite(values.max())):

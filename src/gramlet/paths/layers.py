@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from gramlet.common.arrays import Floats
 from gramlet.paths.inputs import check_finite, float_matrix
 
 __all__ = ["path_sum"]
 
 
-def path_sum(layers: Sequence[Any]) -> NDArray[np.float64]:
+def path_sum(layers: Sequence[Any]) -> Floats:
     r"""Sum, over all paths through a layered graph, of the products of the weights along them.
 
     .. math:: P_{ab} = \sum_{a = v_0, v_1, \dots, v_L = b} \prod_{l=1}^{L} (W_l)_{v_{l-1} v_l}

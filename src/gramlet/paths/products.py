@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from gramlet.common.arrays import Floats
 from gramlet.paths.inputs import check_finite
 
 __all__ = ["ProductKernel", "product_kernel"]
@@ -102,7 +102,7 @@ class ProductKernel:
         names = ", ".join(getattr(kernel, "__name__", repr(kernel)) for kernel in self.kernels)
         return f"product_kernel([{names}], blocks={self.blocks})"
 
-    def _multiply(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def _multiply(self, X: Any, Y: Any) -> Floats:
         blocks = self._blocks_for(X.shape[1])
         values = np.ones((X.shape[0], Y.shape[0]))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -120,7 +120,7 @@ class ProductKernel:
             )
         return range(n_columns)
 
-    def _factor(self, j: int, block: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+    def _factor(self, j: int, block: Any, X: Any, Y: Any) -> Floats:
         # The same object twice, where it is: kernels use it to make the matrix symmetric.
         left = _columns(X, block, j)
         right = left if Y is X else _columns(Y, block, j)

@@ -1,6 +1,7 @@
 """The gap-weighted subsequence kernel on strings and other sequences of tokens.
 
-Checks, and turns tokens into integer codes once; the recursion is in `gramlet.engine.gap_sums`.
+Checks, and turns tokens into integer codes once; the recursion is in
+`gramlet.engine.sequences.gap_sums`.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gramlet.engine.subsequences import Strings, subsequence_value, subsequence_values
+from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.sequences.subsequences import Strings, subsequence_value, subsequence_values
 from gramlet.paths.inputs import whole_number
 
 __all__ = ["subsequence", "subsequence_gram"]
@@ -85,7 +86,7 @@ def subsequence_gram(
     decay: float,
     normalize: bool = False,
     n_jobs: int | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Gap-weighted subsequence kernel of every string of S with every string of T.
 
     .. math:: k(s, t) = \sum_{u} \Phi_u(s) \Phi_u(t), \qquad
@@ -199,7 +200,7 @@ def _tokens(sequence: Any) -> list[Any]:
     return sequence.tolist() if isinstance(sequence, np.ndarray) else list(sequence)
 
 
-def _starts(strings: Sequence[Any]) -> NDArray[np.int64]:
+def _starts(strings: Sequence[Any]) -> Ints:
     return np.array([0, *accumulate(len(string) for string in strings)], dtype=np.int64)
 
 

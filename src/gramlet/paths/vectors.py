@@ -1,6 +1,7 @@
 """Kernels on vectors: linear, polynomial, all subsets of the coordinates, subsets of one size.
 
-Checks, and the two that are matrix products; the recursions are in `gramlet.engine.paths`.
+Checks, and the two that are matrix products; the recursions are in
+`gramlet.engine.sequences.coordinate_sums`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramlet.engine.paths import all_subsets_gram, anova_gram
+from gramlet.engine.sequences.coordinate_sums import all_subsets_gram, anova_gram
 from gramlet.paths.inputs import VectorPair, check_finite, vector_pair, whole_number
 
 __all__ = ["all_subsets", "anova", "linear", "polynomial"]

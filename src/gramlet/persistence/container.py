@@ -8,14 +8,12 @@ is left to `encoding` and `decoding`.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
 import math
 import os
 import re
-import secrets
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -23,7 +21,9 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from gramlet.common.arrays import Array
+from gramlet.common.safe_writing import writing
 
 __all__ = ["ModelFileError", "plain_dtype", "read_container", "write_container"]
 
@@ -51,18 +51,9 @@ def plain_dtype(dtype: np.dtype[Any]) -> bool:
 def write_container(path: str | os.PathLike[str], manifest: Any, arrays: Sequence[Any]) -> None:
     """Write the JSON value ``manifest`` and the arrays to ``path``, whole or not at all."""
     target = _writable(path)
-    part = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
-    try:
-        with open(part, "x+b") as file:
-            _write_archive(file, manifest, arrays)
-            _seal(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise
+    with writing(target) as part, open(part, "x+b") as file:
+        _write_archive(file, manifest, arrays)
+        _seal(file)
 
 
 def _writable(path: str | os.PathLike[str]) -> Path:
@@ -79,7 +70,7 @@ def _writable(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _write_archive(file: IO[bytes], manifest: Any, arrays: Sequence[NDArray[Any]]) -> None:
+def _write_archive(file: IO[bytes], manifest: Any, arrays: Sequence[Array]) -> None:
     text = json.dumps(manifest, allow_nan=False, separators=(",", ":")).encode("ascii")
     with zipfile.ZipFile(file, "w") as archive:
         _write_member(archive, _MANIFEST, text)
@@ -88,7 +79,7 @@ def _write_archive(file: IO[bytes], manifest: Any, arrays: Sequence[NDArray[Any]
         archive.comment = _SEAL + b"0" * 64
 
 
-def _write_member(archive: zipfile.ZipFile, name: str, content: bytes | NDArray[Any]) -> None:
+def _write_member(archive: zipfile.ZipFile, name: str, content: bytes | Array) -> None:
     trial = _Trial()
     _write_content(trial, content)
     # A fixed date: the file tells of the model, not of the day.
@@ -101,7 +92,7 @@ def _write_member(archive: zipfile.ZipFile, name: str, content: bytes | NDArray[
         _write_content(stream, content)
 
 
-def _write_content(stream: Any, content: bytes | NDArray[Any]) -> None:
+def _write_content(stream: Any, content: bytes | Array) -> None:
     if isinstance(content, bytes):
         stream.write(content)
     else:
@@ -150,7 +141,7 @@ def _digest(file: IO[bytes], length: int) -> bytes:
 # Reading
 
 
-def read_container(path: str | os.PathLike[str]) -> tuple[Any, list[NDArray[Any]]]:
+def read_container(path: str | os.PathLike[str]) -> tuple[Any, list[Array]]:
     """The manifest and the arrays of a file; anything amiss is a `ModelFileError`."""
     with open(path, "rb") as file:
         _check_seal(file, path)
@@ -183,7 +174,7 @@ def _check_seal(file: IO[bytes], path: str | os.PathLike[str]) -> None:
     file.seek(0)
 
 
-def _read_members(archive: zipfile.ZipFile, file_size: int) -> tuple[Any, list[NDArray[Any]]]:
+def _read_members(archive: zipfile.ZipFile, file_size: int) -> tuple[Any, list[Array]]:
     members = archive.infolist()
     numbers = _numbers_of([member.filename for member in members])
     claimed = sum(member.file_size for member in members)
@@ -220,7 +211,7 @@ def _parse(text: bytes) -> Any:
         raise ModelFileError(f"{_MANIFEST} is nested too deeply.") from None
 
 
-def _array(content: bytes) -> NDArray[Any]:
+def _array(content: bytes) -> Array:
     """The array of an ``.npy`` member, its claims checked against the bytes that are there."""
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)

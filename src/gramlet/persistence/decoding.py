@@ -10,11 +10,10 @@ from __future__ import annotations
 import copyreg
 from typing import Any
 
-from numpy.typing import NDArray
-
+from gramlet.common.arrays import Array
 from gramlet.persistence.classes import find_class, find_function
 from gramlet.persistence.encoding import DEEPEST, has_own_state
-from gramlet.persistence.special import CODECS
+from gramlet.persistence.hooks import CODECS
 
 __all__ = ["Decoder"]
 
@@ -24,7 +23,7 @@ _FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 class Decoder:
     """Decodes one tree, with the arrays that belong to it."""
 
-    def __init__(self, arrays: list[NDArray[Any]]) -> None:
+    def __init__(self, arrays: list[Array]) -> None:
         self.uses_sklearn = False
         self._arrays = arrays
         self._shared: dict[int, Any] = {}
@@ -102,7 +101,7 @@ class Decoder:
             values[self.decode(key)] = self.decode(item)
         return values
 
-    def _array(self, node: dict[str, Any]) -> NDArray[Any]:
+    def _array(self, node: dict[str, Any]) -> Array:
         number = node["array"]
         if type(number) is not int or not 0 <= number < len(self._arrays):
             raise ValueError(f"it has no array number {number!r}.")

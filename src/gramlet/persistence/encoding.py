@@ -17,12 +17,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gramlet.common.arrays import Array
 from gramlet.persistence.classes import qualified_name, refusal, refusal_of_function
 from gramlet.persistence.codec import Codec
 from gramlet.persistence.container import plain_dtype
-from gramlet.persistence.special import codec_for
+from gramlet.persistence.hooks import codec_for
 
 __all__ = ["DEEPEST", "Encoder", "has_own_state"]
 
@@ -42,7 +42,7 @@ class Encoder:
     """Encodes one model; ``arrays`` collects its arrays."""
 
     def __init__(self) -> None:
-        self.arrays: list[NDArray[Any]] = []
+        self.arrays: list[Array] = []
         self._nodes: dict[int, dict[str, Any]] = {}
         self._alive: list[Any] = []  # an id is only good while its object lives
         self._open: set[int] = set()

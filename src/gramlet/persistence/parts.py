@@ -6,8 +6,8 @@ import importlib
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gramlet.common.arrays import Array
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
 from gramlet.persistence.codec import Codec, named, of_types
@@ -21,7 +21,7 @@ def _pack_categorical(value: Categorical) -> tuple[Any, ...]:
     return np.asarray(value.codes), value.categories
 
 
-def _unpack_categorical(parts: tuple[NDArray[Any], tuple[Any, ...]]) -> Categorical:
+def _unpack_categorical(parts: tuple[Array, tuple[Any, ...]]) -> Categorical:
     codes, categories = parts
     if codes.ndim != 1 or codes.dtype.kind not in "iu":
         raise ValueError("the codes of a column of labels are not a list of integers.")
@@ -66,7 +66,7 @@ def _pack_tree(value: Any) -> tuple[Any, ...]:
     return int(n_features), np.array(n_classes), int(n_outputs), dict(state)
 
 
-def _unpack_tree(parts: tuple[int, NDArray[Any], int, dict[str, Any]]) -> Any:
+def _unpack_tree(parts: tuple[int, Array, int, dict[str, Any]]) -> Any:
     from sklearn.tree._tree import Tree
 
     n_features, n_classes, n_outputs, state = parts
@@ -117,7 +117,7 @@ def _pack_search_tree(value: Any) -> tuple[Any, ...]:
     return type(value).__name__, np.asarray(state[0]), int(state[4]), metric, options
 
 
-def _unpack_search_tree(parts: tuple[str, NDArray[Any], int, str, dict[str, float]]) -> Any:
+def _unpack_search_tree(parts: tuple[str, Array, int, str, dict[str, float]]) -> Any:
     from sklearn import neighbors
 
     kind, data, leaf_size, metric, options = parts

@@ -8,9 +8,9 @@ import re
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from gramlet.common.arrays import Array
 from gramlet.persistence.codec import Codec, of_types
 from gramlet.persistence.container import plain_dtype
 
@@ -82,7 +82,7 @@ def _is_object_array(value: Any) -> bool:
     return type(value) is np.ndarray and value.dtype == object
 
 
-def _unpack_object_array(parts: tuple[tuple[int, ...], list[Any]]) -> NDArray[Any]:
+def _unpack_object_array(parts: tuple[tuple[int, ...], list[Any]]) -> Array:
     shape, items = parts
     if any(extent < 0 for extent in shape) or math.prod(shape) != len(items):
         raise ValueError(f"an array of shape {shape} does not have as many entries.")

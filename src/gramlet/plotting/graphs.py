@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import shortest_path
 
+from gramlet.common.arrays import Floats
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_single
 from gramlet.plotting.figure import new_axes
 
 __all__ = ["draw_graph", "layout"]
 
-Floats = NDArray[np.float64]
 
 # One hue for each of a few labels, distinguishable also by people who do not see all colours.
 _HUES = ("#bcd2e8", "#f5c396", "#bfe3c0", "#e8b7c8", "#d5c8ea", "#eadf9c", "#b7dedd", "#d9d9d9")

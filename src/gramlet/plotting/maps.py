@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gramlet.common.arrays import Floats, Ints
 from gramlet.graphs.convert import as_batch
 from gramlet.plotting.figure import new_axes
 from gramlet.plotting.graphs import draw_graph
 
 __all__ = ["plot_map"]
 
-Floats = NDArray[np.float64]
 
 _COLOURS = ("#3a6ea5", "#c8553d", "#4f8a4b", "#8e6bad", "#b58a1d", "#4aa3a2", "#7a7a7a")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -97,7 +96,7 @@ def _draw_examples(ax: Any, points: Floats, graphs: Any, examples: Any, node_nam
         )  # fmt: skip
 
 
-def _spread(points: Floats, count: int) -> NDArray[np.int64]:
+def _spread(points: Floats, count: int) -> Ints:
     """Points far from each other: each next one farthest from those before."""
     scaled = points / np.maximum(np.ptp(points, axis=0), 1e-12)
     chosen = [int(np.argmax(np.linalg.norm(scaled - scaled.mean(axis=0), axis=1)))]

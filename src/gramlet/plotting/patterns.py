@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gramlet.common.arrays import Floats, Ints
 from gramlet.explain import LinearExplanation
 from gramlet.graphs.convert import as_single
-from gramlet.kernels.colours import Colouring, SubtreePattern
+from gramlet.kernels.weisfeiler_lehman.colour_counts import Colouring, SubtreePattern
 from gramlet.plotting.figure import pyplot
 from gramlet.plotting.graphs import draw_graph
 
 __all__ = ["plot_graph_importance", "plot_patterns"]
 
-Floats = NDArray[np.float64]
 
 # Inches: a leaf of a drawn tree, and the most that one tree may take.
 _LEAF, _TALLEST = 0.22, 2.5
@@ -83,7 +82,7 @@ def plot_patterns(
     return figure
 
 
-def _leading(weights: Floats, centre: float, n: int) -> NDArray[np.int64]:
+def _leading(weights: Floats, centre: float, n: int) -> Ints:
     """The colours whose values are farthest from ``centre``, the highest value first."""
     chosen = np.argsort(-np.abs(weights - centre), kind="stable")[:n]
     return chosen[np.argsort(-weights[chosen], kind="stable")]
@@ -98,7 +97,7 @@ def _draw_level(
     panel: Any,
     colouring: Colouring,
     level: int,
-    chosen: NDArray[np.int64],
+    chosen: Ints,
     weights: Floats,
     centre: float,
     meaning: str,

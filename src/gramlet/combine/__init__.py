@@ -1,0 +1,1 @@
+"""What works on every kernel: Gram matrices by name, feature maps, Gaussian processes."""

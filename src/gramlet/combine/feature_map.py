@@ -1,0 +1,63 @@
+"""The door to linear models: a kernel's explicit features as a transformer."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from gramlet.common.arrays import Array
+
+__all__ = ["FeatureMap"]
+
+
+class FeatureMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """The explicit features of a kernel, to feed a linear model.
+
+    `transform` gives the matrix that the kernel's `features` gives: dot products of its rows are
+    the un-normalised kernel. A linear model on it costs time in the number of graphs, not in its
+    square.
+
+    Parameters
+    ----------
+    kernel : estimator
+        A kernel with an explicit feature map, such as ``WeisfeilerLehman()``.
+
+    Attributes
+    ----------
+    kernel_ : estimator
+        The fitted kernel.
+
+    Examples
+    --------
+    >>> from gramlet import FeatureMap, WeisfeilerLehman
+    >>> graphs = [([(0, 1)], ["C", "O"]), ([(0, 1), (1, 2)], ["O", "C", "O"])]
+    >>> FeatureMap(WeisfeilerLehman(n_iter=0)).fit_transform(graphs).toarray()
+    array([[1., 1.],
+           [1., 2.]])
+    """
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = kernel
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the features of the graphs X."""
+        if not hasattr(type(self.kernel), "features"):
+            raise TypeError(
+                f"{type(self.kernel).__name__} has no explicit feature map. Use its Gram matrix "
+                'with a kernel machine, such as SVC(kernel="precomputed").'
+            )
+        self.kernel_ = clone(self.kernel).fit(X, y)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """One row a graph, one column a feature seen at fit."""
+        check_is_fitted(self)
+        return self.kernel_.features(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """A readable name a column."""
+        check_is_fitted(self)
+        names: Array = self.kernel_.get_feature_names_out()
+        return names

@@ -1,0 +1,141 @@
+"""The door to Gaussian processes: any graph kernel as a kernel of scikit-learn's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import GenericKernelMixin, Hyperparameter, Kernel
+
+from gramlet.common.arrays import Floats
+from gramlet.graphs.convert import as_batch
+
+__all__ = ["GraphKernelGP"]
+
+
+# Step, in the logarithm of a hyperparameter, of the central difference for its gradient.
+_STEP = 1e-4
+
+
+class GraphKernelGP(GenericKernelMixin, Kernel):
+    """A graph kernel as a kernel of `GaussianProcessRegressor` and `GaussianProcessClassifier`.
+
+    Graphs go in, no vectors. It can be added to and multiplied with scikit-learn's own kernels
+    (``ConstantKernel() * GraphKernelGP(...) + WhiteKernel()``). Parameters named in ``tune`` are
+    hyperparameters, chosen by marginal likelihood; their gradient is a central difference, two
+    Gram matrices each.
+
+    Parameters
+    ----------
+    kernel : estimator
+        One of gramlet's kernels. It should be positive semi-definite.
+    tune : mapping of str to (float, float), optional
+        Real parameters of the kernel to tune, with their bounds.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process import GaussianProcessRegressor
+    >>> from gramlet import GraphKernelGP, WeisfeilerLehman, as_batch
+    >>> chains = as_batch([([(i, i + 1) for i in range(n)], ["C"] * (n + 1)) for n in range(6)])
+    >>> kernel = GraphKernelGP(WeisfeilerLehman(n_iter=1))
+    >>> model = GaussianProcessRegressor(kernel, alpha=1e-6).fit(chains, range(6))
+    >>> model.predict(chains[2:4]).round(1).tolist()
+    [2.0, 3.0]
+    """
+
+    def __init__(self, kernel: Any, tune: Mapping[str, tuple[float, float]] | None = None) -> None:
+        self.kernel = kernel
+        self.tune = tune
+
+    @property
+    def hyperparameters(self) -> list[Hyperparameter]:
+        """The tuned parameters, in the order of ``tune``."""
+        found = []
+        for name, bounds in (self.tune or {}).items():
+            self._value(name)
+            low, high = bounds
+            if not 0 < low <= high:
+                raise ValueError(
+                    f"The bounds of {name!r} in tune must be 0 < low <= high; got {bounds!r}."
+                )
+            found.append(Hyperparameter(name, "numeric", (float(low), float(high))))
+        return found
+
+    def _value(self, name: str) -> float:
+        params = self.kernel.get_params()
+        if name not in params:
+            raise ValueError(
+                f"{type(self.kernel).__name__} has no parameter {name!r} to tune. It has: "
+                f"{', '.join(sorted(params))}."
+            )
+        value = params[name]
+        if not isinstance(value, Real) or isinstance(value, Integral) or value <= 0:
+            raise ValueError(
+                f"Only real parameters above 0 can be tuned by marginal likelihood; {name!r} is "
+                f"{value!r}. Choose others by GridSearchCV."
+            )
+        return float(value)
+
+    @property
+    def theta(self) -> Floats:
+        """The logarithms of the tuned parameters."""
+        return np.log([self._value(h.name) for h in self.hyperparameters])
+
+    @theta.setter
+    def theta(self, theta: Floats) -> None:
+        names = [h.name for h in self.hyperparameters]
+        values = dict(zip(names, np.exp(theta).tolist(), strict=True))
+        # A kernel of its own: what the user gave stays as it was.
+        self.kernel = clone(self.kernel).set_params(**values)
+
+    @property
+    def bounds(self) -> Floats:
+        """The logarithms of the bounds, one row a tuned parameter."""
+        rows = [np.log(h.bounds[0]) for h in self.hyperparameters]
+        return np.array(rows).reshape(len(rows), 2)
+
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        """The kernel matrix; with ``eval_gradient`` also its derivatives by ``theta``."""
+        if Y is not None:
+            if eval_gradient:
+                raise ValueError("Gradient can only be evaluated when Y is None.")
+            return clone(self.kernel).fit(as_batch(Y)).transform(as_batch(X))
+        graphs = as_batch(X)
+        matrix = clone(self.kernel).fit_transform(graphs)
+        return (matrix, self._gradient(graphs)) if eval_gradient else matrix
+
+    def _gradient(self, graphs: Any) -> Floats:
+        theta = self.theta
+        gradient = np.empty((len(graphs), len(graphs), len(theta)))
+        for p in range(len(theta)):
+            step = np.zeros(len(theta))
+            step[p] = _STEP
+            ahead = self.clone_with_theta(theta + step)(graphs)
+            behind = self.clone_with_theta(theta - step)(graphs)
+            gradient[:, :, p] = (ahead - behind) / (2 * _STEP)
+        return gradient
+
+    def diag(self, X: Any) -> Floats:
+        """The self-similarities of the graphs."""
+        graphs = as_batch(X)
+        return np.array(clone(self.kernel).fit(graphs).diagonal(graphs))
+
+    def is_stationary(self) -> bool:
+        """False: a kernel on graphs knows no shifts."""
+        return False
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, GraphKernelGP)
+            and type(self.kernel) is type(other.kernel)
+            and self.kernel.get_params() == other.kernel.get_params()
+            and self.tune == other.tune
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"GraphKernelGP({self.kernel!r})"

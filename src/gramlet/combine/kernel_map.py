@@ -1,0 +1,134 @@
+"""Kernel PCA of graphs: a few coordinates a graph, for maps and for plain classifiers."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.decomposition import KernelPCA
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from gramlet.common.arrays import Array, Floats
+from gramlet.common.parameters import HasMethods, Interval
+from gramlet.graphs.convert import as_batch
+from gramlet.kernels import registry
+
+__all__ = ["KernelMap"]
+
+
+class KernelMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """Kernel PCA of graphs, by any of gramlet's kernels or embeddings.
+
+    With K̃ the centred Gram matrix of the n fitted graphs, the components are its leading
+    eigenvectors, K̃ α = λ n α, scaled so that their directions in feature space have length 1; the
+    score of a graph is its projection. Cost: one Gram matrix and its leading eigenvectors.
+
+    Parameters
+    ----------
+    kernel : str or estimator, default "wl"
+        A name of the registry, or one of gramlet's estimators.
+    n_components : int, default 2
+
+    Attributes
+    ----------
+    scores_ : array, shape (n graphs, n_components)
+        The fitted graphs' scores.
+    eigenvalues_ : array
+        λ of the equation above: variances of the components. scikit-learn's ``KernelPCA`` reports
+        the eigenvalues of K̃ itself, which are n times these.
+    explained_share_ : array
+        The share of the total variance that each component explains.
+    kernel_ : estimator
+        The fitted kernel.
+    pca_ : sklearn.decomposition.KernelPCA
+
+    References
+    ----------
+    Schölkopf, Smola, Müller (1998), Nonlinear component analysis as a kernel eigenvalue problem.
+
+    Examples
+    --------
+    >>> from gramlet import KernelMap, load_dataset
+    >>> mutag = load_dataset("MUTAG").graphs
+    >>> graph_map = KernelMap("wl-oa", n_components=2).fit(mutag[:150])
+    >>> graph_map.transform(mutag[150:]).shape
+    (38, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [str, HasMethods(["fit", "transform"])],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, kernel: Any = "wl", n_components: int = 2) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the components of the graphs X (y: for supervised kernels)."""
+        self._validate_params()
+        batch = as_batch(X)
+        if len(batch) <= self.n_components:
+            raise ValueError(
+                f"KernelMap(n_components={self.n_components}) needs more graphs than components; "
+                f"got {len(batch)}."
+            )
+        self.kernel_ = (
+            registry.make(self.kernel) if isinstance(self.kernel, str) else clone(self.kernel)
+        )
+        if self._is_embedding():
+            self.features_ = np.asarray(self.kernel_.fit(batch, y).transform(batch))
+            gram = self.features_ @ self.features_.T
+        else:
+            gram = self.kernel_.fit_transform(batch, y)
+        self._fit_components(gram)
+        return self
+
+    def _fit_components(self, gram: Floats) -> None:
+        # The seed only starts the iteration for the leading eigenvectors of large matrices.
+        self.pca_ = KernelPCA(self.n_components, kernel="precomputed", random_state=0)
+        try:
+            self.scores_ = self.pca_.fit_transform(gram)
+        except ValueError as error:
+            if "negative eigenvalues" not in str(error):
+                raise
+            raise ValueError(
+                f"The Gram matrix of {self.kernel_!r} has large negative eigenvalues: the kernel "
+                "is not positive semi-definite, so it has no map. Choose another kernel, or repair "
+                'its spectrum (for EMDKernel: psd="clip").'
+            ) from error
+        centred = np.trace(gram) - gram.mean() * len(gram)
+        leading = self.pca_.eigenvalues_
+        self.eigenvalues_ = leading / len(gram)
+        self.explained_share_ = leading / centred if centred > 0 else np.zeros_like(leading)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+        """Fit, and give the scores of the fitted graphs."""
+        return self.fit(X, y).scores_
+
+    def transform(self, X: Any) -> Floats:
+        """Scores of graphs on the fitted components."""
+        check_is_fitted(self)
+        batch = as_batch(X)
+        if len(batch) == 0:
+            return np.zeros((0, self.n_components))
+        rows = self.kernel_.transform(batch)
+        if self._is_embedding():
+            rows = np.asarray(rows) @ self.features_.T
+        return np.asarray(self.pca_.transform(rows))
+
+    def _is_embedding(self) -> bool:
+        return not hasattr(self.kernel_, "diagonal")
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """A name a component."""
+        return np.array([f"component {i + 1}" for i in range(self.n_components)], dtype=object)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        return tags

@@ -1,0 +1,20 @@
+"""Names for array types, one spelling for the whole library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Array", "Bools", "Complexes", "Floats", "Int16s", "Int32s", "Ints", "UInt64s", "UInt8s"]
+
+Array = NDArray[Any]
+Bools = NDArray[np.bool_]
+Complexes = NDArray[np.complex128]
+Floats = NDArray[np.float64]
+Int16s = NDArray[np.int16]
+Int32s = NDArray[np.int32]
+Ints = NDArray[np.int64]
+UInt8s = NDArray[np.uint8]
+UInt64s = NDArray[np.uint64]

@@ -1,0 +1,27 @@
+"""Where gramlet keeps what it downloads or has worked out before."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+__all__ = ["cache_folder"]
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept.
+
+    ``GRAMLET_CACHE`` if set; else ``gramlet`` under ``XDG_CACHE_HOME`` or the platform's own place.
+    """
+    own = os.environ.get("GRAMLET_CACHE")
+    if own:
+        return Path(own).expanduser()
+    shared = os.environ.get("XDG_CACHE_HOME")
+    if shared:
+        return Path(shared).expanduser() / "gramlet"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", "~/AppData/Local")).expanduser() / "gramlet"
+    if sys.platform == "darwin":
+        return Path("~/Library/Caches/gramlet").expanduser()
+    return Path("~/.cache/gramlet").expanduser()

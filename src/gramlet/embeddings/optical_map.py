@@ -1,0 +1,270 @@
+"""Optical random features: intensities of light behind a random medium, computed or measured."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gramlet.common.arrays import Complexes, Floats, UInt8s
+from gramlet.common.parameters import HasMethods, Interval
+from gramlet.embeddings.feature_maps import (
+    COMPONENTS,
+    GraphletMap,
+    SparseRows,
+    input_atoms,
+    pattern_inputs,
+    summed_features,
+)
+from gramlet.embeddings.sampled_patterns import Drawn
+from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.graphlets.patterns import adjacency_matrices
+from gramlet.engine.graphlets.weighted_sums import add_weighted_rows, pair_moments
+
+__all__ = ["LightOnDevice", "OpticalMap"]
+
+
+_FEATURES = 128
+# Patterns sent to a device at a time: bounds the memory of what comes back.
+_SENT = 4096
+
+
+class OpticalMap(GraphletMap):
+    """Optical random features of the adjacency matrix.
+
+    φ(F) = abs(W a + b)² / sqrt(m), a the flattened adjacency matrix of the graphlet, W complex with
+    independent N(0, scale²/2) real and imaginary parts, b drawn alike. With x = (a, 1), or x = a
+    without bias, the expected inner product is scale⁴ (‖x‖² ‖x'‖² + (xᵀx')²).
+
+    The features are quadratic in a, so that their mean over what was drawn from a graph needs only
+    how often each two pairs of nodes were both joined: its cost depends neither on the number of
+    samples nor on that of distinct patterns.
+
+    Parameters
+    ----------
+    n_components : int, default 5000
+        Features (m).
+    bias : bool, default True
+        Whether b is drawn; otherwise it is 0.
+    scale : float, default 1.0
+    device : object with ``transform(X)``, optional
+        Optical hardware: takes rows of k² zeros and ones and gives intensities abs(W a + b)², m
+        of them a row; this map divides by sqrt(m) and averages. n_components, bias and scale are
+        then the device's own affair. Every distinct pattern is sent once. See `LightOnDevice`.
+    random_state : int, RandomState or None
+        Draws W and b; None: `GraphSampling`'s own decides.
+
+    Attributes
+    ----------
+    weights_ : complex array, shape (k², m)
+        Wᵀ; with labels, rows for their one-hot blocks follow.
+    offsets_ : complex array, shape (m,)
+        b.
+
+    References
+    ----------
+    Saade et al. (2016), Random projections through multiple optical scattering: approximating
+    kernels at the speed of light.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramlet import OpticalMap
+    >>> triangle = np.ones((3, 3)) - np.eye(3)
+    >>> features = OpticalMap(20000, random_state=0).fit_transform([triangle])
+    >>> bool(abs(features[0] @ features[0] / (2 * 7**2) - 1) < 0.1)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": COMPONENTS,
+        "bias": ["boolean"],
+        "scale": [Interval(Real, 0, None, closed="neither")],
+        "device": [HasMethods("transform"), None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 5000,
+        bias: bool = True,
+        scale: float = 1.0,
+        device: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.bias = bias
+        self.scale = scale
+        self.device = device
+        self.random_state = random_state
+
+    def __sklearn_clone__(self) -> OpticalMap:
+        # A device is one piece of hardware: copies of the map share it.
+        return type(self)(**self.get_params(deep=False))
+
+    def _draw(self, rng: np.random.RandomState) -> None:
+        self.n_features_ = self.n_components
+        if self.device is not None:
+            if self.n_labels_ is not None:
+                raise ValueError(
+                    "OpticalMap(device=...) takes patterns without labels; got labels=True."
+                )
+            nothing = np.zeros((1, self.k_ * self.k_), dtype=np.uint8)
+            self.n_features_ = self._measured(nothing).shape[1]
+            return
+        shape = (self.k_ * (self.k_ + self._n_label_inputs()), self.n_components)
+        spread = self.scale / np.sqrt(2.0)
+        self.weights_ = spread * (rng.standard_normal(shape) + 1j * rng.standard_normal(shape))
+        light = rng.standard_normal(shape[1:]) + 1j * rng.standard_normal(shape[1:])
+        self.offsets_ = spread * light if self.bias else np.zeros_like(light)
+
+    def _describe(self, matrices: Floats) -> Floats:
+        rows = matrices.reshape(len(matrices), -1)
+        if self.device is not None:
+            intensities = self._measured(rows.astype(np.uint8))
+        else:
+            intensities = np.abs(rows @ self.weights_[: rows.shape[1]] + self.offsets_) ** 2
+        return intensities / np.sqrt(self.n_features_)
+
+    def sums(self, drawn: Drawn, **tiling: Any) -> Floats:
+        """For every graph, the sum of the features of all that was drawn from it."""
+        if self.device is not None:
+            total = self._sums_measured(drawn)
+        elif self.n_labels_ is not None:
+            total = self._sums_of_patterns(drawn, **tiling)
+        else:
+            total = self._sums_of_moments(drawn, **tiling)
+        total /= np.sqrt(self.n_features_)
+        return total
+
+    def _sums_of_patterns(self, drawn: Drawn, **tiling: Any) -> Floats:
+        counts = SparseRows(drawn.indptr, drawn.columns, drawn.counts)
+        inputs = pattern_inputs(drawn, self._n_label_inputs())
+        layers = [
+            (input_atoms(part(self.weights_), drawn.k), part(self.offsets_))
+            for part in (np.real, np.imag)
+        ]
+        return summed_features(counts, inputs, layers, _intensity, **tiling)
+
+    def _sums_of_moments(self, drawn: Drawn, **tiling: Any) -> Floats:
+        """Sums by bits: of |Σ_p u_p x_p + b|², x_p the bits of a pattern.
+
+        It is |b|² + Σ_p x_p (|u_p|² + 2 Re ū_p b) + 2 Σ_{p<q} x_p x_q Re ū_p u_q.
+        """
+        moments = pair_moments(drawn.indptr, drawn.codes[drawn.columns], drawn.counts, drawn.k)
+        rows, columns = np.nonzero(moments)
+        indptr = np.searchsorted(rows, np.arange(len(moments) + 1)).astype(np.int64)
+        values = moments[rows, columns]
+        n_drawn = np.add.reduceat(np.append(drawn.counts, 0.0), drawn.indptr[:-1])
+        atoms = input_atoms(self.weights_, drawn.k)
+        result = np.empty((drawn.n_graphs, self.n_components))
+
+        def fill(begin: int, end: int) -> None:
+            for block in range(begin, end):
+                features = slice(block * _FEATURES, (block + 1) * _FEATURES)
+                light = self.offsets_[features]
+                total = n_drawn[:, None] * np.abs(light) ** 2
+                table = _products(atoms[:, features], light)
+                add_weighted_rows(
+                    *(indptr[:-1], indptr[1:], columns.astype(np.int64), values, table, 0, total)
+                )
+                result[:, features] = total
+
+        n_blocks = -(-self.n_components // _FEATURES)
+        for_tiles(fill, n_blocks, n_tiles=n_blocks, **tiling)
+        return result
+
+    def _sums_measured(self, drawn: Drawn) -> Floats:
+        total = np.zeros((drawn.n_graphs, self.n_features_))
+        counts = SparseRows(drawn.indptr, drawn.columns, drawn.counts)
+        for first in range(0, len(drawn.codes), _SENT):
+            sent = drawn.codes[first : first + _SENT]
+            rows = adjacency_matrices(sent, drawn.k).reshape(len(sent), -1)
+            seen = self._measured(rows.astype(np.uint8))
+            begins, ends = _between(counts, first, first + len(sent))
+            add_weighted_rows(begins, ends, counts.columns, counts.values, seen, first, total)
+        return total
+
+    def _measured(self, rows: UInt8s) -> Floats:
+        seen = np.ascontiguousarray(self.device.transform(rows), dtype=np.float64)
+        if seen.ndim != 2 or len(seen) != len(rows) or not seen.shape[1]:
+            raise ValueError(
+                f"OpticalMap sent {len(rows)} rows to its device, {type(self.device).__name__}, "
+                f"and expects one row of intensities for each; got shape {seen.shape}."
+            )
+        if not np.isfinite(seen).all():
+            raise ValueError(
+                f"OpticalMap's device, {type(self.device).__name__}, gave values that are not "
+                "finite."
+            )
+        return seen
+
+    def names(self) -> list[str]:
+        """A name a feature."""
+        return [f"OpticalMap {j}" for j in range(self.n_features_)]
+
+
+def _intensity(real: Floats, imaginary: Floats) -> Floats:
+    return real * real + imaginary * imaginary
+
+
+def _products(atoms: Complexes, light: Complexes) -> Floats:
+    """What each two bits p ≤ q add, in the order of `pair_moments`."""
+    table = []
+    for q in range(len(atoms)):
+        mixed = 2.0 * (atoms[: q + 1].conj() * atoms[q]).real
+        mixed[q] = np.abs(atoms[q]) ** 2 + 2.0 * (atoms[q].conj() * light).real
+        table.append(mixed)
+    return np.concatenate(table)
+
+
+def _between(counts: SparseRows, first: int, last: int) -> tuple[Any, Any]:
+    """Where each graph's entries with columns first:last begin and end."""
+    inside = np.append([0], np.cumsum((counts.columns >= first) & (counts.columns < last)))
+    before = np.append([0], np.cumsum(counts.columns < first))
+    starts = counts.indptr[:-1]
+    begins = starts + before[counts.indptr[1:]] - before[starts]
+    return begins, begins + inside[counts.indptr[1:]] - inside[starts]
+
+
+class LightOnDevice:
+    """LightOn's optical processing unit as a device of `OpticalMap`.
+
+    Wraps a ``lightonml.OPU`` (or any object with its ``fit1d`` and ``transform``): `fit1d` is
+    called when rows of a new length come, then `transform` for the rows, as unsigned bytes.
+
+    Parameters
+    ----------
+    opu : lightonml.OPU
+        ``OPU(n_components=5000)`` on a machine with the hardware, ``OPU(..., simulated=True)``
+        elsewhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramlet.embeddings.optical_map import LightOnDevice
+    >>> class Lamp:
+    ...     def fit1d(self, X=None, n_features=None): self.n_features = n_features
+    ...     def transform(self, X): return X.sum(axis=1, keepdims=True) ** 2
+    >>> LightOnDevice(Lamp()).transform(np.array([[1, 0, 1]])).tolist()
+    [[4.0]]
+    """
+
+    def __init__(self, opu: Any) -> None:
+        for method in ("fit1d", "transform"):
+            if not hasattr(opu, method):
+                raise TypeError(
+                    f"LightOnDevice takes a lightonml.OPU; got {type(opu).__name__}, which has no "
+                    f"method {method!r}."
+                )
+        self.opu = opu
+        self._n_features: int | None = None
+
+    def transform(self, X: Any) -> Floats:
+        """Intensities behind the medium, one row for each row of zeros and ones."""
+        rows = np.ascontiguousarray(X, dtype=np.uint8)
+        if rows.shape[1] != self._n_features:
+            self.opu.fit1d(n_features=rows.shape[1])
+            self._n_features = rows.shape[1]
+        return np.array(self.opu.transform(rows), dtype=np.float64)

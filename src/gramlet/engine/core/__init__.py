@@ -1,0 +1,1 @@
+"""What several families share: tiles, exact renaming, random streams, hashes."""

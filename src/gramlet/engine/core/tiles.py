@@ -1,0 +1,161 @@
+"""Tiles over threads: every Gram matrix is filled through here.
+
+The rows are cut into ranges of equal work, the same ranges whatever the number of threads, so
+results do not depend on it. Shows progress when asked, stops between tiles on Ctrl-C, and keeps
+BLAS to one thread a tile. What is computed in a tile is the caller's business.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numba import njit
+
+from gramlet.common.arrays import Floats
+
+__all__ = ["for_tiles", "mirror", "one_blas_thread", "progress", "row_ranges"]
+
+Work = Callable[[int, int], Any]
+
+
+def row_ranges(
+    n_rows: int, costs: Floats | None = None, n_tiles: int = 128
+) -> list[tuple[int, int]]:
+    """Consecutive ranges of rows of nearly equal cost.
+
+    >>> row_ranges(4, np.array([1.0, 1.0, 1.0, 3.0]), n_tiles=2)
+    [(0, 3), (3, 4)]
+    """
+    if n_rows == 0:
+        return []
+    weights = np.ones(n_rows) if costs is None else np.maximum(costs, 1e-9)
+    done = np.cumsum(weights)
+    goals = done[-1] * np.arange(1, min(n_tiles, n_rows)) / min(n_tiles, n_rows)
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(done, goals) + 1, [n_rows]]))
+    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+
+
+def for_tiles(
+    work: Work,
+    n_rows: int,
+    *,
+    costs: Floats | None = None,
+    n_tiles: int = 128,
+    n_jobs: int | None = None,
+    verbose: int | bool = False,
+    label: str = "",
+) -> None:
+    """Call ``work(begin, end)`` for ranges of rows that cover ``0:n_rows``.
+
+    Parameters
+    ----------
+    work : callable
+        Fills rows ``begin:end`` of whatever it fills; releases the GIL in its hot loop.
+    n_rows : int
+    costs : array, optional
+        The relative cost of each row (for a triangle: its length).
+    n_tiles : int
+        How many ranges at most.
+    n_jobs : int or None
+        Threads, as joblib counts them (None: 1, -1: all cores).
+    verbose : bool
+        Show a progress bar, if standard error is a terminal.
+    label : str
+        What the progress bar says.
+    """
+    ranges = row_ranges(n_rows, costs, n_tiles)
+    threads = min(effective_n_jobs(n_jobs), len(ranges))
+    with one_blas_thread(), progress(len(ranges), label, verbose) as advance:
+        if threads <= 1:
+            for begin, end in ranges:
+                work(begin, end)
+                advance()
+        else:
+            _run_threads(work, ranges, threads, advance)
+
+
+def _run_threads(
+    work: Work, ranges: list[tuple[int, int]], threads: int, advance: Callable[[], None]
+) -> None:
+    stop = threading.Event()
+
+    def guarded(begin: int, end: int) -> None:
+        if not stop.is_set():
+            work(begin, end)
+
+    pool = ThreadPoolExecutor(threads)
+    try:
+        pending = {pool.submit(guarded, begin, end) for begin, end in ranges}
+        while pending:
+            finished, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+            for future in finished:
+                future.result()
+                advance()
+    except BaseException:
+        stop.set()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def progress(total: int, label: str, verbose: int | bool) -> Iterator[Callable[[], None]]:
+    """A function to call after each of ``total`` steps; it moves a bar on a terminal."""
+    if not verbose or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label or "working", total=total)
+        yield lambda: bar.advance(task)
+
+
+@cache
+def _blas() -> Any:
+    import scipy.linalg.cython_blas  # noqa: F401  compiled code calls this one; seen only if loaded
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Within it BLAS and LAPACK use one thread: results do not depend on how many there are."""
+    with _blas().limit(limits=1, user_api="blas"):
+        yield
+
+
+@njit(nogil=True, cache=True)
+def mirror(matrix: Floats) -> None:
+    """Copy the upper triangle of a square matrix to the lower one, in cache-sized squares."""
+    n = matrix.shape[0]
+    side = 64
+    for i0 in range(0, n, side):
+        for j0 in range(i0, n, side):
+            for i in range(i0, min(i0 + side, n)):
+                for j in range(max(j0, i + 1), min(j0 + side, n)):
+                    matrix[j, i] = matrix[i, j]

@@ -1,0 +1,1 @@
+"""Sparse counts and the two ways to compare them."""

@@ -1,0 +1,293 @@
+"""Sparse counts, and the two ways to compare them: dot products and sums of minima.
+
+Both walk the inverted index of a feature and add into one row of the result, which stays in cache.
+Frequent features are kept as dense columns (BLAS for the dot product, straight loops for minima);
+features that only one graph has never enter the pair loop of a symmetric matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from gramlet.common.arrays import Floats, Int32s, Ints
+from gramlet.engine.core.tiles import for_tiles, mirror
+
+__all__ = ["CountIndex", "compare", "compare_self", "count_codes", "first_from"]
+
+Measure = Literal["dot", "min"]
+
+# A feature that more than this share of the graphs have is cheaper as a dense column.
+_DENSE_SHARE = {"dot": 0.15, "min": 0.25}
+
+
+def count_codes(offsets: Ints, codes: Ints, n_codes: int) -> sparse.csr_matrix:
+    """Count codes group by group.
+
+    Parameters
+    ----------
+    offsets : array of int64, shape (rows + 1,)
+        Group i owns the positions ``offsets[i]:offsets[i + 1]`` of every line of ``codes``.
+    codes : array of int64, shape (n,) or (lines, n)
+        Column numbers below ``n_codes``; negative ones are left out.
+
+    Returns
+    -------
+    csr_matrix of float64, shape (rows, n_codes), with sorted columns.
+
+    Examples
+    --------
+    >>> count_codes(np.array([0, 2, 3]), np.array([1, 1, 0]), 2).toarray().tolist()
+    [[0.0, 2.0], [1.0, 0.0]]
+    """
+    lines = np.atleast_2d(np.ascontiguousarray(codes, dtype=np.int64))
+    indptr, columns, counts = _count_runs(np.asarray(offsets, np.int64), lines, n_codes)
+    matrix = sparse.csr_matrix((counts, columns, indptr), shape=(len(offsets) - 1, n_codes))
+    matrix.sort_indices()
+    return matrix
+
+
+@njit(nogil=True, cache=True)
+def _count_runs(offsets: Ints, lines: Ints, n_codes: int) -> tuple[Ints, Ints, Floats]:
+    n_rows = len(offsets) - 1
+    last_row = np.full(n_codes, -1, dtype=np.int64)
+    place = np.empty(n_codes, dtype=np.int64)
+    indptr = np.zeros(n_rows + 1, dtype=np.int64)
+    columns = np.empty(lines.size, dtype=np.int64)
+    counts = np.empty(lines.size, dtype=np.float64)
+    filled = 0
+    for row in range(n_rows):
+        for line in range(lines.shape[0]):
+            for p in range(offsets[row], offsets[row + 1]):
+                code = lines[line, p]
+                if code < 0:
+                    continue
+                if last_row[code] != row:
+                    last_row[code] = row
+                    place[code] = filled
+                    columns[filled] = code
+                    counts[filled] = 1.0
+                    filled += 1
+                else:
+                    counts[place[code]] += 1.0
+        indptr[row + 1] = filled
+    return indptr, columns[:filled].copy(), counts[:filled].copy()
+
+
+@dataclass(frozen=True)
+class CountIndex:
+    """The columns of a count matrix, made ready to be compared with rows.
+
+    Attributes
+    ----------
+    indptr, rows, values :
+        The inverted index: who has a rare feature, and how often.
+    dense : array, shape (frequent features, rows)
+        The frequent features, whole.
+    place : array of int64
+        For each feature: its line in ``dense``, or -1 if rare, or -2 if left out.
+    """
+
+    n_rows: int
+    indptr: Ints
+    rows: Int32s
+    values: Floats
+    dense: Floats
+    place: Ints
+
+    @classmethod
+    def build(
+        cls, counts: sparse.csr_matrix, measure: Measure, drop_single: bool = False
+    ) -> CountIndex:
+        """Index the columns of ``counts``; ``drop_single`` leaves out those of one graph only."""
+        n_rows, n_features = counts.shape
+        frequency = np.bincount(counts.indices, minlength=n_features)
+        place = np.full(n_features, -1, dtype=np.int64)
+        if drop_single:
+            place[frequency <= 1] = -2
+        frequent = np.flatnonzero(frequency > max(1.0, _DENSE_SHARE[measure] * n_rows))
+        # The dense part never grows beyond the size of a square result.
+        frequent = frequent[np.argsort(-frequency[frequent], kind="stable")][: max(n_rows, 64)]
+        frequent.sort()
+        place[frequent] = np.arange(len(frequent))
+        starts, rows, values, dense = _split_columns(
+            counts.indptr.astype(np.int64),
+            counts.indices.astype(np.int64),
+            counts.data.astype(np.float64),
+            place,
+            len(frequent),
+        )
+        return cls(n_rows, starts, rows, values, dense, place)
+
+
+@njit(nogil=True, cache=True)
+def _split_columns(
+    indptr: Ints, columns: Ints, values: Floats, place: Ints, n_dense: int
+) -> tuple[Ints, Int32s, Floats, Floats]:
+    n_rows, n_features = len(indptr) - 1, len(place)
+    dense = np.zeros((n_dense, n_rows))
+    starts = np.zeros(n_features + 1, dtype=np.int64)
+    for p in range(len(columns)):
+        if place[columns[p]] == -1:
+            starts[columns[p] + 1] += 1
+    for f in range(n_features):
+        starts[f + 1] += starts[f]
+    cursor = starts[:-1].copy()
+    owners = np.empty(starts[-1], dtype=np.int32)
+    kept = np.empty(starts[-1], dtype=np.float64)
+    for row in range(n_rows):
+        for p in range(indptr[row], indptr[row + 1]):
+            f = columns[p]
+            if place[f] >= 0:
+                dense[place[f], row] = values[p]
+            elif place[f] == -1:
+                owners[cursor[f]] = row
+                kept[cursor[f]] = values[p]
+                cursor[f] += 1
+    return starts, owners, kept, dense
+
+
+def compare(
+    counts: sparse.csr_matrix,
+    index: CountIndex,
+    measure: Measure,
+    *,
+    n_jobs: int | None = None,
+    verbose: int | bool = False,
+    label: str = "",
+) -> Floats:
+    """Every row of ``counts`` against every indexed row: dot products or sums of minima."""
+    out = np.zeros((counts.shape[0], index.n_rows))
+    _fill(out, counts, index, measure, False, n_jobs, verbose, label)
+    return out
+
+
+def compare_self(
+    counts: sparse.csr_matrix,
+    measure: Measure,
+    *,
+    n_jobs: int | None = None,
+    verbose: int | bool = False,
+    label: str = "",
+) -> Floats:
+    """The exactly symmetric matrix of all rows of ``counts`` against each other."""
+    n = counts.shape[0]
+    index = CountIndex.build(counts, measure, drop_single=True)
+    out = np.zeros((n, n))
+    _fill(out, counts, index, measure, True, n_jobs, verbose, label)
+    mirror(out)
+    own = counts.multiply(counts).sum(axis=1) if measure == "dot" else counts.sum(axis=1)
+    np.fill_diagonal(out, np.asarray(own).reshape(-1))
+    return out
+
+
+def _fill(
+    out: Floats,
+    counts: sparse.csr_matrix,
+    index: CountIndex,
+    measure: Measure,
+    symmetric: bool,
+    n_jobs: int | None,
+    verbose: int | bool,
+    label: str,
+) -> None:
+    n_rows, n_columns = out.shape
+    indptr = counts.indptr.astype(np.int64)
+    columns = counts.indices.astype(np.int64)
+    values = counts.data.astype(np.float64)
+
+    def fill_rows(begin: int, end: int) -> None:
+        first = begin if symmetric else 0
+        if measure == "dot":
+            if len(index.dense):
+                part = _dense_rows(
+                    indptr, columns, values, index.place, len(index.dense), begin, end
+                )
+                np.matmul(part, index.dense[:, first:], out=out[begin:end, first:])
+            _add_products(
+                begin, end, indptr, columns, values,
+                index.indptr, index.rows, index.values, index.place, symmetric, out,
+            )  # fmt: skip
+        else:
+            _add_minima(
+                begin, end, indptr, columns, values, index.indptr, index.rows, index.values,
+                index.dense, index.place, symmetric, out,
+            )  # fmt: skip
+
+    costs = np.arange(n_columns, 0, -1, dtype=np.float64) if symmetric else None
+    for_tiles(
+        fill_rows, n_rows, costs=costs, n_tiles=64, n_jobs=n_jobs, verbose=verbose, label=label
+    )
+
+
+@njit(nogil=True, cache=True)
+def _dense_rows(
+    indptr: Ints, columns: Ints, values: Floats, place: Ints, n_dense: int, begin: int, end: int
+) -> Floats:
+    part = np.zeros((end - begin, n_dense))
+    for i in range(begin, end):
+        for p in range(indptr[i], indptr[i + 1]):
+            line = place[columns[p]]
+            if line >= 0:
+                part[i - begin, line] = values[p]
+    return part
+
+
+@njit(nogil=True, cache=True)
+def first_from(rows: Int32s, begin: int, end: int, i: int) -> int:
+    """Where the sorted ``rows[begin:end]`` reaches i."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if rows[middle] < i:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@njit(nogil=True, cache=True)
+def _add_products(
+    begin: int, end: int, indptr: Ints, columns: Ints, values: Floats,
+    starts: Ints, owners: Int32s, kept: Floats, place: Ints,
+    symmetric: bool, out: Floats,
+) -> None:  # fmt: skip
+    for i in range(begin, end):
+        row = out[i]
+        for p in range(indptr[i], indptr[i + 1]):
+            f, value = columns[p], values[p]
+            if place[f] != -1:
+                continue
+            q = starts[f]
+            if symmetric:
+                q = first_from(owners, q, starts[f + 1], i)
+            for r in range(q, starts[f + 1]):
+                row[owners[r]] += value * kept[r]
+
+
+@njit(nogil=True, cache=True)
+def _add_minima(
+    begin: int, end: int, indptr: Ints, columns: Ints, values: Floats,
+    starts: Ints, owners: Int32s, kept: Floats, dense: Floats, place: Ints,
+    symmetric: bool, out: Floats,
+) -> None:  # fmt: skip
+    for i in range(begin, end):
+        first = i if symmetric else 0
+        row = out[i, first:]
+        for p in range(indptr[i], indptr[i + 1]):
+            f, value = columns[p], values[p]
+            if place[f] >= 0:
+                line = dense[place[f], first:]
+                for j in range(len(row)):
+                    other = line[j]
+                    row[j] += value if value < other else other
+            elif place[f] == -1:
+                q = starts[f]
+                if symmetric:
+                    q = first_from(owners, q, starts[f + 1], i)
+                for r in range(q, starts[f + 1]):
+                    other = kept[r]
+                    row[owners[r] - first] += value if value < other else other

@@ -1,0 +1,1 @@
+"""Graphlets: patterns, exact counts, sampling."""

@@ -1,0 +1,217 @@
+"""Connected induced subgraphs of up to four nodes, counted by closed formulas.
+
+Triangles, four-cycles and four-cliques are found over edges; stars, paths, paws and diamonds follow
+from degrees and triangles. Larger subgraphs are the business of `connected`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Ints
+from gramlet.engine.graphlets.connected import class_columns, largest_graph
+from gramlet.engine.graphlets.patterns import pattern_code
+
+__all__ = ["count_by_formula"]
+
+
+def count_by_formula(
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Ints,
+    k: int,
+    counts: Ints,
+    begin: int,
+    end: int,
+) -> None:
+    """Count connected sets of 2..k nodes (k ≤ 4) of the graphs begin:end.
+
+    Adds to ``counts[graph - begin, class_columns(k) column]``. Cost O(Σ deg²) and, for k = 4, the
+    four-cliques.
+    """
+    if k <= 3:
+        _count_three(node_offsets, indptr, indices, _formula_columns(), k, counts, begin, end)
+    else:
+        _count_four(node_offsets, indptr, indices, _formula_columns(), counts, begin, end)
+
+
+@cache
+def _formula_columns() -> Ints:
+    """Columns of: edge; path and triangle; star, path, paw, cycle, diamond, clique on four."""
+    _, column_of_code, first_code = class_columns(4)
+    shapes = [
+        (2, [(0, 1)]),
+        (3, [(0, 1), (1, 2)]),
+        (3, [(0, 1), (1, 2), (0, 2)]),
+        (4, [(0, 1), (0, 2), (0, 3)]),
+        (4, [(0, 1), (1, 2), (2, 3)]),
+        (4, [(0, 1), (1, 2), (0, 2), (2, 3)]),
+        (4, [(0, 1), (1, 2), (2, 3), (0, 3)]),
+        (4, [(0, 1), (1, 2), (2, 3), (0, 3), (0, 2)]),
+        (4, [(0, 1), (1, 2), (2, 3), (0, 3), (0, 2), (1, 3)]),
+    ]
+    found = [column_of_code[first_code[p] + pattern_code(edges, p)] for p, edges in shapes]
+    return np.array(found, dtype=np.int64)
+
+
+@njit(nogil=True, cache=True)
+def _count_three(
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Ints,
+    columns: Ints,
+    k: int,
+    counts: Ints,
+    begin: int,
+    end: int,
+) -> None:
+    marked = np.zeros(largest_graph(node_offsets, begin, end), dtype=np.int64)
+    for g in range(begin, end):
+        first, last = node_offsets[g], node_offsets[g + 1]
+        wedges = triangle_corners = 0
+        for u in range(first, last):
+            degree = indptr[u + 1] - indptr[u]
+            wedges += degree * (degree - 1) // 2
+            triangle_corners += _triangles_above(u, first, indptr, indices, marked)
+        row = counts[g - begin]
+        row[columns[0]] = (indptr[last] - indptr[first]) // 2
+        if k == 3:
+            row[columns[1]] = wedges - 3 * triangle_corners
+            row[columns[2]] = triangle_corners
+
+
+@njit(nogil=True, cache=True)
+def _triangles_above(u: int, first: int, indptr: Ints, indices: Ints, marked: Ints) -> int:
+    """Triangles u < v < w."""
+    for a in range(indptr[u], indptr[u + 1]):
+        marked[indices[a] - first] = 1
+    found = 0
+    for a in range(indptr[u], indptr[u + 1]):
+        v = indices[a]
+        if v > u:
+            for b in range(indptr[v + 1] - 1, indptr[v] - 1, -1):
+                if indices[b] <= v:
+                    break
+                found += marked[indices[b] - first]
+    for a in range(indptr[u], indptr[u + 1]):
+        marked[indices[a] - first] = 0
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _count_four(
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Ints,
+    columns: Ints,
+    counts: Ints,
+    begin: int,
+    end: int,
+) -> None:
+    most = largest_graph(node_offsets, begin, end)
+    place = np.zeros(most, dtype=np.int64)
+    common = np.zeros(most, dtype=np.int64)
+    tally = np.zeros(9, dtype=np.int64)
+    for g in range(begin, end):
+        first, last = node_offsets[g], node_offsets[g + 1]
+        for shape in range(9):
+            tally[shape] = 0
+        tally[0] = (indptr[last] - indptr[first]) // 2
+        for u in range(first, last):
+            _tally_node(u, first, indptr, indices, common, tally)
+            _tally_edges(u, first, indptr, indices, place, common, tally)
+        _to_induced(tally)
+        for shape in range(9):
+            counts[g - begin, columns[shape]] = tally[shape]
+
+
+@njit(nogil=True, cache=True)
+def _tally_node(u: int, first: int, indptr: Ints, indices: Ints, common: Ints, tally: Ints) -> None:
+    """Wedges and stars at u, and twice the four-cycles with u and a later node on a diagonal."""
+    degree = indptr[u + 1] - indptr[u]
+    tally[1] += degree * (degree - 1) // 2
+    tally[3] += degree * (degree - 1) * (degree - 2) // 6
+    for a in range(indptr[u], indptr[u + 1]):
+        w = indices[a]
+        for b in range(indptr[w + 1] - 1, indptr[w] - 1, -1):
+            if indices[b] <= u:
+                break
+            # The n-th common neighbour closes n − 1 more cycles.
+            tally[6] += common[indices[b] - first]
+            common[indices[b] - first] += 1
+    for a in range(indptr[u], indptr[u + 1]):
+        w = indices[a]
+        for b in range(indptr[w + 1] - 1, indptr[w] - 1, -1):
+            if indices[b] <= u:
+                break
+            common[indices[b] - first] = 0
+
+
+@njit(nogil=True, cache=True)
+def _tally_edges(
+    u: int,
+    first: int,
+    indptr: Ints,
+    indices: Ints,
+    marked: Ints,
+    common: Ints,
+    tally: Ints,
+) -> None:
+    """Three times the triangles, paths, paws, diamonds and four-cliques, over edges u < v."""
+    degree = indptr[u + 1] - indptr[u]
+    for a in range(indptr[u], indptr[u + 1]):
+        marked[indices[a] - first] = 1
+    for a in range(indptr[u], indptr[u + 1]):
+        v = indices[a]
+        if v < u:
+            continue
+        tally[4] += (degree - 1) * (indptr[v + 1] - indptr[v] - 1)
+        triangles = 0
+        for b in range(indptr[v], indptr[v + 1]):
+            w = indices[b]
+            if marked[w - first]:
+                triangles += 1
+                # Every triangle on this edge has a tail at each edge more of its third node.
+                tally[5] += indptr[w + 1] - indptr[w] - 2
+                if w > v:
+                    common[w - first] = 1
+        tally[2] += triangles
+        tally[7] += triangles * (triangles - 1) // 2
+        if triangles > 1:
+            tally[8] += _edges_within(v, first, indptr, indices, common)
+        for b in range(indptr[v], indptr[v + 1]):
+            common[indices[b] - first] = 0
+    for a in range(indptr[u], indptr[u + 1]):
+        marked[indices[a] - first] = 0
+
+
+@njit(nogil=True, cache=True)
+def _edges_within(v: int, first: int, indptr: Ints, indices: Ints, inside: Ints) -> int:
+    """Edges between the neighbours of v that are inside."""
+    found = 0
+    for b in range(indptr[v], indptr[v + 1]):
+        w = indices[b]
+        if inside[w - first]:
+            for c in range(indptr[w + 1] - 1, indptr[w] - 1, -1):
+                if indices[c] <= w:
+                    break
+                found += inside[indices[c] - first]
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _to_induced(tally: Ints) -> None:
+    """From subgraphs, with multiplicities, to induced subgraphs."""
+    triangles = tally[2] // 3
+    tally[1] -= 3 * triangles
+    tally[2] = triangles
+    clique = tally[8]
+    diamond = tally[7] - 6 * clique
+    cycle = tally[6] // 2 - diamond - 3 * clique
+    paw = tally[5] - 4 * diamond - 12 * clique
+    tally[3] -= paw + 2 * diamond + 4 * clique
+    tally[4] -= 3 * triangles + 2 * paw + 4 * cycle + 6 * diamond + 12 * clique
+    tally[5], tally[6], tally[7] = paw, cycle, diamond

@@ -1,0 +1,1 @@
+"""Laplacian kernels: covariances of balls and graphs, and their overlap."""

@@ -1,0 +1,163 @@
+"""Balls of hops around nodes, and whole graphs, as lists of nodes in breadth-first order.
+
+No subgraph is built: a list and a stamp on its nodes are enough for whoever walks the adjacency.
+Balls of one node set (all of them, once the radius reaches across a component) are found here, so
+that what is computed for a ball is computed once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Ints, UInt64s
+from gramlet.engine.core.node_hashes import scramble
+from gramlet.engine.core.tiles import for_tiles
+from gramlet.graphs.batch import GraphBatch
+
+__all__ = ["ball_owners", "ball_sizes", "gather_ball", "gather_graph"]
+
+
+@njit(nogil=True, cache=True)
+def gather_ball(
+    indptr: Ints, indices: Ints, centre: int, hops: int, stamp: Ints, tag: int, queue: Ints
+) -> int:
+    """Write the nodes at most ``hops`` from the centre to ``queue``, nearest first; their number.
+
+    ``stamp`` is set to ``tag`` on them; no node may have that stamp before.
+    """
+    return _spread(indptr, indices, centre, hops, stamp, tag, queue, 0)
+
+
+@njit(nogil=True, cache=True)
+def gather_graph(
+    indptr: Ints, indices: Ints, first: int, last: int, stamp: Ints, tag: int, queue: Ints
+) -> int:
+    """Write the nodes ``first:last`` to ``queue``, each component in breadth-first order.
+
+    A component starts at a node far from its middle, so that neighbours stand close in the list.
+    """
+    count = 0
+    everywhere = last - first
+    for node in range(first, last):
+        if stamp[node] == tag:
+            continue
+        reached = _spread(indptr, indices, node, everywhere, stamp, tag, queue, count)
+        for q in range(count, reached):
+            stamp[queue[q]] = -1
+        count = _spread(indptr, indices, queue[reached - 1], everywhere, stamp, tag, queue, count)
+    return count
+
+
+@njit(nogil=True, cache=True)
+def _spread(
+    indptr: Ints, indices: Ints, centre: int, hops: int, stamp: Ints, tag: int, queue: Ints, at: int
+) -> int:
+    stamp[centre] = tag
+    queue[at] = centre
+    begin, end = at, at + 1
+    for _ in range(hops):
+        reached = end
+        for q in range(begin, end):
+            for arc in range(indptr[queue[q]], indptr[queue[q] + 1]):
+                node = indices[arc]
+                if stamp[node] != tag:
+                    stamp[node] = tag
+                    queue[reached] = node
+                    reached += 1
+        if reached == end:
+            break
+        begin, end = end, reached
+    return end
+
+
+def ball_owners(batch: GraphBatch, hops: int, **tiling: Any) -> Ints:
+    """For each node the first node whose ball holds the same nodes: itself, if none before does.
+
+    Balls are matched by the exclusive or of their nodes' marks and then compared node by node.
+    """
+    n = batch.n_nodes_total
+    marks = scramble(np.arange(n, dtype=np.uint64))
+    keys, sizes = np.empty(n, np.uint64), np.empty(n, np.int64)
+
+    def add_up(begin: int, end: int) -> None:
+        _ball_keys(batch.indptr, batch.indices, hops, marks, begin, end, keys, sizes)
+
+    for_tiles(add_up, n, **tiling)
+    order = np.lexsort((np.arange(n), sizes, keys))
+    fresh = np.ones(n, dtype=bool)
+    fresh[1:] = (np.diff(keys[order]) != 0) | (np.diff(sizes[order]) != 0)
+    runs = np.concatenate([np.flatnonzero(fresh), [n]]).astype(np.int64)
+    owners = np.arange(n)
+
+    def confirm(begin: int, end: int) -> None:
+        _confirm(batch.indptr, batch.indices, hops, order, runs, begin, end, owners)
+
+    for_tiles(confirm, len(runs) - 1, **tiling)
+    return owners
+
+
+def ball_sizes(batch: GraphBatch, centres: Ints, hops: int) -> Ints:
+    """How many nodes the balls around these nodes have."""
+    sizes = np.empty(len(centres), np.int64)
+    _sizes(batch.indptr, batch.indices, hops, np.asarray(centres, np.int64), sizes)
+    return sizes
+
+
+@njit(nogil=True, cache=True)
+def _sizes(indptr: Ints, indices: Ints, hops: int, centres: Ints, sizes: Ints) -> None:
+    stamp = np.full(len(indptr) - 1, -1, dtype=np.int64)
+    queue = np.empty(len(indptr) - 1, dtype=np.int64)
+    for i in range(len(centres)):
+        sizes[i] = gather_ball(indptr, indices, centres[i], hops, stamp, i, queue)
+
+
+@njit(nogil=True, cache=True)
+def _ball_keys(
+    indptr: Ints,
+    indices: Ints,
+    hops: int,
+    marks: UInt64s,
+    begin: int,
+    end: int,
+    keys: UInt64s,
+    sizes: Ints,
+) -> None:
+    stamp = np.full(len(indptr) - 1, -1, dtype=np.int64)
+    queue = np.empty(len(indptr) - 1, dtype=np.int64)
+    for centre in range(begin, end):
+        sizes[centre] = gather_ball(indptr, indices, centre, hops, stamp, centre, queue)
+        keys[centre] = 0
+        for q in range(sizes[centre]):
+            keys[centre] ^= marks[queue[q]]
+
+
+@njit(nogil=True, cache=True)
+def _confirm(
+    indptr: Ints,
+    indices: Ints,
+    hops: int,
+    order: Ints,
+    runs: Ints,
+    begin: int,
+    end: int,
+    owners: Ints,
+) -> None:
+    n = len(indptr) - 1
+    mine, theirs = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    queue = np.empty(n, dtype=np.int64)
+    for run in range(begin, end):
+        if runs[run + 1] - runs[run] == 1:
+            continue
+        owner = order[runs[run]]
+        gather_ball(indptr, indices, owner, hops, mine, owner, queue)
+        for position in range(runs[run] + 1, runs[run + 1]):
+            node = order[position]
+            count = gather_ball(indptr, indices, node, hops, theirs, node, queue)
+            same = True
+            for q in range(count):
+                same = same and mine[queue[q]] == owner
+            if same:  # of equal size, so a subset is the same set
+                owners[node] = owner

@@ -1,0 +1,351 @@
+"""Pairs of covariance matrices: log k = ¼(ln|S₁| + ln|S₂|) − ½ ln|(S₁ + S₂)/2|.
+
+Matrices of one order are kept as packed lower triangles. One factorisation a pair is left to do; it
+runs on many columns side by side, so that the processor's vector units have work. Where the
+matrices come from is the business of `laplacian`; matrices of differing coordinates are in
+`supports`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.tiles import for_tiles, mirror, one_blas_thread
+
+__all__ = [
+    "LANES",
+    "Covariances",
+    "compare",
+    "compare_self",
+    "fill_lanes",
+    "multiply",
+    "own_logs",
+    "project",
+    "smallest_pivots",
+]
+
+
+# Matrices factored side by side; at order 10 they fill half of a first-level cache.
+LANES = 32
+# Beyond this order the lanes of a block no longer fit a cache, and LAPACK is faster.
+_LARGEST_IN_LANES = 256
+# How many bytes of matrices LAPACK gets at a time.
+_CHUNK_BYTES = 1 << 25
+
+_LN2 = 0.6931471805599453
+_MANTISSA = (1 << 52) - 1
+_ONE = 1023 << 52
+
+
+@dataclass(frozen=True)
+class Covariances:
+    """Positive definite matrices of one order, with a quarter of their log-determinants.
+
+    Attributes
+    ----------
+    order : int
+        Rows of each matrix; with 0 every kernel value is 1.
+    packed : array, shape (n, order (order + 1) / 2)
+        Lower triangles, row by row.
+    quarter_logs : array, shape (n,)
+        ¼ ln|S|.
+    """
+
+    order: int
+    packed: Floats
+    quarter_logs: Floats
+
+    @classmethod
+    def build(cls, packed: Floats, order: int) -> Covariances:
+        """Take packed matrices, all of them positive definite (see `smallest_pivots`).
+
+        >>> Covariances.build(np.array([[4.0, 0.0, 1.0]]), 2).quarter_logs.round(4).tolist()
+        [0.3466]
+        """
+        packed = np.ascontiguousarray(packed, dtype=np.float64)
+        if order > _LARGEST_IN_LANES:
+            logs = _large_logs(packed, order)
+        else:
+            logs = own_logs(_lanes(packed), len(packed), order)
+        return cls(order, packed, 0.25 * logs)
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def take(self, positions: Ints) -> Covariances:
+        """The matrices at these positions."""
+        return Covariances(self.order, self.packed[positions], self.quarter_logs[positions])
+
+
+def compare(rows: Covariances, columns: Covariances, **tiling: Any) -> Floats:
+    """The matrix of k between two sets of covariances; ``tiling`` as for `for_tiles`."""
+    out = np.empty((len(rows), len(columns)))
+    lanes = _lanes(columns.packed)
+
+    def work(begin: int, end: int) -> None:
+        _fill(rows, columns, lanes, begin, end, False, out)
+
+    for_tiles(work, len(rows), **tiling)
+    return out
+
+
+def compare_self(covariances: Covariances, **tiling: Any) -> Floats:
+    """The symmetric matrix of k between covariances; its diagonal is 1."""
+    n = len(covariances)
+    out = np.empty((n, n))
+    lanes = _lanes(covariances.packed)
+
+    def work(begin: int, end: int) -> None:
+        _fill(covariances, covariances, lanes, begin, end, True, out)
+
+    for_tiles(work, n, costs=np.arange(n, 0, -1, dtype=np.float64), **tiling)
+    mirror(out)
+    np.fill_diagonal(out, 1.0)
+    return out
+
+
+def project(rows: Covariances, landmarks: Covariances, weights: Floats, **tiling: Any) -> Floats:
+    """``compare(rows, landmarks) @ weights`` without the matrix in between.
+
+    Every row is summed in the same order whatever rows stand beside it.
+    """
+    out = np.empty((len(rows), weights.shape[1]))
+    lanes = _lanes(landmarks.packed)
+    weights = np.ascontiguousarray(weights)
+
+    def work(begin: int, end: int) -> None:
+        block = np.empty((end - begin, len(landmarks)))
+        _fill(rows.take(np.arange(begin, end)), landmarks, lanes, 0, end - begin, False, block)
+        out[begin:end] = multiply(block, weights)
+
+    for_tiles(work, len(rows), **tiling)
+    return out
+
+
+def _fill(
+    rows: Covariances,
+    columns: Covariances,
+    lanes: Floats,
+    begin: int,
+    end: int,
+    triangle: bool,
+    out: Floats,
+) -> None:
+    if rows.order > _LARGEST_IN_LANES:
+        _fill_large(rows, columns, begin, end, triangle, out)
+    else:
+        fill_lanes(
+            rows.packed, rows.quarter_logs, lanes, columns.quarter_logs, rows.order, begin, end,
+            triangle, out,
+        )  # fmt: skip
+
+
+def _lanes(packed: Floats) -> Floats:
+    """The matrices in blocks of lanes: (blocks, entries, lanes); the first fills up the last."""
+    n, entries = packed.shape
+    n_blocks = -(-n // LANES)
+    places = np.arange(n_blocks * LANES)
+    padded = packed[np.where(places < n, places, 0)]
+    return np.ascontiguousarray(padded.reshape(n_blocks, LANES, entries).transpose(0, 2, 1))
+
+
+@njit(nogil=True, cache=True)
+def own_logs(lanes: Floats, n: int, order: int) -> Floats:
+    """ln|S| of the first ``n`` matrices in blocks of lanes."""
+    logs = np.empty(n)
+    values = np.empty((order * (order + 1) // 2, LANES))
+    found = np.empty(LANES)
+    for block in range(lanes.shape[0]):
+        values[:, :] = lanes[block]
+        _log_determinants(values, order, found)
+        for lane in range(min(LANES, n - block * LANES)):
+            logs[block * LANES + lane] = found[lane]
+    return logs
+
+
+@njit(nogil=True, cache=True)
+def fill_lanes(
+    packed: Floats,
+    quarter_rows: Floats,
+    lanes: Floats,
+    quarter_columns: Floats,
+    order: int,
+    begin: int,
+    end: int,
+    triangle: bool,
+    out: Floats,
+) -> None:
+    """Rows ``begin:end`` of k against all lanes; with ``triangle`` those from the diagonal on."""
+    n_columns = len(quarter_columns)
+    entries = order * (order + 1) // 2
+    values = np.empty((entries, LANES))
+    found = np.empty(LANES)
+    for i in range(begin, end):
+        first = i // LANES if triangle else 0
+        for block in range(first, lanes.shape[0]):
+            for e in range(entries):
+                mine = packed[i, e]
+                for lane in range(LANES):
+                    values[e, lane] = 0.5 * (mine + lanes[block, e, lane])
+            _log_determinants(values, order, found)
+            for lane in range(min(LANES, n_columns - block * LANES)):
+                j = block * LANES + lane
+                log_k = quarter_rows[i] + quarter_columns[j] - 0.5 * found[lane]
+                out[i, j] = np.exp(min(log_k, 0.0))
+
+
+@njit(nogil=True, cache=True)
+def _log_determinants(values: Floats, order: int, logs: Floats) -> None:
+    """ln|S| of the matrix in each lane by LDLᵀ, two pivots at a time; overwrites the matrices.
+
+    Pivots are multiplied up; the exponent of the product is taken off after each, so that nothing
+    overflows and one logarithm a matrix is enough.
+    """
+    product = np.ones(LANES)
+    bits = product.view(np.int64)
+    exponents = np.zeros(LANES, dtype=np.int64)
+    inverse = np.empty((2, LANES))
+    factor = np.empty((2, LANES))
+    k = 0
+    while k < order:
+        row = k * (k + 1) // 2
+        for lane in range(LANES):
+            pivot = values[row + k, lane]
+            inverse[0, lane] = 1.0 / pivot
+            product[lane] *= pivot
+        _take_exponents(bits, exponents)
+        if k + 1 == order:
+            break
+        row += k + 1
+        for lane in range(LANES):
+            factor[0, lane] = values[row + k, lane] * inverse[0, lane]
+            pivot = values[row + k + 1, lane] - factor[0, lane] * values[row + k, lane]
+            inverse[1, lane] = 1.0 / pivot
+            product[lane] *= pivot
+        _take_exponents(bits, exponents)
+        for i in range(k + 2, order):
+            row = i * (i + 1) // 2
+            for lane in range(LANES):
+                values[row + k + 1, lane] -= values[row + k, lane] * factor[0, lane]
+        _eliminate_two(values, order, k, inverse, factor)
+        k += 2
+    for lane in range(LANES):
+        logs[lane] = exponents[lane] * _LN2 + np.log(product[lane])
+
+
+@njit(nogil=True, cache=True)
+def _take_exponents(bits: Ints, exponents: Ints) -> None:
+    for lane in range(LANES):
+        exponents[lane] += (bits[lane] >> 52) - 1023
+        bits[lane] = (bits[lane] & _MANTISSA) | _ONE
+
+
+@njit(nogil=True, cache=True)
+def _eliminate_two(values: Floats, order: int, k: int, inverse: Floats, factor: Floats) -> None:
+    for i in range(k + 2, order):
+        row = i * (i + 1) // 2
+        for lane in range(LANES):
+            factor[0, lane] = values[row + k, lane] * inverse[0, lane]
+            factor[1, lane] = values[row + k + 1, lane] * inverse[1, lane]
+        for j in range(k + 2, i + 1):
+            other = j * (j + 1) // 2 + k
+            for lane in range(LANES):
+                values[row + j, lane] -= (
+                    factor[0, lane] * values[other, lane]
+                    + factor[1, lane] * values[other + 1, lane]
+                )
+
+
+# Large orders
+
+
+def _square(packed: Floats, order: int) -> Floats:
+    full = np.zeros((len(packed), order, order))
+    rows, columns = np.tril_indices(order)
+    full[:, rows, columns] = packed
+    full[:, columns, rows] = packed
+    return full
+
+
+def _log_diagonals(squares: Floats) -> Floats:
+    # Contiguous rows, so that sums go the same way however many matrices there are.
+    diagonals = np.ascontiguousarray(np.diagonal(np.linalg.cholesky(squares), axis1=1, axis2=2))
+    logs: Floats = 2.0 * np.log(diagonals).sum(axis=1)
+    return logs
+
+
+def _chunk(order: int) -> int:
+    return max(1, _CHUNK_BYTES // (8 * order * order))
+
+
+def _large_logs(packed: Floats, order: int) -> Floats:
+    step = _chunk(order)
+    with one_blas_thread():
+        parts = [
+            _log_diagonals(_square(packed[begin : begin + step], order))
+            for begin in range(0, len(packed), step)
+        ]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _fill_large(
+    rows: Covariances, columns: Covariances, begin: int, end: int, triangle: bool, out: Floats
+) -> None:
+    step = _chunk(rows.order)
+    for i in range(begin, end):
+        for first in range(i if triangle else 0, len(columns), step):
+            last = min(first + step, len(columns))
+            halves = 0.5 * (rows.packed[i] + columns.packed[first:last])
+            logs = _log_diagonals(_square(halves, rows.order))
+            log_k = rows.quarter_logs[i] + columns.quarter_logs[first:last] - 0.5 * logs
+            out[i, first:last] = np.exp(np.minimum(log_k, 0.0))
+
+
+# Smaller pieces
+
+
+@njit(nogil=True, cache=True)
+def multiply(matrix: Floats, weights: Floats) -> Floats:
+    """The matrix product, every row summed on its own: BLAS's sums depend on the rows beside."""
+    n, inner = matrix.shape
+    out = np.zeros((n, weights.shape[1]))
+    for i in range(n):
+        for k in range(inner):
+            value = matrix[i, k]
+            if value != 0.0:
+                for j in range(weights.shape[1]):
+                    out[i, j] += value * weights[k, j]
+    return out
+
+
+@njit(nogil=True, cache=True)
+def smallest_pivots(packed: Floats, order: int) -> Floats:
+    """The smallest pivot of each matrix relative to its largest entry on the diagonal.
+
+    Not above a few times ``order`` rounding errors, the matrix is singular as far as numbers of
+    this precision can tell. A matrix of zeros, or with a pivot that is not positive, gives 0.
+    """
+    smallest = np.ones(len(packed))
+    values = np.empty(order * (order + 1) // 2)
+    for n in range(len(packed)):
+        values[:] = packed[n]
+        largest = 0.0
+        for k in range(order):
+            largest = max(largest, values[k * (k + 1) // 2 + k])
+        for k in range(order):
+            pivot = values[k * (k + 1) // 2 + k]
+            if not pivot > 0.0:
+                smallest[n] = 0.0
+                break
+            smallest[n] = min(smallest[n], pivot / largest)
+            for i in range(k + 1, order):
+                row = i * (i + 1) // 2
+                factor = values[row + k] / pivot
+                for j in range(k + 1, i + 1):
+                    values[row + j] -= factor * values[j * (j + 1) // 2 + k]
+    return smallest

@@ -1,0 +1,389 @@
+"""Regularised Laplacians of balls and graphs, and the covariances U L⁻¹ Uᵀ + γI of vertex features.
+
+L = D − A + ηI is factored by Cholesky within its envelope, in reversed breadth-first order: sparse
+graphs fill in little and trees not at all. One compiled loop goes over all balls of a batch. How
+covariances are compared is in `bhattacharyya` and `supports`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.laplacian.balls import gather_ball, gather_graph
+from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.build import ranges
+from gramlet.graphs.columns import frozen
+
+__all__ = [
+    "arc_weights",
+    "ball_covariances",
+    "dot",
+    "factor_laplacian",
+    "graph_covariances",
+    "heat_diagonals",
+    "label_covariances",
+    "label_supports",
+]
+
+
+# A pivot below this share of the diagonal is lost in rounding.
+_LOST = 64 * np.finfo(np.float64).eps
+# Bytes of adjacency matrices that are decomposed in one call.
+_CHUNK_BYTES = 1 << 26
+
+
+def arc_weights(batch: GraphBatch) -> Floats:
+    """The weight of every stored arc; 1 where the graphs have no weights."""
+    if batch.edge_weights is None:
+        # Read-only like those of a batch: to the compiler that is another type.
+        return frozen(np.ones(len(batch.indices)))
+    return batch.edge_weights
+
+
+def ball_covariances(
+    batch: GraphBatch,
+    centres: Ints,
+    hops: int,
+    coordinates: Floats,
+    eta: float,
+    gamma: float,
+    **tiling: Any,
+) -> Floats:
+    """S of the ball around each of these nodes, as packed lower triangles.
+
+    Parameters
+    ----------
+    coordinates : array, shape (n nodes, order)
+        The features of every node of the batch.
+    eta, gamma : float
+    """
+    centres = np.asarray(centres, np.int64)
+    order = coordinates.shape[1]
+    packed = np.empty((len(centres), order * (order + 1) // 2))
+    failed = np.zeros(len(centres), dtype=np.bool_)
+    arrays = (batch.indptr, batch.indices, arc_weights(batch))
+
+    def work(begin: int, end: int) -> None:
+        _ball_tile(arrays, centres, hops, coordinates, eta, gamma, begin, end, packed, failed)
+
+    for_tiles(work, len(centres), **tiling)
+    _refuse_indefinite(batch.graph_of_node[centres], failed, eta)
+    return packed
+
+
+def graph_covariances(
+    batch: GraphBatch, coordinates: Floats, eta: float, gamma: float, **tiling: Any
+) -> Floats:
+    """S of every graph, as packed lower triangles; γI for a graph without nodes."""
+    order = coordinates.shape[1]
+    packed = np.empty((len(batch), order * (order + 1) // 2))
+    failed = np.zeros(len(batch), dtype=np.bool_)
+    arrays = (batch.indptr, batch.indices, arc_weights(batch))
+
+    def work(begin: int, end: int) -> None:
+        _graph_tile(arrays, batch.node_offsets, coordinates, eta, gamma, begin, end, packed, failed)
+
+    for_tiles(work, len(batch), costs=batch.sizes.astype(np.float64), **tiling)
+    _refuse_indefinite(np.arange(len(batch)), failed, eta)
+    return packed
+
+
+def label_supports(batch: GraphBatch, codes: Ints) -> tuple[Ints, Ints, Ints]:
+    """The codes that occur in each graph, rising, and each node's place among its graph's.
+
+    Returns
+    -------
+    offsets, present, places
+        Graph i has the codes ``present[offsets[i]:offsets[i + 1]]``.
+    """
+    n_codes = int(codes.max()) + 1 if len(codes) else 1
+    keys, places = np.unique(batch.graph_of_node * n_codes + codes, return_inverse=True)
+    offsets = np.zeros(len(batch) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(keys // n_codes, minlength=len(batch)), out=offsets[1:])
+    places = places.reshape(-1) - offsets[batch.graph_of_node]
+    return offsets, keys % n_codes, places
+
+
+def label_covariances(
+    batch: GraphBatch, offsets: Ints, places: Ints, eta: float, gamma: float, **tiling: Any
+) -> tuple[Ints, Floats]:
+    """S of every graph for one-hot labels, on the labels that it has.
+
+    Returns
+    -------
+    starts, values
+        The packed lower triangle of graph i is ``values[starts[i]:starts[i + 1]]``.
+    """
+    orders = np.diff(offsets)
+    starts = np.concatenate([[0], np.cumsum(orders * (orders + 1) // 2)]).astype(np.int64)
+    values = np.empty(starts[-1])
+    failed = np.zeros(len(batch), dtype=np.bool_)
+    arrays = (batch.indptr, batch.indices, arc_weights(batch))
+
+    def work(begin: int, end: int) -> None:
+        _label_tile(
+            arrays, batch.node_offsets, places, orders, starts, eta, gamma, begin, end, values,
+            failed,
+        )  # fmt: skip
+
+    for_tiles(work, len(batch), costs=batch.sizes.astype(np.float64), **tiling)
+    _refuse_indefinite(np.arange(len(batch)), failed, eta)
+    return starts, values
+
+
+def _refuse_indefinite(graphs: Ints, failed: Bools, eta: float) -> None:
+    if failed.any():
+        raise ValueError(
+            f"Graph {int(graphs[failed.argmax()])}: D − A + ηI is not positive definite with "
+            f"eta={eta}. Either edge weights are negative, or eta is lost beside weights as large "
+            "as these. Use weights of at least 0, smaller weights, or a larger eta."
+        )
+
+
+def heat_diagonals(batch: GraphBatch, times: Floats, **tiling: Any) -> Floats:
+    """[exp(−t(D − A))]_vv for every node v (rows) and time t (columns), edge weights honoured.
+
+    Graphs of one size are decomposed together. Negative weights may give infinities.
+    """
+    out = np.empty((batch.n_nodes_total, len(times)))
+    chunks: list[Ints] = []
+    for size in np.unique(batch.sizes[batch.sizes > 0]).tolist():
+        firsts = batch.node_offsets[:-1][batch.sizes == size]
+        step = max(1, _CHUNK_BYTES // (8 * size * size))
+        chunks += [firsts[begin : begin + step] for begin in range(0, len(firsts), step)]
+    sizes = np.array([batch.sizes[batch.graph_of_node[chunk[0]]] for chunk in chunks])
+
+    def work(begin: int, end: int) -> None:
+        for chunk, size in zip(chunks[begin:end], sizes[begin:end].tolist(), strict=True):
+            values, vectors = np.linalg.eigh(_stacked_laplacians(batch, chunk, size))
+            with np.errstate(over="ignore"):  # where weights are negative
+                heat = vectors**2 @ np.exp(-values[:, :, None] * times)
+            out[(chunk[:, None] + np.arange(size)).reshape(-1)] = heat.reshape(-1, len(times))
+
+    for_tiles(work, len(chunks), costs=sizes.astype(np.float64) ** 3, **tiling)
+    return out
+
+
+def _stacked_laplacians(batch: GraphBatch, firsts: Ints, size: int) -> Floats:
+    """D − A of the graphs of one size that begin at these nodes."""
+    stack = np.zeros((len(firsts), size, size))
+    begins, ends = batch.indptr[firsts], batch.indptr[firsts + size]
+    arcs = ranges(begins, ends - begins)
+    which = np.repeat(np.arange(len(firsts)), ends - begins)
+    tails = np.searchsorted(batch.indptr, arcs, side="right") - 1
+    shift = firsts[which]
+    stack[which, tails - shift, batch.indices[arcs] - shift] = -arc_weights(batch)[arcs]
+    diagonal = np.arange(size)
+    stack[:, diagonal, diagonal] = -stack.sum(axis=2)
+    return stack
+
+
+# The compiled loops
+
+
+@njit(nogil=True, cache=True)
+def _ball_tile(
+    arrays: tuple[Ints, Ints, Floats],
+    centres: Ints,
+    hops: int,
+    coordinates: Floats,
+    eta: float,
+    gamma: float,
+    begin: int,
+    end: int,
+    packed: Floats,
+    failed: Bools,
+) -> None:
+    n, order = coordinates.shape
+    stamp, queue = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    place, first, start = np.empty_like(queue), np.empty_like(queue), np.empty_like(queue)
+    envelope = np.empty(64)
+    rows = np.empty((16, order))
+    for i in range(begin, end):
+        count = gather_ball(arrays[0], arrays[1], centres[i], hops, stamp, i, queue)
+        envelope, failed[i] = factor_laplacian(
+            arrays, queue, count, stamp, i, place, eta, first, start, envelope
+        )
+        if count > len(rows):
+            rows = np.empty((2 * count, order))
+        for q in range(count):
+            rows[count - 1 - q] = coordinates[queue[q]]
+        _whiten(rows, count, first, start, envelope)
+        _packed_gram(rows, count, gamma, packed[i])
+
+
+@njit(nogil=True, cache=True)
+def _graph_tile(
+    arrays: tuple[Ints, Ints, Floats],
+    offsets: Ints,
+    coordinates: Floats,
+    eta: float,
+    gamma: float,
+    begin: int,
+    end: int,
+    packed: Floats,
+    failed: Bools,
+) -> None:
+    n, order = coordinates.shape
+    stamp, queue = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    place, first, start = np.empty_like(queue), np.empty_like(queue), np.empty_like(queue)
+    envelope = np.empty(64)
+    for g in range(begin, end):
+        count = gather_graph(arrays[0], arrays[1], offsets[g], offsets[g + 1], stamp, g, queue)
+        envelope, failed[g] = factor_laplacian(
+            arrays, queue, count, stamp, g, place, eta, first, start, envelope
+        )
+        rows = np.empty((count, order))
+        for q in range(count):
+            rows[count - 1 - q] = coordinates[queue[q]]
+        _whiten(rows, count, first, start, envelope)
+        _packed_gram(rows, count, gamma, packed[g])
+
+
+@njit(nogil=True, cache=True)
+def _label_tile(
+    arrays: tuple[Ints, Ints, Floats],
+    offsets: Ints,
+    places: Ints,
+    orders: Ints,
+    starts: Ints,
+    eta: float,
+    gamma: float,
+    begin: int,
+    end: int,
+    values: Floats,
+    failed: Bools,
+) -> None:
+    n = len(places)
+    stamp, queue = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    place, first, start = np.empty_like(queue), np.empty_like(queue), np.empty_like(queue)
+    envelope = np.empty(64)
+    for g in range(begin, end):
+        count = gather_graph(arrays[0], arrays[1], offsets[g], offsets[g + 1], stamp, g, queue)
+        envelope, failed[g] = factor_laplacian(
+            arrays, queue, count, stamp, g, place, eta, first, start, envelope
+        )
+        rows = np.zeros((count, orders[g]))
+        for q in range(count):
+            rows[count - 1 - q, places[queue[q]]] = 1.0
+        _whiten(rows, count, first, start, envelope)
+        _packed_gram(rows, count, gamma, values[starts[g] : starts[g + 1]])
+
+
+@njit(nogil=True, cache=True)
+def factor_laplacian(
+    arrays: tuple[Ints, Ints, Floats],
+    queue: Ints,
+    count: int,
+    stamp: Ints,
+    tag: int,
+    place: Ints,
+    eta: float,
+    first: Ints,
+    start: Ints,
+    envelope: Floats,
+) -> tuple[Floats, bool]:
+    """Factor L of the subgraph of the nodes ``queue[:count]``, which bear the stamp ``tag``.
+
+    Row i belongs to the node ``queue[count - 1 - i]``; entry (i, j) of the factor, for
+    ``first[i] <= j <= i``, is ``envelope[start[i] + j]``. Returns the envelope, a larger array if
+    need be, and whether the factorisation failed (the factor then holds finite numbers only).
+    """
+    indptr, indices, weights = arrays
+    for q in range(count):
+        place[queue[q]] = count - 1 - q
+    total = 0
+    for i in range(count):
+        node = queue[count - 1 - i]
+        first[i] = i
+        for arc in range(indptr[node], indptr[node + 1]):
+            if stamp[indices[arc]] == tag:
+                first[i] = min(first[i], place[indices[arc]])
+        start[i] = total - first[i]
+        total += i - first[i] + 1
+    if total > len(envelope):
+        envelope = np.empty(2 * total)
+    envelope[:total] = 0.0
+    for i in range(count):
+        node = queue[count - 1 - i]
+        degree = eta
+        for arc in range(indptr[node], indptr[node + 1]):
+            if stamp[indices[arc]] == tag:
+                degree += weights[arc]
+                if place[indices[arc]] < i:
+                    envelope[start[i] + place[indices[arc]]] = -weights[arc]
+        envelope[start[i] + i] = degree
+    return envelope, _factor_envelope(count, first, start, envelope)
+
+
+@njit(nogil=True, cache=True)
+def _factor_envelope(count: int, first: Ints, start: Ints, envelope: Floats) -> bool:
+    failed = False
+    for i in range(count):
+        for j in range(first[i], i):
+            common = max(first[i], first[j])
+            value = envelope[start[i] + j] - dot(
+                envelope, start[i] + common, start[j] + common, j - common
+            )
+            envelope[start[i] + j] = value / envelope[start[j] + j]
+        row = start[i] + first[i]
+        degree = envelope[start[i] + i]
+        pivot = degree - dot(envelope, row, row, i - first[i])
+        if not pivot > _LOST * abs(degree):
+            failed = True
+            pivot = 1.0
+        envelope[start[i] + i] = np.sqrt(pivot)
+    return failed
+
+
+@njit(nogil=True, cache=True)
+def dot(values: Floats, left: int, right: int, length: int) -> float:
+    """The dot product of two stretches of an array; four sums, so that none waits for another."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    k = 0
+    while k + 4 <= length:
+        a += values[left + k] * values[right + k]
+        b += values[left + k + 1] * values[right + k + 1]
+        c += values[left + k + 2] * values[right + k + 2]
+        d += values[left + k + 3] * values[right + k + 3]
+        k += 4
+    while k < length:
+        a += values[left + k] * values[right + k]
+        k += 1
+    return (a + b) + (c + d)
+
+
+@njit(nogil=True, cache=True)
+def _whiten(rows: Floats, count: int, first: Ints, start: Ints, envelope: Floats) -> None:
+    """Solve R X = rows for the factor R, in place."""
+    order = rows.shape[1]
+    for i in range(count):
+        for j in range(first[i], i):
+            value = envelope[start[i] + j]
+            if value != 0.0:
+                for k in range(order):
+                    rows[i, k] -= value * rows[j, k]
+        inverse = 1.0 / envelope[start[i] + i]
+        for k in range(order):
+            rows[i, k] *= inverse
+
+
+@njit(nogil=True, cache=True)
+def _packed_gram(rows: Floats, count: int, gamma: float, packed: Floats) -> None:
+    """The lower triangle of XᵀX + γI."""
+    order = rows.shape[1]
+    packed[:] = 0.0
+    for i in range(count):
+        e = 0
+        for a in range(order):
+            value = rows[i, a]
+            for b in range(a + 1):
+                packed[e + b] += value * rows[i, b]
+            e += a + 1
+    for a in range(order):
+        packed[a * (a + 1) // 2 + a] += gamma

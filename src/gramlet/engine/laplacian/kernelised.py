@@ -1,0 +1,211 @@
+"""A kernel between vertices carried over to their graphs, without a basis of its feature space.
+
+With K the Gram matrix of the vertices of two graphs and Λ their Laplacians side by side,
+log k = ¼(ln|L₁ + K₁₁/γ| + ln|L₂ + K₂₂/γ| + ln|L₁| + ln|L₂|) − ½ ln|Λ + K/(2γ)|. It is what the
+eigenvectors of K would give, by one Cholesky factorisation a pair, which is begun once a graph. For
+levels of such kernels on top of each other see `exact_levels`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.laplacian.covariances import arc_weights
+from gramlet.graphs.batch import GraphBatch
+
+__all__ = ["KernelisedGraphs", "dense_laplacian", "factor_dense"]
+
+Arrays = tuple[Ints, Ints, Floats, Floats, Floats, Floats]
+
+# A pivot below this share of the diagonal is lost in rounding.
+_LOST = 1e-14
+
+
+@dataclass(frozen=True)
+class KernelisedGraphs:
+    """Graphs with the Gram matrices of their own vertices worked in.
+
+    Attributes
+    ----------
+    offsets : array of int64, shape (n graphs + 1,)
+        ``node_offsets`` of the graphs.
+    starts : array of int64, shape (n graphs + 1,)
+        The squares of graph g are ``[starts[g]:starts[g + 1]]`` of ``squares`` and ``roots``.
+    squares, roots : arrays of float64
+        L + K/(2γ), and its Cholesky factor.
+    constants : array of float64
+        ¼(ln|L + K/γ| + ln|L|).
+    half_logs : array of float64
+        ½ ln|L + K/(2γ)|.
+    """
+
+    offsets: Ints
+    starts: Ints
+    squares: Floats
+    roots: Floats
+    constants: Floats
+    half_logs: Floats
+
+    @classmethod
+    def build(
+        cls, batch: GraphBatch, grams: Floats, eta: float, gamma: float, **tiling: Any
+    ) -> KernelisedGraphs:
+        """Factor the squares of all graphs.
+
+        Parameters
+        ----------
+        grams : array
+            The Gram matrices of the vertices of each graph, flattened, one after the other.
+        """
+        n = len(batch)
+        starts = np.concatenate([[0], np.cumsum(batch.sizes**2)]).astype(np.int64)
+        squares, roots = np.empty(len(grams)), np.empty(len(grams))
+        graphs = cls(batch.node_offsets, starts, squares, roots, np.empty(n), np.empty(n))
+        adjacency = (batch.indptr, batch.indices, arc_weights(batch))
+
+        def work(begin: int, end: int) -> None:
+            _factor_graphs(adjacency, graphs.arrays(), grams, eta, gamma, begin, end)
+
+        for_tiles(work, n, costs=batch.sizes.astype(np.float64) ** 3, **tiling)
+        bad = ~np.isfinite(graphs.half_logs + graphs.constants)
+        if bad.any():
+            raise ValueError(
+                f"Graph {int(bad.argmax())}: L + K/γ is not positive definite with eta={eta}, "
+                f"gamma={gamma}. Either edge weights are negative, or the kernel between vertices "
+                "is not positive semi-definite, or eta is lost beside large numbers. Use weights "
+                "of at least 0, a valid kernel, or a larger eta."
+            )
+        return graphs
+
+    def arrays(self) -> Arrays:
+        """The columns, as the compiled loops take them."""
+        return (
+            self.offsets, self.starts, self.squares, self.roots, self.constants, self.half_logs,
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.constants)
+
+    def row(
+        self, graph: int, columns: KernelisedGraphs, first: int, gram: Floats, gamma: float
+    ) -> Floats:
+        """k of one graph and the graphs of ``columns`` from ``first`` on.
+
+        ``gram`` is the kernel between its vertices and all of theirs. NaN where a pair has no
+        value: its Gram matrix is not positive semi-definite.
+        """
+        values = np.empty(len(columns) - first)
+        gram = np.ascontiguousarray(gram)
+        _fill_row(self.arrays(), graph, columns.arrays(), first, gram, gamma, values)
+        return values
+
+
+@njit(nogil=True, cache=True)
+def _factor_graphs(
+    adjacency: tuple[Ints, Ints, Floats],
+    graphs: Arrays,
+    grams: Floats,
+    eta: float,
+    gamma: float,
+    begin: int,
+    end: int,
+) -> None:
+    offsets, starts, squares, roots, constants, half_logs = graphs
+    local = np.full(len(adjacency[0]) - 1, -1, dtype=np.int64)
+    for g in range(begin, end):
+        members = np.arange(offsets[g], offsets[g + 1])
+        size = len(members)
+        kernel = grams[starts[g] : starts[g + 1]].reshape(size, size)
+        square = squares[starts[g] : starts[g + 1]].reshape(size, size)
+        root = roots[starts[g] : starts[g + 1]].reshape(size, size)
+        laplacian = dense_laplacian(adjacency, members, local, eta)
+        square[:, :] = laplacian + kernel / (2.0 * gamma)
+        root[:, :] = square
+        half_logs[g] = factor_dense(root)
+        full = laplacian + kernel / gamma
+        constants[g] = 0.5 * (factor_dense(full) + factor_dense(laplacian))
+
+
+@njit(nogil=True, cache=True)
+def dense_laplacian(
+    adjacency: tuple[Ints, Ints, Floats], members: Ints, local: Ints, eta: float
+) -> Floats:
+    """D − A + ηI of an induced subgraph; ``local`` is −1 everywhere, before and after."""
+    indptr, indices, weights = adjacency
+    size = len(members)
+    laplacian = np.zeros((size, size))
+    for a in range(size):
+        local[members[a]] = a
+    for a in range(size):
+        laplacian[a, a] = eta
+        for arc in range(indptr[members[a]], indptr[members[a] + 1]):
+            b = local[indices[arc]]
+            if b >= 0:
+                laplacian[a, a] += weights[arc]
+                laplacian[a, b] = -weights[arc]
+    for a in range(size):
+        local[members[a]] = -1
+    return laplacian
+
+
+@njit(nogil=True, cache=True)
+def factor_dense(matrix: Floats) -> float:
+    """Cholesky in the lower triangle, in place; ½ ln|S|, or NaN if S is not positive definite."""
+    half_log = 0.0
+    for i in range(len(matrix)):
+        for j in range(i + 1):
+            value = matrix[i, j]
+            for k in range(j):
+                value -= matrix[i, k] * matrix[j, k]
+            if j < i:
+                matrix[i, j] = value / matrix[j, j]
+            elif value > _LOST * matrix[i, i]:
+                matrix[i, i] = np.sqrt(value)
+                half_log += 0.5 * np.log(value)
+            else:
+                return np.nan
+    return half_log
+
+
+@njit(nogil=True, cache=True)
+def _fill_row(
+    rows: Arrays,
+    graph: int,
+    columns: Arrays,
+    first: int,
+    gram: Floats,
+    gamma: float,
+    values: Floats,
+) -> None:
+    offsets, starts, squares, _, constants, _ = columns
+    n = gram.shape[0]
+    root = rows[3][rows[1][graph] : rows[1][graph + 1]].reshape(n, n)
+    for h in range(first, len(constants)):
+        m = offsets[h + 1] - offsets[h]
+        shift = offsets[h] - offsets[first]
+        rest = squares[starts[h] : starts[h + 1]].copy().reshape(m, m)
+        _subtract(rest, gram[:, shift : shift + m] / (2.0 * gamma), root)
+        log_k = rows[4][graph] + constants[h] - rows[5][graph] - factor_dense(rest)
+        values[h - first] = np.exp(min(log_k, 0.0)) if np.isfinite(log_k) else np.nan
+
+
+@njit(nogil=True, cache=True)
+def _subtract(rest: Floats, across: Floats, root: Floats) -> None:
+    """The Schur complement: carry the factorisation of the first graph on over the second."""
+    n, m = across.shape
+    for a in range(n):
+        for k in range(a):
+            factor = root[a, k]
+            for b in range(m):
+                across[a, b] -= factor * across[k, b]
+        for b in range(m):
+            across[a, b] /= root[a, a]
+        for b in range(m):
+            for c in range(b + 1):
+                rest[b, c] -= across[a, b] * across[a, c]

@@ -1,0 +1,232 @@
+"""Covariance matrices that live on few coordinates each, such as the labels that occur in a graph.
+
+A matrix is kept on its own coordinates (its support) and is γ times the identity elsewhere, so a
+pair is compared on the union of two supports: coordinates that neither has cancel, and those that
+only new graphs have are no special case. Matrices of one order are in `bhattacharyya`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.engine.core.tiles import for_tiles, mirror
+
+__all__ = [
+    "SupportedCovariances",
+    "compare_supported",
+    "compare_supported_self",
+    "smallest_supported_pivots",
+]
+
+
+_LN2 = 0.6931471805599453
+
+
+@dataclass(frozen=True)
+class SupportedCovariances:
+    """Positive definite matrices, each on coordinates of its own and γI on all others.
+
+    Attributes
+    ----------
+    gamma : float
+        γ. With 0, matrices of different supports have k = 0, the limit of γ → 0.
+    offsets : array of int64, shape (n + 1,)
+        Matrix i owns the coordinates ``codes[offsets[i]:offsets[i + 1]]``, which rise.
+    codes : array of int64
+    starts : array of int64, shape (n + 1,)
+        Its packed lower triangle, γ on the diagonal included, is ``values[starts[i]:starts[i+1]]``.
+    values : array of float64
+    logs : array of float64, shape (n,)
+        ln|S| on the support.
+    """
+
+    gamma: float
+    offsets: Ints
+    codes: Ints
+    starts: Ints
+    values: Floats
+    logs: Floats
+
+    @classmethod
+    def build(
+        cls, gamma: float, offsets: Ints, codes: Ints, starts: Ints, values: Floats
+    ) -> SupportedCovariances:
+        """Take matrices, all of them positive definite on their supports."""
+        logs = _own_logs(gamma, offsets, codes, starts, values)
+        return cls(gamma, offsets, codes, starts, values, logs)
+
+    def __len__(self) -> int:
+        return len(self.logs)
+
+    def columns(self) -> tuple[Ints, Ints, Ints, Floats, Floats]:
+        """The arrays, as the compiled loops take them."""
+        return self.offsets, self.codes, self.starts, self.values, self.logs
+
+
+def compare_supported(
+    rows: SupportedCovariances, columns: SupportedCovariances, **tiling: Any
+) -> Floats:
+    """The matrix of k between two sets; coordinates are the same where their codes are."""
+    out = np.empty((len(rows), len(columns)))
+    right = columns.columns()
+
+    def work(begin: int, end: int) -> None:
+        _fill(rows.gamma, rows.columns(), right, begin, end, False, out)
+
+    for_tiles(work, len(rows), **tiling)
+    return out
+
+
+def compare_supported_self(covariances: SupportedCovariances, **tiling: Any) -> Floats:
+    """The symmetric matrix of k between covariances; its diagonal is 1."""
+    n = len(covariances)
+    out = np.empty((n, n))
+    arrays = covariances.columns()
+
+    def work(begin: int, end: int) -> None:
+        _fill(covariances.gamma, arrays, arrays, begin, end, True, out)
+
+    for_tiles(work, n, costs=np.arange(n, 0, -1, dtype=np.float64), **tiling)
+    mirror(out)
+    np.fill_diagonal(out, 1.0)
+    return out
+
+
+@njit(nogil=True, cache=True)
+def _own_logs(gamma: float, offsets: Ints, codes: Ints, starts: Ints, values: Floats) -> Floats:
+    n = len(offsets) - 1
+    logs = np.empty(n)
+    side = _largest(offsets)
+    mean = np.empty((side, side))
+    for i in range(n):
+        order = offsets[i + 1] - offsets[i]
+        e = starts[i]
+        for a in range(order):
+            for b in range(a + 1):
+                mean[a, b] = values[e]
+                e += 1
+        logs[i] = _log_determinant(mean, order)
+    return logs
+
+
+@njit(nogil=True, cache=True)
+def _largest(offsets: Ints) -> int:
+    side = 0
+    for i in range(len(offsets) - 1):
+        side = max(side, offsets[i + 1] - offsets[i])
+    return side
+
+
+@njit(nogil=True, cache=True)
+def _fill(
+    gamma: float,
+    rows: tuple[Ints, Ints, Ints, Floats, Floats],
+    columns: tuple[Ints, Ints, Ints, Floats, Floats],
+    begin: int,
+    end: int,
+    triangle: bool,
+    out: Floats,
+) -> None:
+    offsets, codes, starts, values, logs = rows
+    offsets2, codes2, starts2, values2, logs2 = columns
+    side, side2 = _largest(offsets), _largest(offsets2)
+    mean = np.empty((side + side2, side + side2))
+    place, place2 = np.empty(side, np.int64), np.empty(side2, np.int64)
+    lone = np.empty(side + side2, np.bool_)
+    log_gamma = np.log(gamma) if gamma > 0.0 else 0.0
+    for i in range(begin, end):
+        mine = codes[offsets[i] : offsets[i + 1]]
+        for j in range(i if triangle else 0, len(logs2)):
+            theirs = codes2[offsets2[j] : offsets2[j + 1]]
+            order = _merge(mine, theirs, place, place2, lone)
+            absent, absent2 = order - len(mine), order - len(theirs)
+            if gamma == 0.0 and absent + absent2 > 0:
+                out[i, j] = 0.0
+                continue
+            for a in range(order):
+                mean[a, :a] = 0.0
+                mean[a, a] = 0.5 * gamma if lone[a] else 0.0
+            _add_half(mean, place, len(mine), values, starts[i])
+            _add_half(mean, place2, len(theirs), values2, starts2[j])
+            own = logs[i] + absent * log_gamma + (logs2[j] + absent2 * log_gamma)
+            log_k = 0.25 * own - 0.5 * _log_determinant(mean, order)
+            out[i, j] = np.exp(min(log_k, 0.0))
+
+
+@njit(nogil=True, cache=True)
+def _merge(mine: Ints, theirs: Ints, place: Ints, place2: Ints, lone: Bools) -> int:
+    """The places of two rising lists in their union, and what only one has; the union's length."""
+    i, j, order = 0, 0, 0
+    while i < len(mine) or j < len(theirs):
+        first = j == len(theirs) or (i < len(mine) and mine[i] <= theirs[j])
+        second = i == len(mine) or (j < len(theirs) and theirs[j] <= mine[i])
+        if first:
+            place[i] = order
+            i += 1
+        if second:
+            place2[j] = order
+            j += 1
+        lone[order] = first != second
+        order += 1
+    return order
+
+
+@njit(nogil=True, cache=True)
+def _add_half(mean: Floats, place: Ints, order: int, values: Floats, start: int) -> None:
+    """Add half of S; the places rise, so the lower triangle stays the lower one."""
+    e = start
+    for a in range(order):
+        for b in range(a + 1):
+            mean[place[a], place[b]] += 0.5 * values[e]
+            e += 1
+
+
+@njit(nogil=True, cache=True)
+def _log_determinant(matrix: Floats, order: int) -> float:
+    """ln|S| of the lower triangle by LDLᵀ, which overwrites it."""
+    product, exponent = 1.0, 0
+    for k in range(order):
+        pivot = matrix[k, k]
+        product, shift = math.frexp(product * pivot)
+        exponent += shift
+        for i in range(k + 1, order):
+            factor = matrix[i, k] / pivot
+            for j in range(k + 1, i + 1):
+                matrix[i, j] -= factor * matrix[j, k]
+    return exponent * _LN2 + np.log(product)
+
+
+@njit(nogil=True, cache=True)
+def smallest_supported_pivots(offsets: Ints, starts: Ints, values: Floats) -> Floats:
+    """The smallest pivot of each matrix on its support, relative to the largest on its diagonal.
+
+    As `bhattacharyya.smallest_pivots`; 1 for a matrix without coordinates.
+    """
+    smallest = np.ones(len(offsets) - 1)
+    side = _largest(offsets)
+    matrix = np.empty((side, side))
+    for n in range(len(offsets) - 1):
+        order = offsets[n + 1] - offsets[n]
+        e, largest = starts[n], 0.0
+        for a in range(order):
+            for b in range(a + 1):
+                matrix[a, b] = values[e]
+                e += 1
+            largest = max(largest, matrix[a, a])
+        for k in range(order):
+            pivot = matrix[k, k]
+            if not pivot > 0.0:
+                smallest[n] = 0.0
+                break
+            smallest[n] = min(smallest[n], pivot / largest)
+            for i in range(k + 1, order):
+                factor = matrix[i, k] / pivot
+                for j in range(k + 1, i + 1):
+                    matrix[i, j] -= factor * matrix[j, k]
+    return smallest

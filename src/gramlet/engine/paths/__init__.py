@@ -1,0 +1,1 @@
+"""Shortest paths of all graphs of a batch."""

@@ -1,0 +1,1 @@
+"""Path sums over vectors and strings, the engine of `gramlet.paths`."""

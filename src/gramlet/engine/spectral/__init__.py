@@ -1,0 +1,1 @@
+"""Node coordinates from eigenvectors, and assignments between them."""

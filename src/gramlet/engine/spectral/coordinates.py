@@ -1,0 +1,316 @@
+"""Node coordinates from eigenvectors, for all graphs of a batch.
+
+Signs of eigenvectors and bases of repeated eigenvalues are arbitrary; the coordinates are not: each
+of the r columns of an eigenspace is sqrt(P_ii / r), P the projector on it (|u_i| when r = 1). Small
+graphs are solved densely, those of one size together; in large ones each connected component is
+solved by Lanczos iteration, and checked for eigenvalues it missed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+from scipy.linalg import eigh
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.tiles import for_tiles
+
+__all__ = ["Coordinates", "adjacency_coordinates", "laplacian_coordinates"]
+
+Order = Literal["algebraic", "magnitude"]
+
+#: Eigenvalues closer than this are one repeated eigenvalue.
+GAP = 1e-8
+# Graphs up to this size are solved densely; the cost of a dense solution grows with the cube.
+_DENSE = 160
+# Components up to this size are reduced to tridiagonal form, where only the leading vectors cost.
+_DENSE_PART = 450
+_ROUGH = 1e-3
+# A component up to this size may fall back to a dense solution when an eigenspace is very large.
+_DENSE_AT_MOST = 6000
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Coordinates of all nodes, and the eigenvalues of each graph's columns.
+
+    Attributes
+    ----------
+    points : array, shape (nodes, n_dims)
+        Zero columns where a graph has fewer nodes than dimensions.
+    values : array, shape (graphs, n_dims)
+        The eigenvalue of each column (0 for zero columns).
+    """
+
+    points: Floats
+    values: Floats
+
+
+def laplacian_coordinates(
+    node_offsets: Ints, indptr: Ints, indices: Ints, n_dims: int, n_jobs: int | None = None
+) -> Coordinates:
+    """Coordinates by the smallest eigenvalues of I − D^{-1/2} A D^{-1/2} (0^{-1/2} taken as 0)."""
+    degrees = np.diff(indptr).astype(np.float64)
+    scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+    weights = np.repeat(scale, np.diff(indptr)) * scale[indices]
+    # The smallest of I − N are the largest of N, in the same order.
+    found = _coordinates(node_offsets, indptr, indices, weights, n_dims, "algebraic", n_jobs)
+    columns = np.arange(n_dims)[None, :] < np.diff(node_offsets)[:, None]
+    return Coordinates(found.points, np.where(columns, 1.0 - found.values, 0.0))
+
+
+def adjacency_coordinates(
+    node_offsets: Ints, indptr: Ints, indices: Ints, n_dims: int, n_jobs: int | None = None
+) -> Coordinates:
+    """Coordinates by the eigenvalues of A of largest magnitude; of equal ones positive first."""
+    weights = np.ones(len(indices))
+    return _coordinates(node_offsets, indptr, indices, weights, n_dims, "magnitude", n_jobs)
+
+
+def _coordinates(
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Ints,
+    weights: Floats,
+    n_dims: int,
+    order: Order,
+    n_jobs: int | None,
+) -> Coordinates:
+    sizes = np.diff(node_offsets)
+    points = np.zeros((int(node_offsets[-1]), n_dims))
+    values = np.zeros((len(sizes), n_dims))
+    jobs = _dense_groups(sizes)
+    small = len(jobs)
+    jobs += [np.array([graph]) for graph in np.flatnonzero(sizes > _DENSE)]
+
+    by_magnitude = order == "magnitude"
+
+    def solve(begin: int, end: int) -> None:
+        for job in range(begin, end):
+            graphs = jobs[job]
+            if job < small:
+                size = int(sizes[graphs[0]])
+                stack = np.zeros((len(graphs), size, size))
+                _fill_stack(graphs, node_offsets, indptr, indices, weights, stack)
+                eigenvalues, vectors = np.linalg.eigh(stack)
+                _place_all(
+                    graphs, node_offsets, eigenvalues, vectors**2, by_magnitude, points, values
+                )
+            else:
+                graph = int(graphs[0])
+                rows = slice(node_offsets[graph], node_offsets[graph + 1])
+                matrix = _sparse_graph(graph, node_offsets, indptr, indices, weights)
+                leading, squares = _large_spaces(matrix, n_dims, order, graph)
+                _place(leading, squares, by_magnitude, points[rows], values[graph])
+
+    costs = np.array([float(sizes[g[0]]) ** 2 * len(g) for g in jobs])
+    for_tiles(solve, len(jobs), costs=costs, n_jobs=n_jobs)
+    return Coordinates(points, values)
+
+
+def _dense_groups(sizes: Ints) -> list[Ints]:
+    """Graphs of one size together, in pieces that keep the stack of matrices small."""
+    groups = []
+    for size in np.unique(sizes[(sizes > 0) & (sizes <= _DENSE)]):
+        graphs = np.flatnonzero(sizes == size)
+        piece = max(1, 2_000_000 // int(size) ** 2)
+        groups += [graphs[i : i + piece] for i in range(0, len(graphs), piece)]
+    return groups
+
+
+@njit(nogil=True, cache=True)
+def _fill_stack(
+    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints, weights: Floats, stack: Floats
+) -> None:
+    """Matrices of graphs of one size, into a stack of zeros."""
+    for at in range(len(graphs)):
+        first = node_offsets[graphs[at]]
+        for row in range(stack.shape[1]):
+            for e in range(indptr[first + row], indptr[first + row + 1]):
+                stack[at, row, indices[e] - first] = weights[e]
+
+
+@njit(nogil=True, cache=True)
+def _place_all(
+    graphs: Ints, node_offsets: Ints, eigenvalues: Floats, squares: Floats, by_magnitude: bool,
+    points: Floats, values: Floats,
+) -> None:  # fmt: skip
+    for at in range(len(graphs)):
+        graph = graphs[at]
+        rows = points[node_offsets[graph] : node_offsets[graph + 1]]
+        _place(eigenvalues[at], squares[at], by_magnitude, rows, values[graph])
+
+
+@njit(nogil=True, cache=True)
+def _place(
+    eigenvalues: Floats, squares: Floats, by_magnitude: bool, points: Floats, values: Floats
+) -> None:
+    """Fill in coordinates from eigenvalues and squared eigenvectors (columns)."""
+    arrangement = _arranged(eigenvalues, by_magnitude)
+    n, n_dims = len(eigenvalues), points.shape[1]
+    at = 0
+    while at < min(n, n_dims):
+        end = at + 1
+        total = eigenvalues[arrangement[at]]
+        while end < n and (
+            abs(eigenvalues[arrangement[end]] - eigenvalues[arrangement[end - 1]]) < GAP
+        ):
+            total += eigenvalues[arrangement[end]]
+            end += 1
+        size, stop = end - at, min(end, n_dims)
+        for row in range(len(points)):
+            projector = 0.0
+            for j in range(at, end):
+                projector += squares[row, arrangement[j]]
+            points[row, at:stop] = np.sqrt(projector / size)
+        values[at:stop] = total / size
+        at = end
+
+
+@njit(nogil=True, cache=True)
+def _arranged(values: Floats, by_magnitude: bool) -> Ints:
+    """The order of the columns: descending, by magnitude with ties positive first if asked."""
+    if not by_magnitude:
+        return np.argsort(-values, kind="mergesort")
+    order = np.argsort(-np.abs(values), kind="mergesort")
+    at = 0
+    while at < len(order):
+        end = at + 1
+        while end < len(order) and abs(values[order[end - 1]]) - abs(values[order[end]]) < GAP:
+            end += 1
+        level = order[at:end].copy()
+        order[at:end] = level[np.argsort(-values[level], kind="mergesort")]
+        at = end
+    return order
+
+
+# Large graphs
+
+
+def _sparse_graph(
+    graph: int, node_offsets: Ints, indptr: Ints, indices: Ints, weights: Floats
+) -> sparse.csr_matrix:
+    first, last = node_offsets[graph], node_offsets[graph + 1]
+    begin, end = indptr[first], indptr[last]
+    size = int(last - first)
+    return sparse.csr_matrix(
+        (weights[begin:end], indices[begin:end] - first, indptr[first : last + 1] - begin),
+        shape=(size, size),
+    )
+
+
+def _large_spaces(
+    matrix: sparse.csr_matrix, n_dims: int, order: Order, graph: int
+) -> tuple[Floats, Floats]:
+    """Leading eigenvalues with whole eigenspaces, and squared vectors, from those of components."""
+    n = matrix.shape[0]
+    n_parts, part_of = connected_components(matrix, directed=False)
+    by_part = np.argsort(part_of, kind="stable")
+    sizes = np.bincount(part_of, minlength=n_parts)
+    # Isolated nodes: the eigenvalue 0, and a vector of their own.
+    alone = by_part[np.repeat(sizes == 1, sizes)]
+    values, rows, columns = [np.zeros(len(alone))], [alone], [np.arange(len(alone))]
+    squares, filled = [np.ones(len(alone))], len(alone)
+    ends = np.cumsum(sizes)
+    for part in np.flatnonzero(sizes > 1):
+        members = by_part[ends[part] - sizes[part] : ends[part]]
+        block = matrix[members][:, members] if n_parts > 1 else matrix
+        eigenvalues, part_squares = _component(block, n_dims, order, graph)
+        count = len(eigenvalues)
+        values.append(eigenvalues)
+        rows.append(np.repeat(members, count))
+        columns.append(np.tile(np.arange(filled, filled + count), len(members)))
+        squares.append(part_squares.reshape(-1))
+        filled += count
+    entries = (np.concatenate(squares), (np.concatenate(rows), np.concatenate(columns)))
+    table = sparse.csc_matrix(entries, shape=(n, filled))
+    return _leading(np.concatenate(values), table, order, n_dims)
+
+
+def _leading(
+    values: Floats, squares: sparse.csc_matrix, order: Order, n_dims: int
+) -> tuple[Floats, Floats]:
+    """Of columns that are zero outside a component those that are needed, as a dense table."""
+    keep = _arranged(values, order == "magnitude")
+    # Beyond the eigenspace that holds column n_dims nothing is needed.
+    last = min(n_dims, len(keep)) - 1
+    while last + 1 < len(keep) and abs(values[keep[last + 1]] - values[keep[last]]) < GAP:
+        last += 1
+    keep = keep[: last + 1]
+    return values[keep], np.ascontiguousarray(squares[:, keep].toarray())
+
+
+def _component(
+    block: sparse.csr_matrix, n_dims: int, order: Order, graph: int
+) -> tuple[Floats, Floats]:
+    """Leading eigenvalues of a connected component with whole eigenspaces, and squared vectors."""
+    n = block.shape[0]
+    if n <= _DENSE:
+        values, vectors = np.linalg.eigh(block.toarray())
+        return values, vectors**2
+    count = n_dims + 2
+    partial = _dense_part if n <= _DENSE_PART and order == "algebraic" else _lanczos
+    while count < n // 3:
+        values, vectors, complete = partial(block, count, n_dims, order)
+        if complete:
+            return values, vectors**2
+        count *= 2
+    if n > _DENSE_AT_MOST:
+        raise ValueError(
+            f"Graph {graph} has an eigenvalue repeated so often that its eigenspace cannot be "
+            f"found by iteration, and {n} connected nodes are too many for a dense solution "
+            f"(at most {_DENSE_AT_MOST}). Lower n_dims."
+        )
+    values, vectors = np.linalg.eigh(block.toarray())
+    return values, vectors**2
+
+
+def _dense_part(
+    block: sparse.csr_matrix, count: int, n_dims: int, order: Order
+) -> tuple[Floats, Floats, bool]:
+    """As `_lanczos`, by reduction to tridiagonal form: the ``count`` largest eigenpairs."""
+    n = block.shape[0]
+    values, vectors = eigh(
+        block.toarray(), subset_by_index=[n - count, n - 1], overwrite_a=True, check_finite=False
+    )
+    return values, vectors, bool(values[0] < values[-n_dims] - GAP)
+
+
+def _lanczos(
+    block: sparse.csr_matrix, count: int, n_dims: int, order: Order
+) -> tuple[Floats, Floats, bool]:
+    """At least ``count`` leading eigenpairs, and whether the first ``n_dims`` are surely whole.
+
+    Lanczos iteration finds one vector of a repeated eigenvalue at a time. So what was found is
+    taken out and the rest searched again, until what is left lies clearly beyond column n_dims.
+    """
+    which = "LA" if order == "algebraic" else "LM"
+    n = block.shape[0]
+    start = np.random.default_rng(n).normal(size=n)
+    values, vectors = eigsh(block, k=count, which=which, v0=start)
+    # Found vectors are moved to where they do not lead: below the spectrum, or to 0.
+    below = float(abs(block).sum(axis=1).max()) + 1.0 if order == "algebraic" else 0.0
+    while len(values) < 2 * count:
+        shift = values + below
+
+        def rest(x: Floats, v: Floats = vectors, s: Floats = shift) -> Floats:
+            flat = x.reshape(-1)
+            return np.asarray(block @ flat - v @ (s * (v.T @ flat)))
+
+        operator = LinearOperator((n, n), matvec=rest, dtype=np.float64)
+        reach = np.sort(np.abs(values) if order == "magnitude" else values)
+        # A rough solution is within _ROUGH of an eigenvalue, which mostly settles it.
+        for tolerance in (_ROUGH, 0.0):
+            extra, vector = eigsh(operator, 1, which=which, v0=start[::-1].copy(), tol=tolerance)
+            left = abs(extra[0]) if order == "magnitude" else extra[0]
+            if left + 4.0 * tolerance * abs(extra[0]) < reach[-n_dims] - GAP:
+                return values, vectors, True
+        values = np.concatenate([values, extra])
+        vectors = np.linalg.qr(np.column_stack([vectors, vector]))[0]
+    return values, vectors, False

@@ -1,0 +1,300 @@
+"""Earth mover's distances between many pairs of sets of labelled points with masses.
+
+The cost of moving mass between two points is their Euclidean distance, points of different labels
+being a fixed further way apart. The distances of points are left to `ground_distances`; the solvers
+are in `transport_simplex` and, for sets of very unequal size, `transport_few`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.tiles import for_tiles, mirror
+from gramlet.engine.transport.few_sinks import MANY_SOURCES, few_sinks_room, solve_few_sinks
+from gramlet.engine.transport.ground_distances import Places, fill_distances, places
+from gramlet.engine.transport.network_simplex import solve_transport
+from gramlet.engine.transport.workspace import (
+    FLOW,
+    MASS_BITS,
+    transport_workspace,
+)
+
+__all__ = ["MassPoints", "earth_mover_distances", "mass_points"]
+
+
+# Sets are taken together until they have this many points: enough for a matrix product and for
+# loops in vectors, few enough for the cache.
+_ROWS = 128
+_COLUMNS = 256
+# Distances may come out larger than they are by this share.
+_ROUNDING = 1e-9
+_MIXED = np.int64(-(2**63))
+
+
+@dataclass
+class MassPoints:
+    """Sets of points with masses, set after set.
+
+    Attributes
+    ----------
+    offsets : array, shape (sets + 1,)
+        Set i owns the points ``offsets[i]:offsets[i + 1]``.
+    columns : array, shape (dimensions, points)
+        Coordinates; one row a dimension, so that loops over points run along memory.
+    labels : array, shape (points,)
+    masses : array of int, shape (points,)
+        Positive; those of a set add up to ``2 ** MASS_BITS``.
+    """
+
+    offsets: Ints
+    columns: Floats
+    labels: Ints
+    masses: Ints
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def take(self, order: Ints) -> MassPoints:
+        """The sets in another order."""
+        sizes = np.diff(self.offsets)[order]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        points = np.arange(offsets[-1]) + np.repeat(self.offsets[order] - offsets[:-1], sizes)
+        columns = np.ascontiguousarray(self.columns[:, points])
+        return MassPoints(offsets, columns, self.labels[points], self.masses[points])
+
+
+def mass_points(offsets: Ints, points: Floats, labels: Ints, weights: Ints) -> MassPoints:
+    """Sets of points whose masses are in proportion to ``weights``, all alike where these are 0.
+
+    Points of weight 0 in a set where others have more carry no mass and are left out.
+    """
+    sizes = np.diff(offsets)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    totals = np.bincount(owner, weights, minlength=len(sizes)).astype(np.int64)
+    weights = np.where(totals[owner] == 0, 1, weights)
+    kept = np.flatnonzero(weights)
+    owner, weights = owner[kept], weights[kept]
+    totals = np.where(totals == 0, sizes, totals)
+    return MassPoints(
+        np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(sizes)))]).astype(np.int64),
+        np.ascontiguousarray(points[kept].T),
+        np.ascontiguousarray(labels[kept]),
+        _integer_masses(owner, weights, totals),
+    )
+
+
+def _integer_masses(owner: Ints, weights: Ints, totals: Ints) -> Ints:
+    """Shares of 2 ** MASS_BITS, as differences of rounded partial sums, so that nothing is lost."""
+    before = np.cumsum(weights) - weights
+    first = np.concatenate([[0], np.cumsum(totals)])[:-1]
+    low = before - first[owner]
+
+    def share(part: Ints) -> Ints:
+        # part · 2^60 / total in two steps, neither of which overflows.
+        whole, rest = np.divmod(np.int64(1) << MASS_BITS, np.maximum(totals, 1))
+        return part * whole[owner] + part * rest[owner] // totals[owner]
+
+    return share(low + weights) - share(low)
+
+
+def earth_mover_distances(
+    rows: MassPoints, others: MassPoints | None, label_distance: float, **tiling: Any
+) -> Floats:
+    """The matrix of distances of every set to every other set; of all pairs if ``others`` is None.
+
+    Parameters
+    ----------
+    rows, others : MassPoints
+    label_distance : float
+        What different labels add to the *squared* distance of two points.
+    **tiling
+        For `for_tiles`.
+
+    Returns
+    -------
+    array, shape (len(rows), len(others))
+        Infinity between a set without points and one with, 0 between two without.
+    """
+    out = np.zeros((len(rows), len(rows if others is None else others)))
+    order = np.arange(len(rows))
+    symmetric = others is None
+    if symmetric:
+        # In this order the smaller set of a pair comes first, and sizes change rarely.
+        order = np.argsort(np.diff(rows.offsets), kind="stable")
+        rows = rows.take(order)
+    fitted = rows if others is None else others
+    left_places, right_places = places(rows.columns, rows.labels, fitted.columns, fitted.labels)
+    left, right = _side(rows, left_places), _side(fitted, right_places)
+    penalty = float(label_distance)
+
+    def fill(begin: int, end: int) -> None:
+        _fill_rows(begin, end, left, right, penalty, symmetric, order, out)
+
+    # A tile of fewer rows than fit a block would leave the block half empty.
+    n_tiles = min(128, max(16, len(rows.masses) // _ROWS))
+    for_tiles(fill, len(rows), costs=_row_costs(rows, symmetric), n_tiles=n_tiles, **tiling)
+    if (out < 0).any():
+        raise RuntimeError("A transport problem was not solved after very many steps.")
+    if symmetric:
+        mirror(out)
+    return out
+
+
+def _row_costs(rows: MassPoints, symmetric: bool) -> Floats:
+    sizes = np.diff(rows.offsets).astype(np.float64)
+    return (sizes + 1.0) * np.arange(len(rows), 0, -1) if symmetric else sizes + 1.0
+
+
+class _Side(NamedTuple):
+    """All sets on one side of the matrix, for compiled code."""
+
+    offsets: Ints
+    masses: Ints
+    places: Places
+    centres: Floats  # a row a set
+    radii: Floats
+    common: Ints  # the label of all points of a set, or _MIXED
+
+
+def _side(sets: MassPoints, where: Places) -> _Side:
+    centres, radii = _balls(sets.offsets, sets.columns)
+    common = _common_labels(sets.offsets, sets.labels)
+    return _Side(sets.offsets, sets.masses, where, centres, radii, common)
+
+
+@njit(nogil=True, cache=True)
+def _balls(offsets: Ints, columns: Floats) -> tuple[Floats, Floats]:
+    """The mean of each set, and the distance from it to the farthest point."""
+    n_sets, n_dimensions = len(offsets) - 1, len(columns)
+    centres, radii = np.zeros((n_sets, n_dimensions)), np.zeros(n_sets)
+    for i in range(n_sets):
+        squares = np.zeros(offsets[i + 1] - offsets[i])
+        for c in range(n_dimensions):
+            values = columns[c, offsets[i] : offsets[i + 1]]
+            centres[i, c] = values.sum() / max(len(values), 1)
+            squares += (values - centres[i, c]) ** 2
+        for square in squares:
+            radii[i] = max(radii[i], np.sqrt(square))
+    return centres, radii
+
+
+@njit(nogil=True, cache=True)
+def _common_labels(offsets: Ints, labels: Ints) -> Ints:
+    common = np.full(len(offsets) - 1, _MIXED)
+    for i in range(len(common)):
+        own = labels[offsets[i] : offsets[i + 1]]
+        if len(own) > 0 and own.min() == own.max():
+            common[i] = own[0]
+    return common
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc"})
+def _bound(i: int, left: _Side, j: int, right: _Side, penalty: float) -> float:
+    """Not less than any distance of points of two sets, and at most five times the largest."""
+    square = 0.0
+    for c in range(left.centres.shape[1]):
+        gap = left.centres[i, c] - right.centres[j, c]
+        square += gap * gap
+    reach = np.sqrt(square) + left.radii[i] + right.radii[j]
+    if left.common[i] != right.common[j] or left.common[i] == _MIXED:  # then some labels differ
+        reach = np.sqrt(reach * reach + penalty)
+    return reach * (1.0 + _ROUNDING)
+
+
+@njit(nogil=True, cache=True)
+def _largest(offsets: Ints) -> int:
+    largest = 0
+    for i in range(len(offsets) - 1):
+        largest = max(largest, offsets[i + 1] - offsets[i])
+    return largest
+
+
+@njit(nogil=True, cache=True)
+def _together(first: int, end: int, offsets: Ints, most: int) -> int:
+    """The end of the sets from ``first`` on that have at most so many points; at least one set."""
+    last = first + 1
+    while last < end and offsets[last + 1] - offsets[first] <= most:
+        last += 1
+    return last
+
+
+@njit(nogil=True, cache=True)
+def _solve(
+    first: int, n: int, masses: Ints, other_first: int, m: int, other_masses: Ints,
+    block: Floats, place: int, width: int, highest: float,
+    full: Floats, prices: Floats, floats: Floats, ints: Ints,
+    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
+) -> float:  # fmt: skip
+    """The distance of two sets; that of points a and k is ``block[place + a * width + k]``."""
+    down, along = width, 1
+    if n > m:  # the smaller set plays the sinks
+        first, n, masses, other_first, m, other_masses = (
+            other_first, m, other_masses, first, n, masses
+        )  # fmt: skip
+        down, along = along, down
+    if m >= MANY_SOURCES:
+        for a in range(n):
+            for k in range(m):
+                full[a, k] = block[place + a * down + k * along]
+        return solve_few_sinks(
+            n, m, full, masses, first, other_masses, other_first, prices, floats, ints,
+            cost, scaled, source, sink, tree,
+        )  # fmt: skip
+    for a in range(n):
+        tree[FLOW, a] = masses[first + a]
+    for k in range(m):
+        tree[FLOW, n + k] = other_masses[other_first + k]
+    return solve_transport(n, m, block, place, down, along, highest, scaled, source, sink, tree)
+
+
+@njit(nogil=True, cache=True)
+def _fill_rows(
+    begin: int, end: int, left: _Side, right: _Side, penalty: float, symmetric: bool, order: Ints,
+    out: Floats,
+) -> None:  # fmt: skip
+    """Distances of the sets ``begin:end``; in the symmetric case to those that come after each.
+
+    Then ``order`` tells where in the upper triangle of the matrix they belong.
+    """
+    offsets, masses = left.offsets, left.masses
+    other_offsets, other_masses = right.offsets, right.masses
+    largest, other_largest = _largest(offsets[begin : end + 1]), _largest(other_offsets)
+    height, width = min(largest, other_largest), max(largest, other_largest)
+    cost, scaled, source, sink, tree = transport_workspace(height, width)
+    full, prices, floats, ints = few_sinks_room(height, width if width >= MANY_SOURCES else 0)
+    block = np.empty(max(_ROWS, largest) * max(_COLUMNS, other_largest))
+    n_others = len(other_offsets) - 1
+    bottom = begin
+    while bottom < end:
+        top, bottom = bottom, _together(bottom, end, offsets, _ROWS)
+        behind = top + 1 if symmetric else 0
+        while behind < n_others:
+            front, behind = behind, _together(behind, n_others, other_offsets, _COLUMNS)
+            start, stop = other_offsets[front], other_offsets[behind]
+            fill_distances(
+                offsets[top], offsets[bottom], left.places, start, stop, right.places, penalty,
+                block,
+            )  # fmt: skip
+            for i in range(top, bottom):
+                first, n = offsets[i], offsets[i + 1] - offsets[i]
+                for j in range(max(front, i + 1) if symmetric else front, behind):
+                    other_first, m = other_offsets[j], other_offsets[j + 1] - other_offsets[j]
+                    place = (first - offsets[top]) * (stop - start) + other_first - start
+                    highest = _bound(i, left, j, right, penalty)
+                    if n == 0 or m == 0:
+                        value = 0.0 if n == m else np.inf
+                    else:
+                        value = _solve(
+                            first, n, masses, other_first, m, other_masses,
+                            block, place, stop - start, highest,
+                            full, prices, floats, ints, cost, scaled, source, sink, tree,
+                        )  # fmt: skip
+                    if symmetric:
+                        out[min(order[i], order[j]), max(order[i], order[j])] = value
+                    else:
+                        out[i, j] = value

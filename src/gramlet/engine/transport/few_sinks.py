@@ -1,0 +1,273 @@
+"""Transport from very many sources to a few sinks, by the simplex method on some of the sources.
+
+At the optimum a source goes where cost − price is least, and for most sources one sink is clearly
+the best. Prices are guessed from a sample of the sources; the clear ones are settled by them, and
+the rest is solved exactly. The new prices say whether the settled ones were settled rightly; those
+that were not join the rest. Nothing is approximate: it ends with prices that prove the optimum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.transport.initial_tree import start_transport
+from gramlet.engine.transport.network_simplex import finish_transport
+from gramlet.engine.transport.workspace import (
+    FLOW,
+    MASS_BITS,
+    SINK_PRICE,
+    cost_factor,
+    hang_source,
+    highest_cost,
+    index_bits,
+    scale_costs,
+    tree_cost,
+)
+
+__all__ = ["MANY_SOURCES", "few_sinks_room", "solve_few_sinks"]
+
+
+#: From this many sources on, and as many a sink as `_PER_SINK`, the method pays.
+MANY_SOURCES = 500
+_PER_SINK = 4
+_BINS = 128
+# A settled source may be worse off than elsewhere by this share of the largest cost: rounding.
+_ROUNDING = 1e-13
+
+_BEST, _SECOND = 0, 1  # rows of the scratch table of floats
+_WHERE, _BIN, _ORDER, _REST = 0, 1, 2, 3  # rows of the scratch table of integers
+_OPEN = np.int64(-1)
+
+
+@njit(nogil=True, cache=True)
+def few_sinks_room(n_sinks: int, n_sources: int) -> tuple[Floats, Floats, Floats, Ints]:
+    """Room for costs, prices and scratch tables of problems of at most this size."""
+    wide = max(n_sources, 1)
+    return (
+        np.zeros((max(n_sinks, 1), wide)),
+        np.zeros(max(n_sinks, 1)),
+        np.zeros((2, wide)),
+        np.zeros((4, wide), np.int64),
+    )
+
+
+@njit(nogil=True, cache=True)
+def _take_costs(
+    n_sinks: int, first: int, last: int, full: Floats, numbers: Ints, factor: float, bits: int,
+    cost: Floats, scaled: Ints,
+) -> None:  # fmt: skip
+    """Costs of the sources whose numbers are listed at first..last, into the workspace."""
+    for a in range(n_sinks):
+        for i in range(first, last):
+            cost[a, i] = full[a, numbers[i]]
+    scale_costs(n_sinks, first, last, cost.reshape(-1), 0, cost.shape[1], 1, scaled, factor, bits)
+
+
+@njit(nogil=True, cache=True)
+def _begin(
+    n_sinks: int, count: int, full: Floats, numbers: Ints, demand: Ints, masses: Ints, first: int,
+    factor: float, bits: int,
+    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
+) -> None:  # fmt: skip
+    """A first tree for ``count`` of the sources."""
+    _take_costs(n_sinks, 0, count, full, numbers, factor, bits, cost, scaled)
+    for a in range(n_sinks):
+        tree[FLOW, a] = demand[a]
+    for i in range(count):
+        tree[FLOW, n_sinks + i] = masses[first + numbers[i]]
+    start_transport(n_sinks, count, scaled, source, sink, tree, bits)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _finish(
+    n_sinks: int, count: int, prices: Floats, factor: float, bits: int,
+    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
+) -> float:  # fmt: skip
+    """The best for the sources of the tree; fills in the prices of the sinks."""
+    optimal = finish_transport(n_sinks, count, scaled, source, sink, tree, bits)
+    unit = 2.0**-bits / factor if factor > 0.0 else 0.0
+    for a in range(n_sinks):
+        prices[a] = sink[SINK_PRICE, a] * unit
+    if not optimal:
+        return -1.0
+    return tree_cost(n_sinks, count, cost.reshape(-1), 0, cost.shape[1], 1, tree)
+
+
+@njit(nogil=True, cache=True)
+def _guess_prices(
+    n_sinks: int, n_sources: int, full: Floats, numbers: Ints, demand: Ints, masses: Ints,
+    first: int, prices: Floats, factor: float, bits: int,
+    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
+) -> bool:  # fmt: skip
+    """Prices of a problem with every so-manyth source alone, its mass raised to the total."""
+    step = max(1, n_sources // max(64, 3 * n_sinks, n_sources // 4))
+    count = 0
+    total = 0.0
+    for k in range(0, n_sources, step):
+        numbers[count] = k
+        total += masses[first + k]
+        count += 1
+    rise = 2.0**MASS_BITS / total
+    raised = np.zeros(n_sources, np.int64)
+    left = np.int64(1) << MASS_BITS
+    largest = 0
+    for i in range(count):
+        k = numbers[i]
+        raised[k] = max(int(masses[first + k] * rise), 1)
+        left -= raised[k]
+        largest = k if raised[k] > raised[largest] else largest
+    raised[largest] += left
+    _begin(
+        n_sinks, count, full, numbers, demand, raised, 0, factor, bits,
+        cost, scaled, source, sink, tree,
+    )  # fmt: skip
+    return _finish(n_sinks, count, prices, factor, bits, cost, scaled, source, sink, tree) >= 0.0
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _rank_sources(
+    n_sinks: int, n_sources: int, full: Floats, prices: Floats, floats: Floats, ints: Ints
+) -> None:
+    """Each source's best sink at these prices, and the sources by how clearly it is the best."""
+    best, second, where = floats[_BEST], floats[_SECOND], ints[_WHERE]
+    for k in range(n_sources):
+        best[k] = np.inf
+        second[k] = np.inf
+    for a in range(n_sinks):
+        price = prices[a]
+        line = full[a, :n_sources]
+        # Conditional expressions, unlike min and max, are turned into vectors.
+        for k in range(n_sources):
+            value, lowest, next_lowest = line[k] - price, best[k], second[k]
+            worse = value if value > lowest else lowest
+            second[k] = worse if worse < next_lowest else next_lowest
+            where[k] = a if value < lowest else where[k]
+            best[k] = value if value < lowest else lowest
+    widest = 0.0
+    for k in range(n_sources):
+        second[k] -= best[k]
+        widest = max(widest, second[k])
+    _sort_by_bins(n_sources, second, widest, ints)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _sort_by_bins(n_sources: int, margins: Floats, widest: float, ints: Ints) -> None:
+    """The sources by falling margin, nearly: it only decides which of them are settled."""
+    count = np.zeros(_BINS + 1, np.int64)
+    unit = 1.0 / widest if widest > 0.0 else 0.0
+    for k in range(n_sources):
+        # Fine bins near 0, where the line between clear and unclear is drawn.
+        share = np.sqrt(min(margins[k] * unit, 1.0))
+        ints[_BIN, k] = _BINS - 1 - np.int64(share * (_BINS - 1))
+        count[ints[_BIN, k] + 1] += 1
+    for b in range(_BINS):
+        count[b + 1] += count[b]
+    for k in range(n_sources):
+        ints[_ORDER, count[ints[_BIN, k]]] = k
+        count[ints[_BIN, k]] += 1
+
+
+@njit(nogil=True, cache=True)
+def _settle(
+    n_sinks: int, n_sources: int, ints: Ints, demand: Ints, masses: Ints, first: int
+) -> int:  # fmt: skip
+    """Settle the clearest sources while there is room at their sinks; the number of the rest."""
+    unclear = max(3 * n_sinks, n_sources // 5)
+    rest = 0
+    for i in range(n_sources):
+        k = ints[_ORDER, i]
+        a = ints[_WHERE, k]
+        # Something must be left for every sink, or it would have no price.
+        if i < n_sources - unclear and demand[a] > masses[first + k]:
+            demand[a] -= masses[first + k]
+        else:
+            ints[_WHERE, k] = _OPEN
+            ints[_REST, rest] = k
+            rest += 1
+    return rest
+
+
+@njit(nogil=True, cache=True)
+def _reopen(
+    n_sinks: int, n_sources: int, rest: int, full: Floats, prices: Floats, floats: Floats,
+    ints: Ints, masses: Ints, first: int, rounding: float, tree: Ints,
+) -> int:  # fmt: skip
+    """Open settled sources that these prices would have elsewhere; the number of the rest.
+
+    They join the tree where they were settled, so that it need not be grown again.
+
+    Not all at once but the least clear first: a few wrong ones distort the prices for many.
+    """
+    gain, where = floats[_BEST], ints[_WHERE]
+    for k in range(n_sources):
+        gain[k] = np.inf
+    for a in range(n_sinks):
+        price, line = prices[a], full[a, :n_sources]
+        for k in range(n_sources):
+            value, lowest = line[k] - price, gain[k]
+            gain[k] = value if value < lowest else lowest
+    most = rest + rest // 2 + 16
+    for i in range(n_sources - 1, -1, -1):
+        k = ints[_ORDER, i]
+        here = where[k]
+        settled = here != _OPEN and rest < most
+        if settled and gain[k] < full[here, k] - prices[here] - rounding:
+            hang_source(rest, here, masses[first + k], n_sinks, tree)
+            where[k] = _OPEN
+            ints[_REST, rest] = k
+            rest += 1
+    return rest
+
+
+@njit(nogil=True, cache=True)
+def solve_few_sinks(
+    n_sinks: int, n_sources: int, full: Floats, sink_masses: Ints, sink_first: int,
+    masses: Ints, first: int, prices: Floats, floats: Floats, ints: Ints,
+    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
+) -> float:  # fmt: skip
+    """As `solve_transport`, with the costs in ``full``; the workspace comes last."""
+    demand = sink_masses[sink_first : sink_first + n_sinks].copy()
+    numbers = ints[_REST]
+    bits = index_bits(n_sources)
+    highest = highest_cost(n_sinks, n_sources, full, sink)
+    factor = cost_factor(n_sinks, highest, bits)
+    # With a single sink there is nothing to settle: the simplex method has nothing to do either.
+    if n_sinks == 1 or n_sources < MANY_SOURCES or n_sources < _PER_SINK * n_sinks:
+        rest = n_sources
+        for k in range(n_sources):
+            numbers[k] = k
+            ints[_WHERE, k] = _OPEN
+    else:
+        guessed = _guess_prices(
+            n_sinks, n_sources, full, numbers, demand, masses, first, prices, factor, bits,
+            cost, scaled, source, sink, tree,
+        )  # fmt: skip
+        if not guessed:
+            return -1.0
+        _rank_sources(n_sinks, n_sources, full, prices, floats, ints)
+        rest = _settle(n_sinks, n_sources, ints, demand, masses, first)
+    _begin(
+        n_sinks, rest, full, numbers, demand, masses, first, factor, bits,
+        cost, scaled, source, sink, tree,
+    )  # fmt: skip
+    while True:  # the rest grows, so that there is an end to it
+        value = _finish(n_sinks, rest, prices, factor, bits, cost, scaled, source, sink, tree)
+        if value < 0.0 or rest == n_sources:
+            break
+        known = rest
+        rest = _reopen(
+            n_sinks, n_sources, known, full, prices, floats, ints, masses, first,
+            _ROUNDING * highest, tree,
+        )  # fmt: skip
+        if rest == known:
+            break
+        _take_costs(n_sinks, known, rest, full, numbers, factor, bits, cost, scaled)
+    if value < 0.0:
+        return value
+    settled = 0.0
+    for k in range(n_sources):
+        if ints[_WHERE, k] != _OPEN:
+            settled += masses[first + k] * full[ints[_WHERE, k], k]
+    return value + settled * 2.0**-MASS_BITS

@@ -1,0 +1,266 @@
+"""The network simplex method for small dense transport problems, in exact integer arithmetic.
+
+Arrays and scalars only: which problems are solved, and where their costs come from, is left to
+`transport` and `earth_mover`. The tables it works on are told of in `transport_tables`, the tree it
+begins with comes from `transport_start`.
+"""
+
+# How it works
+# ------------
+# The smaller side of the problem plays the sinks, the larger the sources. A basis is a spanning
+# tree of sources and sinks, rooted at a sink. Most sources are leaves, so the potentials of the
+# sinks alone ("prices") are kept; the sinks below a node are a bit mask. Then a pivot walks two
+# short paths, and the prices of a whole subtree change in one masked vector operation.
+#
+# The tree stays strongly feasible: an arc that carries nothing always points to the root (all
+# arcs go from source to sink). With Cunningham's choice of the leaving arc no basis comes twice.
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gramlet.engine.transport.initial_tree import start_transport
+from gramlet.engine.transport.workspace import (
+    BELOW,
+    FLOW,
+    FROM,
+    HUGE,
+    INTO,
+    PARENT,
+    SHIFT,
+    SINK_PRICE,
+    cheapest_source,
+    cost_factor,
+    index_bits,
+    padded,
+    scale_costs,
+    tree_cost,
+)
+
+__all__ = ["finish_transport", "solve_transport"]
+
+_BLOCK = 16  # sinks priced at a time
+_MINOR_PIVOTS = 5  # pivots on the candidates of one block before all prices are looked at again
+_MAX_PIVOTS = 1000  # per node; the method is finite, this only bounds the time to say so
+
+# Node numbers are unsigned in the innermost loops: a signed index is tested for wraparound.
+_U = np.uint64
+_WORD = np.uint64(6)
+_LOW = np.uint64(63)
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _walk(
+    x: np.uint64, meet: np.uint64, amount: int, tree: NDArray, moved: np.uint64, words: np.uint64
+) -> None:
+    """From node x up to the meeting point: flows change in turn, what moved joins or leaves."""
+    while x != meet:
+        tree[FLOW, x] -= amount
+        amount = -amount
+        for w in range(words):
+            tree[_U(BELOW) + w, x] ^= tree[_U(BELOW) + w, moved]
+        x = _U(tree[PARENT, x])
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _reverse(
+    x: np.uint64,
+    above: np.uint64,
+    last: np.uint64,
+    amount: int,
+    tree: NDArray,
+    moved: np.uint64,
+    words: np.uint64,
+) -> np.uint64:
+    """Hang x under `above`, and the path from x to `last` upside down below it.
+
+    The old parent of `last` is returned. What is below a node of the reversed path: all that
+    moved but what was below the node before it.
+    """
+    carry = moved + _U(1)
+    for w in range(words):
+        tree[_U(BELOW) + w, carry] = 0
+    carried = change = amount
+    while True:
+        up = _U(tree[PARENT, x])
+        turned = tree[FLOW, x] - change
+        change = -change
+        tree[PARENT, x] = above
+        tree[FLOW, x] = carried
+        for w in range(words):
+            old = tree[_U(BELOW) + w, x]
+            tree[_U(BELOW) + w, x] = tree[_U(BELOW) + w, moved] & ~tree[_U(BELOW) + w, carry]
+            tree[_U(BELOW) + w, carry] = old
+        if x == last:
+            return up
+        carried = turned
+        above = x
+        x = up
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _pivot(
+    origin: np.uint64,
+    target: np.uint64,
+    gain: int,
+    n_sinks: np.uint64,
+    sink: NDArray,
+    tree: NDArray,
+    words: np.uint64,
+) -> None:
+    """Let the arc from a source to a sink into the tree, at reduced cost `gain` < 0."""
+    # The arc that leaves is the last of the tightest ones around the cycle, from the meeting
+    # point through origin and target and back: that keeps the tree strongly feasible.
+    holder = _U(tree[PARENT, origin])
+    row, bit = _U(BELOW) + (holder >> _WORD), holder & _LOW
+    amount = HUGE
+    leaving = x = target
+    while x != origin and not (tree[row, x] >> bit) & 1:
+        flow = tree[FLOW, x]
+        tight = (x < n_sinks) & (flow <= amount)
+        amount = flow if tight else amount
+        leaving = x if tight else leaving
+        x = _U(tree[PARENT, x])
+    meet = x
+    origin_moves = False
+    x = origin
+    while x != meet:
+        flow = tree[FLOW, x]
+        tight = (x >= n_sinks) & (flow < amount)
+        amount = flow if tight else amount
+        leaving = x if tight else leaving
+        origin_moves |= tight
+        x = _U(tree[PARENT, x])
+    moved = _U(tree.shape[1] - 2)
+    for w in range(words):
+        tree[_U(BELOW) + w, moved] = tree[_U(BELOW) + w, leaving]
+    inner, outer = (origin, target) if origin_moves else (target, origin)
+    _walk(outer, meet, amount, tree, moved, words)
+    x = _reverse(inner, outer, leaving, amount, tree, moved, words)
+    _walk(x, meet, -amount, tree, moved, words)
+    change = -gain if origin_moves else gain
+    for w in range(words):
+        mask = tree[_U(BELOW) + w, moved]
+        first = 64 * int(w)
+        # Beyond the last sink the mask is 0; whole vectors leave no rest to do one by one.
+        for b in range(min(padded(int(n_sinks), 16) - first, 64)):
+            sink[SINK_PRICE, first + b] += change & -((mask >> b) & 1)
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _candidates(
+    n_sinks: int,
+    n_sources: int,
+    first: int,
+    last: int,
+    scaled: NDArray,
+    source: NDArray,
+    sink: NDArray,
+    tree: NDArray,
+    mask: int,
+) -> tuple[int, int, int]:
+    """For each of the sinks first..last the source that gains most by going there, if any.
+
+    Their number, and the reduced cost and number of the best of them.
+    """
+    width = padded(n_sources, 16)
+    for k in range(n_sources):
+        holder = _U(tree[PARENT, n_sinks + k])
+        source[SHIFT, k] = k + sink[SINK_PRICE, holder] - scaled[holder, k]
+    count, gain, pick = 0, 0, 0
+    for a in range(first, last):
+        best = cheapest_source(a, width, scaled, source)
+        k = best & mask
+        reduced = best - k - sink[SINK_PRICE, a]
+        sink[FROM, count] = k
+        sink[INTO, count] = a
+        pick = count if reduced < gain else pick
+        gain = reduced if reduced < gain else gain
+        count += int(reduced < 0)
+    return count, gain, pick
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _best_candidate(
+    count: int, n_sinks: np.uint64, scaled: NDArray, sink: NDArray, tree: NDArray
+) -> tuple[int, int]:
+    """The reduced cost and number of the candidate that is the best by now."""
+    gain, pick = 0, 0
+    for c in range(count):
+        k, a = _U(sink[FROM, c]), _U(sink[INTO, c])
+        holder = _U(tree[PARENT, n_sinks + k])
+        reduced = scaled[a, k] - sink[SINK_PRICE, a] - scaled[holder, k] + sink[SINK_PRICE, holder]
+        pick = c if reduced < gain else pick
+        gain = reduced if reduced < gain else gain
+    return gain, pick
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _optimise(
+    n_sinks: int,
+    n_sources: int,
+    scaled: NDArray,
+    source: NDArray,
+    sink: NDArray,
+    tree: NDArray,
+    mask: int,
+    words: np.uint64,
+) -> bool:
+    """Pivots until no arc is worth letting in; False if there were absurdly many."""
+    for k in range(n_sources, padded(n_sources, 16)):
+        source[SHIFT, k] = 0
+    base = _U(n_sinks)
+    left = _MAX_PIVOTS * (n_sinks + n_sources)
+    settled = first = 0
+    while settled < n_sinks and left > 0:
+        last = min(first + _BLOCK, n_sinks)
+        count, gain, pick = _candidates(
+            n_sinks, n_sources, first, last, scaled, source, sink, tree, mask
+        )
+        settled = settled + last - first if count == 0 else 0
+        more = _MINOR_PIVOTS
+        while gain < 0:
+            origin, target = base + _U(sink[FROM, pick]), _U(sink[INTO, pick])
+            _pivot(origin, target, gain, base, sink, tree, words)
+            left -= 1
+            more -= 1
+            gain, pick = _best_candidate(count if more else 0, base, scaled, sink, tree)
+        first = last if last < n_sinks else 0
+    return left > 0
+
+
+@njit(nogil=True, cache=True)
+def finish_transport(
+    n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, tree: NDArray,
+    low_bits: int,
+) -> bool:  # fmt: skip
+    """Make the tree in the workspace the optimal one; False on failure."""
+    mask = (np.int64(1) << low_bits) - 1
+    if n_sinks <= 64:
+        # The one word of a mask is a constant here, and the loops over words vanish.
+        return _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, _U(1))
+    words = _U((n_sinks + 63) // 64)
+    return _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, words)
+
+
+@njit(nogil=True, cache=True)
+def solve_transport(
+    n_sinks: int, n_sources: int, cost: NDArray, place: int, down: int, along: int, highest: float,
+    scaled: NDArray, source: NDArray, sink: NDArray, tree: NDArray,
+) -> float:  # fmt: skip
+    """The least cost of moving the masses of the sources to the sinks; -1 on failure.
+
+    The caller has filled in the masses (all positive, adding up to ``2 ** MASS_BITS`` on both
+    sides); there are at most as many sinks as sources. Costs are found as in `scale_costs`, and
+    none is above ``highest``. The value is for a total mass of 1; the optimal tree stays in the
+    workspace.
+    """
+    bits = index_bits(n_sources)
+    factor = cost_factor(n_sinks, highest, bits)
+    scale_costs(n_sinks, 0, n_sources, cost, place, down, along, scaled, factor, bits)
+    start_transport(n_sinks, n_sources, scaled, source, sink, tree, bits)
+    if not finish_transport(n_sinks, n_sources, scaled, source, sink, tree, bits):
+        return -1.0
+    return tree_cost(n_sinks, n_sources, cost, place, down, along, tree)

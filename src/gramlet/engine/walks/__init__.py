@@ -1,0 +1,1 @@
+"""Random walks on direct product graphs."""

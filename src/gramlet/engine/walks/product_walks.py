@@ -1,0 +1,309 @@
+"""Sums over common walks of two graphs with node labels, for all pairs of many graphs, compiled.
+
+The product graph A× (pairs of nodes of equal label, both edges present) is never formed. Nodes of a
+graph are sorted by label, so that the partners of a node are one range of the other graph's nodes:
+a vector over the product graph is a list of such ranges, and A× is applied row by row. Whether a
+decay is small enough is decided in `walk_radius`; graphs without labels are left to `walk_spectra`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Floats, Ints
+
+__all__ = [
+    "EXPONENTIAL",
+    "GEOMETRIC",
+    "KINDS",
+    "STEPS",
+    "LabelledGraphs",
+    "Pair",
+    "apply_product",
+    "lay_out",
+    "room",
+    "sort_by_label",
+    "walk_rows",
+]
+
+
+GEOMETRIC, EXPONENTIAL, STEPS = 0, 1, 2
+KINDS = {"geometric": GEOMETRIC, "exponential": EXPONENTIAL, "steps": STEPS}
+
+# The error of a geometric sum, relative to the sum.
+_ACCURACY = 1e-15
+# The smallest distance of decay · ρ from 1 that a solution is asked to resolve.
+_SMALLEST_GAP = 1e-9
+# No exponential that can be written down takes as many terms or as many pieces.
+_MANY_TERMS = 100_000
+
+
+class LabelledGraphs(NamedTuple):
+    """Many graphs, the nodes of each sorted by label.
+
+    Attributes
+    ----------
+    node_offsets, indptr : arrays of int64
+        As in a `GraphBatch`.
+    heads : array of int64
+        The neighbours, counted from 0 within their graph.
+    weights : array of float64
+        One weight an entry of ``heads``.
+    class_offsets : array of int64
+        Graph i owns the classes ``class_offsets[i]:class_offsets[i + 1]``: its nodes of one label.
+    class_labels, class_begins, class_ends : arrays of int64
+        Label, and the range of nodes within the graph; labels ascend within a graph.
+    """
+
+    node_offsets: Ints
+    indptr: Ints
+    heads: Ints
+    weights: Floats
+    class_offsets: Ints
+    class_labels: Ints
+    class_begins: Ints
+    class_ends: Ints
+
+
+class Pair(NamedTuple):
+    """Graph i of one set and graph j of another, and the layout of vectors over their product.
+
+    Node u of the left graph meets the nodes ``low[u]:high[u]`` of the right one; the values of
+    these pairs stand from ``start[u]`` on. ``row`` has room for the right graph's nodes.
+    """
+
+    left: LabelledGraphs
+    i: int
+    right: LabelledGraphs
+    j: int
+    low: Ints
+    high: Ints
+    start: Ints
+    row: Floats
+
+
+def sort_by_label(
+    node_offsets: Ints, indptr: Ints, indices: Ints, labels: Ints, weights: Floats | None
+) -> LabelledGraphs:
+    """Sort the nodes of every graph by label; without weights every edge has weight 1.
+
+    >>> two = np.array([0, 1, 2])
+    >>> sort_by_label(np.array([0, 2]), two, np.array([1, 0]), np.array([7, 3]), None).class_labels
+    array([3, 7])
+    """
+    sizes, degrees = np.diff(node_offsets), np.diff(indptr)
+    graph_of_node = np.repeat(np.arange(len(sizes)), sizes)
+    old_of_new = np.lexsort((labels, graph_of_node))
+    new_of_old = np.empty_like(old_of_new)
+    new_of_old[old_of_new] = np.arange(len(old_of_new))
+    tails, heads = np.repeat(new_of_old, degrees), new_of_old[indices]
+    arcs = np.lexsort((heads, tails))
+    first_of_tail = node_offsets[graph_of_node][tails[arcs]]
+    sorted_labels = labels[old_of_new]
+    begins, owners = _class_begins(sorted_labels, graph_of_node)
+    ends = np.append(begins[1:], len(labels))[: len(begins)]
+    return LabelledGraphs(
+        np.array(node_offsets, dtype=np.int64),
+        np.concatenate([[0], np.cumsum(degrees[old_of_new])]).astype(np.int64),
+        heads[arcs] - first_of_tail,
+        np.ones(len(arcs)) if weights is None else weights[arcs],
+        np.searchsorted(owners, np.arange(len(sizes) + 1)).astype(np.int64),
+        sorted_labels[begins].astype(np.int64),
+        begins - node_offsets[owners],
+        ends - node_offsets[owners],
+    )
+
+
+def _class_begins(sorted_labels: Ints, graph_of_node: Ints) -> tuple[Ints, Ints]:
+    """The first node of every class, counted over all graphs, and the class's graph."""
+    new = np.ones(len(sorted_labels), dtype=bool)
+    new[1:] = (np.diff(sorted_labels) != 0) | (np.diff(graph_of_node) != 0)
+    begins = np.flatnonzero(new)
+    return begins, graph_of_node[begins]
+
+
+@njit(nogil=True, cache=True)
+def room(left: LabelledGraphs, right: LabelledGraphs) -> tuple[Ints, Ints, Ints, Floats]:
+    """Arrays for the layout of any pair of these graphs."""
+    tallest = np.max(np.diff(left.node_offsets))
+    low, high, start = (
+        np.empty(tallest, np.int64),
+        np.empty(tallest, np.int64),
+        np.empty(tallest, np.int64),
+    )
+    return low, high, start, np.empty(np.max(np.diff(right.node_offsets)))
+
+
+@njit(nogil=True, cache=True)
+def lay_out(pair: Pair) -> int:
+    """Fill in the layout of a pair; the number of nodes of its product graph."""
+    left, right = pair.left, pair.right
+    filled = 0
+    b, b_end = right.class_offsets[pair.j], right.class_offsets[pair.j + 1]
+    for a in range(left.class_offsets[pair.i], left.class_offsets[pair.i + 1]):
+        label = left.class_labels[a]
+        while b < b_end and right.class_labels[b] < label:
+            b += 1
+        begin, end = 0, 0
+        if b < b_end and right.class_labels[b] == label:
+            begin, end = right.class_begins[b], right.class_ends[b]
+        for u in range(left.class_begins[a], left.class_ends[a]):
+            pair.low[u], pair.high[u], pair.start[u] = begin, end, filled
+            filled += end - begin
+    return filled
+
+
+@njit(nogil=True, cache=True)
+def apply_product(pair: Pair, x: Floats, out: Floats) -> None:
+    """``out = A× x``."""
+    left, right, low, high, row = pair.left, pair.right, pair.low, pair.high, pair.row
+    first, last = left.node_offsets[pair.i], left.node_offsets[pair.i + 1]
+    other = right.node_offsets[pair.j]
+    n_other = right.node_offsets[pair.j + 1] - other
+    for u in range(last - first):
+        if low[u] == high[u]:
+            continue
+        # A row of A x: the neighbours' rows, each on the range of its own label.
+        row[:n_other] = 0.0
+        for arc in range(left.indptr[first + u], left.indptr[first + u + 1]):
+            neighbour, weight = left.heads[arc], left.weights[arc]
+            length = high[neighbour] - low[neighbour]
+            part = row[low[neighbour] : high[neighbour]]
+            values = x[pair.start[neighbour] : pair.start[neighbour] + length]
+            for k in range(length):
+                part[k] += weight * values[k]
+        for k in range(high[u] - low[u]):
+            node = other + low[u] + k
+            total = 0.0
+            for arc in range(right.indptr[node], right.indptr[node + 1]):
+                total += right.weights[arc] * row[right.heads[arc]]
+            out[pair.start[u] + k] = total
+
+
+# Sums may be taken in another order than written, which saves a quarter of the time.
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _geometric(pair: Pair, decay: float, gap: float, n: int, space: Floats) -> float:
+    """1ᵀ(I − λA×)⁻¹1 by conjugate gradients; NaN if they do not converge.
+
+    The energy that the steps have gained is the sum itself, and what is missing is at most the
+    squared residual over the smallest eigenvalue, 1 − λρ ≥ ``gap``.
+    """
+    residual, direction, image = space[0], space[1], space[2]
+    residual[:n] = 1.0
+    direction[:n] = 1.0
+    squared = float(n)
+    enough = 0.5 * _ACCURACY * max(gap, _SMALLEST_GAP) * n
+    total = 0.0
+    for _ in range(10 * n + 100):
+        apply_product(pair, direction, image)
+        curvature = 0.0
+        for k in range(n):
+            image[k] = direction[k] - decay * image[k]
+            curvature += direction[k] * image[k]
+        if not curvature > 0.0:
+            return np.nan
+        length = squared / curvature
+        total += length * squared
+        before, squared = squared, 0.0
+        for k in range(n):
+            residual[k] -= length * image[k]
+            squared += residual[k] * residual[k]
+        if squared <= enough:
+            return total
+        turn = squared / before
+        for k in range(n):
+            direction[k] = residual[k] + turn * direction[k]
+    return np.nan
+
+
+@njit(nogil=True, cache=True)
+def _exponential(pair: Pair, decay: float, n_pieces: float, n: int, space: Floats) -> float:
+    """1ᵀ exp(λA×) 1 = ‖exp(λA×/2) 1‖², the exponential as a power series; inf if it overflows.
+
+    With negative weights the terms of a long series cancel; it is then cut into ``n_pieces``
+    factors exp(λA×/(2 n_pieces)) that are applied one after the other.
+    """
+    total, term, image = space[0], space[1], space[2]
+    total[:n] = 1.0
+    if n_pieces > _MANY_TERMS:
+        return np.inf
+    for _ in range(int(n_pieces)):
+        term[:n] = total[:n]
+        for step in range(1, _MANY_TERMS):
+            apply_product(pair, term, image)
+            factor = 0.5 * decay / (n_pieces * step)
+            added, reached = 0.0, 0.0
+            for k in range(n):
+                term[k] = factor * image[k]
+                total[k] += term[k]
+                added += term[k] * term[k]
+                reached += total[k] * total[k]
+            if not reached < np.inf:
+                return np.inf
+            if added <= 1e-34 * reached:
+                break
+        else:
+            return np.inf
+    squared = 0.0
+    for k in range(n):
+        squared += total[k] * total[k]
+    return squared
+
+
+@njit(nogil=True, cache=True)
+def _steps(pair: Pair, decay: float, n_steps: int, n: int, space: Floats) -> float:
+    """Σ_{i ≤ p} λ^i 1ᵀA×^i 1, of which a vector of walks of i steps gives terms 2i − 1 and 2i."""
+    here, there = space[0], space[1]
+    here[:n] = 1.0
+    total = float(n)
+    for step in range(1, n_steps + 1, 2):
+        apply_product(pair, here, there)
+        odd, even = 0.0, 0.0
+        for k in range(n):
+            there[k] *= decay
+            odd += here[k] * there[k]
+            even += there[k] * there[k]
+        total += odd
+        if step < n_steps:
+            total += even
+        if even == 0.0:
+            break
+        here, there = there, here
+    return total
+
+
+@njit(nogil=True, cache=True)
+def walk_rows(
+    begin: int, end: int, left: LabelledGraphs, right: LabelledGraphs, radii: Floats,
+    other_radii: Floats, signed: bool, kind: int, decay: float, n_steps: int, which: int,
+    out: Floats,
+) -> None:  # fmt: skip
+    """Fill rows ``begin:end`` of the matrix of sums over common walks.
+
+    ``radii`` and ``other_radii`` multiply to a bound on ρ(A×) of a pair. ``which`` is 0 for all
+    columns, 1 for those from the diagonal on, 2 for the diagonal alone, which is then written to
+    column 0. NaN and inf tell of solutions that did not converge and of sums too large.
+    """
+    n_right = len(right.node_offsets) - 1
+    low, high, start, row = room(left, right)
+    space = np.empty((3, 0))
+    for i in range(begin, end):
+        for j in range(i if which > 0 else 0, i + 1 if which == 2 else n_right):
+            pair = Pair(left, i, right, j, low, high, start, row)
+            n = lay_out(pair)
+            if n > space.shape[1]:
+                space = np.empty((3, n + n // 2))
+            reach = decay * radii[i] * other_radii[j]
+            if n == 0:
+                value = 0.0
+            elif kind == GEOMETRIC:
+                value = _geometric(pair, decay, 1.0 - reach, n, space)
+            elif kind == EXPONENTIAL:
+                n_pieces = np.ceil(max(1.0, 0.5 * reach)) if signed else 1.0
+                value = _exponential(pair, decay, n_pieces, n, space)
+            else:
+                value = _steps(pair, decay, n_steps, n, space)
+            out[i, 0 if which == 2 else j] = value

@@ -1,0 +1,138 @@
+"""Sums over common walks of graphs without labels, from one eigendecomposition a graph.
+
+Without labels the product graph of two graphs is A ⊗ A', with the products of their eigenvalues:
+1ᵀ f(A ⊗ A') 1 = Σ_ij a_i b_j f(λ_i μ_j), where a = (Uᵀ1)² for the eigenvectors U of A, and b alike.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.walks.product_walks import EXPONENTIAL, GEOMETRIC
+
+__all__ = ["WalkSpectra", "spectral_walk_rows", "walk_spectra"]
+
+
+# Entries of a stack of matrices that are decomposed together.
+_STACK = 2_000_000
+# Squares of sums of n numbers that cancel but for rounding are smaller than this times n.
+_NOTHING = 1e-28
+
+
+class WalkSpectra(NamedTuple):
+    """Eigenvalues of many graphs, with the squared sums of their eigenvectors.
+
+    Attributes
+    ----------
+    offsets : array of int64
+        Graph i owns the entries ``offsets[i]:offsets[i + 1]`` of the other arrays.
+    values, masses : arrays of float64
+        Eigenvalues and (uᵀ1)²; eigenvectors that sum to 0 take part in no walk and are left out.
+    """
+
+    offsets: Ints
+    values: Floats
+    masses: Floats
+
+
+def walk_spectra(
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Ints,
+    weights: Floats | None,
+    n_jobs: int | None = None,
+) -> tuple[WalkSpectra, Floats]:
+    """The spectra of all graphs, and the largest magnitude of an eigenvalue of each.
+
+    >>> edge = walk_spectra(np.array([0, 2]), np.array([0, 1, 2]), np.array([1, 0]), None)
+    >>> edge[0].values.round(12), edge[0].masses.round(12), edge[1].round(12)
+    (array([1.]), array([2.]), array([1.]))
+    """
+    sizes = np.diff(node_offsets)
+    values, masses = np.zeros(int(node_offsets[-1])), np.zeros(int(node_offsets[-1]))
+    radii = np.zeros(len(sizes))
+    groups = _groups_of_one_size(sizes)
+
+    def solve(begin: int, end: int) -> None:
+        for graphs in groups[begin:end]:
+            stack = _dense_stack(graphs, node_offsets, indptr, indices, weights)
+            eigenvalues, vectors = np.linalg.eigh(stack)
+            nodes = node_offsets[graphs][:, None] + np.arange(stack.shape[1])
+            values[nodes] = eigenvalues
+            masses[nodes] = vectors.sum(axis=1) ** 2
+            radii[graphs] = np.abs(eigenvalues).max(axis=1)
+
+    costs = np.array([float(sizes[g[0]]) ** 3 * len(g) for g in groups])
+    for_tiles(solve, len(groups), costs=costs, n_jobs=n_jobs)
+    kept = masses > _NOTHING * np.repeat(sizes, sizes)
+    offsets = np.concatenate([[0], np.cumsum(kept)])[node_offsets].astype(np.int64)
+    return WalkSpectra(offsets, values[kept], masses[kept]), radii
+
+
+def _groups_of_one_size(sizes: Ints) -> list[Ints]:
+    """Graphs to decompose together: of one size, and not more than fit in a modest stack."""
+    groups = []
+    for size in np.unique(sizes[sizes > 0]):
+        graphs = np.flatnonzero(sizes == size)
+        piece = max(1, _STACK // int(size) ** 2)
+        groups += [graphs[at : at + piece] for at in range(0, len(graphs), piece)]
+    return groups
+
+
+def _dense_stack(
+    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints, weights: Floats | None
+) -> Floats:
+    """The adjacency matrices of some graphs of one size."""
+    first = node_offsets[graphs]
+    size = int(node_offsets[graphs[0] + 1] - first[0])
+    begins, ends = indptr[first], indptr[first + size]
+    counts = ends - begins
+    shifts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    arcs = np.arange(counts.sum()) + np.repeat(begins - shifts, counts)
+    places = np.repeat(np.arange(len(graphs)), counts)
+    tails = np.searchsorted(indptr, arcs, side="right") - 1
+    stack = np.zeros((len(graphs), size, size))
+    stack[places, tails - first[places], indices[arcs] - first[places]] = (
+        1.0 if weights is None else weights[arcs]
+    )
+    return stack
+
+
+@njit(nogil=True, cache=True)
+def spectral_walk_rows(
+    begin: int, end: int, left: WalkSpectra, right: WalkSpectra, kind: int, decay: float,
+    n_steps: int, which: int, out: Floats,
+) -> None:  # fmt: skip
+    """Fill rows ``begin:end`` of the matrix of sums over common walks.
+
+    ``which`` is 0 for all columns, 1 for those from the diagonal on, 2 for the diagonal alone,
+    which is then written to column 0.
+    """
+    n_right = len(right.offsets) - 1
+    for i in range(begin, end):
+        for j in range(i if which > 0 else 0, i + 1 if which == 2 else n_right):
+            total = 0.0
+            for a in range(left.offsets[i], left.offsets[i + 1]):
+                factor = decay * left.values[a]
+                part = 0.0
+                for b in range(right.offsets[j], right.offsets[j + 1]):
+                    part += right.masses[b] * _function(kind, factor * right.values[b], n_steps)
+                total += left.masses[a] * part
+            out[i, 0 if which == 2 else j] = total
+
+
+@njit(nogil=True, cache=True)
+def _function(kind: int, x: float, n_steps: int) -> float:
+    if kind == GEOMETRIC:
+        return 1.0 / (1.0 - x)
+    if kind == EXPONENTIAL:
+        return np.exp(x)
+    total = 1.0
+    for _ in range(n_steps):
+        total = 1.0 + x * total
+    return total

@@ -1,0 +1,1 @@
+"""Weights of patterns, learned from pairs of graphs."""

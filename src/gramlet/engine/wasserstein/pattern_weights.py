@@ -1,0 +1,314 @@
+"""Learning weights of features from pairs of graphs: three solvers of one convex problem.
+
+Minimise the weighted mean of smoothed hinge losses (`pairloss`) over weights w, subject per level h
+to ‖w_h − 1‖₂ ≤ radius_h and w ≥ 0. Everything here is arrays; names and meaning are the kernels'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.wasserstein.pair_loss import PairMinima, hinge_losses, segment_losses
+
+__all__ = ["PairProblem", "accelerated", "batch", "project", "stochastic"]
+
+Report = Callable[[int, float], None]
+
+
+def project(weights: Floats, level_starts: Ints, radii: Floats) -> Floats:
+    """The nearest weights with ‖w_h − 1‖₂ ≤ radius_h at every level and w ≥ 0.
+
+    On a level the answer is w − 1 = max(−1, s (z − 1)) for the largest s ≤ 1 that satisfies the
+    ball; s is found exactly, by sorting out which entries stop at −1.
+
+    >>> project(np.array([4.0, 1.0]), np.array([0, 2]), np.array([0.5]))
+    array([1.5, 1. ])
+    """
+    out = np.asarray(weights, dtype=np.float64).copy()
+    for h, radius in enumerate(radii):
+        level = slice(level_starts[h], level_starts[h + 1])
+        out[level] = 1.0 + _into_ball(out[level] - 1.0, radius)
+    return out
+
+
+def _into_ball(u: Floats, radius: float) -> Floats:
+    clipped = np.maximum(u, -1.0)
+    if float(np.dot(clipped, clipped)) <= radius**2:
+        return clipped
+    # Entries below −1/s stop at −1. With the k lowest stopped: k + s² Σ_rest u² = radius².
+    order = np.sort(u)
+    tails = np.concatenate([np.cumsum((order**2)[::-1])[::-1], [0.0]])
+    below = order[order < -1.0]
+    for k in range(min(len(below), int(radius**2)) + 1):
+        rest = tails[k]
+        if rest <= 0.0:
+            continue
+        s = np.sqrt(max(radius**2 - k, 0.0) / rest)
+        lowest_free = order[k] if k < len(order) else 0.0
+        if s * lowest_free >= -1.0 and (k == 0 or s * order[k - 1] <= -1.0):
+            return np.maximum(s * u, -1.0)
+    # Rounding at a breakpoint: halve the interval instead.
+    low, high = 0.0, 1.0
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        trial = np.maximum(middle * u, -1.0)
+        if float(np.dot(trial, trial)) <= radius**2:
+            low = middle
+        else:
+            high = middle
+    return np.maximum(low * u, -1.0)
+
+
+@dataclass
+class PairProblem:
+    """The learning problem: masses, classes, the loss's constants, the constraint.
+
+    Attributes
+    ----------
+    masses : csr_matrix, shape (graphs, features)
+        Divided by the number of levels already; columns of the levels one after the other.
+    fixed : array, shape (graphs,)
+        Mass on a symbol all graphs with such mass share, of weight 1, that is not learned.
+    classes : array of int64
+    weight_same, weight_diff : float
+        What an ordered pair of one class, of two classes, counts.
+    """
+
+    masses: sparse.csr_matrix
+    fixed: Floats
+    classes: Ints
+    level_starts: Ints
+    radii: Floats
+    weight_same: float
+    weight_diff: float
+    offset: float
+    alpha_diff: float
+    alpha_same: float
+    sigma: float
+    n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        self.pairs = PairMinima(self.masses, self.n_jobs)
+        n = self.masses.shape[0]
+        self.fixed_common = np.concatenate(
+            [np.minimum(self.fixed[i], self.fixed[i:]) for i in range(n)]
+        )
+
+    def common(self, weights: Floats) -> Floats:
+        """S of all pairs, packed: the weighted mass two graphs share."""
+        return self.pairs.forward(weights) + self.fixed_common
+
+    def loss(self, common: Floats) -> tuple[float, Floats]:
+        """The loss, and its derivative with respect to every pair's S."""
+        coefficients = np.empty_like(common)
+        total = hinge_losses(
+            common, self.pairs.starts, self.classes, self.weight_same, self.weight_diff,
+            self.offset, self.alpha_diff, self.alpha_same, self.sigma, coefficients,
+        )  # fmt: skip
+        return total, coefficients
+
+    def along(self, here: Floats, there: Floats, share: float) -> tuple[float, float]:
+        """The loss between two values of S, and its derivative along the way."""
+        return segment_losses(
+            here, there, share, self.pairs.starts, self.classes, self.weight_same,
+            self.weight_diff, self.offset, self.alpha_diff, self.alpha_same, self.sigma,
+        )  # fmt: skip
+
+    def project(self, weights: Floats) -> Floats:
+        """The nearest feasible weights."""
+        return project(weights, self.level_starts, self.radii)
+
+    def lipschitz(self, n_rounds: int = 6) -> float:
+        """An upper bound of the gradient's Lipschitz constant.
+
+        It is λ_max(Σ ω_ij Z Zᵀ)/σ; the matrix has no negative entry, so by Collatz and Wielandt
+        max_f (Bv)_f / v_f bounds λ_max from above for positive v, and falls under v ← Bv.
+        """
+        n = self.masses.shape[0]
+        weight = np.empty(self.pairs.starts[-1])
+        for i in range(n):
+            same = self.classes[i:] == self.classes[i]
+            row = 2.0 * np.where(same, self.weight_same, self.weight_diff)
+            row[0] *= 0.5
+            weight[self.pairs.starts[i] : self.pairs.starts[i + 1]] = row
+        vector = np.ones(self.masses.shape[1])
+        bound = np.inf
+        for _ in range(n_rounds):
+            image = self.pairs.adjoint(weight * self.pairs.forward(vector))
+            support = vector > 0
+            if not (image > 0).any():
+                return 0.0
+            bound = min(bound, float((image[support] / vector[support]).max()))
+            vector = image / image.max()
+        return bound / self.sigma
+
+    def lower_bound(self, value: float, weights: Floats, gradient: Floats) -> float:
+        """What the loss cannot fall below, by convexity, given one value and gradient."""
+        levels = zip(self.level_starts[:-1], self.level_starts[1:], self.radii, strict=True)
+        reach = sum(r * np.linalg.norm(gradient[a:b]) for a, b, r in levels)
+        return value + float(gradient @ (1.0 - weights)) - reach
+
+
+def _ignore(step: int, loss: float) -> None:
+    pass
+
+
+def batch(
+    problem: PairProblem, step: float, max_iter: int, report: Report = _ignore
+) -> tuple[Floats, list[float]]:
+    """Projected gradient on the full loss with a fixed step, from w = 1."""
+    weights = np.ones(problem.masses.shape[1])
+    loss, coefficients = problem.loss(problem.common(weights))
+    history = [loss]
+    for done in range(1, max_iter + 1):
+        weights = problem.project(weights - step * problem.pairs.adjoint(coefficients))
+        loss, coefficients = problem.loss(problem.common(weights))
+        history.append(loss)
+        report(done, loss)
+    return weights, history
+
+
+def accelerated(
+    problem: PairProblem,
+    lipschitz: float,
+    max_iter: int,
+    tol: float,
+    step: float | None = None,
+    report: Report = _ignore,
+) -> tuple[Floats, list[float], float]:
+    """Projected gradient with momentum, monotone, with a certificate of how near the optimum is.
+
+    S is linear in w, so its value at the momentum point costs nothing: one round is one pass. The
+    step starts at 1/L, grows while the quadratic model holds and shrinks where it fails, never
+    below 1/L; the new point is the best on the segment to the projected one, so the loss never
+    rises. Stops when the loss is within ``tol`` (relative) of a lower bound of the optimum.
+
+    Returns the weights, the loss after each pass, and the certified gap.
+    """
+    smallest = 1.0 / lipschitz if lipschitz > 0 else 1.0
+    step = smallest if step is None else max(step, smallest)
+    current = previous = np.ones(problem.masses.shape[1])
+    common = previous_common = problem.common(current)
+    loss = problem.loss(common)[0]
+    history, bound, momentum = [loss], -np.inf, 1.0
+    for done in range(1, max_iter + 1):
+        following = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
+        lead = (momentum - 1.0) / following
+        ahead = current + lead * (current - previous)
+        ahead_common = common + lead * (common - previous_common)
+        ahead_loss, coefficients = problem.loss(ahead_common)
+        if ahead_loss > loss:  # the momentum overshot: start it anew from here
+            following, ahead, ahead_common = 1.0, current, common
+            ahead_loss, coefficients = problem.loss(common)
+        gradient = problem.pairs.adjoint(coefficients)
+        bound = max(bound, problem.lower_bound(ahead_loss, ahead, gradient))
+        if loss - bound <= tol * max(loss, np.finfo(float).tiny):
+            break
+        target = problem.project(ahead - step * gradient)
+        target_common = problem.common(target)
+        target_loss = problem.loss(target_common)[0]
+        move = target - ahead
+        model = ahead_loss + float(gradient @ move) + float(move @ move) / (2.0 * step)
+        step = 2.0 * step if target_loss <= model else max(0.5 * step, smallest)
+        share, reached = _best_share(problem, common, target_common, loss, target_loss)
+        previous, previous_common = current, common
+        current = current + share * (target - current)
+        common = common + share * (target_common - common)
+        momentum = following if share == 1.0 else 1.0
+        loss = reached
+        history.append(loss)
+        report(done, loss)
+    return current, history, max(0.0, loss - bound)
+
+
+def _best_share(
+    problem: PairProblem, here: Floats, there: Floats, loss_here: float, loss_there: float
+) -> tuple[float, float]:
+    """How far to go from ``here`` to ``there``: all the way if that is lower, else the best."""
+    if loss_there <= loss_here:
+        return 1.0, loss_there
+    low, high = 0.0, 1.0
+    for _ in range(16):
+        middle = 0.5 * (low + high)
+        if problem.along(here, there, middle)[1] > 0.0:
+            high = middle
+        else:
+            low = middle
+    reached = problem.along(here, there, low)[0]
+    return (low, reached) if reached <= loss_here else (0.0, loss_here)
+
+
+def stochastic(
+    problem: PairProblem, step: float, max_iter: int, rng: np.random.RandomState
+) -> tuple[Floats, list[float]]:
+    """One random ordered pair a step, a fixed step size, from w = 1.
+
+    The loss is computed at the start and at the end only.
+    """
+    masses, n = problem.masses, problem.masses.shape[0]
+    pairs = rng.randint(0, n, size=(max_iter, 2)).astype(np.int64)
+    weights = np.ones(masses.shape[1])
+    first = problem.loss(problem.common(weights))[0]
+    scale_same, scale_diff = problem.weight_same * n * n, problem.weight_diff * n * n
+    levels = np.searchsorted(problem.level_starts, np.arange(masses.shape[1]), side="right") - 1
+    distances = np.zeros(len(problem.radii))
+    clips = bool((problem.radii > 1.0).any())
+    for i, j in pairs:
+        touched = _pair_step(
+            i, j, masses.indptr.astype(np.int64), masses.indices.astype(np.int64), masses.data,
+            problem.fixed, problem.classes[i] == problem.classes[j], scale_same, scale_diff,
+            problem.offset, problem.alpha_diff, problem.alpha_same, problem.sigma, step,
+            weights, levels, distances,
+        )  # fmt: skip
+        if touched and (clips or (distances > problem.radii**2).any()):
+            weights = problem.project(weights)
+            moved = np.bincount(levels, weights=(weights - 1.0) ** 2, minlength=len(problem.radii))
+            distances[:] = moved
+    return weights, [first, problem.loss(problem.common(weights))[0]]
+
+
+@njit(nogil=True, cache=True)
+def _pair_step(
+    i: int, j: int, indptr: Ints, columns: Ints, values: Floats, fixed: Floats,
+    same_class: bool, scale_same: float, scale_diff: float,
+    offset: float, alpha_diff: float, alpha_same: float, sigma: float, step: float,
+    weights: Floats, levels: Ints, distances: Floats,
+) -> bool:  # fmt: skip
+    """Walk two sorted rows together: the pair's distance, then its gradient step in place."""
+    d = offset - min(fixed[i], fixed[j])
+    p, q = indptr[i], indptr[j]
+    while p < indptr[i + 1] and q < indptr[j + 1]:
+        if columns[p] < columns[q]:
+            p += 1
+        elif columns[p] > columns[q]:
+            q += 1
+        else:
+            d -= weights[columns[p]] * min(values[p], values[q])
+            p += 1
+            q += 1
+    excess = d - alpha_same if same_class else alpha_diff - d
+    if excess <= 0.0:
+        return False
+    slope = min(1.0, excess / sigma)
+    slope = -scale_same * slope if same_class else scale_diff * slope
+    p, q = indptr[i], indptr[j]
+    while p < indptr[i + 1] and q < indptr[j + 1]:
+        if columns[p] < columns[q]:
+            p += 1
+        elif columns[p] > columns[q]:
+            q += 1
+        else:
+            f = columns[p]
+            before = weights[f] - 1.0
+            weights[f] -= step * slope * min(values[p], values[q])
+            after = weights[f] - 1.0
+            distances[levels[f]] += after * after - before * before
+            p += 1
+            q += 1
+    return True

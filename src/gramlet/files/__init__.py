@@ -1,0 +1,1 @@
+"""The doors for files and data sets."""

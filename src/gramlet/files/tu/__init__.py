@@ -1,0 +1,1 @@
+"""The TU format: text files for adjacency, membership, labels and attributes."""

@@ -1,0 +1,132 @@
+"""The TU format: text files for adjacency, graph membership, labels and attributes.
+
+`read_tu` turns the files of one data set into a `Dataset`; `write_tu` does the reverse. Finding the
+files is left to `tufiles`, numbers in text to `tutext`, names and downloads to `datasets`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.arrays import Array, Floats
+from gramlet.files.dataset import Dataset
+from gramlet.files.tu.extras import decode_extras, restore_values
+from gramlet.files.tu.graphs import check_rows, read_graphs, read_integers
+from gramlet.files.tu.members import DEFAULT_MAX_BYTES, TUFiles, open_tu
+from gramlet.files.tu.text import parse_floats
+from gramlet.files.tu.write import write_tu
+
+__all__ = ["read_tu", "write_tu"]
+
+_TARGET_TYPES = {"bool": np.dtype(bool), "str": np.dtype(str), "int": np.dtype(np.int64)}
+
+
+def read_tu(
+    path: str | Path,
+    *,
+    edge_weights: bool | None = None,
+    max_bytes: int = DEFAULT_MAX_BYTES,
+) -> Dataset:
+    """Read a data set in the TU format.
+
+    ``NAME_A.txt`` (edges) and ``NAME_graph_indicator.txt`` (the graph of each node) must be there.
+    ``NAME_graph_labels.txt`` gives the target, or else ``NAME_graph_attributes.txt`` does (numbers
+    to regress on; a field ``graph_attributes`` if there are labels as well).
+    ``NAME_node_labels.txt``, ``NAME_edge_labels.txt`` and ``NAME_node_attributes.txt`` are read if
+    there. Labels in several columns become tuples. Repeated edges are merged; self-loops are
+    dropped with one warning that counts them; nodes listed out of the order of their graphs are
+    brought into it. A graph without nodes is one whose number no node mentions.
+
+    The cost is linear in the size of the files, but for the sorting of edges.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder, a zip archive, either without ``.zip``, or the common beginning ``folder/NAME`` of
+        the files' names.
+    edge_weights : bool, optional
+        Whether the one column of ``NAME_edge_attributes.txt`` is to become ``edge_weights``. By
+        default only if :func:`write_tu` wrote it as weights: in most data sets it is no weight (it
+        may be a distance or an angle), and it is then left unread.
+    max_bytes : int
+        The most that the files may take, unpacked.
+
+    Returns
+    -------
+    Dataset
+        ``graphs``, ``target``, ``name``, ``description`` (the README), and ``target_names``,
+        ``node_label_names``, ``edge_label_names`` where the files give them.
+
+    References
+    ----------
+    Morris et al., TUDataset: A collection of benchmark datasets for learning with graphs, 2020.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gramlet import GraphBatch, read_tu, write_tu
+    >>> graphs = GraphBatch.from_edges([[(0, 1)], [(0, 1), (1, 2)]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_tu(graphs, f"{folder}/TINY", target=["edge", "path"])
+    ...     tiny = read_tu(f"{folder}/TINY")
+    >>> tiny.graphs == graphs, tiny.target.tolist()
+    (True, ['edge', 'path'])
+    """
+    files = open_tu(path, max_bytes)
+    extras = _read_extras(files)
+    target, attributes = _read_target(files, extras)
+    n_graphs = extras.get("n_graphs") if target is None else len(target)
+    graphs = read_graphs(files, n_graphs, extras, edge_weights)
+    description = files.readme()
+    names = {
+        "node_label_names": _names_in_readme(description, "Node labels"),
+        "edge_label_names": _names_in_readme(description, "Edge labels"),
+        **extras.get("names", {}),
+    }
+    fields: dict[str, Any] = {} if attributes is None else {"graph_attributes": attributes}
+    return Dataset(graphs, target, name=files.name, description=description, **names, **fields)
+
+
+def _read_extras(files: TUFiles) -> dict[str, Any]:
+    file = f"{files.name}_gramlet.json"
+    if not files.has_file(file):
+        return {}
+    return decode_extras(files.read(file), files.location(file))
+
+
+def _read_target(files: TUFiles, extras: dict[str, Any]) -> tuple[Array | None, Floats | None]:
+    """The target, and the graph attributes where they are not the target."""
+    attributes = None
+    if files.has("graph_attributes"):
+        location = files.location(files.file_name("graph_attributes"))
+        attributes = _squeeze(parse_floats(files.require("graph_attributes"), location))
+    if not files.has("graph_labels"):
+        return attributes, None
+    labels = read_integers(files, "graph_labels")
+    if attributes is not None:
+        counted = f"{files.file_name('graph_labels')} lists {len(labels)} graphs"
+        check_rows(files, "graph_attributes", len(attributes), len(labels), counted)
+    values = extras.get("values", {}).get("graph_labels")
+    if values is None:
+        return _squeeze(labels), attributes
+    location = files.location(files.file_name("graph_labels"))
+    restored = np.asarray(restore_values(labels[:, 0], values, location))
+    dtype = _TARGET_TYPES.get(extras.get("target_dtype", ""))
+    return restored if dtype is None else restored.astype(dtype), attributes
+
+
+def _squeeze(table: Array) -> Array:
+    return table[:, 0] if table.shape[1] == 1 else table
+
+
+def _names_in_readme(readme: str, heading: str) -> dict[int, str] | None:
+    """The names under a heading such as ``Node labels:``, one ``number  name`` a line."""
+    block = re.search(rf"^{heading}:\s*\n((?:\s*-?\d+[ \t]+\S.*(?:\n|\Z))+)", readme, re.MULTILINE)
+    if block is None:
+        return None
+    lines = (line.split(maxsplit=1) for line in block[1].splitlines() if line.strip())
+    return {int(number): name.strip() for number, name in lines}

@@ -1,0 +1,110 @@
+"""What the TU format has no file for: labels that are not integers, and names.
+
+`write_tu` writes integer codes where labels are anything else and keeps the values beside them in
+``NAME_gramlet.json``; `read_tu` puts them back. Other readers of the format see plain integers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.arrays import Ints
+from gramlet.graphs.columns import Categorical
+
+__all__ = ["NAME_FIELDS", "decode_extras", "encode_names", "encode_values", "restore_values"]
+
+NAME_FIELDS = ("target_names", "node_label_names", "edge_label_names")
+
+_VERSION = 1
+_MOST = 1_000_000_000
+_TYPES: dict[str, type] = {
+    "n_graphs": int,
+    "values": dict,
+    "names": dict,
+    "target_dtype": str,
+    "node_attribute_columns": int,
+    "edge_weights": bool,
+}
+
+
+def encode_values(values: Sequence[Any], what: str) -> list[Any]:
+    """Label values as JSON can hold them: numbers, strings, booleans, None, tuples as lists."""
+    return [_encode(value, what) for value in values]
+
+
+def _encode(value: Any, what: str) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, tuple):
+        return [_encode(part, what) for part in value]
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    raise TypeError(
+        f"{what}: a value of type {type(value).__name__} ({value!r}) cannot be written. "
+        "Use strings, numbers, booleans, None or tuples of them."
+    )
+
+
+def encode_names(names: Mapping[Any, str], what: str) -> list[list[Any]]:
+    """A map from values to names as a list of pairs: JSON's own keys are strings only."""
+    return [[_encode(value, what), str(name)] for value, name in names.items()]
+
+
+def decode_extras(text: bytes, file: str) -> dict[str, Any]:
+    """The checked contents of a ``NAME_gramlet.json``; ``names`` become dictionaries again."""
+    try:
+        extras = json.loads(text)
+    except ValueError as why:
+        raise ValueError(f"{file} is not valid JSON ({why}).") from why
+    if not isinstance(extras, dict) or extras.pop("gramlet", None) != _VERSION:
+        raise ValueError(
+            f'{file} does not begin with "gramlet": {_VERSION}; it was written by something else '
+            "or by a later version. Update gramlet, or remove the file to read plain integers."
+        )
+    for key, value in extras.items():
+        if not isinstance(value, _TYPES.get(key, object)):
+            raise ValueError(f"{file}: {key} must be of type {_TYPES[key].__name__}.")
+        if type(value) is int and not 0 <= value <= _MOST:
+            raise ValueError(f"{file}: {key} = {value} is not between 0 and {_MOST:,}.")
+    try:
+        extras["values"] = {
+            role: tuple(_decode(v) for v in values)
+            for role, values in extras.get("values", {}).items()
+        }
+        extras["names"] = {
+            field: {_decode(value): str(name) for value, name in pairs}
+            for field, pairs in extras.get("names", {}).items()
+            if field in NAME_FIELDS
+        }
+    except (TypeError, ValueError) as why:
+        raise ValueError(f"{file}: values and names must be lists of labels ({why}).") from why
+    return extras
+
+
+def _decode(value: Any) -> Hashable:
+    if isinstance(value, list):
+        return tuple(_decode(part) for part in value)
+    if not isinstance(value, Hashable):
+        raise TypeError(f"{value!r} is not a label")
+    return value
+
+
+def header() -> dict[str, Any]:
+    """What every ``NAME_gramlet.json`` begins with."""
+    return {"gramlet": _VERSION}
+
+
+def restore_values(codes: Ints, values: tuple[Hashable, ...], file: str) -> Categorical:
+    """The column of values that a file's integer codes stand for."""
+    outside = np.flatnonzero((codes < 0) | (codes >= len(values)))
+    if len(outside):
+        line = int(outside[0])
+        raise ValueError(
+            f"{file}, line {line + 1}: code {codes[line]} stands for none of the {len(values)} "
+            "values in the data set's _gramlet.json."
+        )
+    return Categorical(codes, values)

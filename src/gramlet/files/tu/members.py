@@ -1,0 +1,190 @@
+"""The files of a TU data set, wherever they lie: in a folder, a zip archive, or beside others.
+
+Finds them, names them, and hands out their bytes within a limit of size. Archives are read in
+memory and never unpacked to disk. What the bytes mean is `tudataset`'s affair.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from gramlet.files.dataset import DatasetNotFoundError
+
+__all__ = ["DEFAULT_MAX_BYTES", "TUFiles", "open_tu"]
+
+DEFAULT_MAX_BYTES = 4 * 2**30
+
+_INDICATOR = "_graph_indicator.txt"
+_README = "README.txt"
+
+
+class TUFiles:
+    """The files of one data set by their role (``"A"``, ``"graph_labels"``, ...).
+
+    Parameters
+    ----------
+    name : str
+        The data set's name: what the files' names begin with.
+    paths : dict of str to Path
+        A folder's files by file name; or, with ``archive``, the archive's members.
+    archive : Path, optional
+    max_bytes : int
+        What all files read together may take.
+    """
+
+    def __init__(
+        self, name: str, paths: dict[str, Path], archive: Path | None, max_bytes: int
+    ) -> None:
+        self.name = name
+        self._paths = paths
+        self._archive = archive
+        self._max_bytes = max_bytes
+        self._read_bytes = 0
+
+    def file_name(self, role: str) -> str:
+        """The name of the file with a role: ``NAME_role.txt``."""
+        return f"{self.name}_{role}.txt"
+
+    def location(self, file: str) -> str:
+        """Where a file is or should be, for messages."""
+        if self._archive is not None:
+            return f"{self._archive}: {file}"
+        return str(self._folder() / file)
+
+    def has(self, role: str) -> bool:
+        """Whether the data set has a file with this role."""
+        return self.file_name(role) in self._paths
+
+    def has_file(self, file: str) -> bool:
+        """Whether the data set has a file of this name."""
+        return file in self._paths
+
+    def require(self, role: str) -> bytes:
+        """The bytes of a file that must be there."""
+        if not self.has(role):
+            raise DatasetNotFoundError(
+                f"{self.location(self.file_name(role))} is missing; a TU data set needs it."
+            )
+        return self.read(self.file_name(role))
+
+    def read(self, file: str) -> bytes:
+        """The bytes of a file, by its name."""
+        path = self._paths[file]
+        if self._archive is not None:
+            content = self._read_member(path.as_posix())
+        else:
+            self._account(path.stat().st_size, file)
+            content = path.read_bytes()
+        return content
+
+    def readme(self) -> str:
+        """The text of the README, or an empty string."""
+        if _README not in self._paths:
+            return ""
+        return self.read(_README).decode("utf-8", "replace").replace("\r\n", "\n").strip()
+
+    def _folder(self) -> Path:
+        return next(iter(self._paths.values())).parent
+
+    def _account(self, n_bytes: int, file: str) -> None:
+        self._read_bytes += n_bytes
+        if self._read_bytes > self._max_bytes:
+            raise ValueError(
+                f"{self.location(file)}: with this file the data set takes {self._read_bytes:,} "
+                f"bytes; the limit is {self._max_bytes:,}. If you trust the file, raise max_bytes."
+            )
+
+    def _read_member(self, member: str) -> bytes:
+        assert self._archive is not None
+        try:
+            with zipfile.ZipFile(self._archive) as archive:
+                self._account(archive.getinfo(member).file_size, PurePosixPath(member).name)
+                return archive.read(member)
+        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as why:
+            raise ValueError(
+                f"{self._archive}: {member} cannot be read ({why}). "
+                "The archive is damaged, encrypted or of an unknown kind: get it again."
+            ) from why
+
+
+def open_tu(path: str | Path, max_bytes: int = DEFAULT_MAX_BYTES) -> TUFiles:
+    """Find the files of the data set that ``path`` names.
+
+    ``path`` is a folder with the files (or with one folder of its own name, or ``raw``, that has
+    them), a zip archive, either of them without the ``.zip``, or the common beginning
+    ``folder/NAME`` of the files' names.
+    """
+    path = Path(path).expanduser()
+    if path.is_file():
+        return _open_archive(path, max_bytes)
+    if path.is_dir():
+        for folder in (path, path / path.name, path / "raw"):
+            found = {f.name: f for f in sorted(folder.glob("*")) if f.is_file()}
+            if any(name.endswith(_INDICATOR) for name in found):
+                return TUFiles(_dataset_name(found, path.name, path), found, None, max_bytes)
+        raise DatasetNotFoundError(
+            f"{path} holds no TU data set: there is no file that ends in {_INDICATOR}."
+        )
+    archive = path.with_name(path.name + ".zip")
+    if archive.is_file():
+        return _open_archive(archive, max_bytes)
+    if path.with_name(path.name + _INDICATOR).is_file():
+        beside = {f.name: f for f in path.parent.glob("*") if f.is_file()}
+        return TUFiles(path.name, beside, None, max_bytes)
+    raise DatasetNotFoundError(
+        f"{path} does not exist, nor does {archive.name} beside it. "
+        "Give the folder or the zip archive of a TU data set."
+    )
+
+
+def _dataset_name(files: Iterable[str], likely: str, path: Path) -> str:
+    names = sorted(f.removesuffix(_INDICATOR) for f in files if f.endswith(_INDICATOR))
+    if likely in names:
+        return likely
+    if len(names) > 1:
+        raise ValueError(
+            f"{path} holds {len(names)} data sets ({', '.join(names)}); name one of them: "
+            f"{path / names[0]}."
+        )
+    return names[0]
+
+
+def _open_archive(path: Path, max_bytes: int) -> TUFiles:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [info.filename for info in archive.infolist() if not info.is_dir()]
+    except (zipfile.BadZipFile, OSError, NotImplementedError) as why:
+        raise ValueError(
+            f"{path} is not a readable zip archive ({why}). Is the file cut off? Get it again."
+        ) from why
+    for member in members:
+        _refuse_escape(member, path)
+    members = [m for m in members if not _is_litter(m)]
+    homes = sorted(m for m in members if m.endswith(_INDICATOR))
+    if not homes:
+        raise DatasetNotFoundError(
+            f"{path} holds no TU data set: there is no file that ends in {_INDICATOR}."
+        )
+    by_name = {PurePosixPath(m).name: m for m in homes}
+    name = _dataset_name(by_name, path.stem, path)
+    folder = PurePosixPath(by_name[name + _INDICATOR]).parent
+    inside = {PurePosixPath(m).name: Path(m) for m in members if PurePosixPath(m).parent == folder}
+    return TUFiles(name, inside, path, max_bytes)
+
+
+def _refuse_escape(member: str, archive: Path) -> None:
+    plain = member.replace("\\", "/")
+    if plain.startswith("/") or re.match(r"^[A-Za-z]:", plain) or ".." in plain.split("/"):
+        raise ValueError(
+            f"{archive}: the member {member!r} points outside the archive's folder; "
+            "an honest data set has no such file, so nothing is read."
+        )
+
+
+def _is_litter(member: str) -> bool:
+    """What some systems add to archives on their own."""
+    return member.startswith("__MACOSX/") or PurePosixPath(member).name.startswith("._")

@@ -1,0 +1,1 @@
+"""What every kernel does the same way."""

@@ -1,0 +1,77 @@
+"""Checks on columns that some kernels need: attributes that are there and finite, weights that fit.
+
+One wording for all of them; every error names the graph.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gramlet.common.arrays import Floats
+from gramlet.graphs.batch import GraphBatch
+
+__all__ = ["checked_weights", "place_of", "required_attributes"]
+
+
+_LARGEST = 1e140  # sums of squares of larger numbers would not be finite
+
+
+def required_attributes(batch: GraphBatch, name: str, width: int | None = None) -> Floats:
+    """The node attributes, finite, not absurdly large and of the fitted width.
+
+    ``name`` is who asks, for messages.
+    """
+    if batch.n_nodes_total == 0:
+        return np.zeros((0, width or 0))
+    if batch.node_attributes is None:
+        graph = int(np.flatnonzero(batch.sizes)[0])
+        raise ValueError(
+            f"{name} needs node attributes, but graph {graph} has none. Give node_attributes to "
+            "every graph, or use a kernel on labels."
+        )
+    values = batch.node_attributes
+    finite = np.isfinite(values)
+    wrong, why, way_out = ~finite, "not finite", "Replace missing values first."
+    if finite.all():
+        wrong, why, way_out = np.abs(values) > _LARGEST, f"beyond {_LARGEST:g}", "Scale them first."
+    bad = np.flatnonzero(wrong.any(axis=1))
+    if len(bad):
+        graph, node = place_of(batch, bad[0])
+        raise ValueError(
+            f"{name}: the attributes of node {node} of graph {graph} are {why}: "
+            f"{values[bad[0]].tolist()}. {way_out}"
+        )
+    if width is not None and values.shape[1] != width:
+        raise ValueError(
+            f"{name} was fitted on graphs with {width} attributes a node, but is given graphs "
+            f"with {values.shape[1]}."
+        )
+    return values
+
+
+def place_of(batch: GraphBatch, node: int) -> tuple[int, int]:
+    """The graph of a node of the batch and its number there, for messages."""
+    graph = int(batch.graph_of_node[node])
+    return graph, int(node - batch.node_offsets[graph])
+
+
+def checked_weights(batch: GraphBatch, name: str, *, positive: bool) -> Floats | None:
+    """The edge weights (None if there are none), finite and, if asked, above 0."""
+    weights = batch.edge_weights
+    if weights is None:
+        return None
+    bad = ~np.isfinite(weights)
+    if positive:
+        bad |= ~(weights > 0)
+    if bad.any():
+        arc = int(np.flatnonzero(bad)[0])
+        tail = int(np.searchsorted(batch.indptr, arc, side="right") - 1)
+        graph = int(batch.graph_of_node[tail])
+        first = batch.node_offsets[graph]
+        wanted = "finite and above 0" if positive else "finite"
+        raise ValueError(
+            f"{name}: the edge ({tail - first}, "
+            f"{int(batch.indices[arc]) - first}) of graph {graph} has weight {weights[arc]}; "
+            f"weights must be {wanted}."
+        )
+    return weights

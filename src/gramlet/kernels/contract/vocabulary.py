@@ -1,0 +1,72 @@
+"""The labels of the fitted graphs, and how later graphs' labels are read in them.
+
+One rule for every kernel: a label not seen at `fit` is a new label of its own; graphs with labels
+and graphs without do not mix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from gramlet.common.arrays import Ints
+from gramlet.graphs.columns import Categorical
+
+__all__ = ["LabelVocabulary"]
+
+
+class LabelVocabulary:
+    """Codes of the labels that occurred at `fit`.
+
+    Parameters
+    ----------
+    values : tuple of hashable or None
+        The labels, in the order of their codes; None if the fitted graphs had no labels (then all
+        are alike, with code 0).
+    what : str
+        "node labels" or "edge labels", for messages.
+    """
+
+    def __init__(self, values: tuple[Hashable, ...] | None, what: str) -> None:
+        self.values = values
+        self.what = what
+
+    @classmethod
+    def fit(cls, column: Categorical | None, count: int, what: str) -> tuple[LabelVocabulary, Ints]:
+        """The vocabulary of a column of ``count`` labels, and their codes in it."""
+        if column is None:
+            vocabulary = cls(None if count else (), what)
+        else:
+            vocabulary = cls(column.used(), what)
+        return vocabulary, vocabulary.encode(column, count)
+
+    def encode(self, column: Categorical | None, count: int) -> Ints:
+        """Codes of a column; labels not in the vocabulary get codes from ``len(self)`` on."""
+        if count == 0:
+            return np.zeros(0, dtype=np.int64)
+        if (column is None) != (self.values is None):
+            # `()` means that nothing was there to be labelled at fit: every label is new.
+            if self.values == ():
+                return np.zeros(count, dtype=np.int64)
+            fitted, given = ("without", "with") if column is not None else ("with", "without")
+            raise ValueError(
+                f"The kernel was fitted on graphs {fitted} {self.what}, but is given graphs "
+                f"{given} {self.what}. Use graphs of one kind."
+            )
+        if column is None or self.values is None:
+            return np.zeros(count, dtype=np.int64)
+        return column.recode({v: i for i, v in enumerate(self.values)}, len(self.values))
+
+    def __len__(self) -> int:
+        return 1 if self.values is None else len(self.values)
+
+    def names(self) -> list[str]:
+        """Readable and distinct names of the labels."""
+        if self.values is None:
+            return ["*"]
+        plain = [str(value) for value in self.values]
+        special = any(not text or set(text) & set("(),:|") for text in plain)
+        if special or len(set(plain)) < len(plain):
+            return [repr(value) for value in self.values]
+        return plain

@@ -1,0 +1,1 @@
+"""Kernels on label histograms, and the general R-convolution."""

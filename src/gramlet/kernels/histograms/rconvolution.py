@@ -1,0 +1,144 @@
+"""The R-convolution kernel: any decomposition, any kernels on the parts; general and slow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gramlet.common.arrays import Floats
+from gramlet.engine.core.tiles import for_tiles, mirror
+from gramlet.graphs.batch import GraphBatch
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+
+__all__ = ["RConvolution"]
+
+Parts = list[tuple[Any, ...]]
+
+
+class RConvolution(GraphKernel):
+    """R-convolution kernel: sums over all pairs of parts of two graphs.
+
+    k(G, G') = Σ_{p ∈ R(G)} Σ_{q ∈ R(G')} Π_d k_d(p_d, q_d), where R decomposes a graph into
+    d-tuples of parts. Positive semi-definite if all k_d are. It is written in plain Python: the
+    reference for the fast kernels, and the place to try a new one. Cost: the product of the numbers
+    of parts, a pair of graphs.
+
+    Parameters
+    ----------
+    decompose : callable
+        Takes one graph (a `GraphBatch` of one) and gives a list of tuples of parts.
+    kernels : sequence of callables
+        One kernel for each place of the tuples; takes two parts, gives a number.
+    normalize : bool, default False
+        Divide by sqrt(k(G,G) k(G',G')); an entry whose norm is 0 becomes 0.
+    n_jobs : int or None
+        Threads; Python code profits little from them.
+    verbose : bool or int
+        Show a progress bar on a terminal.
+
+    References
+    ----------
+    Haussler (1999), Convolution kernels on discrete structures.
+
+    Examples
+    --------
+    The vertex histogram kernel, as a sum over pairs of nodes with equal labels:
+
+    >>> from gramlet import RConvolution
+    >>> def nodes(graph):
+    ...     return [(label,) for label in graph.node_labels]
+    >>> def equal(a, b):
+    ...     return float(a == b)
+    >>> graphs = [([(0, 1)], ["C", "O"]), ([(0, 1), (1, 2)], ["C", "C", "N"])]
+    >>> RConvolution(nodes, [equal]).fit_transform(graphs)
+    array([[2., 2.],
+           [2., 5.]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "decompose": [callable],
+        "kernels": ["array-like"],
+        **COMMON_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        decompose: Callable[[GraphBatch], Any],
+        kernels: Sequence[Callable[[Any, Any], float]],
+        *,
+        normalize: bool = False,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.decompose = decompose
+        self.kernels = kernels
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check(self, batch: GraphBatch) -> None:
+        if len(self.kernels) == 0 or not all(callable(k) for k in self.kernels):
+            raise ValueError(
+                "The 'kernels' parameter of RConvolution must be one callable for each place of "
+                f"the tuples that 'decompose' gives; got {self.kernels!r}."
+            )
+
+    def _fit(self, batch: GraphBatch, y: Any) -> list[Parts]:
+        return self._profile(batch)
+
+    def _profile(self, batch: GraphBatch) -> list[Parts]:
+        return [self._parts(batch[i], i) for i in range(len(batch))]
+
+    def _parts(self, graph: GraphBatch, position: int) -> Parts:
+        parts = [tuple(part) for part in self.decompose(graph)]
+        for part in parts:
+            if len(part) != len(self.kernels):
+                raise ValueError(
+                    f"'decompose' gave a tuple of {len(part)} parts for graph {position}, but "
+                    f"there are {len(self.kernels)} kernels; give one kernel for each place."
+                )
+        return parts
+
+    def _value(self, left: Parts, right: Parts) -> float:
+        total = 0.0
+        for p in left:
+            for q in right:
+                product = 1.0
+                for kernel, a, b in zip(self.kernels, p, q, strict=True):
+                    product *= kernel(a, b)
+                    if product == 0.0:
+                        break
+                total += product
+        if not np.isfinite(total):
+            raise ValueError(
+                "A kernel on parts gave a value that is not finite; check the 'kernels' parameter."
+            )
+        return float(total)
+
+    def _gram(self, profile: list[Parts]) -> Floats:
+        n = len(profile)
+        out = np.zeros((n, n))
+
+        def fill(begin: int, end: int) -> None:
+            for i in range(begin, end):
+                for j in range(i, n):
+                    out[i, j] = self._value(profile[i], profile[j])
+
+        for_tiles(fill, n, costs=np.arange(n, 0, -1, dtype=np.float64), **self._tiling())
+        mirror(out)
+        return out
+
+    def _cross(self, profile: list[Parts], fitted: list[Parts]) -> Floats:
+        out = np.zeros((len(profile), len(fitted)))
+
+        def fill(begin: int, end: int) -> None:
+            for i in range(begin, end):
+                out[i] = [self._value(profile[i], parts) for parts in fitted]
+
+        for_tiles(fill, len(profile), **self._tiling())
+        return out
+
+    def _self(self, profile: list[Parts]) -> Floats:
+        return np.array([self._value(parts, parts) for parts in profile], dtype=np.float64)

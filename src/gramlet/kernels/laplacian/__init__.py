@@ -1,0 +1,1 @@
+"""Laplacian kernels of one and of several scales."""

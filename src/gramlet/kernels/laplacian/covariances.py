@@ -1,0 +1,115 @@
+"""From batches to covariance matrices that can be compared: the checks in between.
+
+A singular covariance has no kernel value; it is found here, before any pair is looked at, and the
+graph it comes from is named.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.engine.laplacian.bhattacharyya import Covariances, smallest_pivots
+from gramlet.engine.laplacian.covariances import (
+    ball_covariances,
+    graph_covariances,
+    label_covariances,
+    label_supports,
+)
+from gramlet.engine.laplacian.sparse_covariances import (
+    SupportedCovariances,
+    smallest_supported_pivots,
+)
+from gramlet.graphs.batch import GraphBatch
+
+__all__ = ["of_balls", "of_graphs", "of_labels", "of_nonzero_features", "widened"]
+
+
+_EPSILON = float(np.finfo(np.float64).eps)
+
+
+def of_graphs(
+    batch: GraphBatch, rows: Floats, eta: float, gamma: float, **tiling: Any
+) -> Covariances:
+    """S of every graph for features in rows."""
+    packed = graph_covariances(batch, rows, eta, gamma, **tiling)
+    return _checked(packed, rows.shape[1], np.arange(len(batch)), gamma)
+
+
+def of_balls(
+    batch: GraphBatch,
+    centres: Ints,
+    hops: int,
+    rows: Floats,
+    eta: float,
+    gamma: float,
+    **tiling: Any,
+) -> Covariances:
+    """S of the balls around these nodes for features in rows."""
+    packed = ball_covariances(batch, centres, hops, rows, eta, gamma, **tiling)
+    return _checked(packed, rows.shape[1], batch.graph_of_node[centres], gamma)
+
+
+def of_labels(
+    batch: GraphBatch, codes: Ints, eta: float, gamma: float, **tiling: Any
+) -> SupportedCovariances:
+    """S of every graph for one-hot labels, on the labels it has."""
+    offsets, present, places = label_supports(batch, codes)
+    starts, values = label_covariances(batch, offsets, places, eta, gamma, **tiling)
+    return _checked_supports(gamma, offsets, present, starts, values)
+
+
+def of_nonzero_features(
+    batch: GraphBatch, rows: Floats, eta: float, **tiling: Any
+) -> SupportedCovariances:
+    """S of every graph with γ = 0, on the columns that are not zero on all of its nodes."""
+    packed = graph_covariances(batch, rows, eta, 0.0, **tiling)
+    there = np.zeros((len(batch), rows.shape[1]), dtype=bool)
+    np.logical_or.at(there, batch.graph_of_node, rows != 0)
+    left, right = np.tril_indices(rows.shape[1])
+    orders = there.sum(axis=1)
+    return _checked_supports(
+        0.0,
+        np.concatenate([[0], np.cumsum(orders)]).astype(np.int64),
+        np.nonzero(there)[1].astype(np.int64),
+        np.concatenate([[0], np.cumsum(orders * (orders + 1) // 2)]).astype(np.int64),
+        packed[there[:, left] & there[:, right]],
+    )
+
+
+def widened(covariances: Covariances, order: int, gamma: float) -> Covariances:
+    """Graphs without nodes in a space that was not known when they came: γI."""
+    identity = gamma * np.eye(order)[np.tril_indices(order)]
+    return Covariances.build(np.tile(identity, (len(covariances), 1)), order)
+
+
+def _checked(packed: Floats, order: int, graphs: Ints, gamma: float) -> Covariances:
+    singular = smallest_pivots(packed, order) <= 4 * order * _EPSILON
+    _refuse_singular(graphs, singular, gamma)
+    return Covariances.build(packed, order)
+
+
+def _checked_supports(
+    gamma: float, offsets: Ints, codes: Ints, starts: Ints, values: Floats
+) -> SupportedCovariances:
+    pivots = smallest_supported_pivots(offsets, starts, values)
+    singular = pivots <= 4 * np.diff(offsets) * _EPSILON
+    _refuse_singular(np.arange(len(pivots)), singular, gamma)
+    return SupportedCovariances.build(gamma, offsets, codes, starts, values)
+
+
+def _refuse_singular(graphs: Ints, singular: Bools, gamma: float) -> None:
+    if not singular.any():
+        return
+    graph = int(graphs[singular.argmax()])
+    if gamma > 0:
+        raise ValueError(
+            f"Graph {graph}: U L⁻¹ Uᵀ + γI is singular to the precision of numbers: gamma={gamma} "
+            "is lost beside features as large as these. Scale the features down or raise gamma."
+        )
+    raise ValueError(
+        f"Graph {graph}: U L⁻¹ Uᵀ is singular: the features of its nodes span fewer dimensions "
+        "than there are features. Use gamma > 0."
+    )

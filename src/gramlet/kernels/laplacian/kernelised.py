@@ -1,0 +1,139 @@
+"""Graphs compared through a kernel between their vertices that the user gives.
+
+Calls the function on rows of features, checks what it gives, and hands it to the engine. A pair of
+graphs never needs a third one, so new graphs are compared exactly, whatever comes with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.arrays import Array, Floats
+from gramlet.engine.core.tiles import for_tiles, mirror
+from gramlet.engine.laplacian.kernelised import KernelisedGraphs
+from gramlet.graphs.batch import GraphBatch
+from gramlet.kernels.laplacian.vertex_features import one_hot
+
+__all__ = ["BaseKernel", "Kernelised"]
+
+
+@dataclass(frozen=True)
+class Kernelised:
+    """Graphs made ready, with the features of their vertices.
+
+    Attributes
+    ----------
+    features : array
+        Codes of labels, or rows of numbers, one a node.
+    graphs : KernelisedGraphs
+    """
+
+    features: Array
+    graphs: KernelisedGraphs
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+
+@dataclass(frozen=True)
+class BaseKernel:
+    """A kernel between vertices, and the graph kernel that it induces.
+
+    Attributes
+    ----------
+    function : callable
+        Takes two arrays of features, gives their kernel matrix.
+    owner : str
+        The graph kernel's name, for messages.
+    eta, gamma : float
+    width : int or None
+        Columns of the fitted features; codes of labels from there on are not fitted.
+    """
+
+    function: Callable[[Floats, Floats], Any]
+    owner: str
+    eta: float
+    gamma: float
+    width: int | None
+
+    def prepare(self, batch: GraphBatch, features: Array, **tiling: Any) -> Kernelised:
+        """Everything about these graphs that does not depend on what they are compared with."""
+        parts = [np.zeros(0)]
+        for i in range(len(batch)):
+            mine = features[batch.node_offsets[i] : batch.node_offsets[i + 1]]
+            gram = self._gram(mine, mine, i)
+            parts.append(((gram + gram.T) / 2).reshape(-1))
+        grams = np.concatenate(parts)
+        graphs = KernelisedGraphs.build(batch, grams, self.eta, self.gamma, **tiling)
+        return Kernelised(features, graphs)
+
+    def compare(self, rows: Kernelised, columns: Kernelised, **tiling: Any) -> Floats:
+        """The kernel matrix of two sets of graphs."""
+        out = np.empty((len(rows), len(columns)))
+
+        def work(begin: int, end: int) -> None:
+            for i in range(begin, end):
+                out[i] = self._row(rows, i, columns, 0)
+
+        for_tiles(work, len(rows), **tiling)
+        return out
+
+    def compare_self(self, graphs: Kernelised, **tiling: Any) -> Floats:
+        """The symmetric kernel matrix of a set of graphs; its diagonal is 1."""
+        n = len(graphs)
+        out = np.empty((n, n))
+
+        def work(begin: int, end: int) -> None:
+            for i in range(begin, end):
+                out[i, i:] = self._row(graphs, i, graphs, i)
+
+        for_tiles(work, n, costs=np.arange(n, 0, -1, dtype=np.float64), **tiling)
+        mirror(out)
+        np.fill_diagonal(out, 1.0)
+        return out
+
+    def _row(self, rows: Kernelised, i: int, columns: Kernelised, first: int) -> Floats:
+        mine = rows.features[rows.graphs.offsets[i] : rows.graphs.offsets[i + 1]]
+        theirs = columns.features[columns.graphs.offsets[first] :]
+        gram = self._gram(mine, theirs, i)
+        values = rows.graphs.row(i, columns.graphs, first, gram, self.gamma)
+        if np.isnan(values).any():
+            j = first + int(np.isnan(values).argmax())
+            raise ValueError(
+                f"{self.owner}: graph {i} and fitted graph {j} have no kernel value: base_kernel "
+                "is not positive semi-definite on their vertices. Use a valid kernel."
+            )
+        return values
+
+    def _gram(self, mine: Array, theirs: Array, i: int) -> Floats:
+        """The kernel between the vertices of graph i and others."""
+        shape = (len(mine), len(theirs))
+        if 0 in shape:
+            return np.zeros(shape)
+        gram = np.asarray(self.function(*self._rows(mine, theirs)), dtype=np.float64)
+        if gram.shape != shape:
+            raise ValueError(
+                f"{self.owner}: base_kernel(P, Q) must give one row a row of P and one column a "
+                f"row of Q, here {shape}; for graph {i} it gave {gram.shape}."
+            )
+        if not np.isfinite(gram).all():
+            raise ValueError(
+                f"{self.owner}: base_kernel(P, Q) gave values that are not finite for graph {i}."
+            )
+        return gram
+
+    def _rows(self, mine: Array, theirs: Array) -> tuple[Floats, Floats]:
+        if mine.ndim == 2:
+            return mine, theirs
+        # Columns for the labels that were fitted, and after them one for each new label.
+        known = self.width or 0
+        new = np.unique(np.concatenate([mine[mine >= known], theirs[theirs >= known]]))
+        rows = [
+            one_hot(np.where(c < known, c, known + np.searchsorted(new, c)), known + len(new))
+            for c in (mine, theirs)
+        ]
+        return rows[0], rows[1]

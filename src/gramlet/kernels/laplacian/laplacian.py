@@ -1,0 +1,248 @@
+"""Laplacian kernels of one scale: the Laplacian graph kernel and its form on vertex features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gramlet.common.arrays import Array, Floats
+from gramlet.common.parameters import Interval
+from gramlet.engine.laplacian.bhattacharyya import Covariances, compare, compare_self
+from gramlet.engine.laplacian.sparse_covariances import (
+    SupportedCovariances,
+    compare_supported,
+    compare_supported_self,
+)
+from gramlet.graphs.batch import GraphBatch
+from gramlet.kernels.contract.columns import checked_weights
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.laplacian.covariances import of_graphs, of_labels, of_nonzero_features, widened
+from gramlet.kernels.laplacian.kernelised import BaseKernel, Kernelised
+from gramlet.kernels.laplacian.vertex_features import FEATURES_CONSTRAINTS, VertexFeatures
+
+__all__ = ["LAPLACIAN_CONSTRAINTS", "FeatureLaplacian", "LaplacianKernel"]
+
+
+LAPLACIAN_CONSTRAINTS: dict[str, list[Any]] = {
+    "eta": [Interval(Real, 0, None, closed="neither")],
+    "gamma": [Interval(Real, 0, None, closed="left")],
+}
+
+
+class LaplacianKernel(GraphKernel):
+    """Laplacian graph kernel (LG) of graphs of one size, node for node.
+
+    A graph stands for a Gaussian with covariance S = L⁻¹ + γI, L = D − A + ηI, and two graphs are
+    compared by the overlap of their Gaussians (the Bhattacharyya kernel),
+    log k = ¼(ln|S₁| + ln|S₂|) − ½ ln|(S₁ + S₂)/2|. Edge weights count; labels do not. Cost: O(n³) a
+    pair for graphs of n nodes. Positive semi-definite; k(G, G) = 1.
+
+    Node i of one graph is compared with node i of the other: the kernel is **not** invariant to
+    renumbering nodes. It suits graphs on one common set of nodes (sensors, brain regions, one
+    network over time). For other graphs use `FeatureLaplacian`.
+
+    Parameters
+    ----------
+    eta : float, default 0.1
+        Regularises the Laplacian (η); above 0.
+    gamma : float, default 0.01
+        Softens the overlap (γ); at least 0.
+    normalize : bool, default False
+        Of no effect here: k(G, G) is 1.
+    n_jobs : int or None
+        Threads for the Gram matrix; the result does not depend on it.
+    verbose : bool or int
+        Show a progress bar on a terminal.
+
+    References
+    ----------
+    Kondor, Pan (2016), The multiscale Laplacian graph kernel, Definition 1.
+
+    Examples
+    --------
+    >>> from gramlet import GraphBatch, LaplacianKernel
+    >>> graphs = GraphBatch.from_edges([[(0, 1)], []], n_nodes=[2, 2])
+    >>> LaplacianKernel(eta=1.0, gamma=1.0).fit_transform(graphs).round(4)
+    array([[1.    , 0.9898],
+           [0.9898, 1.    ]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LAPLACIAN_CONSTRAINTS,
+        **COMMON_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        eta: float = 0.1,
+        gamma: float = 0.01,
+        *,
+        normalize: bool = False,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.eta = eta
+        self.gamma = gamma
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fit(self, batch: GraphBatch, y: Any) -> Covariances:
+        self.n_nodes_ = int(batch.sizes[0])
+        return self._profile(batch)
+
+    def _profile(self, batch: GraphBatch) -> Covariances:
+        other = np.flatnonzero(batch.sizes != self.n_nodes_)
+        if len(other):
+            raise ValueError(
+                f"LaplacianKernel compares graphs of one size, node for node: graph {other[0]} has "
+                f"{batch.sizes[other[0]]} nodes, the first fitted graph has {self.n_nodes_}. Use "
+                "FeatureLaplacian for graphs of different sizes."
+            )
+        checked_weights(batch, "LaplacianKernel", positive=False)
+        rows = np.tile(np.eye(self.n_nodes_), (len(batch), 1))
+        return of_graphs(batch, rows, float(self.eta), float(self.gamma), **self._tiling())
+
+    def _gram(self, profile: Covariances) -> Floats:
+        return compare_self(profile, **self._tiling())
+
+    def _cross(self, profile: Covariances, fitted: Covariances) -> Floats:
+        return compare(profile, fitted, **self._tiling())
+
+    def _self(self, profile: Covariances) -> Floats:
+        return np.ones(len(profile))
+
+
+class FeatureLaplacian(GraphKernel):
+    """Feature-space Laplacian graph kernel (FLG).
+
+    The Laplacian kernel carried over from the nodes, whose numbering means nothing, to features of
+    the nodes: S = U L⁻¹ Uᵀ + γI, with the features φ(v) as the columns of U and L = D − A + ηI, and
+    log k = ¼(ln|S₁| + ln|S₂|) − ½ ln|(S₁ + S₂)/2|. Two graphs are alike when the same features are
+    there and lie as near to each other in the graph. Edge weights count. Invariant to renumbering
+    nodes, for graphs of any size; positive semi-definite; k(G, G) = 1. Cost: a sparse factorisation
+    a graph, then O(p³) a pair, p the features (for labels: those that occur in the two graphs).
+
+    Parameters
+    ----------
+    eta : float, default 0.1
+        Regularises the Laplacian (η); above 0.
+    gamma : float, default 0.01
+        Softens the overlap (γ); at least 0. With 0 the kernel is the limit γ → 0: graphs whose
+        features are not zero in the same columns have k = 0, and a graph whose own features are
+        linearly dependent beyond that is a ValueError.
+    features : {"labels", "degree", "attributes", "heat"} or callable, default "labels"
+        Labels one-hot; the number of neighbours; the node attributes; the diagonals
+        [exp(−t(D − A))]_vv of heat diffusion; or a function that takes a graph (a `GraphBatch` of
+        one) and gives an array with one row a node.
+    heat_times : sequence of float, default (0.1, 1, 10)
+        The times t of "heat".
+    base_kernel : callable, optional
+        ``base_kernel(P, Q)`` takes two arrays of features, one row a vertex, and gives the matrix
+        of a positive semi-definite kernel between their rows. S then lives in that kernel's feature
+        space. By default the dot product. Needs gamma > 0; costs O((n + n')³) a pair.
+    normalize : bool, default False
+        Of no effect here: k(G, G) is 1.
+    n_jobs : int or None
+        Threads for the Gram matrix; the result does not depend on it.
+    verbose : bool or int
+        Show a progress bar on a terminal.
+
+    Notes
+    -----
+    A label that was not seen at `fit` is a feature of its own. A graph without nodes has S = γI.
+
+    References
+    ----------
+    Kondor, Pan (2016), The multiscale Laplacian graph kernel, Definitions 2 and 4.
+
+    Examples
+    --------
+    >>> from gramlet import FeatureLaplacian
+    >>> graphs = [([(0, 1)], ["C", "N"]), ([(0, 1), (1, 2)], ["C", "N", "C"])]
+    >>> FeatureLaplacian(eta=1.0, gamma=1.0).fit_transform(graphs).round(4)
+    array([[1.    , 0.9887],
+           [0.9887, 1.    ]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LAPLACIAN_CONSTRAINTS,
+        **FEATURES_CONSTRAINTS,
+        "base_kernel": [callable, None],
+        **COMMON_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        eta: float = 0.1,
+        gamma: float = 0.01,
+        features: str | Callable[[GraphBatch], Any] = "labels",
+        heat_times: Sequence[float] = (0.1, 1, 10),
+        base_kernel: Callable[[Floats, Floats], Any] | None = None,
+        *,
+        normalize: bool = False,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.eta = eta
+        self.gamma = gamma
+        self.features = features
+        self.heat_times = heat_times
+        self.base_kernel = base_kernel
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check(self, batch: GraphBatch) -> None:
+        if self.base_kernel is not None and self.gamma == 0:
+            raise ValueError(
+                "The 'gamma' parameter of FeatureLaplacian must be above 0 with a base_kernel: the "
+                "two graphs' vertices rarely span the same space. Got 0."
+            )
+
+    def _fit(self, batch: GraphBatch, y: Any) -> Any:
+        checked_weights(batch, "FeatureLaplacian", positive=False)
+        self.reader_ = VertexFeatures(self.features, self.heat_times, "FeatureLaplacian")
+        return self._covariances(batch, self.reader_.fit(batch, **self._tiling()))
+
+    def _profile(self, batch: GraphBatch) -> Any:
+        checked_weights(batch, "FeatureLaplacian", positive=False)
+        return self._covariances(batch, self.reader_.read(batch, **self._tiling()))
+
+    def _covariances(self, batch: GraphBatch, features: Array) -> Any:
+        eta, gamma = float(self.eta), float(self.gamma)
+        if self.base_kernel is not None:
+            return self._base().prepare(batch, features, **self._tiling())
+        if features.ndim == 1:
+            return of_labels(batch, features, eta, gamma, **self._tiling())
+        if gamma == 0:
+            return of_nonzero_features(batch, features, eta, **self._tiling())
+        return of_graphs(batch, features, eta, gamma, **self._tiling())
+
+    def _base(self) -> BaseKernel:
+        assert self.base_kernel is not None
+        eta, gamma = float(self.eta), float(self.gamma)
+        width = self.reader_.width
+        return BaseKernel(self.base_kernel, "FeatureLaplacian", eta, gamma, width)
+
+    def _gram(self, profile: Any) -> Floats:
+        if isinstance(profile, Kernelised):
+            return self._base().compare_self(profile, **self._tiling())
+        if isinstance(profile, SupportedCovariances):
+            return compare_supported_self(profile, **self._tiling())
+        return compare_self(profile, **self._tiling())
+
+    def _cross(self, profile: Any, fitted: Any) -> Floats:
+        if isinstance(fitted, Kernelised):
+            return self._base().compare(profile, fitted, **self._tiling())
+        if isinstance(fitted, SupportedCovariances):
+            return compare_supported(profile, fitted, **self._tiling())
+        if self.reader_.width is None and profile.order != fitted.order:
+            fitted = widened(fitted, profile.order, float(self.gamma))
+        return compare(profile, fitted, **self._tiling())
+
+    def _self(self, profile: Any) -> Floats:
+        return np.ones(len(profile))

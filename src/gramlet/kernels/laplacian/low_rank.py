@@ -1,0 +1,162 @@
+"""Vertices as short rows of numbers, level by level: the low-rank multiscale Laplacian.
+
+At every level a few landmark vertices span the space in which all vertices get coordinates. The
+landmarks' covariances and the directions found from them are kept, so that vertices of graphs that
+were not fitted get coordinates in the same space.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.engine.core.node_hashes import node_signatures
+from gramlet.engine.core.tiles import one_blas_thread
+from gramlet.engine.laplacian.balls import ball_owners
+from gramlet.engine.laplacian.bhattacharyya import Covariances, compare_self, multiply, project
+from gramlet.graphs.batch import GraphBatch
+from gramlet.kernels.laplacian.covariances import of_balls
+
+__all__ = ["Level", "LowRankLevels", "draw_landmarks", "leading_directions"]
+
+
+# Directions whose eigenvalue is below this share of the largest are rounding errors.
+TOLERANCE = 1e-12
+# Eigenvalues that differ by less than this share are one: their directions go together.
+_SAME = 1e-6
+# More rounds tell hardly any nodes apart that these do not.
+_SIGNATURE_ROUNDS = 8
+
+
+def draw_landmarks(batch: GraphBatch, n_landmarks: int, rng: np.random.RandomState) -> Ints:
+    """Nodes drawn without replacement; all of them if there are not as many.
+
+    They are drawn from a list in the order of their signatures, so that neither the numbering of
+    nodes nor the order of graphs matters.
+    """
+    n = batch.n_nodes_total
+    if n <= n_landmarks:
+        return np.arange(n)
+    in_order = np.argsort(node_signatures(batch, _SIGNATURE_ROUNDS), kind="stable")
+    return np.asarray(in_order[np.sort(rng.choice(n, n_landmarks, replace=False))], dtype=np.int64)
+
+
+def leading_directions(gram: Floats, rank: int) -> Floats:
+    """U diag(λ)^{-1/2} for the leading eigenvectors of a Gram matrix: (landmarks, directions).
+
+    At most ``rank`` of them, and none whose eigenvalue is not above ``TOLERANCE`` times the
+    largest. The cut does not fall between equal eigenvalues, whose eigenvectors are arbitrary: if
+    need be, more than ``rank`` are kept.
+    """
+    if len(gram) == 0:
+        return np.zeros((0, 0))
+    with one_blas_thread():
+        values, vectors = np.linalg.eigh(gram)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    n_kept = int(np.count_nonzero(values > TOLERANCE * max(values[0], 0.0)))
+    cut = min(rank, n_kept)
+    while 0 < cut < n_kept and values[cut - 1] - values[cut] <= _SAME * values[cut - 1]:
+        cut += 1
+    return np.ascontiguousarray(vectors[:, :cut] / np.sqrt(values[:cut]))
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level: balls of ``hops`` around vertices, compared with the landmarks' balls.
+
+    A vertex with kernel values κ to the landmarks has the coordinates κ @ weights.
+    """
+
+    hops: int
+    landmarks: Covariances
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class LowRankLevels:
+    """What was learned from the fitted graphs.
+
+    Attributes
+    ----------
+    eta, gamma : float
+    basis : array, shape (features, directions)
+        Carries vertex features to the coordinates of level 0.
+    levels : tuple of Level
+    """
+
+    eta: float
+    gamma: float
+    basis: Floats
+    levels: tuple[Level, ...]
+
+    @classmethod
+    def fit(
+        cls,
+        batch: GraphBatch,
+        features: Array,
+        width: int,
+        landmarks: Ints,
+        hops: tuple[int, ...],
+        rank: int,
+        eta: float,
+        gamma: float,
+        **tiling: Any,
+    ) -> tuple[LowRankLevels, Floats]:
+        """Learn the levels; they, and the coordinates of the fitted vertices."""
+        basis = _first_basis(features[landmarks], width, rank)
+        coordinates = _first_coordinates(features, basis)
+        levels: list[Level] = []
+        for reach in hops:
+            balls, of_node = _balls(batch, reach, coordinates, eta, gamma, tiling)
+            chosen = balls.take(of_node[landmarks])
+            weights = leading_directions(compare_self(chosen, **tiling), rank)
+            levels.append(Level(reach, chosen, weights))
+            coordinates = project(balls, chosen, weights, **tiling)[of_node]
+        return cls(eta, gamma, basis, tuple(levels)), coordinates
+
+    def coordinates(self, batch: GraphBatch, features: Array, **tiling: Any) -> Floats:
+        """The coordinates of vertices at the last level."""
+        coordinates = _first_coordinates(features, self.basis)
+        for level in self.levels:
+            balls, of_node = _balls(batch, level.hops, coordinates, self.eta, self.gamma, tiling)
+            coordinates = project(balls, level.landmarks, level.weights, **tiling)[of_node]
+        return coordinates
+
+
+def _balls(
+    batch: GraphBatch,
+    hops: int,
+    coordinates: Floats,
+    eta: float,
+    gamma: float,
+    tiling: dict[str, Any],
+) -> tuple[Covariances, Ints]:
+    """The covariances of the distinct balls, and which of them belongs to each node."""
+    owners = ball_owners(batch, hops, **tiling)
+    centres, of_node = np.unique(owners, return_inverse=True)
+    covariances = of_balls(batch, centres, hops, coordinates, eta, gamma, **tiling)
+    return covariances, of_node.reshape(-1)
+
+
+def _first_basis(chosen: Array, width: int, rank: int) -> Floats:
+    """The leading directions of the landmarks' features themselves."""
+    if chosen.ndim == 2:
+        return np.ascontiguousarray(chosen.T @ leading_directions(chosen @ chosen.T, rank))
+    gram = (chosen[:, None] == chosen[None, :]).astype(np.float64)
+    weights = leading_directions(gram, rank)
+    basis = np.zeros((width, weights.shape[1]))
+    np.add.at(basis, chosen, weights)
+    return basis
+
+
+def _first_coordinates(features: Array, basis: Floats) -> Floats:
+    """Features in the basis; a label that was not fitted has no part in it."""
+    if features.ndim == 1:
+        rows = np.vstack([basis, np.zeros((1, basis.shape[1]))])
+        return rows[np.minimum(features, len(basis))]
+    if features.shape[1] != len(basis):  # fitted on graphs without nodes
+        return np.zeros((len(features), basis.shape[1]))
+    return multiply(np.ascontiguousarray(features), basis)

@@ -1,0 +1,235 @@
+"""The multiscale Laplacian graph kernel: balls within balls, compared level by level."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from gramlet.common.arrays import Array, Floats
+from gramlet.common.parameters import Interval, StrOptions
+from gramlet.engine.laplacian.bhattacharyya import compare, compare_self
+from gramlet.engine.laplacian.exact_levels import (
+    Pieces,
+    compare_pieces,
+    compare_pieces_self,
+    piece_bytes,
+)
+from gramlet.graphs.batch import GraphBatch
+from gramlet.kernels.contract.columns import checked_weights
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.laplacian.covariances import of_graphs
+from gramlet.kernels.laplacian.laplacian import LAPLACIAN_CONSTRAINTS
+from gramlet.kernels.laplacian.low_rank import LowRankLevels, draw_landmarks
+from gramlet.kernels.laplacian.vertex_features import FEATURES_CONSTRAINTS, VertexFeatures
+
+__all__ = ["EXACT_BYTES", "MultiscaleLaplacian"]
+
+
+#: The exact method takes at most this much memory for the subgraphs of the graphs it is given.
+EXACT_BYTES = 4 << 30
+
+
+class MultiscaleLaplacian(GraphKernel):
+    """Multiscale Laplacian graph kernel (MLG).
+
+    Level 0 compares two vertices by their features. Level l compares them by the feature-space
+    Laplacian kernel (see `FeatureLaplacian`) of the balls around them, of radius
+    floor(radius · growth^{l−1}) hops, level l − 1 being the base kernel between the vertices of
+    the balls. In the end two graphs are compared by the kernel that the last level induces between
+    them whole. So both what is near a vertex and where it lies in the graph counts. Edge weights
+    count. Positive semi-definite; k(G, G) = 1.
+
+    ``method="lowrank"`` gives each vertex at each level up to ``rank`` coordinates: its projection
+    on the leading eigenvectors of the Gram matrix of ``n_landmarks`` fitted vertices. Cost for P =
+    ``rank``, N landmarks, V vertices with balls of b vertices and M graphs: O(L V (N P³ + b P² +
+    fill-in of the balls' Laplacians) + M² P³). ``method="exact"`` has no landmarks; it takes
+    O(L V² b³) and is meant for small sets and for checking.
+
+    Parameters
+    ----------
+    n_levels : int, default 2
+        Levels of balls (L). With 0 the kernel is that of `FeatureLaplacian`.
+    radius : float, default 1
+        Radius of the balls of the first level, in hops.
+    growth : float, default 2
+        The factor from one level's radius to the next; at least 1, so that balls lie in balls.
+    eta : float, default 0.1
+        Regularises the Laplacians (η); above 0.
+    gamma : float, default 0.01
+        Softens the overlaps (γ). Above 0, but for sets where every ball's features span the whole
+        space; where they do not, 0 is a ValueError that names a graph.
+    rank : int, default 10
+        Coordinates of a vertex (P), for "lowrank". Fewer where eigenvalues fall below 1e-12 times
+        the largest; more only where the cut would fall between equal eigenvalues.
+    n_landmarks : int, default 200
+        Vertices drawn from the fitted graphs, for "lowrank"; all of them if there are not as many.
+    method : {"lowrank", "exact"}, default "lowrank"
+    features : {"labels", "degree", "attributes", "heat"} or callable, default "labels"
+        The features of level 0, computed on the graphs whole; as for `FeatureLaplacian`.
+    random_state : int, RandomState or None
+        Draws the landmarks, once at `fit`.
+    heat_times : sequence of float, default (0.1, 1, 10)
+        The times of ``features="heat"``.
+    normalize : bool, default False
+        Of no effect here: k(G, G) is 1.
+    n_jobs : int or None
+        Threads; the result does not depend on it.
+    verbose : bool or int
+        Show a progress bar on a terminal.
+
+    Notes
+    -----
+    The landmarks and what was learned from them are kept: `transform` works on graphs that were not
+    there at `fit`, and gives for fitted graphs what `fit_transform` gives. "lowrank" drops the part
+    of a new graph that lies outside the space of the landmarks (a label that no landmark has, say).
+    With n_landmarks no less than the number of vertices, and a rank large enough, both methods
+    agree on the fitted graphs.
+
+    Neither method depends on the numbering of nodes. Landmarks are drawn from the vertices in an
+    order that follows from their surroundings. Vertices that eight rounds of colour refinement do
+    not tell apart may take each other's place in it; if they are not in fact alike, another
+    numbering can give another, equally valid, draw.
+
+    "lowrank" values depend on which graphs were fitted.
+
+    A level can magnify a difference between two balls by up to 1/(ηγ), rounding errors included.
+    Both methods therefore drop directions with less than 1e-12 of the largest eigenvalue. Balls
+    that differ by less count as equal, which small η and γ with three levels or more may let show.
+
+    References
+    ----------
+    Kondor, Pan (2016), The multiscale Laplacian graph kernel.
+
+    Examples
+    --------
+    >>> from gramlet import MultiscaleLaplacian
+    >>> ring = [(i, (i + 1) % 6) for i in range(6)]
+    >>> triangles = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]
+    >>> graphs = [(ring, ["C"] * 6), (triangles, ["C"] * 6)]
+    >>> MultiscaleLaplacian(n_levels=1).fit_transform(graphs).round(3)
+    array([[1., 1.],
+           [1., 1.]])
+    >>> MultiscaleLaplacian(n_levels=2).fit_transform(graphs).round(3)
+    array([[1.   , 0.143],
+           [0.143, 1.   ]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_levels": [Interval(Integral, 0, None, closed="left")],
+        "radius": [Interval(Real, 0, None, closed="left")],
+        "growth": [Interval(Real, 1, None, closed="left")],
+        **LAPLACIAN_CONSTRAINTS,
+        "rank": [Interval(Integral, 1, None, closed="left")],
+        "n_landmarks": [Interval(Integral, 1, None, closed="left")],
+        "method": [StrOptions({"lowrank", "exact"})],
+        **FEATURES_CONSTRAINTS,
+        "random_state": ["random_state"],
+        **COMMON_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        n_levels: int = 2,
+        radius: float = 1,
+        growth: float = 2,
+        eta: float = 0.1,
+        gamma: float = 0.01,
+        rank: int = 10,
+        n_landmarks: int = 200,
+        method: str = "lowrank",
+        features: str | Callable[[GraphBatch], Any] = "labels",
+        random_state: Any = None,
+        *,
+        heat_times: Sequence[float] = (0.1, 1, 10),
+        normalize: bool = False,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.n_levels = n_levels
+        self.radius = radius
+        self.growth = growth
+        self.eta = eta
+        self.gamma = gamma
+        self.rank = rank
+        self.n_landmarks = n_landmarks
+        self.method = method
+        self.features = features
+        self.random_state = random_state
+        self.heat_times = heat_times
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check(self, batch: GraphBatch) -> None:
+        if self.method == "exact" and self.gamma == 0:
+            raise ValueError(
+                "The 'gamma' parameter of MultiscaleLaplacian must be above 0 with method=\"exact\""
+                ": two balls' vertices rarely span the same space. Got 0."
+            )
+
+    def _hops(self) -> tuple[int, ...]:
+        """The radius of the balls of each level."""
+        reaches = [self.radius * self.growth**level for level in range(self.n_levels)]
+        return tuple(math.floor(min(reach, 2**31)) for reach in reaches)
+
+    def _fit(self, batch: GraphBatch, y: Any) -> Any:
+        checked_weights(batch, "MultiscaleLaplacian", positive=False)
+        self.reader_ = VertexFeatures(self.features, self.heat_times, "MultiscaleLaplacian")
+        features = self.reader_.fit(batch, **self._tiling())
+        if self.method == "exact":
+            return self._pieces(batch, features)
+        landmarks = draw_landmarks(batch, self.n_landmarks, check_random_state(self.random_state))
+        self.levels_, coordinates = LowRankLevels.fit(
+            batch,
+            features,
+            self.reader_.width or 0,
+            landmarks,
+            self._hops(),
+            self.rank,
+            float(self.eta),
+            float(self.gamma),
+            **self._tiling(),
+        )
+        return self._whole(batch, coordinates)
+
+    def _profile(self, batch: GraphBatch) -> Any:
+        checked_weights(batch, "MultiscaleLaplacian", positive=False)
+        features = self.reader_.read(batch, **self._tiling())
+        if self.method == "exact":
+            return self._pieces(batch, features)
+        return self._whole(batch, self.levels_.coordinates(batch, features, **self._tiling()))
+
+    def _whole(self, batch: GraphBatch, coordinates: Floats) -> Any:
+        return of_graphs(batch, coordinates, float(self.eta), float(self.gamma), **self._tiling())
+
+    def _pieces(self, batch: GraphBatch, features: Array) -> Pieces:
+        hops = self._hops()
+        needed = piece_bytes(batch, hops, **self._tiling())
+        if needed > EXACT_BYTES:
+            raise ValueError(
+                f'MultiscaleLaplacian(method="exact") would need {needed / 1e9:.1f} GB for the '
+                f"balls of these {len(batch)} graphs; the limit is {EXACT_BYTES / 1e9:.1f} GB. Use "
+                'method="lowrank", fewer graphs, or smaller balls.'
+            )
+        rows = features.reshape(len(features), -1) if len(features) else np.zeros((0, 1))
+        return Pieces.build(batch, hops, rows, float(self.eta), **self._tiling())
+
+    def _gram(self, profile: Any) -> Floats:
+        if isinstance(profile, Pieces):
+            by_label = self.features == "labels"
+            return compare_pieces_self(profile, by_label, float(self.gamma), **self._tiling())
+        return compare_self(profile, **self._tiling())
+
+    def _cross(self, profile: Any, fitted: Any) -> Floats:
+        if isinstance(fitted, Pieces):
+            by_label = self.features == "labels"
+            return compare_pieces(profile, fitted, by_label, float(self.gamma), **self._tiling())
+        return compare(profile, fitted, **self._tiling())
+
+    def _self(self, profile: Any) -> Floats:
+        return np.ones(len(profile))

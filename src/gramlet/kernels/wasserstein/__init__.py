@@ -1,0 +1,1 @@
+"""Wasserstein Weisfeiler-Lehman kernels."""

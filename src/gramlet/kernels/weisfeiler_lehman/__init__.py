@@ -1,0 +1,1 @@
+"""Weisfeiler-Lehman kernels."""

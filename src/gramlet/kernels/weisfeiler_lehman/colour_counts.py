@@ -1,0 +1,230 @@
+"""Weisfeiler-Lehman colours as features: counted level by level, and told as readable trees.
+
+Everything the WL family shares: fitting the refinement, colouring new graphs, numbering columns.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from gramlet.common.arrays import Ints
+from gramlet.engine.core.signature_table import SignatureTable, pack_rows
+from gramlet.engine.counts.comparison import count_codes
+from gramlet.engine.weisfeiler_lehman.colour_refinement import Refinement, refine
+from gramlet.graphs.batch import GraphBatch
+from gramlet.kernels.contract.vocabulary import LabelVocabulary
+from gramlet.kernels.histograms.label_histograms import count_new, edge_types
+
+__all__ = [
+    "ColourCounter",
+    "ColourEdgeCounter",
+    "Colouring",
+    "SubtreePattern",
+    "columns_of_levels",
+]
+
+
+# A pattern's text longer than this is told by its root, its number of children and its number.
+_LONGEST_TEXT = 400
+
+
+class SubtreePattern(NamedTuple):
+    """A pattern as a tree: its label, then (edge label, child, how many such) for each kind."""
+
+    label: str
+    children: tuple[tuple[str, SubtreePattern, int], ...]
+
+
+class Colouring:
+    """The refinement of a set of fitted graphs, and the way new graphs are coloured by it.
+
+    Parameters
+    ----------
+    n_iter : int
+        Rounds of refinement.
+    include_initial : bool
+        Whether level 0, the labels themselves, is one of the levels.
+    use_edge_labels : bool
+        Whether edge labels take part in the refinement.
+    """
+
+    def __init__(self, n_iter: int, include_initial: bool, use_edge_labels: bool) -> None:
+        self.n_iter = n_iter
+        self.include_initial = include_initial
+        self.use_edge_labels = use_edge_labels
+
+    def fit(self, batch: GraphBatch) -> Ints:
+        """Refine; returns the colours, shape (levels, nodes)."""
+        self.labels, colours = LabelVocabulary.fit(
+            batch.node_labels, batch.n_nodes_total, "node labels"
+        )
+        edges = None
+        if self.use_edge_labels:
+            self.edge_labels, edges = LabelVocabulary.fit(
+                batch.edge_labels, len(batch.indices), "edge labels"
+            )
+        self.refinement: Refinement
+        self.refinement, levels = refine(
+            batch.indptr, batch.indices, colours, len(self.labels), self.n_iter, edges
+        )
+        return levels[self.first_level :]
+
+    def apply(self, batch: GraphBatch) -> Ints:
+        """Colours of new graphs; at a level, those beyond `n_colours` were not seen at fit."""
+        colours = self.labels.encode(batch.node_labels, batch.n_nodes_total)
+        edges = None
+        if self.use_edge_labels:
+            edges = self.edge_labels.encode(batch.edge_labels, len(batch.indices))
+        levels = self.refinement.apply(batch.indptr, batch.indices, colours, edges)
+        return levels[self.first_level :]
+
+    @property
+    def first_level(self) -> int:
+        """0, or 1 if the initial labels are left out."""
+        return 0 if self.include_initial else 1
+
+    @property
+    def level_numbers(self) -> range:
+        """The levels that count."""
+        return range(self.first_level, self.n_iter + 1)
+
+    @property
+    def n_colours(self) -> list[int]:
+        """The number of fitted colours of each level that counts."""
+        return self.refinement.n_colours[self.first_level :]
+
+    def patterns(self) -> list[list[str]]:
+        """Each fitted colour of each level that counts, as a rooted tree: ``C(C,N,O(H))``."""
+        names = self.labels.names()
+        texts, roots = [names], [names]
+        for level, table in enumerate(self.refinement.tables, start=1):
+            new_texts, new_roots = [], []
+            for colour in range(len(table)):
+                own, *around = table.signature(colour).tolist()
+                children = sorted(self._children(around, texts[-1]))
+                text = f"{roots[-1][own]}({','.join(children)})"
+                if len(text) > _LONGEST_TEXT:
+                    text = f"{roots[-1][own]}(…{len(children)} children, no. {level}.{colour})"
+                new_texts.append(text)
+                new_roots.append(roots[-1][own])
+            texts.append(new_texts)
+            roots.append(new_roots)
+        return texts[self.first_level :]
+
+    def tree(self, level: int, colour: int) -> SubtreePattern:
+        """The rooted tree that a colour of a level (0, 1, ...) stands for."""
+        if level == 0:
+            return SubtreePattern(self.labels.names()[colour], ())
+        own, *around = self.refinement.tables[level - 1].signature(colour).tolist()
+        root = self.tree(level - 1, own).label
+        if not self.refinement.with_edge_labels:
+            arms = [("", self.tree(level - 1, c)) for c in around]
+        else:
+            bonds = self.edge_labels.names() if self.edge_labels.values is not None else None
+            arms = [
+                ("" if bonds is None else bonds[e], self.tree(level - 1, c))
+                for e, c in zip(around[::2], around[1::2], strict=True)
+            ]
+        counted = [(edge, child, arms.count((edge, child))) for edge, child in dict.fromkeys(arms)]
+        return SubtreePattern(root, tuple(counted))
+
+    def _children(self, around: list[int], texts: list[str]) -> list[str]:
+        if not self.refinement.with_edge_labels:
+            return [texts[colour] for colour in around]
+        edges = self.edge_labels.names()
+        if self.edge_labels.values is None:
+            return [texts[colour] for colour in around[1::2]]
+        return [
+            f"{edges[edge]}:{texts[colour]}"
+            for edge, colour in zip(around[::2], around[1::2], strict=True)
+        ]
+
+
+def columns_of_levels(levels: list[Ints], n_known: list[int]) -> list[Ints]:
+    """Column numbers for codes given level by level.
+
+    The known codes of all levels come first, level after level; then the unknown ones.
+
+    >>> columns_of_levels([np.array([0, 2]), np.array([1, 1])], [2, 2])
+    [array([0, 4]), array([3, 3])]
+    """
+    columns = []
+    start, fresh = 0, sum(n_known)
+    for codes, known in zip(levels, n_known, strict=True):
+        columns.append(np.where(codes < known, codes + start, codes - known + fresh))
+        start += known
+        fresh += max(0, int(codes.max(initial=-1)) + 1 - known)
+    return columns
+
+
+class ColourCounter:
+    """Counts the colours of each graph at every level."""
+
+    def __init__(self, colouring: Colouring) -> None:
+        self.colouring = colouring
+
+    def fit(self, batch: GraphBatch) -> sparse.csr_matrix:
+        levels = self.colouring.fit(batch)
+        known = self.colouring.n_colours
+        columns = np.stack(columns_of_levels(list(levels), known))
+        return count_codes(batch.node_offsets, columns, sum(known))
+
+    def count(self, batch: GraphBatch) -> sparse.csr_matrix:
+        levels = self.colouring.apply(batch)
+        known = self.colouring.n_colours
+        columns = np.stack(columns_of_levels(list(levels), known))
+        return count_new(batch.node_offsets, columns, sum(known))
+
+    def names(self) -> list[str]:
+        return [
+            f"h{level}:{text}"
+            for level, texts in zip(
+                self.colouring.level_numbers, self.colouring.patterns(), strict=True
+            )
+            for text in texts
+        ]
+
+
+class ColourEdgeCounter:
+    """Counts the edges of each graph by the colours of their ends, at every level."""
+
+    def __init__(self, colouring: Colouring) -> None:
+        self.colouring = colouring
+
+    def fit(self, batch: GraphBatch) -> sparse.csr_matrix:
+        self.edge_labels, edges = LabelVocabulary.fit(
+            batch.edge_labels, len(batch.indices), "edge labels"
+        )
+        self.types: list[SignatureTable] = []
+        codes = []
+        for colours in self.colouring.fit(batch):
+            offsets, rows = edge_types(batch, colours, edges)
+            table, level_codes = SignatureTable.fit(*pack_rows(rows))
+            self.types.append(table)
+            codes.append(level_codes)
+        known = [len(table) for table in self.types]
+        return count_codes(offsets, np.stack(columns_of_levels(codes, known)), sum(known))
+
+    def count(self, batch: GraphBatch) -> sparse.csr_matrix:
+        edges = self.edge_labels.encode(batch.edge_labels, len(batch.indices))
+        codes = []
+        for colours, table in zip(self.colouring.apply(batch), self.types, strict=True):
+            offsets, rows = edge_types(batch, colours, edges)
+            codes.append(table.lookup(*pack_rows(rows)))
+        known = [len(table) for table in self.types]
+        return count_new(offsets, np.stack(columns_of_levels(codes, known)), sum(known))
+
+    def names(self) -> list[str]:
+        edges = self.edge_labels.names()
+        labelled = self.edge_labels.values is not None
+        names = []
+        for level, texts, table in zip(
+            self.colouring.level_numbers, self.colouring.patterns(), self.types, strict=True
+        ):
+            for a, b, e in table.data.reshape(-1, 3).tolist():
+                bond = f"-{edges[e]}-" if labelled else "-"
+                names.append(f"h{level}:{texts[a]}{bond}{texts[b]}")
+        return names

@@ -1,0 +1,155 @@
+"""Balls, covariances and signatures against what plain loops and numpy give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gramlet import GraphBatch
+from gramlet.engine.core.node_hashes import node_signatures
+from gramlet.engine.laplacian import bhattacharyya
+from gramlet.engine.laplacian import sparse_covariances as supports
+from gramlet.engine.laplacian.balls import ball_owners, ball_sizes
+from gramlet.engine.laplacian.covariances import ball_covariances, graph_covariances, heat_diagonals
+from reference import laplacian
+from reference.examples import random_graphs
+from reference.plain import plain_graphs
+from reference.strategies import graph_batches, permuted
+
+
+def balls(batch, hops):
+    """The nodes of the ball around every node of the batch, numbered over the batch."""
+    found = []
+    for graph, first in zip(plain_graphs(batch), batch.node_offsets[:-1].tolist(), strict=True):
+        found += [tuple(first + u for u in laplacian.ball(graph, v, hops)) for v in range(graph.n)]
+    return found
+
+
+def packed(matrices):
+    rows, columns = np.tril_indices(matrices.shape[1])
+    return np.ascontiguousarray(matrices[:, rows, columns])
+
+
+def covariances(seed, n, order):
+    roots = np.random.default_rng(seed).normal(size=(n, order, order + 2))
+    return roots @ roots.transpose(0, 2, 1) + 0.01 * np.eye(order)
+
+
+@given(graph_batches(max_graphs=4), st.integers(0, 4))
+@settings(max_examples=40)
+def test_balls_of_one_node_set_have_one_owner(batch, hops):
+    expected = balls(batch, hops)
+    owners = ball_owners(batch, hops)
+    assert owners.tolist() == [expected.index(ball) for ball in expected]
+    sizes = ball_sizes(batch, np.arange(batch.n_nodes_total), hops)
+    assert sizes.tolist() == [len(ball) for ball in expected]
+
+
+@given(graph_batches(max_graphs=3), st.integers(0, 3), st.integers(0, 3))
+@settings(max_examples=40)
+def test_covariances_of_balls_and_graphs(batch, hops, order):
+    n = batch.n_nodes_total
+    rows = np.random.default_rng(0).normal(size=(n, order))
+    found = ball_covariances(batch, np.arange(n), hops, rows, 0.3, 0.2)
+    whole = graph_covariances(batch, rows, 0.3, 0.2)
+    at = 0
+    for g, graph in enumerate(plain_graphs(batch)):
+        first = at
+        everything = laplacian.covariance(graph, rows[first : first + graph.n].T, 0.3, 0.2)
+        np.testing.assert_allclose(whole[g], packed(everything[None])[0], atol=1e-9)
+        for v in range(graph.n):
+            nodes = laplacian.ball(graph, v, hops)
+            U = rows[[first + u for u in nodes]].T
+            S = laplacian.covariance(laplacian.induced(graph, nodes), U, 0.3, 0.2)
+            np.testing.assert_allclose(found[at], packed(S[None])[0], atol=1e-9)
+            at += 1
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3, 10, 33, 260])
+def test_pairs_of_covariances(order):
+    n = 3 if order > 100 else 70  # more than a block of lanes, and not a multiple of one
+    S = covariances(order, n, order)
+    made = bhattacharyya.Covariances.build(packed(S), order)
+    matrix = bhattacharyya.compare_self(made)
+    for i, j in ((0, 1), (n - 1, 2), (n // 2, n - 1)):
+        expected = laplacian.bhattacharyya_by_logarithms(S[i], S[j])
+        assert matrix[i, j] == pytest.approx(expected, rel=1e-9)
+    assert np.array_equal(matrix, matrix.T)
+    assert np.array_equal(bhattacharyya.compare(made, made), matrix)
+    weights = np.random.default_rng(1).normal(size=(n, 4))
+    np.testing.assert_allclose(
+        bhattacharyya.project(made, made, weights), matrix @ weights, atol=1e-10
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e60])
+def test_determinants_far_out_of_the_range_of_numbers(scale):
+    S = covariances(5, 2, 12)
+    plain, scaled = (
+        bhattacharyya.compare_self(bhattacharyya.Covariances.build(packed(factor * S), 12))
+        for factor in (1.0, scale)
+    )
+    np.testing.assert_allclose(scaled, plain, rtol=1e-10)
+
+
+def test_supports_are_covariances_with_gamma_elsewhere():
+    gamma, n, width = 0.3, 12, 6
+    rng = np.random.default_rng(2)
+    chosen = [np.flatnonzero(rng.random(width) < 0.5) for _ in range(n)]
+    full, values = np.tile(gamma * np.eye(width), (n, 1, 1)), []
+    for i, codes in enumerate(chosen):
+        S = covariances(i, 1, len(codes))[0]
+        full[i][np.ix_(codes, codes)] = S
+        values.append(packed(S[None])[0])
+    orders = np.array([len(codes) for codes in chosen])
+    made = supports.SupportedCovariances.build(
+        gamma,
+        np.concatenate([[0], np.cumsum(orders)]),
+        np.concatenate(chosen),
+        np.concatenate([[0], np.cumsum(orders * (orders + 1) // 2)]),
+        np.concatenate(values),
+    )
+    expected = bhattacharyya.compare_self(bhattacharyya.Covariances.build(packed(full), width))
+    np.testing.assert_allclose(supports.compare_supported_self(made), expected, rtol=1e-10)
+    assert np.array_equal(
+        supports.compare_supported(made, made), supports.compare_supported_self(made)
+    )
+
+
+def test_pivots_tell_singular_matrices():
+    good, flat = covariances(3, 1, 3)[0], np.ones((3, 3))
+    ratios = bhattacharyya.smallest_pivots(packed(np.stack([good, flat, 0 * flat, -good])), 3)
+    assert ratios[0] > 1e-6
+    assert (ratios[1:] < 1e-15).all()
+
+
+@given(graph_batches(max_graphs=4, attributes=False))
+@settings(max_examples=25)
+def test_heat(batch):
+    found = heat_diagonals(batch, np.array([0.1, 2.0]))
+    expected = [
+        laplacian.vertex_features(graph, "heat", heat_times=(0.1, 2.0))
+        for graph in plain_graphs(batch)
+    ]
+    np.testing.assert_allclose(found, np.concatenate([np.zeros((0, 2)), *expected]), atol=1e-9)
+
+
+def test_signatures_follow_the_nodes():
+    batch = random_graphs(4, n_graphs=8)
+    signatures = np.sort(node_signatures(batch, 3))
+    shuffled = permuted(batch, np.random.default_rng(0))
+    assert np.array_equal(np.sort(node_signatures(shuffled, 3)), signatures)
+    assert np.array_equal(np.sort(node_signatures(batch[::-1], 3)), signatures)
+    # The ends of a path are alike, the middle is not; a label or a weight makes a difference.
+    path = GraphBatch.from_edges([[(0, 1), (1, 2)]])
+    a, b, c = node_signatures(path, 2)
+    assert a == c != b
+    for changed in (
+        GraphBatch.from_edges([[(0, 1), (1, 2)]], edge_weights=[[1.0, 2.0]]),
+        GraphBatch.from_edges([[(0, 1), (1, 2)]], node_labels=[["x", "x", "y"]]),
+        GraphBatch.from_edges([[(0, 1), (1, 2)]], edge_labels=[["x", "y"]]),
+        GraphBatch.from_edges([[(0, 1), (1, 2)]], node_attributes=[[[0.0], [0.0], [1.0]]]),
+    ):
+        assert len(set(node_signatures(changed, 2).tolist())) == 3

@@ -1,0 +1,138 @@
+"""The compiled support vector machine against scikit-learn's, and against the definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.svm import SVC
+
+from gramlet.engine.machines import support_vectors as svm
+from gramlet.engine.machines.support_vectors import correct_by_cost, solve, take_block
+
+COSTS = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0])
+
+
+def random_problem(seed: int, n: int, n_classes: int, rank: int = 5):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n + 20, rank))
+    classes = rng.integers(n_classes, size=n + 20)
+    classes[:n_classes] = np.arange(n_classes)
+    points[:, 0] += 0.8 * classes
+    gram = points @ points.T
+    return gram[:n, :n].copy(), classes[:n], gram[n:, :n].copy(), classes[n:]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("seed", range(4))
+def test_counts_are_those_of_scikit_learn(seed, n_classes):
+    gram, classes, cross, truth = random_problem(seed, 60, n_classes)
+    found, unfinished = correct_by_cost(gram, classes, cross, truth, COSTS, 1e-8, 10**6)
+    expected = [
+        np.count_nonzero(
+            SVC(kernel="precomputed", C=c, tol=1e-5).fit(gram, classes).predict(cross) == truth
+        )
+        for c in COSTS
+    ]
+    assert found.tolist() == expected
+    assert unfinished == 0
+
+
+@given(st.integers(0, 10**6), st.integers(4, 40), st.integers(1, 8), st.sampled_from(COSTS))
+def test_the_solution_satisfies_the_optimality_conditions(seed, n, rank, cost):
+    gram, classes, _, _ = random_problem(seed, n, 2, rank)
+    signs = np.where(classes == 0, 1.0, -1.0)
+    beta, slack = np.zeros(n), signs.copy()
+    bias, n_iter = solve(gram, signs, cost, beta, slack, 1e-6, 10**6)
+    assert n_iter < 10**6
+    alpha = beta * signs
+    assert alpha.min() >= 0
+    assert alpha.max() <= cost
+    assert abs(beta.sum()) <= 1e-8 * max(cost * n, 1)
+    scale = max(np.abs(gram).max() * cost * n, 1)
+    np.testing.assert_allclose(slack, signs - gram @ beta, atol=1e-9 * scale)
+    margin = signs * (gram @ beta + bias)
+    room = 1e-5 + 1e-9 * scale
+    assert (margin[alpha == 0] >= 1 - room).all()
+    assert (margin[alpha == cost] <= 1 + room).all()
+    assert (np.abs(margin[(alpha > 0) & (alpha < cost)] - 1) <= room).all()
+
+
+@pytest.mark.parametrize("cost", [10.0, 1000.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_long_runs_lay_weights_aside_and_end_at_the_same_optimum(seed, cost):
+    gram, classes, _, _ = random_problem(seed, 400, 2, rank=4)
+    signs = np.where(classes == 0, 1.0, -1.0)
+    beta, slack = np.zeros(400), signs.copy()
+    bias, n_iter = solve(gram, signs, cost, beta, slack, 1e-4, 10**7)
+    assert 3 * 4 * 400 < n_iter < 10**7
+    np.testing.assert_allclose(slack, signs - gram @ beta, atol=1e-6)
+    machine = SVC(kernel="precomputed", C=cost, tol=1e-4).fit(gram, classes)
+    theirs = np.zeros(400)
+    theirs[machine.support_] = -machine.dual_coef_[0]  # its positive class is the second
+
+    def objective(b):
+        return np.abs(b).sum() - b @ gram @ b / 2
+
+    assert objective(beta) == pytest.approx(objective(theirs), rel=1e-5)
+    np.testing.assert_allclose(gram @ beta + bias, -machine.decision_function(gram), atol=1e-2)
+
+
+def test_weights_are_laid_aside_in_such_runs():
+    gram, classes, _, _ = random_problem(0, 400, 2, rank=4)
+    signs = np.where(classes == 0, 1.0, -1.0)
+    beta, slack = np.zeros(400), signs.copy()
+    _, most, least = svm._descend(gram, signs, 10.0, beta, slack, 1e-4, 4000)
+    kept = svm._in_play(signs, 10.0, beta, slack, most, least)
+    assert 2 * len(kept) < 400
+    free = np.flatnonzero((np.abs(beta) > 0) & (np.abs(beta) < 10.0))
+    assert set(free) <= set(kept)
+
+
+@pytest.mark.parametrize("steps", [3000, 5000])
+def test_a_long_run_cut_short_leaves_a_true_slack(steps):
+    gram, classes, _, _ = random_problem(0, 400, 2, rank=4)
+    signs = np.where(classes == 0, 1.0, -1.0)
+    beta, slack = np.zeros(400), signs.copy()
+    assert solve(gram, signs, 10.0, beta, slack, 1e-9, steps)[1] == steps
+    np.testing.assert_allclose(slack, signs - gram @ beta, atol=1e-6)
+
+
+def test_a_start_from_a_smaller_cost_ends_where_a_fresh_start_ends():
+    gram, classes, cross, truth = random_problem(1, 80, 2)
+    together, _ = correct_by_cost(gram, classes, cross, truth, COSTS, 1e-8, 10**6)
+    alone = [
+        correct_by_cost(gram, classes, cross, truth, COSTS[k : k + 1], 1e-8, 10**6)[0][0]
+        for k in range(len(COSTS))
+    ]
+    assert together.tolist() == alone
+
+
+def test_running_out_of_steps_is_reported():
+    gram, classes, cross, truth = random_problem(2, 60, 2)
+    _, unfinished = correct_by_cost(gram, classes, cross, truth, COSTS, 1e-8, 5)
+    assert unfinished == len(COSTS)
+
+
+def test_an_indefinite_matrix_ends():
+    rng = np.random.default_rng(0)
+    gram = rng.normal(size=(50, 50))
+    gram = gram + gram.T
+    classes = rng.integers(2, size=50)
+    counts, _ = correct_by_cost(gram, classes, gram, classes, COSTS, 1e-3, 10_000)
+    assert ((counts >= 0) & (counts <= 50)).all()
+
+
+def test_a_matrix_of_zeros_says_the_same_of_all():
+    zeros = np.zeros((30, 30))
+    classes = np.repeat([0, 1], [20, 10])
+    counts, unfinished = correct_by_cost(zeros, classes, zeros, classes, COSTS, 1e-3, 10_000)
+    assert set(counts.tolist()) <= {10, 20}
+    assert unfinished == 0
+
+
+def test_blocks_are_cut_as_numpy_cuts_them():
+    matrix = np.arange(35.0).reshape(5, 7)
+    rows, columns = np.array([4, 0, 0]), np.array([6, 2])
+    np.testing.assert_array_equal(take_block(matrix, rows, columns), matrix[np.ix_(rows, columns)])

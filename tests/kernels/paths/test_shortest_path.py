@@ -1,0 +1,103 @@
+"""Shortest-path kernels against their plain definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gramlet import GraphBatch, ShortestPath, WeisfeilerLehman
+from gramlet.engine.paths.shortest_paths import count_paths
+from reference import paths_walks, weisfeiler_lehman
+from reference.plain import gram
+from reference.strategies import graph_batches
+
+
+@st.composite
+def two_batches(draw, weights=None):
+    columns = {"labels": draw(st.booleans()), "weights": weights}
+    return (
+        draw(graph_batches(min_graphs=1, max_graphs=4, **columns)),
+        draw(graph_batches(min_graphs=1, max_graphs=3, **columns)),
+    )
+
+
+def agree(kernel, definition, batch, new, **options):
+    np.testing.assert_allclose(kernel.fit_transform(batch), gram(definition, batch, **options))
+    np.testing.assert_allclose(kernel.transform(new), gram(definition, new, batch, **options))
+    own = [gram(definition, new[i], **options)[0, 0] for i in range(len(new))]
+    np.testing.assert_allclose(kernel.diagonal(new), own)
+
+
+@settings(max_examples=60)
+@given(two_batches(), st.booleans())
+def test_unweighted(batches, labels):
+    agree(ShortestPath(labels=labels), paths_walks.shortest_path, *batches, labels=labels)
+
+
+@settings(max_examples=60)
+@given(two_batches(weights=True), st.booleans(), st.sampled_from([None, 0.7, 2.0]))
+def test_weighted(batches, labels, bin_width):
+    options = {"weighted": True, "labels": labels, "bin_width": bin_width}
+    agree(ShortestPath(**options), paths_walks.shortest_path, *batches, **options)
+
+
+@settings(max_examples=40)
+@given(two_batches(), st.integers(0, 2), st.booleans(), st.booleans())
+def test_weisfeiler_lehman_over_paths(batches, n_iter, include_initial, use_edge_labels):
+    batch, new = batches
+    if (batch.edge_labels is None) != (new.edge_labels is None):
+        use_edge_labels = False
+    options = {
+        "n_iter": n_iter,
+        "base": "shortest-path",
+        "include_initial": include_initial or n_iter == 0,
+        "use_edge_labels": use_edge_labels,
+    }
+    agree(WeisfeilerLehman(**options), weisfeiler_lehman.weisfeiler_lehman, batch, new, **options)
+
+
+def test_lengths_that_differ_by_rounding_are_one():
+    tenth = [(0, 1), (1, 2), (2, 3)]
+    graphs = GraphBatch.from_edges(
+        [tenth, [(0, 1)]], n_nodes=[4, 2], edge_weights=[[0.1, 0.1, 0.1], [0.3]]
+    )
+    assert 0.1 + 0.1 + 0.1 != 0.3
+    kernel = ShortestPath(weighted=True)
+    assert kernel.fit_transform(graphs)[0, 1] == 1.0
+    assert kernel.fit(graphs[1]).transform(graphs[0])[0, 0] == 1.0
+    assert kernel.fit(graphs[0]).transform(graphs[1])[0, 0] == 1.0
+    new = GraphBatch.from_edges([[(0, 1)]], edge_weights=[[0.3 + 1e-6]])
+    assert kernel.transform(new)[0, 0] == 0.0
+    assert kernel.diagonal(new)[0] == 1.0
+
+
+def test_a_large_graph_needs_no_matrix_of_distances():
+    n = 3000
+    ring = np.column_stack([np.arange(n), (np.arange(n) + 1) % n])
+    batch = GraphBatch.from_edges([ring], n_nodes=[n])
+    levels = np.zeros((1, n), dtype=np.int64)
+    _, _, lengths, counts = count_paths(batch.node_offsets, batch.indptr, batch.indices, levels)
+    assert sorted(lengths) == list(range(1, n // 2 + 1))
+    expected = np.where(np.sort(lengths) == n // 2, n // 2, n)
+    assert np.array_equal(counts[np.argsort(lengths)], expected)
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf])
+def test_bad_weights(weight):
+    batch = GraphBatch.from_edges([[(0, 1)], [(0, 1), (1, 2)]], edge_weights=[[1.0], [1.0, weight]])
+    with pytest.raises(ValueError, match=r"edge \(1, 2\) of graph 1 has weight"):
+        ShortestPath(weighted=True).fit(batch)
+    assert ShortestPath().fit_transform(batch).tolist() == [[1.0, 2.0], [2.0, 5.0]]
+
+
+def test_bad_bin_width():
+    with pytest.raises(ValueError, match="'bin_width' parameter"):
+        ShortestPath(bin_width=0).fit([([(0, 1)], "ab")])
+
+
+def test_names_of_bins():
+    batch = GraphBatch.from_edges([[(0, 1)]], node_labels=["ab"], edge_weights=[[2.6]])
+    kernel = ShortestPath(weighted=True, bin_width=0.5).fit(batch)
+    assert kernel.get_feature_names_out().tolist() == ["a-b:[2.5, 3)"]

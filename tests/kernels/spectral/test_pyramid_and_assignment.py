@@ -1,0 +1,84 @@
+"""Pyramid match and geometric assignment against their plain definitions."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+
+from gramlet import GeometricAssignment, PyramidMatch, as_batch
+from gramlet.engine.spectral.assignment import best_assignment
+from reference import rge
+from reference.plain import gram
+from reference.strategies import graph_batches, permuted
+
+
+@st.composite
+def two_batches(draw):
+    labels = draw(st.booleans())
+    return (
+        draw(graph_batches(min_graphs=1, max_graphs=4, labels=labels)),
+        draw(graph_batches(min_graphs=1, max_graphs=3, labels=labels)),
+    )
+
+
+@settings(max_examples=60)
+@given(two_batches(), st.integers(1, 6), st.integers(0, 4), st.sampled_from(["auto", True, False]))
+def test_pyramid_match(batches, n_dims, n_levels, labels):
+    batch, new = batches
+    kernel = PyramidMatch(n_dims, n_levels, labels)
+    options = {"n_dims": n_dims, "n_levels": n_levels, "labels": labels}
+    np.testing.assert_allclose(
+        kernel.fit_transform(batch), gram(rge.pyramid_match, batch, **options), atol=1e-9
+    )
+    np.testing.assert_allclose(
+        kernel.transform(new), gram(rge.pyramid_match, new, batch, **options), atol=1e-9
+    )
+
+
+@settings(max_examples=40)
+@given(two_batches(), st.integers(1, 6))
+def test_geometric_assignment(batches, n_dims):
+    batch, new = batches
+    kernel = GeometricAssignment(n_dims)
+    np.testing.assert_allclose(
+        kernel.fit_transform(batch),
+        rge.geometric_assignment_gram(batch, n_dims=n_dims),
+        atol=1e-8,
+    )
+    np.testing.assert_allclose(
+        kernel.transform(new),
+        rge.geometric_assignment_gram(new, batch, n_dims=n_dims),
+        atol=1e-8,
+    )
+    np.testing.assert_allclose(
+        kernel.matching(new), gram(rge.matching, new, batch, n_dims=n_dims), atol=1e-8
+    )
+
+
+@given(st.integers(1, 9), st.integers(0, 9), st.integers(0, 1000), st.booleans())
+def test_assignment_solver(n, extra, seed, ties):
+    rng = np.random.default_rng(seed)
+    value = rng.integers(0, 4, (n, n + extra)) * 1.0 if ties else rng.normal(size=(n, n + extra))
+    rows, columns = linear_sum_assignment(value, maximize=True)
+    found = best_assignment(value, n, n + extra)
+    assert found == pytest.approx(value[rows, columns].sum(), abs=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [PyramidMatch(), GeometricAssignment()])
+def test_symmetric_graphs_do_not_depend_on_the_order_of_nodes(kernel):
+    graphs = [nx.cycle_graph(7), nx.star_graph(5), nx.complete_graph(6), nx.petersen_graph()]
+    batch = as_batch(graphs)
+    matrix = kernel.fit_transform(batch)
+    for seed in range(3):
+        shuffled = permuted(batch, np.random.default_rng(seed))
+        np.testing.assert_allclose(kernel.fit_transform(shuffled), matrix, atol=1e-8)
+
+
+@pytest.mark.parametrize("make", [PyramidMatch, GeometricAssignment])
+def test_bad_dimensions(make):
+    with pytest.raises(ValueError, match="'n_dims' parameter"):
+        make(n_dims=0).fit([nx.path_graph(3)])
