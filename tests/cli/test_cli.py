@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import gramlet
 from gramlet.cli import main
 from gramlet.cli.options import parse_params
-from gramlet.cli.output import writing
+from gramlet.common.safe_writing import writing
 from gramlet.cli.program import app
 from gramlet.evaluation import Result
 from gramlet.kernels import registry

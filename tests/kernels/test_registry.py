@@ -70,7 +70,7 @@ def test_gram_is_symmetric_finite_and_psd(entry, train):
     assert matrix.dtype == np.float64
     assert np.isfinite(matrix).all()
     assert np.array_equal(matrix, matrix.T)
-    if entry.psd:
+    if entry.tags.psd:
         values = np.linalg.eigvalsh(matrix)
         assert values[0] >= -1e-8 * max(1.0, values[-1])
 
@@ -148,7 +148,7 @@ def test_unseen_labels_match_nothing_fitted_but_count_in_the_norm(entry, train):
     assert np.isfinite(kernel.diagonal(strange)).all()
     own = kernel.diagonal(strange)
     fitted = kernel.diagonal(train)
-    if entry.psd:  # Cauchy-Schwarz: what is missed at fit still counts in the graph's own norm
+    if entry.tags.psd:  # Cauchy-Schwarz: what is missed at fit still counts in the graph's own norm
         assert (cross**2 <= np.outer(own, fitted) * (1 + 1e-9) + 1e-12).all()
 
 
@@ -215,7 +215,7 @@ def test_grid_search_in_a_pipeline(entry, train):
 @each_kernel
 def test_gram_function(entry, train, test):
     params = SMALL.get(entry.name, {})
-    if not entry.supervised:
+    if not entry.tags.supervised:
         kernel = make(entry)
         assert np.array_equal(
             gramlet.gram(train, entry.name, **params), kernel.fit_transform(train)
@@ -241,7 +241,7 @@ def test_only_empty_and_edgeless_graphs(entry):
 @each_kernel
 def test_explicit_features_multiply_to_the_kernel(entry, train, test):
     kernel = make(entry).fit(train, Y)
-    if not hasattr(type(kernel), "features"):  # a parameter may bear that name
+    if not entry.tags.features:
         pytest.skip("no explicit feature map")
     product = kernel.features(test) @ kernel.features(train).T
     product = product.toarray() if hasattr(product, "toarray") else np.asarray(product)

@@ -149,7 +149,7 @@ def map_(
     if "normalize" in row.make().get_params():
         params.setdefault("normalize", True)
     estimator = working_estimator(row, params, jobs)
-    target = target_of(data, source) if row.supervised else data.target
+    target = target_of(data, source) if row.tags.supervised else data.target
     graph_map = KernelMap(estimator).fit(data.graphs, target)
     ax = plot_map(
         graph_map, target, graphs=data.graphs if examples else None, examples=examples,

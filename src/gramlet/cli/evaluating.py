@@ -153,10 +153,12 @@ def _options_by_kernel(
             found[name] = None
             continue
         row = registry.get(name)
-        if row.needs and getattr(data.graphs, row.needs) is None:
-            raise WrongUse(
-                f"kernel {name!r} needs {row.needs.replace('_', ' ')}, which {data.name!r} has not."
-            )
+        for column in row.tags.needs:
+            if getattr(data.graphs, column) is None:
+                raise WrongUse(
+                    f"kernel {name!r} needs {column.replace('_', ' ')}, which {data.name!r} does "
+                    "not have."
+                )
         has = row.make().get_params() if given else {}
         mine = {key: value for key, value in given.items() if key in has}
         unused -= set(mine)
@@ -190,7 +192,6 @@ def _run(
     """All results, and for each kernel that could not be evaluated why."""
     from gramlet import evaluation
     from gramlet.evaluation.protocol import check_target
-    from gramlet.kernels import registry
 
     codes, classes = check_target(target, len(data.graphs))
     protocol.splits(codes, classes)  # a protocol that does not fit the data is no kernel's fault
@@ -206,7 +207,7 @@ def _run(
                 options=choice,
                 normalize=own,
                 dataset=data.name,
-                fit_once=fit_once and not (name != "majority" and registry.get(name).supervised),
+                fit_once=fit_once and not _uses_classes(name),
                 n_jobs=jobs,
                 verbose=True,
             )
@@ -266,3 +267,10 @@ def _write(path: Path, data: Dataset, results: Sequence[Result]) -> None:
     }
     with writing(path) as place:
         place.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def _uses_classes(name: str) -> bool:
+    """Whether a kernel learns from classes, so that fitting it once would not be fair."""
+    from gramlet.kernels import registry
+
+    return name != "majority" and registry.get(name).tags.supervised

@@ -47,10 +47,10 @@ def _choices(row: Entry) -> str:
     remarks = list(row.tunable)
     if row.kind == "embedding":
         remarks.append("embedding")
-    if row.supervised:
+    tags = row.tags
+    if tags.supervised:
         remarks.append("supervised")
-    if row.needs:
-        remarks.append(f"needs {row.needs.replace('_', ' ')}")
+    remarks += [f"needs {column.replace('_', ' ')}" for column in tags.needs]
     return ", ".join(remarks)
 
 

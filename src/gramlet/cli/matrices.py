@@ -69,7 +69,7 @@ def gram(
     announce_compilation()
     started = time.perf_counter()
     estimator = working_estimator(row, params, jobs)
-    target = target_of(data, source) if row.supervised else None
+    target = target_of(data, source) if row.tags.supervised else None
     if row.kind == "kernel":
         matrix = estimator.fit_transform(data.graphs, target)
     else:

@@ -8,11 +8,13 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array
+from gramlet.kernels.contract.output import framed
+from gramlet.kernels.contract.tags import graph_tags
 
 __all__ = ["FeatureMap"]
 
 
-class FeatureMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class FeatureMap(TransformerMixin, BaseEstimator):
     """The explicit features of a kernel, to feed a linear model.
 
     `transform` gives the matrix that the kernel's `features` gives: dot products of its rows are
@@ -43,7 +45,7 @@ class FeatureMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the features of the graphs X."""
-        if not hasattr(type(self.kernel), "features"):
+        if not graph_tags(self.kernel).features:
             raise TypeError(
                 f"{type(self.kernel).__name__} has no explicit feature map. Use its Gram matrix "
                 'with a kernel machine, such as SVC(kernel="precomputed").'
@@ -52,12 +54,17 @@ class FeatureMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         return self
 
     def transform(self, X: Any) -> Any:
-        """One row a graph, one column a feature seen at fit."""
+        """Compute one row per graph, one column per feature seen at fit."""
         check_is_fitted(self)
-        return self.kernel_.features(X)
+        return framed(self, self.kernel_.features(X), X)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, and give the features of X; they are counted once."""
+        self.fit(X, y)
+        return framed(self, self.kernel_.profile_.features(), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """A readable name a column."""
+        """A readable name per column."""
         check_is_fitted(self)
         names: Array = self.kernel_.get_feature_names_out()
         return names

@@ -8,6 +8,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats
 from gramlet.kernels import registry
+from gramlet.kernels.contract.tags import is_embedding
 
 __all__ = ["gram"]
 
@@ -45,7 +46,7 @@ def gram(X: Any, kernel: Any = "wl", Y: Any = None, **params: Any) -> Floats:
 
         estimator = clone(kernel).set_params(**params)
     fitted_on = X if Y is None else Y
-    if hasattr(estimator, "diagonal"):
+    if not is_embedding(estimator):
         if Y is None:
             matrix: Floats = estimator.fit_transform(X)
             return matrix

@@ -15,11 +15,12 @@ from gramlet.common.arrays import Array, Floats
 from gramlet.common.parameters import HasMethods, Interval
 from gramlet.graphs.convert import as_batch
 from gramlet.kernels import registry
+from gramlet.kernels.contract.tags import is_embedding
 
 __all__ = ["KernelMap"]
 
 
-class KernelMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class KernelMap(TransformerMixin, BaseEstimator):
     """Kernel PCA of graphs, by any of gramlet's kernels or embeddings.
 
     With K̃ the centred Gram matrix of the n fitted graphs, the components are its leading
@@ -79,7 +80,7 @@ class KernelMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  #
         self.kernel_ = (
             registry.make(self.kernel) if isinstance(self.kernel, str) else clone(self.kernel)
         )
-        if self._is_embedding():
+        if is_embedding(self.kernel_):
             self.features_ = np.asarray(self.kernel_.fit(batch, y).transform(batch))
             gram = self.features_ @ self.features_.T
         else:
@@ -116,12 +117,9 @@ class KernelMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  #
         if len(batch) == 0:
             return np.zeros((0, self.n_components))
         rows = self.kernel_.transform(batch)
-        if self._is_embedding():
+        if is_embedding(self.kernel_):
             rows = np.asarray(rows) @ self.features_.T
         return np.asarray(self.pca_.transform(rows))
-
-    def _is_embedding(self) -> bool:
-        return not hasattr(self.kernel_, "diagonal")
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """A name a component."""

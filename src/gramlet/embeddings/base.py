@@ -1,6 +1,6 @@
 """What every embedding does the same way: checking, and the order of fitting and describing.
 
-An embedding is a scikit-learn transformer whose output is a feature matrix, one row a graph. A
+An embedding is a scikit-learn transformer whose output is a feature matrix, one row per graph. A
 subclass says what it learns at `fit`, how graphs are prepared, and how what was prepared becomes
 features.
 """
@@ -17,8 +17,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats
+from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
+from gramlet.kernels.contract.output import framed
+from gramlet.kernels.contract.tags import GraphTags
 
 __all__ = ["EMBEDDING_CONSTRAINTS", "GraphEmbedding"]
 
@@ -29,7 +32,7 @@ EMBEDDING_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class GraphEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class GraphEmbedding(TransformerMixin, BaseEstimator):
     """Base of all embeddings.
 
     A subclass defines `_fit`, `_profile` and `_features`, lists its parameters' constraints in
@@ -57,14 +60,15 @@ class GraphEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self._remember(X, y)
         return self
 
-    def transform(self, X: Any) -> Floats:
-        """The features of the graphs of X, one row a graph."""
+    def transform(self, X: Any) -> Any:
+        """Compute the features of the graphs of X, one row per graph."""
         check_is_fitted(self)
-        return self._features(self._profile(as_batch(X)))
+        tiling = self._tiling()
+        return framed(self, self._features(self._profile(as_batch(X), tiling), tiling), X)
 
-    def fit_transform(self, X: Any, y: Any = None) -> Floats:
-        """Fit, and give the features of X."""
-        return self._features(self._remember(X, y))
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, and compute the features of X."""
+        return framed(self, self._features(self._remember(X, y), self._tiling()), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """A name for each column of `transform`."""
@@ -77,30 +81,33 @@ class GraphEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         if len(batch) == 0:
             raise ValueError(f"{type(self).__name__} needs at least one graph to fit; got none.")
         self._check(batch)
-        return self._fit(batch, y)
+        return self._fit(batch, y, self._tiling())
 
     def _check(self, batch: GraphBatch) -> None:
         """Checks on parameters together, or on parameters and graphs; raises ValueError."""
 
     @abstractmethod
-    def _fit(self, batch: GraphBatch, y: Any) -> Any:
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> Any:
         """Rewrite all fitted state; return the profile of the fitted graphs."""
 
     @abstractmethod
-    def _profile(self, batch: GraphBatch) -> Any:
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> Any:
         """Graphs prepared for `_features`; must not change the fitted state."""
 
     @abstractmethod
-    def _features(self, profile: Any) -> Floats:
+    def _features(self, profile: Any, tiling: Tiling) -> Floats:
         """The feature matrix of a profile."""
 
     @abstractmethod
     def _names(self) -> list[str]:
-        """A readable name a column."""
+        """A readable name per column."""
 
-    def _tiling(self) -> dict[str, Any]:
+    def _tiling(self) -> Tiling:
         """How the engines' tiles are to run and what their progress bar says."""
-        return {"n_jobs": self.n_jobs, "verbose": self.verbose, "label": type(self).__name__}
+        return Tiling(self.n_jobs, self.verbose, type(self).__name__)
+
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags(kind="embedding", random=True)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

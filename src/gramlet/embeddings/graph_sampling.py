@@ -19,9 +19,11 @@ from gramlet.embeddings.match_map import MatchMap
 from gramlet.embeddings.optical_map import OpticalMap
 from gramlet.embeddings.sampled_patterns import Drawn, LabelBlock, draw
 from gramlet.embeddings.samplers import RandomWalkSampler, Sampler, UniformSampler, stream_seed
+from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.graphlets.patterns import MAX_NODES
 from gramlet.graphs.batch import GraphBatch
-from gramlet.kernels.contract.vocabulary import LabelVocabulary
+from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
+from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.theory import graphlet_samples
 
 __all__ = ["GraphSampling"]
@@ -35,6 +37,7 @@ _MAPS: dict[str, type[GraphletMap]] = {
 }
 
 
+@shared_texts
 class GraphSampling(GraphEmbedding):
     """Graph sampling and averaging (GSA-φ).
 
@@ -58,7 +61,7 @@ class GraphSampling(GraphEmbedding):
         The law of the drawn nodes; a name stands for the sampler with its defaults.
     feature_map : MatchMap, GaussianMap, EigenGaussianMap, OpticalMap or their names
         φ: "match", "gaussian", "eigen", "optical".
-    labels : bool, default False
+    use_labels : bool, default False
         Whether a pattern has its nodes' labels: one-hot blocks after the flattened adjacency matrix
         (`EigenGaussianMap`: numbers of nodes of each label; `MatchMap`: isomorphism keeps labels).
         Labels not seen at `fit` share one coordinate.
@@ -67,10 +70,8 @@ class GraphSampling(GraphEmbedding):
         the true one, in the L1 norm.
     random_state : int, RandomState or None
         Draws the map's random numbers and starts the graphs' streams, once at `fit`.
-    n_jobs : int or None
-        Threads; the result does not depend on it.
-    verbose : bool or int
-        Show a progress bar on a terminal.
+    %(n_jobs)s
+    %(verbose)s
 
     Attributes
     ----------
@@ -101,7 +102,7 @@ class GraphSampling(GraphEmbedding):
         "n_samples": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "sampler": [Sampler, StrOptions(set(_SAMPLERS))],
         "feature_map": [GraphletMap, StrOptions(set(_MAPS))],
-        "labels": ["boolean"],
+        "use_labels": LABEL_CHOICE,
         "eps": [Interval(Real, 0, None, closed="neither")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
         **EMBEDDING_CONSTRAINTS,
@@ -115,7 +116,7 @@ class GraphSampling(GraphEmbedding):
         feature_map: Any = "optical",
         random_state: Any = None,
         *,
-        labels: bool = False,
+        use_labels: bool | str = False,
         eps: float = 0.1,
         delta: float = 0.05,
         n_jobs: int | None = None,
@@ -126,7 +127,7 @@ class GraphSampling(GraphEmbedding):
         self.sampler = sampler
         self.feature_map = feature_map
         self.random_state = random_state
-        self.labels = labels
+        self.use_labels = use_labels
         self.eps = eps
         self.delta = delta
         self.n_jobs = n_jobs
@@ -148,14 +149,7 @@ class GraphSampling(GraphEmbedding):
         super().set_params(**parts)
         return self
 
-    def _check(self, batch: GraphBatch) -> None:
-        if self.labels and batch.node_labels is None and batch.n_nodes_total:
-            raise ValueError(
-                "GraphSampling(labels=True) needs node labels; the graphs have none. Use "
-                "labels=False."
-            )
-
-    def _fit(self, batch: GraphBatch, y: Any) -> Drawn:
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> Drawn:
         rng = check_random_state(self.random_state)
         self.seed_ = stream_seed(rng)
         self.flyback_ = _instance(self.sampler, _SAMPLERS).engine_flyback()
@@ -164,31 +158,26 @@ class GraphSampling(GraphEmbedding):
             if self.n_samples == "auto"
             else int(self.n_samples)
         )
-        self.labels_ = None
-        if self.labels:
-            self.labels_, _ = LabelVocabulary.fit(
-                batch.node_labels, batch.n_nodes_total, "node labels"
-            )
+        self.labels_ = NodeLabels(self.use_labels)
+        self.labels_.fit(batch)
         self.feature_map_ = _instance(self.feature_map, _MAPS)
-        names = None if self.labels_ is None else self.labels_.names()
+        names = self.labels_.names() if self.labels_.used else None
         self.feature_map_.prepare(int(self.k), names, rng)
-        drawn = self._profile(batch)
+        drawn = self._profile(batch, tiling)
         self.feature_map_.learn(drawn)
         return drawn
 
-    def _profile(self, batch: GraphBatch) -> Drawn:
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> Drawn:
         block = None
-        if self.labels_ is not None:
-            codes = self.labels_.encode(batch.node_labels, batch.n_nodes_total)
-            block = LabelBlock(codes, len(self.labels_))
-        k, n_jobs, verbose = self.feature_map_.k_, self.n_jobs, self.verbose
+        if self.labels_.used:
+            block = LabelBlock(self.labels_.encode(batch), len(self.labels_))
         return draw(
-            batch, k, self.n_samples_, self.seed_, self.flyback_, block,
-            n_jobs=n_jobs, verbose=verbose,
+            batch, self.feature_map_.k_, self.n_samples_, self.seed_, self.flyback_, block,
+            n_jobs=tiling.n_jobs, verbose=tiling.verbose,
         )  # fmt: skip
 
-    def _features(self, profile: Drawn) -> Any:
-        features = self.feature_map_.sums(profile, **self._tiling())
+    def _features(self, profile: Drawn, tiling: Tiling) -> Any:
+        features = self.feature_map_.sums(profile, **tiling)
         features /= self.n_samples_
         return features
 

@@ -16,16 +16,25 @@ from sklearn.utils.validation import check_is_fitted
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.embeddings.base import EMBEDDING_CONSTRAINTS, GraphEmbedding
+from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distances, mass_points
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
-from gramlet.kernels.spectral.node_points import NODE_POINT_CONSTRAINTS, NodeReader, PlacedNodes
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.spectral.node_points import (
+    NODE_POINT_CONSTRAINTS,
+    NodeReader,
+    PlacedNodes,
+    label_cost,
+)
 
 __all__ = ["RandomGraphEmbedding"]
 
 Anchor = tuple[Floats, Floats]
 
 
+@shared_texts
 class RandomGraphEmbedding(GraphEmbedding):
     """Random graph embedding (RGE).
 
@@ -59,10 +68,8 @@ class RandomGraphEmbedding(GraphEmbedding):
     random_state : int, RandomState or None
         Draws the random graphs. With the same one, the first graphs of a larger R are those of a
         smaller.
-    n_jobs : int or None
-        Threads; the result does not depend on it.
-    verbose : bool or int
-        Show a progress bar on a terminal.
+    %(n_jobs)s
+    %(verbose)s
 
     Attributes
     ----------
@@ -134,7 +141,8 @@ class RandomGraphEmbedding(GraphEmbedding):
         With these at hand, other values of gamma cost next to nothing: see `from_distances`.
         """
         check_is_fitted(self)
-        return self._distances(self._profile(as_batch(X)))
+        tiling = self._tiling()
+        return self._distances(self._profile(as_batch(X), tiling), tiling)
 
     def from_distances(self, distances: Floats) -> Floats:
         """Features of graphs whose distances are known: ``from_distances(distance(X))``.
@@ -155,29 +163,28 @@ class RandomGraphEmbedding(GraphEmbedding):
                 f'but all {len(batch)} are empty. Fit a graph with nodes, or use anchors="uniform".'
             )
 
-    def _fit(self, batch: GraphBatch, y: Any) -> MassPoints:
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> MassPoints:
         self.reader_ = NodeReader(self.n_dims, self.use_labels)
-        nodes = self.reader_.fit(batch, self.n_jobs)
+        nodes = self.reader_.fit(batch, tiling)
         self.scale_ = float(nodes.points.max(initial=0.0))
         # Without a fitted label to draw, labels tell nothing apart: no columns for them.
-        self.labels_ = self.reader_.labels.values or None
+        self.labels_ = self.reader_.labels.vocabulary.values or None
         draw = _AnchorDraw(self, nodes)
         self.anchors_: list[Anchor] = [draw() for _ in range(self.n_components)]
         return nodes.with_masses()
 
-    def _profile(self, batch: GraphBatch) -> MassPoints:
-        nodes = self.reader_.read(batch, self.n_jobs)
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> MassPoints:
+        nodes = self.reader_.read(batch, tiling)
         if self.labels_ is None:
             nodes.labels = np.zeros_like(nodes.labels)
         return nodes.with_masses()
 
-    def _features(self, profile: MassPoints) -> Floats:
-        return self.from_distances(self._distances(profile))
+    def _features(self, profile: MassPoints, tiling: Tiling) -> Floats:
+        return self.from_distances(self._distances(profile, tiling))
 
-    def _distances(self, profile: MassPoints) -> Floats:
-        return earth_mover_distances(
-            profile, self._anchor_points(), 2.0 * self.label_weight**2, **self._tiling()
-        )
+    def _distances(self, profile: MassPoints, tiling: Tiling) -> Floats:
+        cost = label_cost(self.label_weight, "RandomGraphEmbedding")
+        return earth_mover_distances(profile, self._anchor_points(), cost, **tiling)
 
     def _anchor_points(self) -> MassPoints:
         sizes = [len(masses) for _, masses in self.anchors_]
@@ -189,6 +196,11 @@ class RandomGraphEmbedding(GraphEmbedding):
 
     def _names(self) -> list[str]:
         return [f"random graph {j}" for j in range(len(self.anchors_))]
+
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags(
+            kind="embedding", random=True, depends_on_fitted=True, after_fit=("gamma",)
+        )
 
 
 class _AnchorDraw:

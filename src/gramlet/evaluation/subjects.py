@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gramlet.kernels import registry
+from gramlet.kernels.contract.tags import GraphTags, graph_tags
 
 __all__ = ["MAJORITY", "Kind", "Subject", "subject_of"]
 
@@ -72,27 +73,32 @@ def subject_of(
     fit_once: bool = False,
 ) -> Subject:
     """Make a subject of whatever `evaluate` was given."""
-    row: registry.Entry | None
     if isinstance(kernel, str):
         if kernel == MAJORITY:
             return Subject(name or MAJORITY, "majority", None, [{}])
         named = registry.get(kernel)
-        estimator, row = named.make(), named
+        estimator = named.make()
         options = named.tunable if options is None else options
         normalize = True if normalize is None else normalize
     else:
-        estimator, row = kernel, _row_of(kernel)
+        estimator = kernel
         options = {} if options is None else options
-    kind = _kind_of(estimator, row)
+    tags = _tags_of(estimator)
+    kind = _kind_of(estimator, tags)
     shown = name or (kernel if isinstance(kernel, str) else _name_of(estimator))
     if fit_once:
-        kind = _once(kind, row, shown)
+        kind = _once(kind, tags, shown)
     estimator = _settled(estimator, normalize, random_state)
     option_sets = _option_sets(estimator, options, shown)
-    return Subject(shown, kind, estimator, option_sets, row.after_fit if row else ())
+    return Subject(shown, kind, estimator, option_sets, tags.after_fit if tags else ())
 
 
-def _kind_of(estimator: Any, row: registry.Entry | None) -> Kind:
+def _tags_of(estimator: Any) -> GraphTags | None:
+    """What one of gramlet's estimators says of itself; None for a stranger."""
+    return graph_tags(estimator) if hasattr(estimator, "__graph_tags__") else None
+
+
+def _kind_of(estimator: Any, tags: GraphTags | None) -> Kind:
     from sklearn.base import is_classifier
 
     if not hasattr(estimator, "get_params") or not hasattr(estimator, "fit"):
@@ -108,12 +114,13 @@ def _kind_of(estimator: Any, row: registry.Entry | None) -> Kind:
             "has neither transform nor predict."
         )
     # Of a stranger nothing is known: fitting it in each training part is always right.
-    return "refitted" if row is None or row.refit or row.supervised else "sliced"
+    refitted = tags is None or tags.depends_on_fitted or tags.supervised
+    return "refitted" if refitted else "sliced"
 
 
-def _once(kind: Kind, row: registry.Entry | None, name: str) -> Kind:
+def _once(kind: Kind, tags: GraphTags | None, name: str) -> Kind:
     """What becomes of a subject that is to be fitted once."""
-    if kind == "classifier" or row is None or row.supervised:
+    if kind == "classifier" or tags is None or tags.supervised:
         raise ValueError(
             f"fit_once=True fits on all graphs, those of the test parts among them, which is only "
             f"fair if classes play no part; {name!r} may use them. Leave fit_once out."

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gramlet.kernels.contract.tags import GraphTags, graph_tags
+
 __all__ = ["Entry", "entries", "get", "make"]
 
 
@@ -35,19 +37,6 @@ class Entry:
         Parameters that make the row out of the class.
     tunable : mapping
         Options worth selecting by cross-validation, with values to try.
-    kind : {"kernel", "embedding"}
-    psd : bool
-        Whether every Gram matrix is positive semi-definite.
-    supervised : bool
-        Whether `fit` uses the classes.
-    refit : bool
-        Whether k(G, G') depends on which other graphs were fitted; evaluation then fits it on each
-        training part anew instead of cutting one Gram matrix.
-    after_fit : tuple of str
-        Parameters that `fit` makes no use of: set on a fitted kernel, they give what a kernel
-        fitted with them would. Evaluation fits once for all their values.
-    needs : str or None
-        A column the graphs must have ("node_attributes").
     """
 
     name: str
@@ -58,12 +47,16 @@ class Entry:
     paper: str
     params: Mapping[str, Any] = field(default_factory=dict)
     tunable: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    kind: Literal["kernel", "embedding"] = "kernel"
-    psd: bool = True
-    supervised: bool = False
-    refit: bool = False
-    after_fit: tuple[str, ...] = ()
-    needs: str | None = None
+
+    @property
+    def kind(self) -> Literal["kernel", "embedding"]:
+        """By the room that it lives in, so that nothing needs to be imported to list it."""
+        return "embedding" if self.home.startswith("gramlet.embeddings") else "kernel"
+
+    @property
+    def tags(self) -> GraphTags:
+        """What the estimator of this row says of itself."""
+        return graph_tags(self.make())
 
     def cls(self) -> type:
         """The class, imported now."""
@@ -137,15 +130,13 @@ _ROWS = (
     Entry(
         "wwl-attr", "gramlet.kernels.wasserstein.wasserstein_wl", "WassersteinWL", "Wasserstein",
         "optimal transport between averaged node attributes", "Togninalli et al. 2019",
-        {"attributes": True}, {**_ITERATIONS, "gamma": _GAMMAS}, psd=False,
-        needs="node_attributes",
+        {"use_attributes": True}, {**_ITERATIONS, "gamma": _GAMMAS}
     ),
     Entry(
         "weighted-wwl", "gramlet.kernels.wasserstein.weighted", "WeightedWassersteinWL",
         "Wasserstein", "WWL with learned weights of the patterns", "Nguyen et al. 2021",
         {"solver": "accelerated"},
         {**_ITERATIONS, "gamma": _GAMMAS, "radius": (0.1, 0.5, 1.0)},
-        supervised=True, after_fit=("gamma", "normalize"),
     ),
     Entry(
         "sp", "gramlet.kernels.paths.shortest_path", "ShortestPath", "walks and paths",
@@ -166,8 +157,7 @@ _ROWS = (
     Entry(
         "propagation", "gramlet.kernels.walks.propagation", "Propagation", "walks and paths",
         "label distributions that spread and are hashed", "Neumann et al. 2016",
-        {"random_state": 0}, {"n_iter": (1, 2, 3, 4, 5, 6), "width": (1e-4, 1e-3, 1e-2)},
-        refit=True,  # a direction has a coordinate for each label seen at fit
+        {"random_state": 0}, {"n_iter": (1, 2, 3, 4, 5, 6), "width": (1e-4, 1e-3, 1e-2)}
     ),
     Entry(
         "pyramid-match", f"{_SPECTRAL}.pyramid_match", "PyramidMatch", "spectral coordinates",
@@ -177,19 +167,18 @@ _ROWS = (
     Entry(
         "geometric-assignment", f"{_SPECTRAL}.geometric_assignment", "GeometricAssignment",
         "spectral coordinates", "best matchings of nodes to those of the fitted graphs",
-        "Johansson, Dubhashi 2015", {}, {"n_dims": (2, 4, 6, 8)}, refit=True,
+        "Johansson, Dubhashi 2015", {}, {"n_dims": (2, 4, 6, 8)}
     ),
     Entry(
         "emd", f"{_SPECTRAL}.earth_mover", "EMDKernel", "spectral coordinates",
         "exact earth mover's distances between nodes", "Nikolentzos et al. 2017", {},
-        {"gamma": _RGE_GAMMAS}, psd=False,
+        {"gamma": _RGE_GAMMAS}
     ),
     Entry(
         "rge", "gramlet.embeddings.random_graph_embedding", "RandomGraphEmbedding",
         "spectral coordinates",
         "earth mover's distances to random graphs", "Wu et al. 2018", {"random_state": 0},
-        {"gamma": _RGE_GAMMAS, "max_nodes": tuple(range(3, 31, 3))}, kind="embedding", refit=True,
-        after_fit=("gamma",),
+        {"gamma": _RGE_GAMMAS, "max_nodes": tuple(range(3, 31, 3))},
     ),
     Entry(
         "flg", "gramlet.kernels.laplacian.laplacian", "FeatureLaplacian", "Laplacians",
@@ -200,8 +189,7 @@ _ROWS = (
         "mlg", "gramlet.kernels.laplacian.multiscale", "MultiscaleLaplacian", "Laplacians",
         "balls within balls, compared by their Laplacians level by level", _KONDOR,
         {"random_state": 0},
-        {"eta": (0.01, 0.1, 1.0), "radius": (1, 2, 3), "n_levels": (1, 2, 3)},
-        refit=True,
+        {"eta": (0.01, 0.1, 1.0), "radius": (1, 2, 3), "n_levels": (1, 2, 3)}
     ),
     Entry(
         "graphlet", "gramlet.kernels.graphlets.graphlet", "GraphletKernel", "graphlets",
@@ -212,7 +200,7 @@ _ROWS = (
         Entry(
             f"gsa-{name}", "gramlet.embeddings.graph_sampling", "GraphSampling", "graphlets",
             f"mean over random subgraphs of {what}", "Ghanem et al. 2021",
-            {"feature_map": name, "random_state": 0}, {"k": (3, 4, 5, 6)}, kind="embedding",
+            {"feature_map": name, "random_state": 0}, {"k": (3, 4, 5, 6)},
         )
         for name, what in (
             ("match", "the indicator of their pattern"),

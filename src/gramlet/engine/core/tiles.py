@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -21,9 +22,42 @@ from numba import njit
 
 from gramlet.common.arrays import Floats
 
-__all__ = ["for_tiles", "mirror", "one_blas_thread", "progress", "row_ranges"]
+__all__ = ["Tiling", "for_tiles", "mirror", "one_blas_thread", "progress", "row_ranges"]
 
 Work = Callable[[int, int], Any]
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How tiles are to run. It changes no number and is part of no fitted state and no file.
+
+    Engines take its fields as keyword arguments: ``compare(counts, index, **tiling)``.
+
+    Attributes
+    ----------
+    n_jobs : int or None
+        Threads, as joblib counts them (None: 1, -1: all cores).
+    verbose : bool or int
+        Whether a progress bar is shown on a terminal.
+    label : str
+        What the progress bar says.
+
+    Examples
+    --------
+    >>> dict(**Tiling(n_jobs=2, label="WeisfeilerLehman"))
+    {'n_jobs': 2, 'verbose': False, 'label': 'WeisfeilerLehman'}
+    """
+
+    n_jobs: int | None = None
+    verbose: int | bool = False
+    label: str = ""
+
+    def keys(self) -> tuple[str, ...]:
+        """The names of the fields, so that ``**tiling`` hands them on."""
+        return ("n_jobs", "verbose", "label")
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
 
 
 def row_ranges(

@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.stored_state import require_array, require_integer
 from gramlet.engine.core.tiles import for_tiles, mirror, one_blas_thread
 
 __all__ = [
@@ -80,6 +81,13 @@ class Covariances:
     def take(self, positions: Ints) -> Covariances:
         """The matrices at these positions."""
         return Covariances(self.order, self.packed[positions], self.quarter_logs[positions])
+
+    def validate(self) -> None:
+        """Raise ValueError if the arrays do not fit together."""
+        order = require_integer("order", self.order, least=0, most=1 << 20)
+        n = len(self.quarter_logs)
+        require_array("packed", self.packed, "float64", (n, order * (order + 1) // 2))
+        require_array("quarter_logs", self.quarter_logs, "float64", (n,))
 
 
 def compare(rows: Covariances, columns: Covariances, **tiling: Any) -> Floats:

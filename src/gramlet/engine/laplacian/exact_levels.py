@@ -15,6 +15,8 @@ import numpy as np
 from numba import njit
 
 from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.common.stored_state import require, require_array, require_offsets
+from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import for_tiles, mirror
 from gramlet.engine.laplacian.balls import ball_owners, ball_sizes, gather_ball
 from gramlet.engine.laplacian.bhattacharyya import LANES, fill_lanes, own_logs, smallest_pivots
@@ -119,6 +121,56 @@ class Pieces:
 
     def __len__(self) -> int:
         return len(self.node_offsets) - 1
+
+    def validate(self) -> None:
+        """Raise ValueError if the arrays do not fit together."""
+        n_nodes, n_levels = len(self.features), len(self.of_graph)
+        require_array("features", self.features, "float64", (None, None))
+        offsets = require_offsets("node_offsets", self.node_offsets, end=n_nodes)
+        n_pieces = len(self.offsets) - 1
+        require_array(
+            "of_node", self.of_node, "int64", (n_levels, n_nodes), least=0, most=n_pieces - 1
+        )
+        require_array(
+            "of_graph", self.of_graph, "int64", (n_levels, len(offsets)), least=0, most=n_pieces
+        )
+        require((np.diff(self.of_graph) >= 0).all(), "of_graph must not fall")
+        require_array("nodes", self.nodes, "int64", (None,), least=0, most=n_nodes - 1)
+        sizes = np.diff(require_offsets("offsets", self.offsets, end=len(self.nodes)))
+        starts = require_offsets("starts", self.starts, n_pieces, len(self.roots))
+        require((np.diff(starts) == sizes**2).all(), "a factor is not whole")
+        require_array("roots", self.roots, "float64", (None,))
+
+    def take(self, rows: Ints) -> Pieces:
+        """The graphs at these positions, with their pieces numbered anew."""
+        node_offsets, nodes = taken(self.node_offsets, rows)
+        of_node, of_graph, kept, first = [], [], [], 0
+        for level in range(len(self.of_graph)):
+            starts, pieces = taken(self.of_graph[level] - self.of_graph[level, 0], rows)
+            pieces = pieces + self.of_graph[level, 0]
+            # A piece is a graph's own: where it now stands follows from where the graph does.
+            shift = first + starts[:-1] - self.of_graph[level][:-1][rows]
+            of_node.append(self.of_node[level][nodes] + np.repeat(shift, np.diff(node_offsets)))
+            of_graph.append(first + starts)
+            kept.append(pieces)
+            first += len(pieces)
+        chosen = np.concatenate(kept) if kept else np.zeros(0, dtype=np.int64)
+        offsets, members = taken(self.offsets, chosen)
+        factors, entries = taken(self.starts, chosen)
+        piece_owner = np.concatenate(
+            [np.repeat(np.arange(len(rows)), np.diff(starts)) for starts in of_graph]
+        )
+        moved = (node_offsets[:-1] - self.node_offsets[:-1][rows])[piece_owner]
+        return Pieces(
+            node_offsets,
+            np.stack(of_node),
+            np.stack(of_graph),
+            offsets,
+            self.nodes[members] + np.repeat(moved, np.diff(offsets)),
+            factors,
+            self.roots[entries],
+            self.features[nodes],
+        )
 
 
 def piece_bytes(batch: GraphBatch, hops: tuple[int, ...], **tiling: Any) -> int:

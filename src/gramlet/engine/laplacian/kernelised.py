@@ -15,6 +15,8 @@ import numpy as np
 from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.stored_state import require, require_array, require_offsets
+from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.laplacian.covariances import arc_weights
 from gramlet.graphs.batch import GraphBatch
@@ -91,6 +93,30 @@ class KernelisedGraphs:
 
     def __len__(self) -> int:
         return len(self.constants)
+
+    def take(self, rows: Ints) -> KernelisedGraphs:
+        """The graphs at these positions."""
+        offsets, _ = taken(self.offsets, rows)
+        starts, entries = taken(self.starts, rows)
+        return KernelisedGraphs(
+            offsets,
+            starts,
+            self.squares[entries],
+            self.roots[entries],
+            self.constants[rows],
+            self.half_logs[rows],
+        )
+
+    def validate(self) -> None:
+        """Raise ValueError if the arrays do not fit together."""
+        n = len(self.constants)
+        offsets = require_offsets("offsets", self.offsets, n)
+        starts = require_offsets("starts", self.starts, n, len(self.squares))
+        require((np.diff(starts) == np.diff(offsets) ** 2).all(), "a square is not whole")
+        for name in ("squares", "roots"):
+            require_array(name, getattr(self, name), "float64", (int(starts[-1]),))
+        for name in ("constants", "half_logs"):
+            require_array(name, getattr(self, name), "float64", (n,))
 
     def row(
         self, graph: int, columns: KernelisedGraphs, first: int, gram: Floats, gamma: float

@@ -15,6 +15,8 @@ import numpy as np
 from numba import njit
 
 from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.common.stored_state import require, require_array, require_offsets, require_real
+from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import for_tiles, mirror
 
 __all__ = [
@@ -63,6 +65,34 @@ class SupportedCovariances:
 
     def __len__(self) -> int:
         return len(self.logs)
+
+    def take(self, rows: Ints) -> SupportedCovariances:
+        """The matrices at these positions."""
+        offsets, coordinates = taken(self.offsets, rows)
+        starts, entries = taken(self.starts, rows)
+        return SupportedCovariances(
+            self.gamma,
+            offsets,
+            self.codes[coordinates],
+            starts,
+            self.values[entries],
+            self.logs[rows],
+        )
+
+    def validate(self) -> None:
+        """Raise ValueError if the arrays do not fit together."""
+        require_real("gamma", self.gamma, least=0.0)
+        n = len(self.logs)
+        require_array("logs", self.logs, "float64", (n,))
+        offsets = require_offsets("offsets", self.offsets, n, len(self.codes))
+        starts = require_offsets("starts", self.starts, n, len(self.values))
+        require_array("codes", self.codes, "int64", (None,), least=0)
+        require_array("values", self.values, "float64", (None,))
+        orders = np.diff(offsets)
+        require((np.diff(starts) == orders * (orders + 1) // 2).all(), "a triangle is not whole")
+        inner = np.ones(len(self.codes), dtype=bool)
+        inner[offsets[:-1][offsets[:-1] < len(inner)]] = False
+        require((np.diff(self.codes, prepend=-1)[inner] > 0).all(), "codes must rise")
 
     def columns(self) -> tuple[Ints, Ints, Ints, Floats, Floats]:
         """The arrays, as the compiled loops take them."""

@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.stored_state import require, require_array, require_offsets
+from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import for_tiles, mirror
 from gramlet.engine.transport.few_sinks import MANY_SOURCES, few_sinks_room, solve_few_sinks
 from gramlet.engine.transport.ground_distances import Places, fill_distances, places
@@ -60,12 +62,20 @@ class MassPoints:
         return len(self.offsets) - 1
 
     def take(self, order: Ints) -> MassPoints:
-        """The sets in another order."""
-        sizes = np.diff(self.offsets)[order]
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        points = np.arange(offsets[-1]) + np.repeat(self.offsets[order] - offsets[:-1], sizes)
+        """The sets at these positions."""
+        offsets, points = taken(self.offsets, order)
         columns = np.ascontiguousarray(self.columns[:, points])
         return MassPoints(offsets, columns, self.labels[points], self.masses[points])
+
+    def validate(self) -> None:
+        """Raise ValueError if the arrays do not fit together."""
+        n = len(self.masses)
+        require_array("columns", self.columns, "float64", (None, n))
+        require_array("labels", self.labels, "int64", (n,), least=0)
+        require_array("masses", self.masses, "int64", (None,), least=1, most=1 << MASS_BITS)
+        offsets = require_offsets("offsets", self.offsets, end=n)
+        totals = np.add.reduceat(np.append(self.masses, 0), offsets[:-1])[np.diff(offsets) > 0]
+        require((totals == 1 << MASS_BITS).all(), "the masses of a set do not add up")
 
 
 def mass_points(offsets: Ints, points: Floats, labels: Ints, weights: Ints) -> MassPoints:

@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.stored_state import require, require_array, require_offsets
+from gramlet.engine.core.ragged import taken
 
 __all__ = [
     "EXPONENTIAL",
@@ -66,6 +68,44 @@ class LabelledGraphs(NamedTuple):
     class_labels: Ints
     class_begins: Ints
     class_ends: Ints
+
+    @property
+    def n_graphs(self) -> int:
+        """The number of graphs."""
+        return len(self.node_offsets) - 1
+
+    def validate(self) -> None:
+        """Raise ValueError if the arrays do not fit together."""
+        n_nodes, n_arcs, n_classes = len(self.indptr) - 1, len(self.heads), len(self.class_labels)
+        offsets = require_offsets("node_offsets", self.node_offsets, end=n_nodes)
+        require_offsets("indptr", self.indptr, end=n_arcs)
+        sizes = np.diff(offsets)
+        require_array("heads", self.heads, "int64", (n_arcs,), least=0)
+        of_arc = np.repeat(np.repeat(sizes, sizes), np.diff(self.indptr))
+        require((self.heads < of_arc).all(), "heads must be nodes of their graph")
+        require_array("weights", self.weights, "float64", (n_arcs,))
+        classes = require_offsets("class_offsets", self.class_offsets, len(sizes), n_classes)
+        for name in ("class_labels", "class_begins", "class_ends"):
+            require_array(name, getattr(self, name), "int64", (n_classes,), least=0)
+        ends = np.repeat(sizes, np.diff(classes))
+        require((self.class_begins <= self.class_ends).all(), "a class ends before it begins")
+        require((self.class_ends <= ends).all(), "a class ends beyond its graph")
+
+    def take(self, rows: Ints) -> LabelledGraphs:
+        """The graphs at these positions."""
+        node_offsets, nodes = taken(self.node_offsets, rows)
+        indptr, arcs = taken(self.indptr, nodes)
+        class_offsets, classes = taken(self.class_offsets, rows)
+        return LabelledGraphs(
+            node_offsets,
+            indptr,
+            self.heads[arcs],
+            self.weights[arcs],
+            class_offsets,
+            self.class_labels[classes],
+            self.class_begins[classes],
+            self.class_ends[classes],
+        )
 
 
 class Pair(NamedTuple):

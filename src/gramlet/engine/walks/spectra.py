@@ -12,6 +12,8 @@ import numpy as np
 from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.stored_state import require_array, require_offsets
+from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.walks.product_walks import EXPONENTIAL, GEOMETRIC
 
@@ -38,6 +40,22 @@ class WalkSpectra(NamedTuple):
     offsets: Ints
     values: Floats
     masses: Floats
+
+    @property
+    def n_graphs(self) -> int:
+        """The number of graphs."""
+        return len(self.offsets) - 1
+
+    def validate(self) -> None:
+        """Raise ValueError if the arrays do not fit together."""
+        require_offsets("offsets", self.offsets, end=len(self.values))
+        require_array("values", self.values, "float64", (None,))
+        require_array("masses", self.masses, "float64", (len(self.values),), least=0.0)
+
+    def take(self, rows: Ints) -> WalkSpectra:
+        """The graphs at these positions."""
+        offsets, entries = taken(self.offsets, rows)
+        return WalkSpectra(offsets, self.values[entries], self.masses[entries])
 
 
 def walk_spectra(

@@ -20,6 +20,9 @@ __all__ = ["PairProblem", "accelerated", "batch", "project", "stochastic"]
 
 Report = Callable[[int, float], None]
 
+# A longer step ends on the border of the constraint all the same, and its squares overflow.
+_LONGEST_STEP = 1e100
+
 
 def project(weights: Floats, level_starts: Ints, radii: Floats) -> Floats:
     """The nearest weights with ‖w_h − 1‖₂ ≤ radius_h at every level and w ≥ 0.
@@ -163,6 +166,7 @@ def batch(
     problem: PairProblem, step: float, max_iter: int, report: Report = _ignore
 ) -> tuple[Floats, list[float]]:
     """Projected gradient on the full loss with a fixed step, from w = 1."""
+    step = min(step, _LONGEST_STEP)
     weights = np.ones(problem.masses.shape[1])
     loss, coefficients = problem.loss(problem.common(weights))
     history = [loss]
@@ -192,7 +196,7 @@ def accelerated(
     Returns the weights, the loss after each pass, and the certified gap.
     """
     smallest = 1.0 / lipschitz if lipschitz > 0 else 1.0
-    step = smallest if step is None else max(step, smallest)
+    step = min(smallest if step is None else max(step, smallest), _LONGEST_STEP)
     current = previous = np.ones(problem.masses.shape[1])
     common = previous_common = problem.common(current)
     loss = problem.loss(common)[0]
@@ -216,6 +220,7 @@ def accelerated(
         move = target - ahead
         model = ahead_loss + float(gradient @ move) + float(move @ move) / (2.0 * step)
         step = 2.0 * step if target_loss <= model else max(0.5 * step, smallest)
+        step = min(step, _LONGEST_STEP)
         share, reached = _best_share(problem, common, target_common, loss, target_loss)
         previous, previous_common = current, common
         current = current + share * (target - current)
@@ -251,6 +256,7 @@ def stochastic(
 
     The loss is computed at the start and at the end only.
     """
+    step = min(step, _LONGEST_STEP)
     masses, n = problem.masses, problem.masses.shape[0]
     pairs = rng.randint(0, n, size=(max_iter, 2)).astype(np.int64)
     weights = np.ones(masses.shape[1])

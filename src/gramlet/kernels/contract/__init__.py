@@ -1,1 +1,31 @@
-"""What every kernel does the same way."""
+"""What every kernel does the same way: the base classes, the profile and the tags.
+
+The names are loaded when first used: listing kernels needs none of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "CountKernel": "count_kernel",
+    "ExplicitFeatures": "count_kernel",
+    "COMMON_CONSTRAINTS": "kernel",
+    "GraphKernel": "kernel",
+    "shared_texts": "parameter_texts",
+    "CountProfile": "profile",
+    "FeatureProfile": "profile",
+    "Profile": "profile",
+    "GraphTags": "tags",
+    "graph_tags": "tags",
+    "is_embedding": "tags",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,29 +1,30 @@
 """What every kernel does the same way: checking, normalising, diagonals, Gram matrices.
 
-A kernel is a scikit-learn estimator. A subclass says how graphs become profiles (whatever its
-engine compares) and how profiles are compared; kernels that compare counts of features derive from
-`CountKernel` and only say how to count.
+A kernel is a scikit-learn estimator. A subclass says how graphs become a `Profile`; the profile
+says how graphs are compared. Kernels that compare counts of features derive from `CountKernel` in
+`count_kernel` and only say how to count.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Integral
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from gramlet.common.arrays import Array, Floats
-from gramlet.engine.counts.comparison import CountIndex, Measure, compare, compare_self
+from gramlet.common.arrays import Floats
+from gramlet.engine.core.memory import require_room
+from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
+from gramlet.kernels.contract.profile import Profile
+from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["CountKernel", "Counter", "ExplicitFeatures", "GraphKernel", "normalized"]
-
+__all__ = ["COMMON_CONSTRAINTS", "GraphKernel", "normalize_in_place"]
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "normalize": ["boolean"],
@@ -32,19 +33,24 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def normalized(matrix: Floats, rows: Floats, columns: Floats) -> Floats:
-    """``matrix / sqrt(rows ⊗ columns)``; where a norm is 0 the entry is 0."""
-    with np.errstate(divide="ignore"):
-        left = np.where(rows > 0, 1.0 / np.sqrt(rows), 0.0)
-        right = np.where(columns > 0, 1.0 / np.sqrt(columns), 0.0)
-    return matrix * left[:, None] * right[None, :]
+def normalize_in_place(matrix: Floats, rows: Floats, columns: Floats) -> None:
+    """Divide by sqrt(rows ⊗ columns); where a norm is not above 0 the entry becomes 0.
+
+    Row by row, so that no second matrix is needed. Both factors of the divisor are rounded alike,
+    so a symmetric matrix stays exactly symmetric.
+    """
+    left = np.where(rows > 0, np.sqrt(np.maximum(rows, 0.0)), np.inf)
+    right = np.where(columns > 0, np.sqrt(np.maximum(columns, 0.0)), np.inf)
+    for row, length in zip(matrix, left, strict=True):
+        row /= length * right
 
 
 class GraphKernel(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Base of all kernels.
 
-    A subclass defines `_fit`, `_profile`, `_gram`, `_cross` and `_self`, lists its parameters'
-    constraints in `_parameter_constraints`, and takes ``normalize``, ``n_jobs``, ``verbose``.
+    A subclass defines `_fit` and `_profile`, lists its parameters' constraints in
+    `_parameter_constraints`, says what it is in `__graph_tags__`, and takes ``normalize``,
+    ``n_jobs``, ``verbose``.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -52,6 +58,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
     normalize: bool
     n_jobs: int | None
     verbose: int | bool
+    profile_: Profile
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Take in the graphs to compare with.
@@ -70,32 +77,43 @@ class GraphKernel(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         return self
 
     def transform(self, X: Any) -> Floats:
-        """The kernel matrix of X against the fitted graphs, shape (len(X), n fitted)."""
-        check_is_fitted(self)
-        profile = self._profile(as_batch(X))
-        matrix = self._cross(profile, self.profile_)
+        """Compute the kernel matrix of X against the fitted graphs, shape (len(X), n fitted)."""
+        profile, fitted = self._profiles(X)
+        require_room(len(profile), len(fitted), type(self).__name__)
+        matrix = self._finish_rows(profile.compare(fitted, self._tiling()))
         if self.normalize:
-            matrix = normalized(matrix, self._self(profile), self._self(self.profile_))
+            normalize_in_place(matrix, profile.norms(self._tiling()), fitted.norms(self._tiling()))
         return matrix
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
-        """Fit, and give the exactly symmetric Gram matrix of X."""
-        self._remember(X, y)
-        matrix = self._gram(self.profile_)
+        """Fit, and compute the exactly symmetric Gram matrix of X."""
+        batch = as_batch(X)
+        require_room(len(batch), len(batch), type(self).__name__)
+        self._remember(batch, y)
+        matrix = self._finish_gram(self._current(self.profile_).compare_self(self._tiling()))
         if self.normalize:
             own = np.diagonal(matrix).copy()
-            matrix = normalized(matrix, own, own)
+            normalize_in_place(matrix, own, own)
             np.fill_diagonal(matrix, np.where(own > 0, 1.0, 0.0))
         return matrix
 
     def diagonal(self, X: Any) -> Floats:
-        """The self-similarities k(G, G) of the graphs of X, as this kernel gives them.
+        """Compute the self-similarities k(G, G) of the graphs of X.
 
         With ``normalize=True`` they are 1, or 0 where the norm is 0.
         """
-        check_is_fitted(self)
-        own = self._self(self._profile(as_batch(X)))
+        profile, _ = self._profiles(X)
+        own = profile.norms(self._tiling())
         return np.where(own > 0, 1.0, 0.0) if self.normalize else own
+
+    def _profiles(self, X: Any) -> tuple[Any, Any]:
+        """The profiles of new graphs and of the fitted ones, with the present parameters."""
+        check_is_fitted(self)
+        batch = as_batch(X)
+        return (
+            self._current(self._profile(batch, self._tiling())),
+            self._current(self.profile_),
+        )
 
     def _remember(self, X: Any, y: Any) -> None:
         self._validate_params()
@@ -103,104 +121,55 @@ class GraphKernel(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         if len(batch) == 0:
             raise ValueError(f"{type(self).__name__} needs at least one graph to fit; got none.")
         self._check(batch)
-        self.profile_ = self._fit(batch, y)
+        self.profile_ = self._fit(batch, y, self._tiling())
         self.n_fitted_ = len(batch)
 
     def _check(self, batch: GraphBatch) -> None:
-        """Checks on parameters together, or on parameters and graphs; raises ValueError."""
+        """Check parameters together, or parameters and graphs; raise ValueError."""
 
     @abstractmethod
-    def _fit(self, batch: GraphBatch, y: Any) -> Any:
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> Any:
         """Rewrite all fitted state; return the profile of the fitted graphs."""
 
     @abstractmethod
-    def _profile(self, batch: GraphBatch) -> Any:
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> Any:
         """The profile of new graphs; must not change the fitted state."""
 
-    @abstractmethod
-    def _gram(self, profile: Any) -> Floats:
-        """The symmetric matrix of a profile against itself."""
+    def _current(self, profile: Any) -> Any:
+        """A profile with the parameters that `fit` makes no use of as they are now."""
+        return profile
 
-    @abstractmethod
-    def _cross(self, profile: Any, fitted: Any) -> Floats:
-        """The matrix of a new profile against the fitted one."""
+    def _finish_gram(self, matrix: Floats) -> Floats:
+        """What is left to do to a Gram matrix as a whole; see the tag ``whole_matrix``."""
+        return matrix
 
-    @abstractmethod
-    def _self(self, profile: Any) -> Floats:
-        """The self-similarities of a profile."""
+    def _finish_rows(self, matrix: Floats) -> Floats:
+        """What is left to do to rows against the fitted graphs."""
+        return matrix
 
-    def _tiling(self) -> dict[str, Any]:
+    def _tiling(self) -> Tiling:
         """How the engines' tiles are to run and what their progress bar says."""
-        return {"n_jobs": self.n_jobs, "verbose": self.verbose, "label": type(self).__name__}
+        return Tiling(self.n_jobs, self.verbose, type(self).__name__)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Refuse data frames: the columns of a Gram matrix are graphs and have no names.
+
+        `FeatureMap` gives the features of kernels that have them, also as a data frame.
+        """
+        if transform not in (None, "default"):
+            raise ValueError(
+                f"{type(self).__name__} gives kernel matrices, whose columns are graphs without "
+                f"names: set_output(transform={transform!r}) is not supported. FeatureMap gives "
+                "the features of kernels that have them, as arrays or data frames."
+            )
+        return self
+
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.one_d_array = True
+        tags.target_tags.required = self.__graph_tags__().supervised
         return tags
-
-
-class Counter(Protocol):
-    """Counts features: what a `CountKernel` needs to know of its family."""
-
-    def fit(self, batch: GraphBatch) -> sparse.csr_matrix:
-        """Learn the features of these graphs and count them, one row a graph."""
-
-    def count(self, batch: GraphBatch) -> sparse.csr_matrix:
-        """Count in new graphs; columns beyond the fitted ones are features not seen at fit."""
-
-    def names(self) -> list[str]:
-        """A readable name a fitted feature."""
-
-
-class CountKernel(GraphKernel):
-    """Base of the kernels that compare counts of features: by dot product or sum of minima.
-
-    A subclass defines `_counter` and ``_measure``. The profile is the count matrix; columns beyond
-    the fitted ones count in a graph's own norm and match no fitted graph.
-    """
-
-    _measure: ClassVar[Measure] = "dot"
-
-    @abstractmethod
-    def _counter(self) -> Counter:
-        """A new, unfitted counter with this kernel's parameters."""
-
-    def _fit(self, batch: GraphBatch, y: Any) -> sparse.csr_matrix:
-        self.counter_ = self._counter()
-        return self.counter_.fit(batch)
-
-    def _profile(self, batch: GraphBatch) -> sparse.csr_matrix:
-        return self.counter_.count(batch)
-
-    def _gram(self, profile: sparse.csr_matrix) -> Floats:
-        return compare_self(profile, self._measure, **self._tiling())
-
-    def _cross(self, profile: sparse.csr_matrix, fitted: sparse.csr_matrix) -> Floats:
-        index = CountIndex.build(fitted, self._measure)
-        return compare(profile[:, : fitted.shape[1]], index, self._measure, **self._tiling())
-
-    def _self(self, profile: sparse.csr_matrix) -> Floats:
-        own = profile.multiply(profile) if self._measure == "dot" else profile
-        return np.asarray(own.sum(axis=1), dtype=np.float64).reshape(-1)
-
-
-class ExplicitFeatures:
-    """Adds the feature map to a `CountKernel` that takes dot products."""
-
-    profile_: Any
-    counter_: Counter
-
-    def features(self, X: Any) -> sparse.csr_matrix:
-        """The explicit feature map: one row a graph, one column a fitted feature.
-
-        ``features(X) @ features(fitted).T`` is the un-normalised `transform(X)`.
-        """
-        check_is_fitted(self)
-        counts: sparse.csr_matrix = self.counter_.count(as_batch(X))
-        return counts[:, : self.profile_.shape[1]]
-
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """A readable name for each column of `features`."""
-        check_is_fitted(self)
-        return np.array(self.counter_.names(), dtype=object)

@@ -10,11 +10,16 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import require, require_integer
+from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.graphlets.patterns import MAX_NODES, classes_of_codes, pattern_names, patterns
 from gramlet.engine.graphlets.sampling import sample_counts
 from gramlet.engine.graphlets.spectrum import graphlet_frequencies
 from gramlet.graphs.batch import GraphBatch
-from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, CountKernel, ExplicitFeatures
+from gramlet.kernels.contract.count_kernel import CountKernel, ExplicitFeatures
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.tags import GraphTags
 
 __all__ = ["GraphletCounter", "GraphletKernel"]
 
@@ -30,16 +35,14 @@ class GraphletCounter:
         self.connected_only = kernel.connected_only
         self.exact = kernel.method == "exact"
         self.n_samples = int(kernel.n_samples)
-        self.n_jobs = kernel.n_jobs
-        self.verbose = kernel.verbose
         rng = check_random_state(kernel.random_state)
         self.seed = int(rng.randint(2**63 - 1, dtype=np.int64))
 
-    def fit(self, batch: GraphBatch) -> sparse.csr_matrix:
-        return self.count(batch)
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        return self.count(batch, tiling)
 
-    def count(self, batch: GraphBatch) -> sparse.csr_matrix:
-        shares = self._exact(batch) if self.exact else self._estimated(batch)
+    def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        shares = self._exact(batch, tiling) if self.exact else self._estimated(batch, tiling)
         return shares[:, patterns(self.k).connected] if self.connected_only else shares
 
     def names(self) -> list[str]:
@@ -47,21 +50,27 @@ class GraphletCounter:
         kept = known.smallest[known.connected] if self.connected_only else known.smallest
         return pattern_names(kept, self.k)
 
-    def _exact(self, batch: GraphBatch) -> sparse.csr_matrix:
+    def validate(self) -> None:
+        require_integer("k", self.k, least=3, most=MAX_NODES)
+        require(not self.exact or self.k <= _LARGEST_EXACT, "k is out of range")
+        require_integer("n_samples", self.n_samples, least=1)
+        require_integer("seed", self.seed, least=0, most=2**63 - 1)
+
+    def _exact(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
         return sparse.csr_matrix(
             graphlet_frequencies(
                 batch,
                 self.k,
                 connected_only=self.connected_only,
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
+                n_jobs=tiling.n_jobs,
+                verbose=tiling.verbose,
             )
         )
 
-    def _estimated(self, batch: GraphBatch) -> sparse.csr_matrix:
+    def _estimated(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
         """(1/s) Σ_j of the class indicators of s uniform samples."""
         found = sample_counts(
-            batch, self.k, self.n_samples, self.seed, n_jobs=self.n_jobs, verbose=self.verbose
+            batch, self.k, self.n_samples, self.seed, n_jobs=tiling.n_jobs, verbose=tiling.verbose
         )
         classes = classes_of_codes(found.codes, self.k)
         counts = found.counts.astype(np.float64)
@@ -76,6 +85,7 @@ class GraphletCounter:
         return shares
 
 
+@shared_texts
 class GraphletKernel(ExplicitFeatures, CountKernel):
     """Graphlet kernel.
 
@@ -101,12 +111,9 @@ class GraphletKernel(ExplicitFeatures, CountKernel):
         are enough.
     random_state : int, RandomState or None
         For ``method="sample"``. What is drawn from a graph depends on it and the graph alone.
-    normalize : bool, default False
-        Divide by sqrt(k(G,G) k(G',G')); an entry whose norm is 0 becomes 0.
-    n_jobs : int or None
-        Threads; the result does not depend on it.
-    verbose : bool or int
-        Show a progress bar on a terminal.
+    %(normalize)s
+    %(n_jobs)s
+    %(verbose)s
 
     References
     ----------
@@ -165,3 +172,6 @@ class GraphletKernel(ExplicitFeatures, CountKernel):
 
     def _counter(self) -> GraphletCounter:
         return GraphletCounter(self)
+
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags(features=True, random=self.method == "sample")

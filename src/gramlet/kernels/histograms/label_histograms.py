@@ -10,16 +10,21 @@ from scipy import sparse
 
 from gramlet.common.arrays import Ints
 from gramlet.common.parameters import StrOptions
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
+from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import Measure, count_codes
 from gramlet.graphs.batch import GraphBatch
-from gramlet.kernels.contract.kernel import (
-    COMMON_CONSTRAINTS,
+from gramlet.kernels.contract.count_kernel import (
     Counter,
     CountKernel,
     ExplicitFeatures,
+    count_new,
 )
-from gramlet.kernels.contract.vocabulary import LabelVocabulary
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
+from gramlet.kernels.contract.labels import LABEL_CHOICE, EdgeLabels, NodeLabels
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.tags import GraphTags
 
 __all__ = [
     "EdgeCounter",
@@ -27,73 +32,73 @@ __all__ = [
     "OptimalAssignment",
     "VertexCounter",
     "VertexHistogram",
-    "count_new",
     "edge_types",
 ]
-
-
-def count_new(offsets: Ints, codes: Ints, n_fitted: int) -> sparse.csr_matrix:
-    """Count codes of new graphs; the matrix has at least the fitted columns."""
-    return count_codes(offsets, codes, max(n_fitted, int(codes.max(initial=-1)) + 1))
 
 
 class VertexCounter:
     """Counts the node labels of each graph."""
 
-    def fit(self, batch: GraphBatch) -> sparse.csr_matrix:
-        self.labels, codes = LabelVocabulary.fit(
-            batch.node_labels, batch.n_nodes_total, "node labels"
-        )
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        self.labels = NodeLabels()
+        codes = self.labels.fit(batch)
         return count_codes(batch.node_offsets, codes, len(self.labels))
 
-    def count(self, batch: GraphBatch) -> sparse.csr_matrix:
-        codes = self.labels.encode(batch.node_labels, batch.n_nodes_total)
-        return count_new(batch.node_offsets, codes, len(self.labels))
+    def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        return count_new(batch.node_offsets, self.labels.encode(batch), len(self.labels))
 
     def names(self) -> list[str]:
         return self.labels.names()
 
+    def validate(self) -> None:
+        require_instance("labels", self.labels, NodeLabels)
 
-def edge_types(batch: GraphBatch, colours: Ints, edge_codes: Ints) -> tuple[Ints, Ints]:
+
+def edge_types(batch: GraphBatch, colours: Ints, edge_codes: Ints | None) -> tuple[Ints, Ints]:
     """The type of every edge, as rows (smaller colour, larger colour, edge label).
 
-    Returns the offsets of the graphs' edges, then the rows.
+    Returns the offsets of the graphs' edges, then the rows. The edge label is 0 for all where
+    ``edge_codes`` is None.
     """
     tails, heads = batch.arcs()
     once = tails < heads
     a, b = colours[tails[once]], colours[heads[once]]
     offsets = np.concatenate([[0], np.cumsum(batch.n_edges)]).astype(np.int64)
-    return offsets, np.column_stack([np.minimum(a, b), np.maximum(a, b), edge_codes[once]])
+    codes = np.zeros(len(a), dtype=np.int64) if edge_codes is None else edge_codes[once]
+    return offsets, np.column_stack([np.minimum(a, b), np.maximum(a, b), codes])
 
 
 class EdgeCounter:
     """Counts the edges of each graph by their end labels and their own label."""
 
-    def fit(self, batch: GraphBatch) -> sparse.csr_matrix:
-        self.labels, colours = LabelVocabulary.fit(
-            batch.node_labels, batch.n_nodes_total, "node labels"
-        )
-        self.edge_labels, edges = LabelVocabulary.fit(
-            batch.edge_labels, len(batch.indices), "edge labels"
-        )
-        offsets, rows = edge_types(batch, colours, edges)
+    def __init__(self, use_edge_labels: bool | str) -> None:
+        self.use_edge_labels = use_edge_labels
+
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        self.labels, self.edge_labels = NodeLabels(), EdgeLabels(self.use_edge_labels)
+        offsets, rows = edge_types(batch, self.labels.fit(batch), self.edge_labels.fit(batch))
         self.types, codes = SignatureTable.fit(*pack_rows(rows))
         return count_codes(offsets, codes, len(self.types))
 
-    def count(self, batch: GraphBatch) -> sparse.csr_matrix:
-        colours = self.labels.encode(batch.node_labels, batch.n_nodes_total)
-        edges = self.edge_labels.encode(batch.edge_labels, len(batch.indices))
-        offsets, rows = edge_types(batch, colours, edges)
+    def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        offsets, rows = edge_types(batch, self.labels.encode(batch), self.edge_labels.encode(batch))
         return count_new(offsets, self.types.lookup(*pack_rows(rows)), len(self.types))
 
     def names(self) -> list[str]:
         nodes, edges = self.labels.names(), self.edge_labels.names()
         rows = self.types.data.reshape(-1, 3).tolist()
-        if self.edge_labels.values is None:
+        if edges is None:
             return [f"{nodes[a]}-{nodes[b]}" for a, b, _ in rows]
         return [f"{nodes[a]}-{edges[e]}-{nodes[b]}" for a, b, e in rows]
 
+    def validate(self) -> None:
+        require_instance("labels", self.labels, NodeLabels)
+        require_instance("edge_labels", self.edge_labels, EdgeLabels)
+        require_instance("types", self.types, SignatureTable)
+        require(len(self.types.data) == 3 * len(self.types), "an edge type has three parts")
 
+
+@shared_texts
 class VertexHistogram(ExplicitFeatures, CountKernel):
     """Dot product of node-label counts.
 
@@ -102,12 +107,9 @@ class VertexHistogram(ExplicitFeatures, CountKernel):
 
     Parameters
     ----------
-    normalize : bool, default False
-        Divide by sqrt(k(G,G) k(G',G')); an entry whose norm is 0 becomes 0.
-    n_jobs : int or None
-        Threads for the Gram matrix; the result does not depend on it.
-    verbose : bool or int
-        Show a progress bar on a terminal.
+    %(normalize)s
+    %(n_jobs)s
+    %(verbose)s
 
     References
     ----------
@@ -134,21 +136,23 @@ class VertexHistogram(ExplicitFeatures, CountKernel):
     def _counter(self) -> Counter:
         return VertexCounter()
 
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags(features=True)
 
+
+@shared_texts
 class EdgeHistogram(ExplicitFeatures, CountKernel):
     """Dot product of edge-type counts.
 
     As `VertexHistogram`, over edges; the type of an edge is the unordered pair of its end labels,
-    with its edge label if the edges have labels. Cost: linear in edges, then one sparse product.
+    with its edge label if edge labels count. Cost: linear in edges, then one sparse product.
 
     Parameters
     ----------
-    normalize : bool, default False
-        Divide by sqrt(k(G,G) k(G',G')); an entry whose norm is 0 becomes 0.
-    n_jobs : int or None
-        Threads for the Gram matrix; the result does not depend on it.
-    verbose : bool or int
-        Show a progress bar on a terminal.
+    %(use_edge_labels)s
+    %(normalize)s
+    %(n_jobs)s
+    %(verbose)s
 
     Examples
     --------
@@ -159,19 +163,32 @@ class EdgeHistogram(ExplicitFeatures, CountKernel):
            [2., 4.]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = COMMON_CONSTRAINTS
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "use_edge_labels": LABEL_CHOICE,
+        **COMMON_CONSTRAINTS,
+    }
 
     def __init__(
-        self, *, normalize: bool = False, n_jobs: int | None = None, verbose: int | bool = False
+        self,
+        *,
+        use_edge_labels: bool | str = "auto",
+        normalize: bool = False,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
     ) -> None:
+        self.use_edge_labels = use_edge_labels
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _counter(self) -> Counter:
-        return EdgeCounter()
+        return EdgeCounter(self.use_edge_labels)
+
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags(features=True)
 
 
+@shared_texts
 class OptimalAssignment(CountKernel):
     """Optimal assignment of nodes or edges by their labels (V-OA, E-OA).
 
@@ -181,13 +198,11 @@ class OptimalAssignment(CountKernel):
     Parameters
     ----------
     base : {"vertex", "edge"}
-        Nodes by label, or edges by end labels (and edge label, if there is one).
-    normalize : bool, default False
-        Divide by sqrt(k(G,G) k(G',G')); an entry whose norm is 0 becomes 0.
-    n_jobs : int or None
-        Threads for the Gram matrix; the result does not depend on it.
-    verbose : bool or int
-        Show a progress bar on a terminal.
+        Nodes by label, or edges by end labels (and edge label, if edge labels count).
+    %(use_edge_labels)s
+    %(normalize)s
+    %(n_jobs)s
+    %(verbose)s
 
     References
     ----------
@@ -206,6 +221,7 @@ class OptimalAssignment(CountKernel):
     _measure: ClassVar[Measure] = "min"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "base": [StrOptions({"vertex", "edge"})],
+        "use_edge_labels": LABEL_CHOICE,
         **COMMON_CONSTRAINTS,
     }
 
@@ -213,14 +229,19 @@ class OptimalAssignment(CountKernel):
         self,
         base: str = "vertex",
         *,
+        use_edge_labels: bool | str = "auto",
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
         self.base = base
+        self.use_edge_labels = use_edge_labels
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _counter(self) -> Counter:
-        return VertexCounter() if self.base == "vertex" else EdgeCounter()
+        return VertexCounter() if self.base == "vertex" else EdgeCounter(self.use_edge_labels)
+
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags()

@@ -3,20 +3,87 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gramlet.common.arrays import Floats
-from gramlet.engine.core.tiles import for_tiles, mirror
+from gramlet.common.arrays import Floats, Ints
+from gramlet.common.stored_state import require
+from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.profile import QUIET, Profile
+from gramlet.kernels.contract.tags import GraphTags
 
 __all__ = ["RConvolution"]
 
 Parts = list[tuple[Any, ...]]
 
 
+@dataclass(frozen=True)
+class PartProfile(Profile):
+    """The parts of each graph, and the kernels between parts."""
+
+    parts: list[Parts]
+    kernels: tuple[Callable[[Any, Any], float], ...]
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def take(self, rows: Ints) -> PartProfile:
+        return PartProfile([self.parts[i] for i in rows.tolist()], self.kernels)
+
+    def compare(self, other: PartProfile, tiling: Tiling = QUIET) -> Floats:
+        out = np.zeros((len(self), len(other)))
+
+        def fill(begin: int, end: int) -> None:
+            for i in range(begin, end):
+                out[i] = [self._value(self.parts[i], parts) for parts in other.parts]
+
+        for_tiles(fill, len(self), **tiling)
+        return out
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        n = len(self)
+        out = np.zeros((n, n))
+
+        def fill(begin: int, end: int) -> None:
+            for i in range(begin, end):
+                for j in range(i, n):
+                    out[i, j] = self._value(self.parts[i], self.parts[j])
+
+        for_tiles(fill, n, costs=np.arange(n, 0, -1, dtype=np.float64), **tiling)
+        mirror(out)
+        return out
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        return np.array([self._value(parts, parts) for parts in self.parts], dtype=np.float64)
+
+    def _value(self, left: Parts, right: Parts) -> float:
+        total = 0.0
+        for p in left:
+            for q in right:
+                product = 1.0
+                for kernel, a, b in zip(self.kernels, p, q, strict=True):
+                    product *= kernel(a, b)
+                    if product == 0.0:
+                        break
+                total += product
+        if not np.isfinite(total):
+            raise ValueError(
+                "A kernel on parts gave a value that is not finite; check the 'kernels' parameter."
+            )
+        return float(total)
+
+    def validate(self) -> None:
+        for parts in self.parts:
+            for part in parts:
+                require(len(part) == len(self.kernels), "a part has another number of places")
+
+
+@shared_texts
 class RConvolution(GraphKernel):
     """R-convolution kernel: sums over all pairs of parts of two graphs.
 
@@ -85,11 +152,12 @@ class RConvolution(GraphKernel):
                 f"the tuples that 'decompose' gives; got {self.kernels!r}."
             )
 
-    def _fit(self, batch: GraphBatch, y: Any) -> list[Parts]:
-        return self._profile(batch)
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> PartProfile:
+        return self._profile(batch, tiling)
 
-    def _profile(self, batch: GraphBatch) -> list[Parts]:
-        return [self._parts(batch[i], i) for i in range(len(batch))]
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> PartProfile:
+        parts = [self._parts(batch[i], i) for i in range(len(batch))]
+        return PartProfile(parts, tuple(self.kernels))
 
     def _parts(self, graph: GraphBatch, position: int) -> Parts:
         parts = [tuple(part) for part in self.decompose(graph)]
@@ -101,44 +169,5 @@ class RConvolution(GraphKernel):
                 )
         return parts
 
-    def _value(self, left: Parts, right: Parts) -> float:
-        total = 0.0
-        for p in left:
-            for q in right:
-                product = 1.0
-                for kernel, a, b in zip(self.kernels, p, q, strict=True):
-                    product *= kernel(a, b)
-                    if product == 0.0:
-                        break
-                total += product
-        if not np.isfinite(total):
-            raise ValueError(
-                "A kernel on parts gave a value that is not finite; check the 'kernels' parameter."
-            )
-        return float(total)
-
-    def _gram(self, profile: list[Parts]) -> Floats:
-        n = len(profile)
-        out = np.zeros((n, n))
-
-        def fill(begin: int, end: int) -> None:
-            for i in range(begin, end):
-                for j in range(i, n):
-                    out[i, j] = self._value(profile[i], profile[j])
-
-        for_tiles(fill, n, costs=np.arange(n, 0, -1, dtype=np.float64), **self._tiling())
-        mirror(out)
-        return out
-
-    def _cross(self, profile: list[Parts], fitted: list[Parts]) -> Floats:
-        out = np.zeros((len(profile), len(fitted)))
-
-        def fill(begin: int, end: int) -> None:
-            for i in range(begin, end):
-                out[i] = [self._value(profile[i], parts) for parts in fitted]
-
-        for_tiles(fill, len(profile), **self._tiling())
-        return out
-
-    def _self(self, profile: list[Parts]) -> Floats:
-        return np.array([self._value(parts, parts) for parts in profile], dtype=np.float64)
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags()

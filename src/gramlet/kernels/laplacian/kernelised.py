@@ -13,30 +13,12 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats
-from gramlet.engine.core.tiles import for_tiles, mirror
+from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
 from gramlet.engine.laplacian.kernelised import KernelisedGraphs
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.laplacian.vertex_features import one_hot
 
-__all__ = ["BaseKernel", "Kernelised"]
-
-
-@dataclass(frozen=True)
-class Kernelised:
-    """Graphs made ready, with the features of their vertices.
-
-    Attributes
-    ----------
-    features : array
-        Codes of labels, or rows of numbers, one a node.
-    graphs : KernelisedGraphs
-    """
-
-    features: Array
-    graphs: KernelisedGraphs
-
-    def __len__(self) -> int:
-        return len(self.graphs)
+__all__ = ["BaseKernel"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +42,7 @@ class BaseKernel:
     gamma: float
     width: int | None
 
-    def prepare(self, batch: GraphBatch, features: Array, **tiling: Any) -> Kernelised:
+    def prepare(self, batch: GraphBatch, features: Array, tiling: Tiling) -> KernelisedGraphs:
         """Everything about these graphs that does not depend on what they are compared with."""
         parts = [np.zeros(0)]
         for i in range(len(batch)):
@@ -68,39 +50,53 @@ class BaseKernel:
             gram = self._gram(mine, mine, i)
             parts.append(((gram + gram.T) / 2).reshape(-1))
         grams = np.concatenate(parts)
-        graphs = KernelisedGraphs.build(batch, grams, self.eta, self.gamma, **tiling)
-        return Kernelised(features, graphs)
+        return KernelisedGraphs.build(batch, grams, self.eta, self.gamma, **tiling)
 
-    def compare(self, rows: Kernelised, columns: Kernelised, **tiling: Any) -> Floats:
+    def compare(
+        self,
+        row_features: Array,
+        rows: KernelisedGraphs,
+        column_features: Array,
+        columns: KernelisedGraphs,
+        tiling: Tiling,
+    ) -> Floats:
         """The kernel matrix of two sets of graphs."""
         out = np.empty((len(rows), len(columns)))
 
         def work(begin: int, end: int) -> None:
             for i in range(begin, end):
-                out[i] = self._row(rows, i, columns, 0)
+                out[i] = self._row(row_features, rows, i, column_features, columns, 0)
 
         for_tiles(work, len(rows), **tiling)
         return out
 
-    def compare_self(self, graphs: Kernelised, **tiling: Any) -> Floats:
+    def compare_self(self, features: Array, graphs: KernelisedGraphs, tiling: Tiling) -> Floats:
         """The symmetric kernel matrix of a set of graphs; its diagonal is 1."""
         n = len(graphs)
         out = np.empty((n, n))
 
         def work(begin: int, end: int) -> None:
             for i in range(begin, end):
-                out[i, i:] = self._row(graphs, i, graphs, i)
+                out[i, i:] = self._row(features, graphs, i, features, graphs, i)
 
         for_tiles(work, n, costs=np.arange(n, 0, -1, dtype=np.float64), **tiling)
         mirror(out)
         np.fill_diagonal(out, 1.0)
         return out
 
-    def _row(self, rows: Kernelised, i: int, columns: Kernelised, first: int) -> Floats:
-        mine = rows.features[rows.graphs.offsets[i] : rows.graphs.offsets[i + 1]]
-        theirs = columns.features[columns.graphs.offsets[first] :]
+    def _row(
+        self,
+        row_features: Array,
+        rows: KernelisedGraphs,
+        i: int,
+        column_features: Array,
+        columns: KernelisedGraphs,
+        first: int,
+    ) -> Floats:
+        mine = row_features[rows.offsets[i] : rows.offsets[i + 1]]
+        theirs = column_features[columns.offsets[first] :]
         gram = self._gram(mine, theirs, i)
-        values = rows.graphs.row(i, columns.graphs, first, gram, self.gamma)
+        values = rows.row(i, columns, first, gram, self.gamma)
         if np.isnan(values).any():
             j = first + int(np.isnan(values).argmax())
             raise ValueError(
@@ -117,8 +113,8 @@ class BaseKernel:
         gram = np.asarray(self.function(*self._rows(mine, theirs)), dtype=np.float64)
         if gram.shape != shape:
             raise ValueError(
-                f"{self.owner}: base_kernel(P, Q) must give one row a row of P and one column a "
-                f"row of Q, here {shape}; for graph {i} it gave {gram.shape}."
+                f"{self.owner}: base_kernel(P, Q) must give one row per row of P and one column "
+                f"per row of Q, here {shape}; for graph {i} it gave {gram.shape}."
             )
         if not np.isfinite(gram).all():
             raise ValueError(

@@ -10,17 +10,19 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Floats
 from gramlet.common.parameters import Interval
-from gramlet.engine.laplacian.bhattacharyya import Covariances, compare, compare_self
-from gramlet.engine.laplacian.sparse_covariances import (
-    SupportedCovariances,
-    compare_supported,
-    compare_supported_self,
-)
+from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import checked_weights
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
-from gramlet.kernels.laplacian.covariances import of_graphs, of_labels, of_nonzero_features, widened
-from gramlet.kernels.laplacian.kernelised import BaseKernel, Kernelised
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.laplacian.covariance_profile import (
+    CovarianceProfile,
+    KernelisedProfile,
+    SupportedProfile,
+)
+from gramlet.kernels.laplacian.covariances import of_graphs, of_labels, of_nonzero_features
+from gramlet.kernels.laplacian.kernelised import BaseKernel
 from gramlet.kernels.laplacian.vertex_features import FEATURES_CONSTRAINTS, VertexFeatures
 
 __all__ = ["LAPLACIAN_CONSTRAINTS", "FeatureLaplacian", "LaplacianKernel"]
@@ -32,6 +34,7 @@ LAPLACIAN_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+@shared_texts
 class LaplacianKernel(GraphKernel):
     """Laplacian graph kernel (LG) of graphs of one size, node for node.
 
@@ -50,12 +53,9 @@ class LaplacianKernel(GraphKernel):
         Regularises the Laplacian (η); above 0.
     gamma : float, default 0.01
         Softens the overlap (γ); at least 0.
-    normalize : bool, default False
-        Of no effect here: k(G, G) is 1.
-    n_jobs : int or None
-        Threads for the Gram matrix; the result does not depend on it.
-    verbose : bool or int
-        Show a progress bar on a terminal.
+    %(normalize_unit)s
+    %(n_jobs)s
+    %(verbose)s
 
     References
     ----------
@@ -90,11 +90,11 @@ class LaplacianKernel(GraphKernel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, batch: GraphBatch, y: Any) -> Covariances:
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> CovarianceProfile:
         self.n_nodes_ = int(batch.sizes[0])
-        return self._profile(batch)
+        return self._profile(batch, tiling)
 
-    def _profile(self, batch: GraphBatch) -> Covariances:
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> CovarianceProfile:
         other = np.flatnonzero(batch.sizes != self.n_nodes_)
         if len(other):
             raise ValueError(
@@ -104,18 +104,14 @@ class LaplacianKernel(GraphKernel):
             )
         checked_weights(batch, "LaplacianKernel", positive=False)
         rows = np.tile(np.eye(self.n_nodes_), (len(batch), 1))
-        return of_graphs(batch, rows, float(self.eta), float(self.gamma), **self._tiling())
+        gamma = float(self.gamma)
+        return CovarianceProfile(of_graphs(batch, rows, float(self.eta), gamma, **tiling), gamma)
 
-    def _gram(self, profile: Covariances) -> Floats:
-        return compare_self(profile, **self._tiling())
-
-    def _cross(self, profile: Covariances, fitted: Covariances) -> Floats:
-        return compare(profile, fitted, **self._tiling())
-
-    def _self(self, profile: Covariances) -> Floats:
-        return np.ones(len(profile))
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags()
 
 
+@shared_texts
 class FeatureLaplacian(GraphKernel):
     """Feature-space Laplacian graph kernel (FLG).
 
@@ -134,7 +130,7 @@ class FeatureLaplacian(GraphKernel):
         Softens the overlap (γ); at least 0. With 0 the kernel is the limit γ → 0: graphs whose
         features are not zero in the same columns have k = 0, and a graph whose own features are
         linearly dependent beyond that is a ValueError.
-    features : {"labels", "degree", "attributes", "heat"} or callable, default "labels"
+    vertex_features : {"labels", "degree", "attributes", "heat"} or callable, default "labels"
         Labels one-hot; the number of neighbours; the node attributes; the diagonals
         [exp(−t(D − A))]_vv of heat diffusion; or a function that takes a graph (a `GraphBatch` of
         one) and gives an array with one row a node.
@@ -144,12 +140,9 @@ class FeatureLaplacian(GraphKernel):
         ``base_kernel(P, Q)`` takes two arrays of features, one row a vertex, and gives the matrix
         of a positive semi-definite kernel between their rows. S then lives in that kernel's feature
         space. By default the dot product. Needs gamma > 0; costs O((n + n')³) a pair.
-    normalize : bool, default False
-        Of no effect here: k(G, G) is 1.
-    n_jobs : int or None
-        Threads for the Gram matrix; the result does not depend on it.
-    verbose : bool or int
-        Show a progress bar on a terminal.
+    %(normalize_unit)s
+    %(n_jobs)s
+    %(verbose)s
 
     Notes
     -----
@@ -179,7 +172,7 @@ class FeatureLaplacian(GraphKernel):
         self,
         eta: float = 0.1,
         gamma: float = 0.01,
-        features: str | Callable[[GraphBatch], Any] = "labels",
+        vertex_features: str | Callable[[GraphBatch], Any] = "labels",
         heat_times: Sequence[float] = (0.1, 1, 10),
         base_kernel: Callable[[Floats, Floats], Any] | None = None,
         *,
@@ -189,7 +182,7 @@ class FeatureLaplacian(GraphKernel):
     ) -> None:
         self.eta = eta
         self.gamma = gamma
-        self.features = features
+        self.vertex_features = vertex_features
         self.heat_times = heat_times
         self.base_kernel = base_kernel
         self.normalize = normalize
@@ -203,46 +196,27 @@ class FeatureLaplacian(GraphKernel):
                 "two graphs' vertices rarely span the same space. Got 0."
             )
 
-    def _fit(self, batch: GraphBatch, y: Any) -> Any:
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> Any:
         checked_weights(batch, "FeatureLaplacian", positive=False)
-        self.reader_ = VertexFeatures(self.features, self.heat_times, "FeatureLaplacian")
-        return self._covariances(batch, self.reader_.fit(batch, **self._tiling()))
+        self.reader_ = VertexFeatures(self.vertex_features, self.heat_times, "FeatureLaplacian")
+        return self._covariances(batch, self.reader_.fit(batch, **tiling), tiling)
 
-    def _profile(self, batch: GraphBatch) -> Any:
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> Any:
         checked_weights(batch, "FeatureLaplacian", positive=False)
-        return self._covariances(batch, self.reader_.read(batch, **self._tiling()))
+        return self._covariances(batch, self.reader_.read(batch, **tiling), tiling)
 
-    def _covariances(self, batch: GraphBatch, features: Array) -> Any:
+    def _covariances(self, batch: GraphBatch, features: Array, tiling: Tiling) -> Any:
         eta, gamma = float(self.eta), float(self.gamma)
         if self.base_kernel is not None:
-            return self._base().prepare(batch, features, **self._tiling())
+            width = self.reader_.width
+            base = BaseKernel(self.base_kernel, "FeatureLaplacian", eta, gamma, width)
+            return KernelisedProfile(base, features, base.prepare(batch, features, tiling))
         if features.ndim == 1:
-            return of_labels(batch, features, eta, gamma, **self._tiling())
+            return SupportedProfile(of_labels(batch, features, eta, gamma, **tiling))
         if gamma == 0:
-            return of_nonzero_features(batch, features, eta, **self._tiling())
-        return of_graphs(batch, features, eta, gamma, **self._tiling())
+            return SupportedProfile(of_nonzero_features(batch, features, eta, **tiling))
+        return CovarianceProfile(of_graphs(batch, features, eta, gamma, **tiling), gamma)
 
-    def _base(self) -> BaseKernel:
-        assert self.base_kernel is not None
-        eta, gamma = float(self.eta), float(self.gamma)
-        width = self.reader_.width
-        return BaseKernel(self.base_kernel, "FeatureLaplacian", eta, gamma, width)
-
-    def _gram(self, profile: Any) -> Floats:
-        if isinstance(profile, Kernelised):
-            return self._base().compare_self(profile, **self._tiling())
-        if isinstance(profile, SupportedCovariances):
-            return compare_supported_self(profile, **self._tiling())
-        return compare_self(profile, **self._tiling())
-
-    def _cross(self, profile: Any, fitted: Any) -> Floats:
-        if isinstance(fitted, Kernelised):
-            return self._base().compare(profile, fitted, **self._tiling())
-        if isinstance(fitted, SupportedCovariances):
-            return compare_supported(profile, fitted, **self._tiling())
-        if self.reader_.width is None and profile.order != fitted.order:
-            fitted = widened(fitted, profile.order, float(self.gamma))
-        return compare(profile, fitted, **self._tiling())
-
-    def _self(self, profile: Any) -> Floats:
-        return np.ones(len(profile))
+    def __graph_tags__(self) -> GraphTags:
+        attributes = self.vertex_features == "attributes"
+        return GraphTags(needs=("node_attributes",) if attributes else ())

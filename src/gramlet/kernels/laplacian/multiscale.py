@@ -12,16 +12,14 @@ from sklearn.utils import check_random_state
 
 from gramlet.common.arrays import Array, Floats
 from gramlet.common.parameters import Interval, StrOptions
-from gramlet.engine.laplacian.bhattacharyya import compare, compare_self
-from gramlet.engine.laplacian.exact_levels import (
-    Pieces,
-    compare_pieces,
-    compare_pieces_self,
-    piece_bytes,
-)
+from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.laplacian.exact_levels import Pieces, piece_bytes
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import checked_weights
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.laplacian.covariance_profile import CovarianceProfile, PieceProfile
 from gramlet.kernels.laplacian.covariances import of_graphs
 from gramlet.kernels.laplacian.laplacian import LAPLACIAN_CONSTRAINTS
 from gramlet.kernels.laplacian.low_rank import LowRankLevels, draw_landmarks
@@ -34,6 +32,7 @@ __all__ = ["EXACT_BYTES", "MultiscaleLaplacian"]
 EXACT_BYTES = 4 << 30
 
 
+@shared_texts
 class MultiscaleLaplacian(GraphKernel):
     """Multiscale Laplacian graph kernel (MLG).
 
@@ -69,18 +68,15 @@ class MultiscaleLaplacian(GraphKernel):
     n_landmarks : int, default 200
         Vertices drawn from the fitted graphs, for "lowrank"; all of them if there are not as many.
     method : {"lowrank", "exact"}, default "lowrank"
-    features : {"labels", "degree", "attributes", "heat"} or callable, default "labels"
+    vertex_features : {"labels", "degree", "attributes", "heat"} or callable, default "labels"
         The features of level 0, computed on the graphs whole; as for `FeatureLaplacian`.
     random_state : int, RandomState or None
         Draws the landmarks, once at `fit`.
     heat_times : sequence of float, default (0.1, 1, 10)
-        The times of ``features="heat"``.
-    normalize : bool, default False
-        Of no effect here: k(G, G) is 1.
-    n_jobs : int or None
-        Threads; the result does not depend on it.
-    verbose : bool or int
-        Show a progress bar on a terminal.
+        The times of ``vertex_features="heat"``.
+    %(normalize_unit)s
+    %(n_jobs)s
+    %(verbose)s
 
     Notes
     -----
@@ -142,7 +138,7 @@ class MultiscaleLaplacian(GraphKernel):
         rank: int = 10,
         n_landmarks: int = 200,
         method: str = "lowrank",
-        features: str | Callable[[GraphBatch], Any] = "labels",
+        vertex_features: str | Callable[[GraphBatch], Any] = "labels",
         random_state: Any = None,
         *,
         heat_times: Sequence[float] = (0.1, 1, 10),
@@ -158,7 +154,7 @@ class MultiscaleLaplacian(GraphKernel):
         self.rank = rank
         self.n_landmarks = n_landmarks
         self.method = method
-        self.features = features
+        self.vertex_features = vertex_features
         self.random_state = random_state
         self.heat_times = heat_times
         self.normalize = normalize
@@ -177,12 +173,13 @@ class MultiscaleLaplacian(GraphKernel):
         reaches = [self.radius * self.growth**level for level in range(self.n_levels)]
         return tuple(math.floor(min(reach, 2**31)) for reach in reaches)
 
-    def _fit(self, batch: GraphBatch, y: Any) -> Any:
-        checked_weights(batch, "MultiscaleLaplacian", positive=False)
-        self.reader_ = VertexFeatures(self.features, self.heat_times, "MultiscaleLaplacian")
-        features = self.reader_.fit(batch, **self._tiling())
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> Any:
+        owner = "MultiscaleLaplacian"
+        checked_weights(batch, owner, positive=False)
+        self.reader_ = VertexFeatures(self.vertex_features, self.heat_times, owner)
+        features = self.reader_.fit(batch, **tiling)
         if self.method == "exact":
-            return self._pieces(batch, features)
+            return self._pieces(batch, features, tiling)
         landmarks = draw_landmarks(batch, self.n_landmarks, check_random_state(self.random_state))
         self.levels_, coordinates = LowRankLevels.fit(
             batch,
@@ -193,23 +190,25 @@ class MultiscaleLaplacian(GraphKernel):
             self.rank,
             float(self.eta),
             float(self.gamma),
-            **self._tiling(),
+            **tiling,
         )
-        return self._whole(batch, coordinates)
+        return self._whole(batch, coordinates, tiling)
 
-    def _profile(self, batch: GraphBatch) -> Any:
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> Any:
         checked_weights(batch, "MultiscaleLaplacian", positive=False)
-        features = self.reader_.read(batch, **self._tiling())
+        features = self.reader_.read(batch, **tiling)
         if self.method == "exact":
-            return self._pieces(batch, features)
-        return self._whole(batch, self.levels_.coordinates(batch, features, **self._tiling()))
+            return self._pieces(batch, features, tiling)
+        return self._whole(batch, self.levels_.coordinates(batch, features, **tiling), tiling)
 
-    def _whole(self, batch: GraphBatch, coordinates: Floats) -> Any:
-        return of_graphs(batch, coordinates, float(self.eta), float(self.gamma), **self._tiling())
+    def _whole(self, batch: GraphBatch, coordinates: Floats, tiling: Tiling) -> CovarianceProfile:
+        gamma = float(self.gamma)
+        found = of_graphs(batch, coordinates, float(self.eta), gamma, **tiling)
+        return CovarianceProfile(found, gamma)
 
-    def _pieces(self, batch: GraphBatch, features: Array) -> Pieces:
+    def _pieces(self, batch: GraphBatch, features: Array, tiling: Tiling) -> PieceProfile:
         hops = self._hops()
-        needed = piece_bytes(batch, hops, **self._tiling())
+        needed = piece_bytes(batch, hops, **tiling)
         if needed > EXACT_BYTES:
             raise ValueError(
                 f'MultiscaleLaplacian(method="exact") would need {needed / 1e9:.1f} GB for the '
@@ -217,19 +216,13 @@ class MultiscaleLaplacian(GraphKernel):
                 'method="lowrank", fewer graphs, or smaller balls.'
             )
         rows = features.reshape(len(features), -1) if len(features) else np.zeros((0, 1))
-        return Pieces.build(batch, hops, rows, float(self.eta), **self._tiling())
+        pieces = Pieces.build(batch, hops, rows, float(self.eta), **tiling)
+        return PieceProfile(pieces, self.vertex_features == "labels", float(self.gamma))
 
-    def _gram(self, profile: Any) -> Floats:
-        if isinstance(profile, Pieces):
-            by_label = self.features == "labels"
-            return compare_pieces_self(profile, by_label, float(self.gamma), **self._tiling())
-        return compare_self(profile, **self._tiling())
-
-    def _cross(self, profile: Any, fitted: Any) -> Floats:
-        if isinstance(fitted, Pieces):
-            by_label = self.features == "labels"
-            return compare_pieces(profile, fitted, by_label, float(self.gamma), **self._tiling())
-        return compare(profile, fitted, **self._tiling())
-
-    def _self(self, profile: Any) -> Floats:
-        return np.ones(len(profile))
+    def __graph_tags__(self) -> GraphTags:
+        exact, attributes = self.method == "exact", self.vertex_features == "attributes"
+        return GraphTags(
+            random=not exact,
+            depends_on_fitted=not exact,
+            needs=("node_attributes",) if attributes else (),
+        )

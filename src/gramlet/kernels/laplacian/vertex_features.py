@@ -23,7 +23,7 @@ __all__ = ["FEATURES_CONSTRAINTS", "VertexFeatures", "one_hot"]
 
 
 FEATURES_CONSTRAINTS: dict[str, list[Any]] = {
-    "features": [StrOptions({"labels", "degree", "attributes", "heat"}), callable],
+    "vertex_features": [StrOptions({"labels", "degree", "attributes", "heat"}), callable],
     "heat_times": ["array-like"],
 }
 
@@ -100,8 +100,8 @@ class VertexFeatures:
             rows = self._called_on(batch, i)
             if width is not None and rows.shape[1] != width:
                 raise ValueError(
-                    f"{self.owner}: features(graph) gave {rows.shape[1]} columns for graph {i}, "
-                    f"but {width} for graphs before it. It must give the same number for all."
+                    f"{self.owner}: vertex_features(graph) gave {rows.shape[1]} columns for graph "
+                    f"{i}, but {width} for graphs before it. It must give the same number for all."
                 )
             width = rows.shape[1]
             parts.append(rows)
@@ -114,13 +114,13 @@ class VertexFeatures:
             rows = np.asarray(given, dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(
-                f"{self.owner}: features(graph) must give an array of numbers; for graph {i} it "
-                f"gave a {type(given).__name__}."
+                f"{self.owner}: vertex_features(graph) must give an array of numbers; for graph "
+                f"{i} it gave a {type(given).__name__}."
             ) from None
         if rows.ndim != 2 or len(rows) != batch.sizes[i]:
             raise ValueError(
-                f"{self.owner}: features(graph) must give an array with one row a node; for graph "
-                f"{i}, with {batch.sizes[i]} nodes, it gave shape {rows.shape}."
+                f"{self.owner}: vertex_features(graph) must give an array with one row per node; "
+                f"for graph {i}, with {batch.sizes[i]} nodes, it gave shape {rows.shape}."
             )
         return rows
 

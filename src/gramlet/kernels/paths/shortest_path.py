@@ -10,12 +10,17 @@ from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.parameters import Interval
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
+from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.paths.shortest_paths import count_paths
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import checked_weights
-from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, CountKernel, ExplicitFeatures
-from gramlet.kernels.contract.vocabulary import LabelVocabulary
+from gramlet.kernels.contract.count_kernel import CountKernel, ExplicitFeatures
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
+from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.weisfeiler_lehman.colour_counts import Colouring
 
 __all__ = ["ColourPathCounter", "LengthCodes", "PathCounter", "ShortestPath"]
@@ -44,7 +49,7 @@ class LengthCodes:
 
     def codes(self, lengths: Floats) -> Ints:
         if self.bin_width is not None:
-            return np.floor(lengths / self.bin_width).astype(np.int64)
+            return _bin_codes(lengths, self.bin_width)
         codes = _within(lengths, self.low, self.high)
         new = codes < 0
         if new.any():
@@ -54,8 +59,22 @@ class LengthCodes:
     def names(self, codes: Ints) -> list[str]:
         if self.bin_width is not None:
             width = self.bin_width
-            return [f"[{c * width:g}, {(c + 1) * width:g})" for c in codes.tolist()]
+            bins = codes.view(np.float64).tolist()
+            return [f"[{b * width:g}, {(b + 1) * width:g})" for b in bins]
         return [f"{self.low[c]:g}" for c in codes]
+
+
+def _bin_codes(lengths: Floats, bin_width: float) -> Ints:
+    """The bits of floor(length / width): bins beyond the largest integer stay apart."""
+    with np.errstate(over="ignore"):
+        bins = np.floor(lengths / bin_width)
+    if not np.isfinite(bins).all():
+        longest = float(lengths[np.flatnonzero(~np.isfinite(bins))[0]])
+        raise ValueError(
+            f"ShortestPath: a path of length {longest:g} lies in no bin of width {bin_width:g}: "
+            "their quotient is not a finite number. Use a larger bin_width."
+        )
+    return np.ascontiguousarray(bins + 0.0).view(np.int64)
 
 
 def _runs(lengths: Floats) -> tuple[Floats, Floats]:
@@ -90,23 +109,20 @@ class PathCounter:
 
     def __init__(self, kernel: ShortestPath) -> None:
         self.weighted = kernel.weighted
-        self.with_labels = kernel.labels
+        self.use_labels = kernel.use_labels
         self.lengths = LengthCodes(kernel.bin_width)
         self.owner = type(kernel).__name__
-        self.tiling = kernel._tiling()
 
-    def fit(self, batch: GraphBatch) -> sparse.csr_matrix:
-        column = batch.node_labels if self.with_labels else None
-        self.labels, codes = LabelVocabulary.fit(column, batch.n_nodes_total, "node labels")
-        offsets, kinds, lengths, counts = self._paths(batch, codes)
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        self.labels = NodeLabels(self.use_labels)
+        codes = self.labels.fit(batch)
+        offsets, kinds, lengths, counts = self._paths(batch, codes, tiling)
         rows = np.column_stack([kinds[:, 1:], self.lengths.fit(lengths)])
         self.types, found = SignatureTable.fit(*pack_rows(rows))
         return _count_matrix(offsets, found, counts, len(self.types))
 
-    def count(self, batch: GraphBatch) -> sparse.csr_matrix:
-        column = batch.node_labels if self.with_labels else None
-        codes = self.labels.encode(column, batch.n_nodes_total)
-        offsets, kinds, lengths, counts = self._paths(batch, codes)
+    def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        offsets, kinds, lengths, counts = self._paths(batch, self.labels.encode(batch), tiling)
         rows = np.column_stack([kinds[:, 1:], self.lengths.codes(lengths)])
         found = self.types.lookup(*pack_rows(rows))
         n_columns = max(len(self.types), int(found.max(initial=-1)) + 1)
@@ -121,27 +137,34 @@ class PathCounter:
             for (a, b), length in zip(rows[:, :2].tolist(), lengths, strict=True)
         ]
 
-    def _paths(self, batch: GraphBatch, codes: Ints) -> tuple[Ints, Ints, Floats, Floats]:
+    def validate(self) -> None:
+        require_instance("labels", self.labels, NodeLabels)
+        require_instance("lengths", self.lengths, LengthCodes)
+        require_instance("types", self.types, SignatureTable)
+        require(len(self.types.data) == 3 * len(self.types), "a path type has three parts")
+
+    def _paths(
+        self, batch: GraphBatch, codes: Ints, tiling: Tiling
+    ) -> tuple[Ints, Ints, Floats, Floats]:
         weights = checked_weights(batch, self.owner, positive=True) if self.weighted else None
         return count_paths(
-            batch.node_offsets, batch.indptr, batch.indices, codes[None, :], weights, **self.tiling
+            batch.node_offsets, batch.indptr, batch.indices, codes[None, :], weights, **tiling
         )
 
 
 class ColourPathCounter:
     """Counts shortest paths by the colours of their ends and their length, at every level."""
 
-    def __init__(self, colouring: Colouring, tiling: dict[str, Any]) -> None:
+    def __init__(self, colouring: Colouring) -> None:
         self.colouring = colouring
-        self.tiling = tiling
 
-    def fit(self, batch: GraphBatch) -> sparse.csr_matrix:
-        offsets, rows, counts = self._paths(batch, self.colouring.fit(batch))
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        offsets, rows, counts = self._paths(batch, self.colouring.fit(batch), tiling)
         self.types, found = SignatureTable.fit(*pack_rows(rows))
         return _count_matrix(offsets, found, counts, len(self.types))
 
-    def count(self, batch: GraphBatch) -> sparse.csr_matrix:
-        offsets, rows, counts = self._paths(batch, self.colouring.apply(batch))
+    def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        offsets, rows, counts = self._paths(batch, self.colouring.apply(batch), tiling)
         found = self.types.lookup(*pack_rows(rows))
         n_columns = max(len(self.types), int(found.max(initial=-1)) + 1)
         return _count_matrix(offsets, found, counts, n_columns)
@@ -153,13 +176,19 @@ class ColourPathCounter:
             for level, a, b, length in self.types.data.reshape(-1, 4).tolist()
         ]
 
-    def _paths(self, batch: GraphBatch, levels: Ints) -> tuple[Ints, Ints, Floats]:
+    def validate(self) -> None:
+        require_instance("colouring", self.colouring, Colouring)
+        require_instance("types", self.types, SignatureTable)
+        require(len(self.types.data) == 4 * len(self.types), "a path type has four parts")
+
+    def _paths(self, batch: GraphBatch, levels: Ints, tiling: Tiling) -> tuple[Ints, Ints, Floats]:
         offsets, kinds, lengths, counts = count_paths(
-            batch.node_offsets, batch.indptr, batch.indices, levels, **self.tiling
+            batch.node_offsets, batch.indptr, batch.indices, levels, **tiling
         )
         return offsets, np.column_stack([kinds, lengths.astype(np.int64)]), counts
 
 
+@shared_texts
 class ShortestPath(ExplicitFeatures, CountKernel):
     """Shortest-path kernel.
 
@@ -171,18 +200,15 @@ class ShortestPath(ExplicitFeatures, CountKernel):
     ----------
     weighted : bool, default False
         Use the edge weights, which must be above 0, as lengths. Otherwise every edge has length 1.
-    labels : bool, default True
-        Whether the labels of the ends count.
+    use_labels : bool or "auto", default True
+        Whether the labels of the ends count; "auto": if the fitted graphs have labels.
     bin_width : float or None
         Lengths match when floor(length / bin_width) is equal. None: when they are equal up to
         rounding (1e-9 relative). Real lengths of real data hardly ever are: with ``weighted=True``
         give a width.
-    normalize : bool, default False
-        Divide by sqrt(k(G,G) k(G',G')); an entry whose norm is 0 becomes 0.
-    n_jobs : int or None
-        Threads; the result does not depend on it.
-    verbose : bool or int
-        Show a progress bar on a terminal.
+    %(normalize)s
+    %(n_jobs)s
+    %(verbose)s
 
     Notes
     -----
@@ -207,7 +233,7 @@ class ShortestPath(ExplicitFeatures, CountKernel):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "weighted": ["boolean"],
-        "labels": ["boolean"],
+        "use_labels": LABEL_CHOICE,
         "bin_width": [Interval(Real, 0, None, closed="neither"), None],
         **COMMON_CONSTRAINTS,
     }
@@ -215,7 +241,7 @@ class ShortestPath(ExplicitFeatures, CountKernel):
     def __init__(
         self,
         weighted: bool = False,
-        labels: bool = True,
+        use_labels: bool | str = True,
         bin_width: float | None = None,
         *,
         normalize: bool = False,
@@ -223,7 +249,7 @@ class ShortestPath(ExplicitFeatures, CountKernel):
         verbose: int | bool = False,
     ) -> None:
         self.weighted = weighted
-        self.labels = labels
+        self.use_labels = use_labels
         self.bin_width = bin_width
         self.normalize = normalize
         self.n_jobs = n_jobs
@@ -231,3 +257,6 @@ class ShortestPath(ExplicitFeatures, CountKernel):
 
     def _counter(self) -> PathCounter:
         return PathCounter(self)
+
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags(features=True)

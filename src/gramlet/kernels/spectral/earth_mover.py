@@ -7,15 +7,23 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Floats
 from gramlet.common.parameters import StrOptions, validate_params
-from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distances
+from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.transport.earth_mover import earth_mover_distances
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch, as_single
+from gramlet.graphs.convert import as_single
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
-from gramlet.kernels.spectral.node_points import NODE_POINT_CONSTRAINTS, NodeReader
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.point_profile import PointProfile
+from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.spectral.node_points import (
+    NODE_POINT_CONSTRAINTS,
+    NodeReader,
+    PlacedNodes,
+    label_cost,
+)
 
 __all__ = ["EMDKernel", "SpectrumRepair", "earth_movers_distance"]
 
@@ -68,8 +76,9 @@ def earth_movers_distance(
                 f"earth_movers_distance needs graphs with nodes, but {name} is empty: it has no "
                 "mass to move. EMDKernel has a rule for empty graphs: k = 0 to graphs with nodes."
             )
-    sets = NodeReader(n_dims, use_labels).fit(pair, None).with_masses()
-    return float(earth_mover_distances(sets, None, 2.0 * label_weight**2)[0, 1])
+    sets = NodeReader(n_dims, use_labels).fit(pair, Tiling()).with_masses()
+    cost = label_cost(label_weight, "earth_movers_distance")
+    return float(earth_mover_distances(sets, None, cost)[0, 1])
 
 
 @dataclass(frozen=True)
@@ -116,6 +125,7 @@ def _measured(psd: str, values: Floats, gram: Floats, repaired: Floats) -> Spect
     )
 
 
+@shared_texts
 class EMDKernel(GraphKernel):
     """Kernel of earth mover's distances.
 
@@ -143,8 +153,7 @@ class EMDKernel(GraphKernel):
         The repair; "none" leaves the matrix indefinite.
     normalize : bool, default False
         Of effect only on a repaired Gram matrix, whose diagonal it sets to 1.
-    n_jobs : int or None
-        Threads; the result does not depend on it.
+    %(n_jobs)s
     verbose : bool or int
         Show a progress bar on a terminal, and say how large the repair was.
 
@@ -179,9 +188,6 @@ class EMDKernel(GraphKernel):
         **COMMON_CONSTRAINTS,
     }
 
-    # The repaired Gram matrix on its way from `fit` to `_gram`; kept no longer than that.
-    _repaired: Floats | None
-
     def __init__(
         self,
         gamma: float = 1.0,
@@ -205,71 +211,53 @@ class EMDKernel(GraphKernel):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Take in the graphs to compare with; a repair is learned from their Gram matrix."""
-        super().fit(X, y)
-        self._repaired = None
+        if self.psd == "none":
+            return super().fit(X, y)
+        self.fit_transform(X, y)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Floats:
-        """Fit, and give the exactly symmetric, repaired Gram matrix of X."""
-        matrix = super().fit_transform(X, y)
-        self._repaired = None
-        return matrix
-
     def distance(self, X: Any) -> Floats:
-        """Distances of X to the fitted graphs, shape (len(X), n fitted); all need nodes."""
-        check_is_fitted(self)
-        profile = self._profile(as_batch(X))
-        for sets, whose in ((profile, "Graph"), (self.profile_, "Fitted graph")):
-            empty = np.flatnonzero(np.diff(sets.offsets) == 0)
-            if len(empty):
-                raise ValueError(
-                    f"{whose} {empty[0]} is empty and has no earth mover's distance to others. "
-                    "Leave it out, or use transform, which has a rule for empty graphs."
-                )
-        return self._distances(profile, self.profile_)
+        """Compute the distances of X to the fitted graphs; all need nodes."""
+        profile, fitted = self._profiles(X)
+        profile.require_nodes("given")
+        fitted.require_nodes("fitted")
+        distances: Floats = profile.distances(fitted, self._tiling())
+        return distances
 
-    def _fit(self, batch: GraphBatch, y: Any) -> MassPoints:
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> PointProfile:
         self.reader_ = NodeReader(self.n_dims, self.use_labels)
-        profile = self.reader_.fit(batch, self.n_jobs).with_masses()
         self.repair_: SpectrumRepair | None = None
         self.correction_: Floats | None = None
-        self._repaired = None
-        if self.psd != "none":
-            self._repair(self._kernel(self._distances(profile, None)))
-        return profile
+        return self._points(self.reader_.fit(batch, tiling))
 
-    def _profile(self, batch: GraphBatch) -> MassPoints:
-        return self.reader_.read(batch, self.n_jobs).with_masses()
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> PointProfile:
+        return self._points(self.reader_.read(batch, tiling))
 
-    def _gram(self, profile: MassPoints) -> Floats:
-        if self._repaired is not None:
-            return self._repaired
-        return self._kernel(self._distances(profile, None))
+    def _points(self, nodes: PlacedNodes) -> PointProfile:
+        return PointProfile(
+            nodes.with_masses(), float(self.gamma), label_cost(self.label_weight, "EMDKernel")
+        )
 
-    def _cross(self, profile: MassPoints, fitted: MassPoints) -> Floats:
-        rows = self._kernel(self._distances(profile, fitted))
-        return rows if self.correction_ is None else rows @ self.correction_
+    def _finish_rows(self, matrix: Floats) -> Floats:
+        return matrix if self.correction_ is None else matrix @ self.correction_
 
-    def _self(self, profile: MassPoints) -> Floats:
-        return np.ones(len(profile))
-
-    def _distances(self, profile: MassPoints, fitted: MassPoints | None) -> Floats:
-        return earth_mover_distances(profile, fitted, 2.0 * self.label_weight**2, **self._tiling())
-
-    def _kernel(self, distances: Floats) -> Floats:
-        return np.exp(-self.gamma * distances)
-
-    def _repair(self, gram: Floats) -> None:
-        """Learn the repair of a Gram matrix, keep the repaired matrix, and say how large it was."""
-        values, vectors = np.linalg.eigh(gram)
+    def _finish_gram(self, matrix: Floats) -> Floats:
+        """Learn the repair of the Gram matrix, apply it, and say how large it was."""
+        if self.psd == "none":
+            return matrix
+        values, vectors = np.linalg.eigh(matrix)
         if self.psd == "shift":
-            repaired = gram + max(0.0, -float(values[0])) * np.eye(len(gram))
+            repaired = matrix + max(0.0, -float(values[0])) * np.eye(len(matrix))
         else:
             signs = np.where(values > 0, 1.0, 0.0 if self.psd == "clip" else -1.0)
             repaired = (vectors * (values * signs)) @ vectors.T
             repaired = (repaired + repaired.T) / 2
             self.correction_ = (vectors * signs) @ vectors.T
-        self._repaired = repaired
-        self.repair_ = _measured(self.psd, values, gram, repaired)
+        self.repair_ = _measured(self.psd, values, matrix, repaired)
         if self.verbose:
             print(f"EMDKernel: {self.repair_}", file=sys.stderr)
+        return repaired
+
+    def __graph_tags__(self) -> GraphTags:
+        repaired = self.psd != "none"
+        return GraphTags(psd=repaired, depends_on_fitted=repaired, whole_matrix=repaired)

@@ -11,12 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.parameters import Interval
-from gramlet.engine.core.tiles import for_tiles, mirror
+from gramlet.common.stored_state import require, require_array, require_offsets
+from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
 from gramlet.engine.spectral.assignment import match_rows
 from gramlet.engine.spectral.coordinates import adjacency_coordinates
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
+from gramlet.kernels.contract.count_kernel import ExplicitFeatures
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.profile import FeatureProfile
+from gramlet.kernels.contract.tags import GraphTags
 
 __all__ = ["GeometricAssignment"]
 
@@ -28,8 +33,15 @@ class PointSets:
     offsets: Ints
     points: Floats
 
+    def validate(self) -> None:
+        """Raise ValueError if offsets and points do not fit together."""
+        require_array("points", self.points, "float64", (None, None))
+        require(self.points.flags.c_contiguous, "points must be contiguous")
+        require_offsets("offsets", self.offsets, end=len(self.points))
 
-class GeometricAssignment(GraphKernel):
+
+@shared_texts
+class GeometricAssignment(ExplicitFeatures, GraphKernel):
     """Geometric assignment kernel (OA-E_λ).
 
     Nodes have the vectors of the rows of abs(V) diag(abs(λ)^{1/2}), for the ``n_dims`` eigenvalues
@@ -43,12 +55,9 @@ class GeometricAssignment(GraphKernel):
     ----------
     n_dims : int, default 6
         Coordinates a node.
-    normalize : bool, default False
-        Divide by sqrt(k(G,G) k(G',G')); an entry whose norm is 0 becomes 0.
-    n_jobs : int or None
-        Threads; the result does not depend on it.
-    verbose : bool or int
-        Show a progress bar on a terminal.
+    %(normalize)s
+    %(n_jobs)s
+    %(verbose)s
 
     References
     ----------
@@ -82,27 +91,23 @@ class GeometricAssignment(GraphKernel):
         self.verbose = verbose
 
     def matching(self, X: Any) -> Floats:
-        """M, the values of the best assignments of X to the fitted graphs."""
+        """Compute M, the values of the best assignments of X to the fitted graphs."""
         check_is_fitted(self)
-        return self._matchings(self._point_sets(as_batch(X)))
-
-    def features(self, X: Any) -> Floats:
-        """The description of each graph: M to every fitted graph, divided by their number."""
-        return self.matching(X) / self.n_fitted_
+        return self._matchings(self._point_sets(as_batch(X), self._tiling()), self._tiling())
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """A name a column of `features`."""
+        """A name per column of `features`."""
         check_is_fitted(self)
         return np.array([f"matching with fitted graph {i}" for i in range(self.n_fitted_)], object)
 
-    def _point_sets(self, batch: GraphBatch) -> PointSets:
+    def _point_sets(self, batch: GraphBatch, tiling: Tiling) -> PointSets:
         found = adjacency_coordinates(
-            batch.node_offsets, batch.indptr, batch.indices, self.n_dims, self.n_jobs
+            batch.node_offsets, batch.indptr, batch.indices, self.n_dims, tiling.n_jobs
         )
         lengths = np.sqrt(np.abs(found.values))[batch.graph_of_node]
         return PointSets(np.asarray(batch.node_offsets), found.points * lengths)
 
-    def _matchings(self, sets: PointSets) -> Floats:
+    def _matchings(self, sets: PointSets, tiling: Tiling) -> Floats:
         fitted = self.fitted_sets_
         out = np.zeros((len(sets.offsets) - 1, len(fitted.offsets) - 1))
         symmetric = sets is fitted
@@ -114,24 +119,18 @@ class GeometricAssignment(GraphKernel):
             )  # fmt: skip
 
         costs = np.arange(len(out), 0, -1, dtype=np.float64) if symmetric else None
-        for_tiles(fill, len(out), costs=costs, **self._tiling())
+        for_tiles(fill, len(out), costs=costs, **tiling)
         if symmetric:
             mirror(out)
         return out
 
-    def _fit(self, batch: GraphBatch, y: Any) -> Floats:
-        self.fitted_sets_ = self._point_sets(batch)
-        return self._matchings(self.fitted_sets_) / len(batch)
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> FeatureProfile:
+        self.fitted_sets_ = self._point_sets(batch, tiling)
+        return FeatureProfile(self._matchings(self.fitted_sets_, tiling) / len(batch))
 
-    def _profile(self, batch: GraphBatch) -> Floats:
-        return self._matchings(self._point_sets(batch)) / self.n_fitted_
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> FeatureProfile:
+        sets = self._point_sets(batch, tiling)
+        return FeatureProfile(self._matchings(sets, tiling) / self.n_fitted_)
 
-    def _gram(self, profile: Floats) -> Floats:
-        product = profile @ profile.T
-        return (product + product.T) / 2
-
-    def _cross(self, profile: Floats, fitted: Floats) -> Floats:
-        return np.asarray(profile @ fitted.T)
-
-    def _self(self, profile: Floats) -> Floats:
-        return np.asarray((profile**2).sum(axis=1))
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags(features=True, depends_on_fitted=True)

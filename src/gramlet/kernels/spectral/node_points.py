@@ -13,20 +13,21 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.parameters import Interval
+from gramlet.common.stored_state import require_instance, require_integer
+from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.spectral.coordinates import laplacian_coordinates
 from gramlet.engine.transport.earth_mover import MassPoints, mass_points
 from gramlet.graphs.batch import GraphBatch
-from gramlet.kernels.contract.vocabulary import LabelVocabulary
-from gramlet.kernels.spectral.pyramid_match import uses_labels
+from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
 
-__all__ = ["NODE_POINT_CONSTRAINTS", "NodeReader", "PlacedNodes"]
+__all__ = ["NODE_POINT_CONSTRAINTS", "NodeReader", "PlacedNodes", "label_cost"]
 
 
 NODE_POINT_CONSTRAINTS: dict[str, list[Any]] = {
     "n_dims": [Interval(Integral, 1, None, closed="left")],
     "gamma": [Interval(Real, 0, None, closed="neither")],
-    "use_labels": ["boolean", StrOptions({"auto"})],
+    "use_labels": LABEL_CHOICE,
     "label_weight": [Interval(Real, 0, None, closed="left")],
 }
 
@@ -57,21 +58,35 @@ class NodeReader:
     """
 
     def __init__(self, n_dims: int, use_labels: bool | str) -> None:
-        self.n_dims = n_dims
-        self.choice = use_labels
+        self.n_dims = int(n_dims)
+        self.labels = NodeLabels(use_labels)
 
-    def fit(self, batch: GraphBatch, n_jobs: int | None) -> PlacedNodes:
-        self.with_labels = uses_labels(self.choice, batch)
-        column = batch.node_labels if self.with_labels else None
-        self.labels, codes = LabelVocabulary.fit(column, batch.n_nodes_total, "node labels")
-        return self._placed(batch, codes, n_jobs)
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> PlacedNodes:
+        """Learn the labels of these graphs; their nodes."""
+        return self._placed(batch, self.labels.fit(batch), tiling)
 
-    def read(self, batch: GraphBatch, n_jobs: int | None) -> PlacedNodes:
-        column = batch.node_labels if self.with_labels else None
-        return self._placed(batch, self.labels.encode(column, batch.n_nodes_total), n_jobs)
+    def read(self, batch: GraphBatch, tiling: Tiling) -> PlacedNodes:
+        """The nodes of new graphs."""
+        return self._placed(batch, self.labels.encode(batch), tiling)
 
-    def _placed(self, batch: GraphBatch, codes: Ints, n_jobs: int | None) -> PlacedNodes:
+    def _placed(self, batch: GraphBatch, codes: Ints, tiling: Tiling) -> PlacedNodes:
         found = laplacian_coordinates(
-            batch.node_offsets, batch.indptr, batch.indices, self.n_dims, n_jobs
+            batch.node_offsets, batch.indptr, batch.indices, self.n_dims, tiling.n_jobs
         )
         return PlacedNodes(np.asarray(batch.node_offsets), found.points, codes, batch.degrees)
+
+    def validate(self) -> None:
+        """Raise ValueError if the state is not what `fit` leaves."""
+        require_integer("n_dims", self.n_dims, least=1)
+        require_instance("labels", self.labels, NodeLabels)
+
+
+def label_cost(label_weight: float, owner: str) -> float:
+    """What different labels add to the squared distance of two nodes: 2·label_weight²."""
+    cost = 2.0 * float(label_weight) * float(label_weight)
+    if not np.isfinite(cost):
+        raise ValueError(
+            f"The 'label_weight' parameter of {owner} is {label_weight}: its square is not a "
+            "finite number. Use a weight below 1e150."
+        )
+    return cost

@@ -9,44 +9,44 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Ints
-from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.parameters import Interval
+from gramlet.common.stored_state import require_instance, require_integer
+from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import Measure
 from gramlet.engine.spectral.coordinates import adjacency_coordinates
 from gramlet.graphs.batch import GraphBatch
-from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, CountKernel
-from gramlet.kernels.contract.vocabulary import LabelVocabulary
-from gramlet.kernels.histograms.label_histograms import count_new
+from gramlet.kernels.contract.count_kernel import CountKernel, count_new
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
+from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["PyramidCounter", "PyramidMatch", "uses_labels"]
+__all__ = ["PyramidCounter", "PyramidMatch"]
 
 
 # Coordinates this little below a border count as on it, so that rounding does not move nodes.
 _BORDER = 1e-9
 
 
-def uses_labels(choice: bool | str, batch: GraphBatch) -> bool:
-    """The choice itself, or, for "auto", whether the graphs have node labels."""
-    return batch.node_labels is not None if choice == "auto" else bool(choice)
-
-
 class PyramidCounter:
     """Counts nodes in the cells of every level, weighted so that minima add up to the kernel."""
 
-    def __init__(self, n_dims: int, n_levels: int, labels: bool | str, n_jobs: int | None) -> None:
+    def __init__(self, n_dims: int, n_levels: int, use_labels: bool | str) -> None:
         self.n_dims = n_dims
         self.n_levels = n_levels
-        self.choice = labels
-        self.n_jobs = n_jobs
+        self.use_labels = use_labels
 
-    def fit(self, batch: GraphBatch) -> sparse.csr_matrix:
-        self.with_labels = uses_labels(self.choice, batch)
-        column = batch.node_labels if self.with_labels else None
-        self.labels, codes = LabelVocabulary.fit(column, batch.n_nodes_total, "node labels")
-        return self._counts(batch, codes)
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        self.labels = NodeLabels(self.use_labels)
+        return self._counts(batch, self.labels.fit(batch), tiling)
 
-    def count(self, batch: GraphBatch) -> sparse.csr_matrix:
-        column = batch.node_labels if self.with_labels else None
-        return self._counts(batch, self.labels.encode(column, batch.n_nodes_total))
+    def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        return self._counts(batch, self.labels.encode(batch), tiling)
+
+    def validate(self) -> None:
+        require_instance("labels", self.labels, NodeLabels)
+        require_integer("n_dims", self.n_dims, least=1)
+        require_integer("n_levels", self.n_levels, least=0, most=20)
 
     def names(self) -> list[str]:
         cells = [
@@ -61,9 +61,9 @@ class PyramidCounter:
             for level, dim, cell in cells
         ]
 
-    def _counts(self, batch: GraphBatch, labels: Ints) -> sparse.csr_matrix:
+    def _counts(self, batch: GraphBatch, labels: Ints, tiling: Tiling) -> sparse.csr_matrix:
         points = adjacency_coordinates(
-            batch.node_offsets, batch.indptr, batch.indices, self.n_dims, self.n_jobs
+            batch.node_offsets, batch.indptr, batch.indices, self.n_dims, tiling.n_jobs
         ).points
         n_cells = self.n_dims * (2 ** (self.n_levels + 1) - 1)
         lines, weights, start = [], np.empty(n_cells), 0
@@ -87,6 +87,7 @@ class PyramidCounter:
         return 1.0 / 2 ** (depth + 1)
 
 
+@shared_texts
 class PyramidMatch(CountKernel):
     """Pyramid match kernel.
 
@@ -103,14 +104,11 @@ class PyramidMatch(CountKernel):
         Coordinates a node.
     n_levels : int, default 4
         The finest level (L); there are L + 1 of them.
-    labels : bool or "auto"
+    use_labels : bool or "auto"
         Whether only nodes of one label match; "auto": if the graphs have labels.
-    normalize : bool, default False
-        Divide by sqrt(k(G,G) k(G',G')); an entry whose norm is 0 becomes 0.
-    n_jobs : int or None
-        Threads; the result does not depend on it.
-    verbose : bool or int
-        Show a progress bar on a terminal.
+    %(normalize)s
+    %(n_jobs)s
+    %(verbose)s
 
     Notes
     -----
@@ -135,7 +133,7 @@ class PyramidMatch(CountKernel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_dims": [Interval(Integral, 1, None, closed="left")],
         "n_levels": [Interval(Integral, 0, 20, closed="both")],
-        "labels": ["boolean", StrOptions({"auto"})],
+        "use_labels": LABEL_CHOICE,
         **COMMON_CONSTRAINTS,
     }
 
@@ -143,7 +141,7 @@ class PyramidMatch(CountKernel):
         self,
         n_dims: int = 6,
         n_levels: int = 4,
-        labels: bool | str = "auto",
+        use_labels: bool | str = "auto",
         *,
         normalize: bool = False,
         n_jobs: int | None = None,
@@ -151,10 +149,13 @@ class PyramidMatch(CountKernel):
     ) -> None:
         self.n_dims = n_dims
         self.n_levels = n_levels
-        self.labels = labels
+        self.use_labels = use_labels
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _counter(self) -> PyramidCounter:
-        return PyramidCounter(self.n_dims, self.n_levels, self.labels, self.n_jobs)
+        return PyramidCounter(int(self.n_dims), int(self.n_levels), self.use_labels)
+
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags()

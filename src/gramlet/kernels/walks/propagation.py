@@ -11,14 +11,18 @@ from sklearn.utils import check_random_state
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import require, require_array, require_instance
 from gramlet.engine.core.neighbour_means import neighbour_means
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
+from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import count_codes
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import required_attributes
-from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, CountKernel, ExplicitFeatures
-from gramlet.kernels.contract.vocabulary import LabelVocabulary
-from gramlet.kernels.histograms.label_histograms import count_new
+from gramlet.kernels.contract.count_kernel import CountKernel, ExplicitFeatures, count_new
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
+from gramlet.kernels.contract.labels import NodeLabels
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.weisfeiler_lehman.colour_counts import columns_of_levels
 
 __all__ = ["Propagation", "PropagationCounter"]
@@ -32,17 +36,16 @@ class PropagationCounter:
         self.width = float(kernel.width)
         self.root = kernel.metric == "hellinger"
         self.cauchy = kernel.metric in ("tv", "l1")
-        self.attributes = kernel.attributes
+        self.use_attributes = kernel.use_attributes
         self.random_state = kernel.random_state
         self.owner = type(kernel).__name__
 
-    def fit(self, batch: GraphBatch) -> sparse.csr_matrix:
-        if self.attributes:
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        if self.use_attributes:
             self.n_columns = required_attributes(batch, self.owner).shape[1]
         else:
-            self.labels, _ = LabelVocabulary.fit(
-                batch.node_labels, batch.n_nodes_total, "node labels"
-            )
+            self.labels = NodeLabels()
+            self.labels.fit(batch)
             self.n_columns = len(self.labels) + 1  # the last: labels not seen at fit
         rng = check_random_state(self.random_state)
         shape = (self.n_iter + 1, self.n_columns)
@@ -58,7 +61,7 @@ class PropagationCounter:
         columns = np.stack(columns_of_levels(codes, known))
         return count_codes(batch.node_offsets, columns, sum(known))
 
-    def count(self, batch: GraphBatch) -> sparse.csr_matrix:
+    def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
         codes = [
             table.lookup(*pack_rows(bins[:, None]))
             for table, bins in zip(self.tables, self._bins(batch), strict=True)
@@ -73,6 +76,20 @@ class PropagationCounter:
             for t, table in enumerate(self.tables)
             for value in table.data.view(np.float64)
         ]
+
+    def validate(self) -> None:
+        require_array("directions", self.directions, "float64", (None, None))
+        require_array("shifts", self.shifts, "float64", (None,))
+        n_steps = self.n_iter + 1
+        require(self.directions.shape == (n_steps, self.n_columns), "directions do not fit")
+        require(len(self.shifts) == n_steps == len(self.tables), "steps do not fit")
+        require(self.width > 0, "width must be above 0")
+        for table in self.tables:
+            require_instance("a table", table, SignatureTable)
+            require(len(table.data) == len(table), "a bin is one number")
+        if not self.use_attributes:
+            require_instance("labels", self.labels, NodeLabels)
+            require(self.n_columns == len(self.labels) + 1, "n_columns does not fit the labels")
 
     def _bins(self, batch: GraphBatch) -> list[Ints]:
         """The bin of every node at every step: the bits of floor((x·u + b) / width)."""
@@ -102,7 +119,7 @@ class PropagationCounter:
 
     def _start(self, batch: GraphBatch) -> Any:
         n = batch.n_nodes_total
-        if self.attributes:
+        if self.use_attributes:
             values = required_attributes(batch, self.owner, self.n_columns)
             if self.root and (values < 0).any():
                 graph = int(batch.graph_of_node[np.flatnonzero((values < 0).any(axis=1))[0]])
@@ -111,10 +128,11 @@ class PropagationCounter:
                     'negative attributes. Use metric="l2" or "l1".'
                 )
             return values
-        codes = np.minimum(self.labels.encode(batch.node_labels, n), self.n_columns - 1)
+        codes = np.minimum(self.labels.encode(batch), self.n_columns - 1)
         return sparse.csr_matrix((np.ones(n), codes, np.arange(n + 1)), shape=(n, self.n_columns))
 
 
+@shared_texts
 class Propagation(ExplicitFeatures, CountKernel):
     """Propagation kernel.
 
@@ -133,16 +151,13 @@ class Propagation(ExplicitFeatures, CountKernel):
     metric : {"tv", "hellinger", "l1", "l2"}
         The distance that hashing preserves: u is Cauchy for "tv" and "l1", Gaussian for "l2" and
         (on square roots) "hellinger".
-    attributes : bool, default False
+    use_attributes : bool, default False
         Start from the node attributes instead of the labels.
     random_state : int, RandomState or None
         Draws u_t and b_t, once at `fit`; `transform` uses the same.
-    normalize : bool, default False
-        Divide by sqrt(k(G,G) k(G',G')); an entry whose norm is 0 becomes 0.
-    n_jobs : int or None
-        Threads for the Gram matrix; the result does not depend on it.
-    verbose : bool or int
-        Show a progress bar on a terminal.
+    %(normalize)s
+    %(n_jobs)s
+    %(verbose)s
 
     Notes
     -----
@@ -167,7 +182,7 @@ class Propagation(ExplicitFeatures, CountKernel):
         "n_iter": [Interval(Integral, 0, None, closed="left")],
         "width": [Interval(Real, 0, None, closed="neither")],
         "metric": [StrOptions({"tv", "hellinger", "l1", "l2"})],
-        "attributes": ["boolean"],
+        "use_attributes": ["boolean"],
         "random_state": ["random_state"],
         **COMMON_CONSTRAINTS,
     }
@@ -179,7 +194,7 @@ class Propagation(ExplicitFeatures, CountKernel):
         metric: str = "tv",
         random_state: Any = None,
         *,
-        attributes: bool = False,
+        use_attributes: bool = False,
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -188,10 +203,19 @@ class Propagation(ExplicitFeatures, CountKernel):
         self.width = width
         self.metric = metric
         self.random_state = random_state
-        self.attributes = attributes
+        self.use_attributes = use_attributes
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _counter(self) -> PropagationCounter:
         return PropagationCounter(self)
+
+    def __graph_tags__(self) -> GraphTags:
+        # A direction has a coordinate for each label seen at fit.
+        return GraphTags(
+            features=True,
+            random=True,
+            depends_on_fitted=not self.use_attributes,
+            needs=("node_attributes",) if self.use_attributes else (),
+        )

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.parameters import Interval
 from gramlet.engine.core.neighbour_means import neighbour_means
-from gramlet.engine.counts.comparison import CountIndex, compare, compare_self
-from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distances, mass_points
+from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.transport.earth_mover import mass_points
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
 from gramlet.kernels.contract.columns import checked_weights, place_of, required_attributes
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.point_profile import PointProfile
+from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.wasserstein.mass_profile import MassProfile
 from gramlet.kernels.weisfeiler_lehman.colour_counts import ColourCounter, Colouring
 from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import REFINEMENT_CONSTRAINTS, check_levels
 
@@ -59,11 +62,12 @@ def _refuse_weightless(batch: GraphBatch, weights: Floats) -> None:
     if len(bad):
         graph, node = place_of(batch, bad[0])
         raise ValueError(
-            f"WassersteinWL(attributes=True): the weights of the edges at node {node} of graph "
+            f"WassersteinWL(use_attributes=True): the weights of the edges at node {node} of graph "
             f"{graph} add up to {totals[bad[0]]}; their sum must be above 0 to average over them."
         )
 
 
+@shared_texts
 class WassersteinWL(GraphKernel):
     """Wasserstein Weisfeiler-Lehman kernel (WWL).
 
@@ -75,7 +79,7 @@ class WassersteinWL(GraphKernel):
 
     A graph without nodes is at distance 1 from any graph with nodes and 0 from another without.
 
-    With ``attributes=True`` the nodes move with their attributes instead: a round of refinement
+    With ``use_attributes=True`` the nodes move with their attributes instead: a round of refinement
     takes the mean of a node's attributes and its neighbours' (weighted) mean, the attributes of all
     rounds are a node's coordinates, and D is the exact 1-Wasserstein distance between the uniform
     masses on the nodes, with Euclidean ground distance. **That Gram matrix is not guaranteed to be
@@ -89,18 +93,15 @@ class WassersteinWL(GraphKernel):
         Rounds of refinement (H).
     gamma : float, default 1.0
         Decay of the kernel with the distance (γ).
-    include_initial : bool, default True
-        Whether level 0, the labels themselves, counts.
-    use_edge_labels : bool, default False
-        Whether refinement tells neighbours apart by the label of the edge to them.
-    attributes : bool, default False
+    %(include_initial)s
+    use_edge_labels : bool or "auto", default "auto"
+        Whether refinement tells neighbours apart by the label of the edge to them; "auto": if the
+        fitted graphs have edge labels. Has no meaning for attributes.
+    use_attributes : bool, default False
         Compare node attributes instead of labels; see above.
-    normalize : bool, default False
-        Of no effect here: k(G, G) is 1.
-    n_jobs : int or None
-        Threads for the Gram matrix; the result does not depend on it.
-    verbose : bool or int
-        Show a progress bar on a terminal.
+    %(normalize_unit)s
+    %(n_jobs)s
+    %(verbose)s
 
     References
     ----------
@@ -120,7 +121,7 @@ class WassersteinWL(GraphKernel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **REFINEMENT_CONSTRAINTS,
         "gamma": [Interval(Real, 0, None, closed="neither")],
-        "attributes": ["boolean"],
+        "use_attributes": ["boolean"],
         **COMMON_CONSTRAINTS,
     }
 
@@ -130,8 +131,8 @@ class WassersteinWL(GraphKernel):
         gamma: float = 1.0,
         *,
         include_initial: bool = True,
-        use_edge_labels: bool = False,
-        attributes: bool = False,
+        use_edge_labels: bool | str = "auto",
+        use_attributes: bool = False,
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -140,38 +141,30 @@ class WassersteinWL(GraphKernel):
         self.gamma = gamma
         self.include_initial = include_initial
         self.use_edge_labels = use_edge_labels
-        self.attributes = attributes
+        self.use_attributes = use_attributes
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def distance(self, X: Any) -> Floats:
-        """The distances D of X to the fitted graphs, shape (len(X), n fitted)."""
-        check_is_fitted(self)
-        profile = self._profile(as_batch(X))
-        if self.attributes:
-            self._refuse_empty(profile, "given")
-            self._refuse_empty(self.profile_, "fitted")
-        return self._distances(profile, self.profile_)
-
-    def _refuse_empty(self, profile: MassPoints, which: str) -> None:
-        empty = np.flatnonzero(np.diff(profile.offsets) == 0)
-        if len(empty):
-            raise ValueError(
-                f"Graph {int(empty[0])} of the {which} graphs has no nodes, so it has no distance "
-                "to others by attributes. Leave it out, or use the kernel, which is 0 there."
-            )
+        """Compute the distances D of X to the fitted graphs, shape (len(X), n fitted)."""
+        profile, fitted = self._profiles(X)
+        if self.use_attributes:
+            profile.require_nodes("given")
+            fitted.require_nodes("fitted")
+        distances: Floats = profile.distances(fitted, self._tiling())
+        return distances
 
     def _check(self, batch: GraphBatch) -> None:
         check_levels(self)
-        if self.attributes and self.use_edge_labels:
+        if self.use_attributes and self.use_edge_labels is True:
             raise ValueError(
-                "WassersteinWL: use_edge_labels=True has no meaning with attributes=True, where "
-                "nodes are compared by their attributes alone."
+                "WassersteinWL: use_edge_labels=True has no meaning with use_attributes=True, "
+                "where nodes are compared by their attributes alone."
             )
 
-    def _fit(self, batch: GraphBatch, y: Any) -> Any:
-        if self.attributes:
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> Any:
+        if self.use_attributes:
             given = required_attributes(batch, "WassersteinWL")
             # Without a node at fit any number of attributes may come later.
             self.n_attributes_ = given.shape[1] if batch.n_nodes_total else None
@@ -179,41 +172,33 @@ class WassersteinWL(GraphKernel):
         self.counter_ = ColourCounter(
             Colouring(self.n_iter, self.include_initial, self.use_edge_labels)
         )
-        return self._masses(self.counter_.fit(batch), batch)
+        return self._masses(self.counter_.fit(batch, tiling), batch)
 
-    def _profile(self, batch: GraphBatch) -> Any:
-        return (
-            self._points(batch)
-            if self.attributes
-            else self._masses(self.counter_.count(batch), batch)
-        )
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> Any:
+        if self.use_attributes:
+            return self._points(batch)
+        return self._masses(self.counter_.count(batch, tiling), batch)
 
-    def _points(self, batch: GraphBatch) -> MassPoints:
+    def _current(self, profile: Any) -> Any:
+        return replace(profile, gamma=float(self.gamma))
+
+    def _points(self, batch: GraphBatch) -> PointProfile:
         given = required_attributes(batch, "WassersteinWL", self.n_attributes_)
         first = 0 if self.include_initial else 1
         points = attribute_points(batch, given, self.n_iter, first)
         alike = np.zeros(batch.n_nodes_total, dtype=np.int64)
-        return mass_points(np.asarray(batch.node_offsets), points, alike, alike)
+        sets = mass_points(np.asarray(batch.node_offsets), points, alike, alike)
+        return PointProfile(sets, float(self.gamma), 0.0)
 
-    def _masses(self, counts: sparse.csr_matrix, batch: GraphBatch) -> sparse.csr_matrix:
+    def _masses(self, counts: sparse.csr_matrix, batch: GraphBatch) -> MassProfile:
         known = self.counter_.colouring.n_colours
-        return colour_masses(counts, batch.sizes, len(known), sum(known))
+        masses = colour_masses(counts, batch.sizes, len(known), sum(known))
+        return MassProfile(masses, np.ones(len(batch)), float(self.gamma), 1.0, bounded=True)
 
-    def _distances(self, profile: Any, fitted: Any) -> Floats:
-        if self.attributes:
-            return earth_mover_distances(profile, fitted, 0.0, **self._tiling())
-        common = compare(profile, CountIndex.build(fitted, "min"), "min", **self._tiling())
-        return np.clip(1.0 - common, 0.0, 1.0)
-
-    def _gram(self, profile: Any) -> Floats:
-        if self.attributes:
-            return np.exp(-self.gamma * earth_mover_distances(profile, None, 0.0, **self._tiling()))
-        common = compare_self(profile, "min", **self._tiling())
-        np.fill_diagonal(common, 1.0)
-        return np.exp(-self.gamma * np.clip(1.0 - common, 0.0, 1.0))
-
-    def _cross(self, profile: Any, fitted: Any) -> Floats:
-        return np.exp(-self.gamma * self._distances(profile, fitted))
-
-    def _self(self, profile: Any) -> Floats:
-        return np.ones(len(profile) if self.attributes else profile.shape[0])
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags(
+            psd=not self.use_attributes,
+            needs=("node_attributes",) if self.use_attributes else (),
+            after_fit=("gamma", "normalize"),
+            refines=True,
+        )

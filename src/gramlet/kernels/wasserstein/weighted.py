@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.parameters import Interval, StrOptions
-from gramlet.engine.counts.comparison import CountIndex, compare, compare_self
+from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.wasserstein import pattern_weights as importance
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.wasserstein.mass_profile import MassProfile
 from gramlet.kernels.weisfeiler_lehman.colour_counts import ColourCounter, Colouring
 from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import REFINEMENT_CONSTRAINTS, check_levels
 
@@ -59,6 +61,7 @@ class Masses:
     unseen: Floats
 
 
+@shared_texts
 class WeightedWassersteinWL(GraphKernel):
     """Wasserstein Weisfeiler-Lehman kernel with learned pattern weights.
 
@@ -98,14 +101,12 @@ class WeightedWassersteinWL(GraphKernel):
     balanced : bool, default False
         Let pairs of one class and pairs of different classes count half each, however many there
         are. Otherwise all ordered pairs count alike.
-    include_initial, use_edge_labels : bool
+    include_initial, use_edge_labels
         As for `WeisfeilerLehman`.
     random_state : int, RandomState or None
         Draws the pairs of "stochastic".
-    normalize : bool, default False
-        Divide by sqrt(k(G,G) k(G',G')).
-    n_jobs : int or None
-        Threads; the result does not depend on it.
+    %(normalize)s
+    %(n_jobs)s
     verbose : bool or int
         Report the loss of every pass on standard error.
 
@@ -117,7 +118,7 @@ class WeightedWassersteinWL(GraphKernel):
         The patterns they belong to, as rooted trees.
     loss_history_ : array
         The loss at w = 1, then after every pass ("stochastic": at the end only).
-    n_iter_ : int
+    n_passes_ : int
         Steps or passes done.
     gap_ : float or None
         How far the final loss can at most be above the optimum; "accelerated" only.
@@ -171,7 +172,7 @@ class WeightedWassersteinWL(GraphKernel):
         tol: float = 1e-6,
         balanced: bool = False,
         include_initial: bool = True,
-        use_edge_labels: bool = False,
+        use_edge_labels: bool | str = "auto",
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -197,8 +198,9 @@ class WeightedWassersteinWL(GraphKernel):
 
     def distance(self, X: Any) -> Floats:
         """The learned distances d of X to the fitted graphs, shape (len(X), n fitted)."""
-        check_is_fitted(self)
-        return self._distances(self._profile(as_batch(X)), self.profile_)
+        profile, fitted = self._profiles(X)
+        distances: Floats = profile.distances(fitted, self._tiling())
+        return distances
 
     @property
     def patterns_(self) -> list[list[str]]:
@@ -217,7 +219,8 @@ class WeightedWassersteinWL(GraphKernel):
         levels = np.repeat(numbers, np.diff(starts))
         texts = [text for texts in self.patterns_ for text in texts]
         eligible = np.flatnonzero((levels == level) | (level is None))
-        frequency = np.bincount(self.profile_.shares.indices, minlength=len(weights))
+        profile: Any = self.profile_
+        frequency = np.bincount(profile.masses.indices, minlength=len(weights))
         order = eligible[np.lexsort((eligible, -frequency[eligible], -weights[eligible]))]
         return [
             Pattern(int(levels[c]), texts[c], float(weights[c]), int(c), int(frequency[c]))
@@ -253,7 +256,7 @@ class WeightedWassersteinWL(GraphKernel):
                 f"it is {self.learning_rate_:.3g}.",
                 stacklevel=2,
             )
-        stability = 4.0 / n * self.learning_rate_ * self.n_iter_ * beta**2
+        stability = 4.0 / n * self.learning_rate_ * self.n_passes_ * beta**2
         excess = max(0.0, 1.0 + float(np.max(self._radii())) - self.offset)
         largest = max(
             self.offset - self.sigma / 2 - self.alpha_same,
@@ -287,21 +290,21 @@ class WeightedWassersteinWL(GraphKernel):
             raise ValueError(f"Every radius must be a number above 0; got {radii.tolist()}.")
         return radii
 
-    def _fit(self, batch: GraphBatch, y: Any) -> Masses:
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> MassProfile:
         classes = self._check_classes(y, len(batch))
         self.counter_ = ColourCounter(
             Colouring(self.n_iter, self.include_initial, self.use_edge_labels)
         )
-        profile = self._masses(self.counter_.fit(batch), batch)
-        problem = self._problem(profile, classes)
+        masses = self._masses(self.counter_.fit(batch, tiling), batch)
+        problem = self._problem(masses, classes)
         weights = self._solve(problem)
         starts = self._level_starts()
         self.weights_ = [weights[a:b] for a, b in pairwise(starts)]
-        squares = profile.shares.multiply(profile.shares).sum(axis=1)
+        squares = masses.shares.multiply(masses.shares).sum(axis=1)
         # Minima are never above either graph's own masses: the largest ‖Z‖ is at a pair (i, i).
         norms = np.sqrt(np.asarray(squares).reshape(-1))
         self.largest_gradient_ = float(norms.max())
-        return profile
+        return self._weighted(masses)
 
     def _check_classes(self, y: Any, n: int) -> Ints:
         if y is None:
@@ -319,7 +322,7 @@ class WeightedWassersteinWL(GraphKernel):
             )
         return classes.astype(np.int64)
 
-    def _problem(self, profile: Masses, classes: Ints) -> importance.PairProblem:
+    def _problem(self, masses: Masses, classes: Ints) -> importance.PairProblem:
         n = len(classes)
         same = float((np.bincount(classes).astype(float) ** 2).sum())
         if self.balanced:
@@ -327,7 +330,7 @@ class WeightedWassersteinWL(GraphKernel):
         else:
             weight_same = weight_diff = 1.0 / (n * n)
         return importance.PairProblem(
-            profile.shares, profile.empty, classes, self._level_starts(), self._radii(),
+            masses.shares, masses.empty, classes, self._level_starts(), self._radii(),
             weight_same, weight_diff, float(self.offset), float(self.alpha_diff),
             float(self.alpha_same), float(self.sigma), self.n_jobs,
         )  # fmt: skip
@@ -340,7 +343,7 @@ class WeightedWassersteinWL(GraphKernel):
             weights, history = importance.stochastic(
                 problem, self.learning_rate_, self.max_iter, rng
             )
-            self.n_iter_ = int(self.max_iter)
+            self.n_passes_ = int(self.max_iter)
         else:
             lipschitz = problem.lipschitz()
             smallest = 1.0 / lipschitz if lipschitz > 0 else 1.0
@@ -354,7 +357,7 @@ class WeightedWassersteinWL(GraphKernel):
                 weights, history, self.gap_ = importance.accelerated(
                     problem, lipschitz, self.max_iter, self.tol, given, self._report
                 )
-            self.n_iter_ = len(history) - 1
+            self.n_passes_ = len(history) - 1
         self.loss_history_ = np.array(history)
         return weights
 
@@ -364,8 +367,11 @@ class WeightedWassersteinWL(GraphKernel):
 
     # Comparing
 
-    def _profile(self, batch: GraphBatch) -> Masses:
-        return self._masses(self.counter_.count(batch), batch)
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> MassProfile:
+        return self._weighted(self._masses(self.counter_.count(batch, tiling), batch))
+
+    def _current(self, profile: MassProfile) -> MassProfile:
+        return replace(profile, gamma=float(self.gamma))
 
     def _masses(self, counts: sparse.csr_matrix, batch: GraphBatch) -> Masses:
         known = self.counter_.colouring.n_colours
@@ -382,35 +388,23 @@ class WeightedWassersteinWL(GraphKernel):
     def _level_starts(self) -> Ints:
         return np.concatenate([[0], np.cumsum(self.counter_.colouring.n_colours)]).astype(np.int64)
 
-    def _weighted(self, profile: Masses) -> sparse.csr_matrix:
+    def _weighted(self, masses: Masses) -> MassProfile:
         """Shares times weights, and the symbol of empty graphs: their minima add up to S."""
-        shares, weights = profile.shares, np.concatenate(self.weights_)
-        rows, columns = shares.shape
+        shares, weights = masses.shares, np.concatenate(self.weights_)
         learned = sparse.csr_matrix(
             (shares.data * weights[shares.indices], shares.indices, shares.indptr),
-            shape=(rows, columns + 1),
+            shape=shares.shape,
         )
-        if not profile.empty.any():
-            return learned
-        symbol = (np.flatnonzero(profile.empty), np.full(int(profile.empty.sum()), columns))
-        return learned + sparse.csr_matrix((np.ones(len(symbol[0])), symbol), shape=learned.shape)
+        symbol = sparse.csr_matrix(masses.empty[:, None])
+        whole = sparse.hstack([learned, symbol], format="csr")
+        own = np.asarray(whole.sum(axis=1)).reshape(-1) + masses.unseen
+        return MassProfile(whole, own, float(self.gamma), float(self.offset), bounded=False)
 
-    def _distances(self, profile: Masses, fitted: Masses) -> Floats:
-        index = CountIndex.build(self._weighted(fitted), "min")
-        return self.offset - compare(self._weighted(profile), index, "min", **self._tiling())
-
-    def _gram(self, profile: Masses) -> Floats:
-        common = compare_self(self._weighted(profile), "min", **self._tiling())
-        return np.exp(-self.gamma * (self.offset - common))
-
-    def _cross(self, profile: Masses, fitted: Masses) -> Floats:
-        return np.exp(-self.gamma * self._distances(profile, fitted))
-
-    def _self(self, profile: Masses) -> Floats:
-        own = np.asarray(self._weighted(profile).sum(axis=1)).reshape(-1) + profile.unseen
-        return np.exp(-self.gamma * (self.offset - own))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags(
+            supervised=True,
+            random=self.solver == "stochastic",
+            depends_on_fitted=True,
+            after_fit=("gamma", "normalize"),
+            refines=True,
+        )

@@ -11,12 +11,15 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Ints
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
+from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import count_codes
 from gramlet.engine.weisfeiler_lehman.colour_refinement import Refinement, refine
 from gramlet.graphs.batch import GraphBatch
-from gramlet.kernels.contract.vocabulary import LabelVocabulary
-from gramlet.kernels.histograms.label_histograms import count_new, edge_types
+from gramlet.kernels.contract.count_kernel import count_new
+from gramlet.kernels.contract.labels import EdgeLabels, NodeLabels
+from gramlet.kernels.histograms.label_histograms import edge_types
 
 __all__ = [
     "ColourCounter",
@@ -47,25 +50,19 @@ class Colouring:
         Rounds of refinement.
     include_initial : bool
         Whether level 0, the labels themselves, is one of the levels.
-    use_edge_labels : bool
+    use_edge_labels : bool or "auto"
         Whether edge labels take part in the refinement.
     """
 
-    def __init__(self, n_iter: int, include_initial: bool, use_edge_labels: bool) -> None:
+    def __init__(self, n_iter: int, include_initial: bool, use_edge_labels: bool | str) -> None:
         self.n_iter = n_iter
         self.include_initial = include_initial
         self.use_edge_labels = use_edge_labels
 
     def fit(self, batch: GraphBatch) -> Ints:
         """Refine; returns the colours, shape (levels, nodes)."""
-        self.labels, colours = LabelVocabulary.fit(
-            batch.node_labels, batch.n_nodes_total, "node labels"
-        )
-        edges = None
-        if self.use_edge_labels:
-            self.edge_labels, edges = LabelVocabulary.fit(
-                batch.edge_labels, len(batch.indices), "edge labels"
-            )
+        self.labels, self.edge_labels = NodeLabels(), EdgeLabels(self.use_edge_labels)
+        colours, edges = self.labels.fit(batch), self.edge_labels.fit(batch)
         self.refinement: Refinement
         self.refinement, levels = refine(
             batch.indptr, batch.indices, colours, len(self.labels), self.n_iter, edges
@@ -74,10 +71,7 @@ class Colouring:
 
     def apply(self, batch: GraphBatch) -> Ints:
         """Colours of new graphs; at a level, those beyond `n_colours` were not seen at fit."""
-        colours = self.labels.encode(batch.node_labels, batch.n_nodes_total)
-        edges = None
-        if self.use_edge_labels:
-            edges = self.edge_labels.encode(batch.edge_labels, len(batch.indices))
+        colours, edges = self.labels.encode(batch), self.edge_labels.encode(batch)
         levels = self.refinement.apply(batch.indptr, batch.indices, colours, edges)
         return levels[self.first_level :]
 
@@ -120,23 +114,21 @@ class Colouring:
             return SubtreePattern(self.labels.names()[colour], ())
         own, *around = self.refinement.tables[level - 1].signature(colour).tolist()
         root = self.tree(level - 1, own).label
-        if not self.refinement.with_edge_labels:
+        bonds = self.edge_labels.names()
+        if bonds is None:
             arms = [("", self.tree(level - 1, c)) for c in around]
         else:
-            bonds = self.edge_labels.names() if self.edge_labels.values is not None else None
             arms = [
-                ("" if bonds is None else bonds[e], self.tree(level - 1, c))
+                (bonds[e], self.tree(level - 1, c))
                 for e, c in zip(around[::2], around[1::2], strict=True)
             ]
         counted = [(edge, child, arms.count((edge, child))) for edge, child in dict.fromkeys(arms)]
         return SubtreePattern(root, tuple(counted))
 
     def _children(self, around: list[int], texts: list[str]) -> list[str]:
-        if not self.refinement.with_edge_labels:
-            return [texts[colour] for colour in around]
         edges = self.edge_labels.names()
-        if self.edge_labels.values is None:
-            return [texts[colour] for colour in around[1::2]]
+        if edges is None:
+            return [texts[colour] for colour in around]
         return [
             f"{edges[edge]}:{texts[colour]}"
             for edge, colour in zip(around[::2], around[1::2], strict=True)
@@ -166,13 +158,13 @@ class ColourCounter:
     def __init__(self, colouring: Colouring) -> None:
         self.colouring = colouring
 
-    def fit(self, batch: GraphBatch) -> sparse.csr_matrix:
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
         levels = self.colouring.fit(batch)
         known = self.colouring.n_colours
         columns = np.stack(columns_of_levels(list(levels), known))
         return count_codes(batch.node_offsets, columns, sum(known))
 
-    def count(self, batch: GraphBatch) -> sparse.csr_matrix:
+    def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
         levels = self.colouring.apply(batch)
         known = self.colouring.n_colours
         columns = np.stack(columns_of_levels(list(levels), known))
@@ -187,6 +179,9 @@ class ColourCounter:
             for text in texts
         ]
 
+    def validate(self) -> None:
+        require_instance("colouring", self.colouring, Colouring)
+
 
 class ColourEdgeCounter:
     """Counts the edges of each graph by the colours of their ends, at every level."""
@@ -194,10 +189,9 @@ class ColourEdgeCounter:
     def __init__(self, colouring: Colouring) -> None:
         self.colouring = colouring
 
-    def fit(self, batch: GraphBatch) -> sparse.csr_matrix:
-        self.edge_labels, edges = LabelVocabulary.fit(
-            batch.edge_labels, len(batch.indices), "edge labels"
-        )
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        self.edge_labels = EdgeLabels()
+        edges = self.edge_labels.fit(batch)
         self.types: list[SignatureTable] = []
         codes = []
         for colours in self.colouring.fit(batch):
@@ -208,8 +202,8 @@ class ColourEdgeCounter:
         known = [len(table) for table in self.types]
         return count_codes(offsets, np.stack(columns_of_levels(codes, known)), sum(known))
 
-    def count(self, batch: GraphBatch) -> sparse.csr_matrix:
-        edges = self.edge_labels.encode(batch.edge_labels, len(batch.indices))
+    def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        edges = self.edge_labels.encode(batch)
         codes = []
         for colours, table in zip(self.colouring.apply(batch), self.types, strict=True):
             offsets, rows = edge_types(batch, colours, edges)
@@ -219,12 +213,20 @@ class ColourEdgeCounter:
 
     def names(self) -> list[str]:
         edges = self.edge_labels.names()
-        labelled = self.edge_labels.values is not None
         names = []
         for level, texts, table in zip(
             self.colouring.level_numbers, self.colouring.patterns(), self.types, strict=True
         ):
             for a, b, e in table.data.reshape(-1, 3).tolist():
-                bond = f"-{edges[e]}-" if labelled else "-"
+                bond = "-" if edges is None else f"-{edges[e]}-"
                 names.append(f"h{level}:{texts[a]}{bond}{texts[b]}")
         return names
+
+    def validate(self) -> None:
+        require_instance("colouring", self.colouring, Colouring)
+        require_instance("edge_labels", self.edge_labels, EdgeLabels)
+        n_levels = len(self.colouring.level_numbers)
+        require(len(self.types) == n_levels, "there must be one table of edge types per level")
+        for table in self.types:
+            require_instance("a table", table, SignatureTable)
+            require(len(table.data) == 3 * len(table), "an edge type has three parts")

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.engine.counts.comparison import Measure
 from gramlet.graphs.batch import GraphBatch
-from gramlet.kernels.contract.kernel import (
-    COMMON_CONSTRAINTS,
-    Counter,
-    CountKernel,
-    ExplicitFeatures,
-)
+from gramlet.kernels.contract.count_kernel import Counter, CountKernel, ExplicitFeatures
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
+from gramlet.kernels.contract.labels import LABEL_CHOICE
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.paths.shortest_path import ColourPathCounter
 from gramlet.kernels.weisfeiler_lehman.colour_counts import (
     ColourCounter,
@@ -26,7 +25,7 @@ __all__ = ["REFINEMENT_CONSTRAINTS", "WLOptimalAssignment", "WeisfeilerLehman", 
 REFINEMENT_CONSTRAINTS: dict[str, list[Any]] = {
     "n_iter": [Interval(Integral, 0, None, closed="left")],
     "include_initial": ["boolean"],
-    "use_edge_labels": ["boolean"],
+    "use_edge_labels": LABEL_CHOICE,
 }
 
 
@@ -39,6 +38,7 @@ def check_levels(estimator: Any) -> None:
         )
 
 
+@shared_texts
 class WeisfeilerLehman(ExplicitFeatures, CountKernel):
     """Weisfeiler-Lehman kernel: common subtree patterns.
 
@@ -54,16 +54,13 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
         What is counted at each level: nodes by colour; edges by the colours of their ends (and
         their edge label, if edges have labels); or shortest paths by the colours of their ends and
         their number of edges.
-    include_initial : bool, default True
-        Whether level 0, the labels themselves, counts.
-    use_edge_labels : bool, default False
-        Whether refinement tells neighbours apart by the label of the edge to them.
-    normalize : bool, default False
-        Divide by sqrt(k(G,G) k(G',G')); an entry whose norm is 0 becomes 0.
-    n_jobs : int or None
-        Threads for the Gram matrix; the result does not depend on it.
-    verbose : bool or int
-        Show a progress bar on a terminal.
+    %(include_initial)s
+    use_edge_labels : bool or "auto", default "auto"
+        Whether refinement tells neighbours apart by the label of the edge to them; "auto": if the
+        fitted graphs have edge labels.
+    %(normalize)s
+    %(n_jobs)s
+    %(verbose)s
 
     References
     ----------
@@ -94,7 +91,7 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
         base: str = "vertex",
         *,
         include_initial: bool = True,
-        use_edge_labels: bool = False,
+        use_edge_labels: bool | str = "auto",
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -113,10 +110,14 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
     def _counter(self) -> Counter:
         colouring = Colouring(self.n_iter, self.include_initial, self.use_edge_labels)
         if self.base == "shortest-path":
-            return ColourPathCounter(colouring, self._tiling())
+            return ColourPathCounter(colouring)
         return ColourCounter(colouring) if self.base == "vertex" else ColourEdgeCounter(colouring)
 
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags(features=True, refines=True)
 
+
+@shared_texts
 class WLOptimalAssignment(CountKernel):
     """Weisfeiler-Lehman optimal assignment kernel (WL-OA).
 
@@ -128,16 +129,13 @@ class WLOptimalAssignment(CountKernel):
     ----------
     n_iter : int, default 5
         Rounds of refinement (H).
-    include_initial : bool, default True
-        Whether level 0, the labels themselves, counts.
-    use_edge_labels : bool, default False
-        Whether refinement tells neighbours apart by the label of the edge to them.
-    normalize : bool, default False
-        Divide by sqrt(k(G,G) k(G',G')); an entry whose norm is 0 becomes 0.
-    n_jobs : int or None
-        Threads for the Gram matrix; the result does not depend on it.
-    verbose : bool or int
-        Show a progress bar on a terminal.
+    %(include_initial)s
+    use_edge_labels : bool or "auto", default "auto"
+        Whether refinement tells neighbours apart by the label of the edge to them; "auto": if the
+        fitted graphs have edge labels.
+    %(normalize)s
+    %(n_jobs)s
+    %(verbose)s
 
     References
     ----------
@@ -164,7 +162,7 @@ class WLOptimalAssignment(CountKernel):
         n_iter: int = 5,
         *,
         include_initial: bool = True,
-        use_edge_labels: bool = False,
+        use_edge_labels: bool | str = "auto",
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -181,3 +179,6 @@ class WLOptimalAssignment(CountKernel):
 
     def _counter(self) -> Counter:
         return ColourCounter(Colouring(self.n_iter, self.include_initial, self.use_edge_labels))
+
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags(refines=True)

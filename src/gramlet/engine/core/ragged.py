@@ -1,0 +1,45 @@
+"""Rows of unequal length, stored one after the other: taking some of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.arrays import Ints
+from gramlet.graphs.build import ranges
+
+__all__ = ["offsets_of", "row_numbers", "taken"]
+
+
+def offsets_of(sizes: Ints) -> Ints:
+    """Where each of some consecutive rows begins, and where the last one ends.
+
+    >>> offsets_of(np.array([2, 0, 3])).tolist()
+    [0, 2, 2, 5]
+    """
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def taken(offsets: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """The offsets of the rows at these positions, and the entries that they own.
+
+    >>> new_offsets, entries = taken(np.array([0, 2, 2, 5]), np.array([2, 0]))
+    >>> new_offsets.tolist(), entries.tolist()
+    ([0, 3, 5], [2, 3, 4, 0, 1])
+    """
+    sizes = np.diff(offsets)[rows]
+    return offsets_of(sizes), ranges(np.asarray(offsets)[:-1][rows], sizes)
+
+
+def row_numbers(rows: Any, n_rows: int) -> Ints:
+    """The positions that a slice, a list of positions or a mask of booleans picks.
+
+    >>> row_numbers(slice(1, None), 3).tolist(), row_numbers([True, False, True], 3).tolist()
+    ([1, 2], [0, 2])
+    """
+    if isinstance(rows, slice):
+        return np.arange(n_rows, dtype=np.int64)[rows]
+    return np.atleast_1d(np.arange(n_rows, dtype=np.int64)[np.asarray(rows)])

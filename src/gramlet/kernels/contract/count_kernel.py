@@ -1,0 +1,84 @@
+"""Kernels that compare counts of features: they only say how to count."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from gramlet.common.arrays import Array, Ints
+from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.counts.comparison import Measure, count_codes
+from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.convert import as_batch
+from gramlet.kernels.contract.kernel import GraphKernel
+from gramlet.kernels.contract.profile import CountProfile
+
+__all__ = ["CountKernel", "Counter", "ExplicitFeatures", "count_new"]
+
+
+def count_new(offsets: Ints, codes: Ints, n_fitted: int) -> sparse.csr_matrix:
+    """Count codes of new graphs; the matrix has at least the fitted columns."""
+    return count_codes(offsets, codes, max(n_fitted, int(codes.max(initial=-1)) + 1))
+
+
+class Counter(Protocol):
+    """Counts features: what a `CountKernel` needs to know of its family."""
+
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        """Learn the features of these graphs and count them, one row per graph."""
+
+    def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        """Count in new graphs; columns beyond the fitted ones are features not seen at fit."""
+
+    def names(self) -> list[str]:
+        """A readable name per fitted feature."""
+
+    def validate(self) -> None:
+        """Raise ValueError if the fitted state does not fit together."""
+
+
+class CountKernel(GraphKernel):
+    """Base of the kernels that compare counts of features: by dot product or sum of minima.
+
+    A subclass defines `_counter` and ``_measure``.
+    """
+
+    _measure: ClassVar[Measure] = "dot"
+
+    @abstractmethod
+    def _counter(self) -> Counter:
+        """A new, unfitted counter with this kernel's parameters."""
+
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> CountProfile:
+        self.counter_ = self._counter()
+        counts = self.counter_.fit(batch, tiling)
+        return CountProfile(counts, self._measure, int(counts.shape[1]))
+
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> CountProfile:
+        fitted: Any = self.profile_
+        return CountProfile(self.counter_.count(batch, tiling), self._measure, fitted.n_known)
+
+
+class ExplicitFeatures:
+    """Adds the feature map to a kernel whose profile has `features`."""
+
+    profile_: Any
+    counter_: Counter
+
+    def features(self, X: Any) -> Any:
+        """Compute the explicit feature map: one row per graph, one column per fitted feature.
+
+        ``features(X) @ features(fitted).T`` is the un-normalised `transform(X)`.
+        """
+        check_is_fitted(self)
+        kernel: Any = self
+        return kernel._profile(as_batch(X), kernel._tiling()).features()
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """A readable name for each column of `features`."""
+        check_is_fitted(self)
+        return np.array(self.counter_.names(), dtype=object)

@@ -1,0 +1,104 @@
+"""Labels of nodes and edges as integer codes, in the vocabulary of the fitted graphs.
+
+One rule for every kernel about when labels count: ``use_labels`` and ``use_edge_labels`` are True,
+False or "auto", which means that labels count where the fitted graphs have them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gramlet.common.arrays import Ints
+from gramlet.common.parameters import StrOptions
+from gramlet.common.stored_state import require, require_flag, require_instance
+from gramlet.graphs.batch import GraphBatch
+from gramlet.kernels.contract.vocabulary import LabelVocabulary
+
+__all__ = ["LABEL_CHOICE", "EdgeLabels", "NodeLabels"]
+
+# What `use_labels` and `use_edge_labels` may be.
+LABEL_CHOICE: list[Any] = ["boolean", StrOptions({"auto"})]
+
+
+class NodeLabels:
+    """Reads node labels.
+
+    Parameters
+    ----------
+    choice : bool or "auto"
+        Whether labels count. Without them, or where graphs have none, all nodes are alike.
+
+    Attributes
+    ----------
+    vocabulary : LabelVocabulary
+    """
+
+    def __init__(self, choice: bool | str = True) -> None:
+        self.choice = choice
+
+    def fit(self, batch: GraphBatch) -> Ints:
+        """Learn the labels of these graphs; the code of each node."""
+        self.used = batch.node_labels is not None if self.choice == "auto" else bool(self.choice)
+        column = batch.node_labels if self.used else None
+        self.vocabulary, codes = LabelVocabulary.fit(column, batch.n_nodes_total, "node labels")
+        return codes
+
+    def encode(self, batch: GraphBatch) -> Ints:
+        """The code of each node; labels not seen at fit get codes from ``len(self)`` on."""
+        column = batch.node_labels if self.used else None
+        return self.vocabulary.encode(column, batch.n_nodes_total)
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def names(self) -> list[str]:
+        """Readable and distinct names of the labels."""
+        return self.vocabulary.names()
+
+    def validate(self) -> None:
+        """Raise ValueError if the fitted state is not what `fit` leaves."""
+        require_flag("used", self.used)
+        require_instance("vocabulary", self.vocabulary, LabelVocabulary)
+
+
+class EdgeLabels:
+    """Reads edge labels.
+
+    Parameters
+    ----------
+    choice : bool or "auto"
+        Whether edge labels count. Where the fitted graphs have none they do not, whatever this
+        says, and those of later graphs are ignored.
+    """
+
+    def __init__(self, choice: bool | str = "auto") -> None:
+        self.choice = choice
+
+    def fit(self, batch: GraphBatch) -> Ints | None:
+        """Learn the labels; the code of each arc, or None if edge labels do not count."""
+        self.used = bool(self.choice) and batch.edge_labels is not None
+        self.vocabulary: LabelVocabulary | None = None
+        if not self.used:
+            return None
+        self.vocabulary, codes = LabelVocabulary.fit(
+            batch.edge_labels, len(batch.indices), "edge labels"
+        )
+        return codes
+
+    def encode(self, batch: GraphBatch) -> Ints | None:
+        """The code of each arc of new graphs, or None if edge labels do not count."""
+        if self.vocabulary is None:
+            return None
+        return self.vocabulary.encode(batch.edge_labels, len(batch.indices))
+
+    def names(self) -> list[str] | None:
+        """Readable and distinct names of the labels; None if they do not count."""
+        return None if self.vocabulary is None else self.vocabulary.names()
+
+    def validate(self) -> None:
+        """Raise ValueError if the fitted state is not what `fit` leaves."""
+        require_flag("used", self.used)
+        require(
+            self.vocabulary is None or isinstance(self.vocabulary, LabelVocabulary),
+            "vocabulary must be a vocabulary",
+        )

@@ -1,0 +1,29 @@
+"""Data frames for sparse features, which scikit-learn's own `set_output` refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy import sparse
+from sklearn.utils._set_output import _get_output_config
+
+__all__ = ["framed"]
+
+
+def framed(estimator: Any, matrix: Any, X: Any) -> Any:
+    """A sparse matrix as a data frame of sparse columns, where that is asked for.
+
+    Everything else is returned as it is; scikit-learn wraps dense arrays itself.
+    """
+    if not sparse.issparse(matrix):
+        return matrix
+    wanted = _get_output_config("transform", estimator)["dense"]
+    if wanted == "default":
+        return matrix
+    if wanted != "pandas":
+        return matrix.toarray()
+    import pandas as pd
+
+    index = X.index if isinstance(X, pd.Series | pd.DataFrame) else None
+    names = estimator.get_feature_names_out()
+    return pd.DataFrame.sparse.from_spmatrix(matrix, index=index, columns=names)

@@ -1,0 +1,78 @@
+"""Graphs as sets of points with masses, compared by exact earth mover's distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.common.stored_state import require
+from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distances
+from gramlet.kernels.contract.profile import QUIET, Profile
+
+__all__ = ["PointProfile"]
+
+
+@dataclass(frozen=True)
+class PointProfile(Profile):
+    """Points with masses; k = exp(−γ EMD).
+
+    A graph without nodes has k = 0 to graphs with nodes and k = 1 to others without.
+
+    Attributes
+    ----------
+    sets : MassPoints
+    gamma : float
+    label_distance : float
+        What different labels add to the squared distance of two points.
+    """
+
+    sets: MassPoints
+    gamma: float
+    label_distance: float
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    def take(self, rows: Ints) -> PointProfile:
+        return replace(self, sets=self.sets.take(rows))
+
+    def distances(self, other: PointProfile | None, tiling: Tiling = QUIET) -> Floats:
+        """Earth mover's distances to other graphs, or between all of these if None."""
+        sets = None if other is None else self._fitting(other).sets
+        return earth_mover_distances(self.sets, sets, self.label_distance, **tiling)
+
+    def compare(self, other: PointProfile, tiling: Tiling = QUIET) -> Floats:
+        return self._values(self.distances(other, tiling))
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        return self._values(self.distances(None, tiling))
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        return np.ones(len(self))
+
+    def _values(self, distances: Floats) -> Floats:
+        distances *= -self.gamma
+        return np.exp(distances, out=distances)
+
+    def _fitting(self, other: PointProfile) -> PointProfile:
+        """The other graphs in as many dimensions as these; sets without points fit any."""
+        n_dims = len(self.sets.columns)
+        if len(other.sets.columns) == n_dims or len(other.sets.masses):
+            return other
+        return replace(other, sets=replace(other.sets, columns=np.zeros((n_dims, 0))))
+
+    def require_nodes(self, which: str) -> None:
+        """Refuse graphs without nodes, which have no distance to others."""
+        empty = np.flatnonzero(np.diff(self.sets.offsets) == 0)
+        if len(empty):
+            raise ValueError(
+                f"Graph {int(empty[0])} of the {which} graphs is empty: without nodes it has no "
+                "distance to others. Leave it out, or use transform, which has a rule for it."
+            )
+
+    def validate(self) -> None:
+        self.sets.validate()
+        require(np.isfinite([self.gamma, self.label_distance]).all(), "gamma must be finite")

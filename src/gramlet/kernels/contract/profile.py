@@ -1,0 +1,137 @@
+"""The profile: everything a kernel knows of a set of graphs, and the unit of comparison.
+
+In memory, on disk, on a cluster and for nearest neighbours the same calls compare the same
+profiles; no kernel knows which of these it is part of. Parameters that enter the comparison (a
+decay, a bandwidth) are part of the profile; how the work is done (threads, progress bars) comes
+with each call as a `Tiling` and is part of nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.common.stored_state import require, require_array, require_counts
+from gramlet.engine.core.ragged import row_numbers
+from gramlet.engine.core.tiles import Tiling, one_blas_thread
+from gramlet.engine.counts.comparison import CountIndex, Measure, compare, compare_self
+
+__all__ = ["QUIET", "CountProfile", "FeatureProfile", "Profile"]
+
+QUIET = Tiling()
+
+
+class Profile(ABC):
+    """What a kernel knows of some graphs.
+
+    A subclass holds arrays with one row (or one range) per graph.
+    """
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """The number of graphs."""
+
+    @abstractmethod
+    def take(self, rows: Ints) -> Self:
+        """The profile of the graphs at these positions."""
+
+    def __getitem__(self, rows: Any) -> Self:
+        """The profile of some of the graphs: by slice, positions or mask."""
+        return self.take(row_numbers(rows, len(self)))
+
+    @abstractmethod
+    def compare(self, other: Self, tiling: Tiling = QUIET) -> Floats:
+        """The kernel matrix of these graphs (rows) against those of ``other`` (columns)."""
+
+    @abstractmethod
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        """The exactly symmetric kernel matrix of these graphs."""
+
+    @abstractmethod
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        """The self-similarities k(G, G)."""
+
+    @abstractmethod
+    def validate(self) -> None:
+        """Raise ValueError if the arrays do not fit together, as in a forged file."""
+
+
+@dataclass(frozen=True)
+class CountProfile(Profile):
+    """Counts of features, compared by dot product or by sum of minima.
+
+    Attributes
+    ----------
+    counts : csr_matrix of float64, one row per graph
+    measure : {"dot", "min"}
+    n_known : int
+        Columns from here on are features not seen at `fit`: they count in a graph's own norm and
+        match no fitted graph.
+    """
+
+    counts: sparse.csr_matrix
+    measure: Measure
+    n_known: int
+
+    def __len__(self) -> int:
+        return int(self.counts.shape[0])
+
+    def take(self, rows: Ints) -> CountProfile:
+        return CountProfile(self.counts[rows], self.measure, self.n_known)
+
+    def compare(self, other: CountProfile, tiling: Tiling = QUIET) -> Floats:
+        shared = min(self.n_known, other.n_known)
+        index = CountIndex.build(other.counts[:, :shared], self.measure)
+        return compare(self.counts[:, :shared], index, self.measure, **tiling)
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        return compare_self(self.counts, self.measure, **tiling)
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        own = self.counts.multiply(self.counts) if self.measure == "dot" else self.counts
+        return np.asarray(own.sum(axis=1), dtype=np.float64).reshape(-1)
+
+    def features(self) -> sparse.csr_matrix:
+        """The columns that were known at `fit`."""
+        return self.counts[:, : self.n_known]
+
+    def validate(self) -> None:
+        require_counts("counts", self.counts)
+        require(self.measure in ("dot", "min"), "measure must be 'dot' or 'min'")
+        require(0 <= self.n_known <= self.counts.shape[1], "n_known must be a number of columns")
+
+
+@dataclass(frozen=True)
+class FeatureProfile(Profile):
+    """Rows of real features, compared by dot product."""
+
+    rows: Floats
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, rows: Ints) -> FeatureProfile:
+        return FeatureProfile(self.rows[rows])
+
+    def compare(self, other: FeatureProfile, tiling: Tiling = QUIET) -> Floats:
+        with one_blas_thread():
+            return np.asarray(self.rows @ other.rows.T)
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        product = self.compare(self, tiling)
+        return (product + product.T) / 2
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        return np.asarray((self.rows**2).sum(axis=1))
+
+    def features(self) -> Floats:
+        """The rows themselves."""
+        return self.rows
+
+    def validate(self) -> None:
+        require_array("rows", self.rows, "float64", (None, None))

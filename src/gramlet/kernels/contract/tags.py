@@ -1,0 +1,75 @@
+"""What an estimator is, said by the estimator itself: the one authority for each such fact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["GraphTags", "graph_tags", "is_embedding"]
+
+
+@dataclass(frozen=True)
+class GraphTags:
+    """Facts about an estimator with its present parameters.
+
+    Attributes
+    ----------
+    kind : {"kernel", "embedding"}
+        Whether `transform` gives kernel values or features.
+    features : bool
+        Whether a kernel has an explicit feature map (`features`).
+    supervised : bool
+        Whether `fit` uses the classes.
+    random : bool
+        Whether `fit` draws random numbers (there is a ``random_state``).
+    depends_on_fitted : bool
+        Whether k(G, G') depends on which other graphs were fitted.
+    directed : bool
+        Whether directed graphs can be compared.
+    psd : bool
+        Whether every Gram matrix is positive semi-definite.
+    needs : tuple of str
+        Columns that the graphs must have ("node_attributes", "edge_attributes").
+    after_fit : tuple of str
+        Parameters that `fit` makes no use of: set on a fitted estimator, they give what an
+        estimator fitted with them would.
+    whole_matrix : bool
+        Whether the Gram matrix is only defined as a whole, so that it cannot be cut into tiles.
+    refines : bool
+        Whether the kernel refines node labels itself, so that it cannot be the base of another
+        refinement.
+    """
+
+    kind: Literal["kernel", "embedding"] = "kernel"
+    features: bool = False
+    supervised: bool = False
+    random: bool = False
+    depends_on_fitted: bool = False
+    directed: bool = False
+    psd: bool = True
+    needs: tuple[str, ...] = ()
+    after_fit: tuple[str, ...] = ()
+    whole_matrix: bool = False
+    refines: bool = False
+
+
+def graph_tags(estimator: Any) -> GraphTags:
+    """The tags of one of gramlet's kernels or embeddings; TypeError for anything else.
+
+    >>> from gramlet import WeisfeilerLehman
+    >>> graph_tags(WeisfeilerLehman()).features
+    True
+    """
+    own = getattr(estimator, "__graph_tags__", None)
+    if own is None or isinstance(estimator, type):
+        raise TypeError(
+            f"{estimator!r} is neither a kernel nor an embedding of gramlet. Give an estimator "
+            "such as WeisfeilerLehman(), or derive yours from gramlet.kernels.contract.GraphKernel."
+        )
+    tags: GraphTags = own()
+    return tags
+
+
+def is_embedding(estimator: Any) -> bool:
+    """Whether an estimator's `transform` gives features, not kernel values."""
+    return graph_tags(estimator).kind == "embedding"

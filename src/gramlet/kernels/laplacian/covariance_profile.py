@@ -1,0 +1,160 @@
+"""Graphs as covariance matrices, compared by the overlap of their Gaussians.
+
+One profile per way of keeping the matrices: all of one order, each on coordinates of its own,
+behind a kernel between vertices, or as pieces for the exact multiscale kernel. k(G, G) = 1 in all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.common.stored_state import require
+from gramlet.engine.core.ragged import taken
+from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.laplacian.bhattacharyya import Covariances, compare, compare_self
+from gramlet.engine.laplacian.exact_levels import Pieces, compare_pieces, compare_pieces_self
+from gramlet.engine.laplacian.kernelised import KernelisedGraphs
+from gramlet.engine.laplacian.sparse_covariances import (
+    SupportedCovariances,
+    compare_supported,
+    compare_supported_self,
+)
+from gramlet.kernels.contract.profile import QUIET, Profile
+from gramlet.kernels.laplacian.covariances import widened
+from gramlet.kernels.laplacian.kernelised import BaseKernel
+
+__all__ = ["CovarianceProfile", "KernelisedProfile", "PieceProfile", "SupportedProfile"]
+
+
+class UnitProfile(Profile):
+    """A profile of graphs with k(G, G) = 1."""
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        return np.ones(len(self))
+
+
+@dataclass(frozen=True)
+class CovarianceProfile(UnitProfile):
+    """Covariances of one order.
+
+    Attributes
+    ----------
+    covariances : Covariances
+    gamma : float
+        What graphs without nodes have on the diagonal.
+    """
+
+    covariances: Covariances
+    gamma: float
+
+    def __len__(self) -> int:
+        return len(self.covariances)
+
+    def take(self, rows: Ints) -> CovarianceProfile:
+        return replace(self, covariances=self.covariances.take(rows))
+
+    def compare(self, other: CovarianceProfile, tiling: Tiling = QUIET) -> Floats:
+        fitted = other.covariances
+        if fitted.order != self.covariances.order:
+            # Only graphs without nodes were fitted: they fit features of any number.
+            fitted = widened(fitted, self.covariances.order, self.gamma)
+        return compare(self.covariances, fitted, **tiling)
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        return compare_self(self.covariances, **tiling)
+
+    def validate(self) -> None:
+        self.covariances.validate()
+        require(np.isfinite(self.gamma) and self.gamma >= 0, "gamma must be at least 0")
+
+
+@dataclass(frozen=True)
+class SupportedProfile(UnitProfile):
+    """Covariances that live on few coordinates each."""
+
+    covariances: SupportedCovariances
+
+    def __len__(self) -> int:
+        return len(self.covariances)
+
+    def take(self, rows: Ints) -> SupportedProfile:
+        return SupportedProfile(self.covariances.take(rows))
+
+    def compare(self, other: SupportedProfile, tiling: Tiling = QUIET) -> Floats:
+        return compare_supported(self.covariances, other.covariances, **tiling)
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        return compare_supported_self(self.covariances, **tiling)
+
+    def validate(self) -> None:
+        self.covariances.validate()
+
+
+@dataclass(frozen=True)
+class KernelisedProfile(UnitProfile):
+    """Graphs behind a kernel between their vertices that the user gives.
+
+    Attributes
+    ----------
+    base : BaseKernel
+    features : array
+        Codes of labels, or rows of numbers, one per node.
+    graphs : KernelisedGraphs
+    """
+
+    base: BaseKernel
+    features: Array
+    graphs: KernelisedGraphs
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def take(self, rows: Ints) -> KernelisedProfile:
+        nodes = taken(self.graphs.offsets, rows)[1]
+        return KernelisedProfile(self.base, self.features[nodes], self.graphs.take(rows))
+
+    def compare(self, other: KernelisedProfile, tiling: Tiling = QUIET) -> Floats:
+        return self.base.compare(self.features, self.graphs, other.features, other.graphs, tiling)
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        return self.base.compare_self(self.features, self.graphs, tiling)
+
+    def validate(self) -> None:
+        self.graphs.validate()
+        require(len(self.features) == self.graphs.offsets[-1], "one row of features per node")
+
+
+@dataclass(frozen=True)
+class PieceProfile(UnitProfile):
+    """The balls of every level, for the exact multiscale kernel.
+
+    Attributes
+    ----------
+    pieces : Pieces
+    by_label : bool
+        Whether level 0 compares codes of labels instead of rows of numbers.
+    gamma : float
+    """
+
+    pieces: Pieces
+    by_label: bool
+    gamma: float
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def take(self, rows: Ints) -> PieceProfile:
+        return replace(self, pieces=self.pieces.take(rows))
+
+    def compare(self, other: PieceProfile, tiling: Tiling = QUIET) -> Floats:
+        return compare_pieces(self.pieces, other.pieces, self.by_label, self.gamma, **tiling)
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        return compare_pieces_self(self.pieces, self.by_label, self.gamma, **tiling)
+
+    def validate(self) -> None:
+        self.pieces.validate()
+        require(np.isfinite(self.gamma) and self.gamma > 0, "gamma must be above 0")

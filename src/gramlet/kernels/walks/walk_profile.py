@@ -1,0 +1,203 @@
+"""Graphs made ready for sums over common walks, with labels and without.
+
+Also decides whether a decay is small enough for the graphs at hand, and names the pair if not.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from decimal import ROUND_DOWN, Context
+from typing import Any, Self
+
+import numpy as np
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.common.stored_state import require, require_array
+from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
+from gramlet.engine.walks.product_walks import KINDS, LabelledGraphs, walk_rows
+from gramlet.engine.walks.spectra import WalkSpectra, spectral_walk_rows
+from gramlet.engine.walks.spectral_radius import pair_radii
+from gramlet.kernels.contract.profile import QUIET, Profile
+
+__all__ = ["LabelledWalks", "SpectralWalks", "WalkProfile", "WalkSums"]
+
+# Which entries of a matrix the engine fills.
+_ALL, _TRIANGLE, _DIAGONAL = 0, 1, 2
+# decay · ρ must stay below 1 by at least this much.
+_MARGIN = 1e-9
+
+
+@dataclass(frozen=True)
+class WalkSums:
+    """How walks are summed up, and whether some weight is negative."""
+
+    kind: str
+    decay: float
+    n_steps: int
+    signed: bool
+
+    def validate(self) -> None:
+        """Raise ValueError for what `RandomWalk` would not accept."""
+        require(self.kind in KINDS, "kind is not known")
+        require(np.isfinite(self.decay) and self.decay >= 0, "decay must be at least 0")
+        require(0 <= self.n_steps < 2**31, "n_steps must be at least 0")
+
+
+@dataclass(frozen=True)
+class WalkProfile(Profile):
+    """What walks need to know of some graphs.
+
+    Attributes
+    ----------
+    sums : WalkSums
+    costs : array
+        Nodes of each graph.
+    radii : array
+        Two of them multiply to ρ(A×) of a pair of graphs, or (with labels) to a bound on it that
+        is exact for a graph with itself.
+    graphs : LabelledGraphs or WalkSpectra
+        The latter where labels play no part.
+    """
+
+    sums: WalkSums
+    costs: Floats
+    radii: Floats
+    graphs: Any
+
+    def __len__(self) -> int:
+        return len(self.costs)
+
+    def take(self, rows: Ints) -> Self:
+        return replace(
+            self, costs=self.costs[rows], radii=self.radii[rows], graphs=self.graphs.take(rows)
+        )
+
+    def compare(self, other: Self, tiling: Tiling = QUIET) -> Floats:
+        self.check_pairs(other, tiling)
+        return self._filled(other, _ALL, tiling)
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        self.check_self()
+        return self._filled(self, _TRIANGLE, tiling)
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        self.check_self()
+        return self._filled(self, _DIAGONAL, tiling)[:, 0]
+
+    @abstractmethod
+    def _fill(self, begin: int, end: int, other: Self, options: tuple[Any, ...]) -> None:
+        """Fill some rows."""
+
+    @abstractmethod
+    def _pair_radii(self, other: Self, rows: Ints, columns: Ints, tiling: Tiling) -> Floats:
+        """ρ(A×) of some pairs."""
+
+    def _filled(self, other: Self, which: int, tiling: Tiling) -> Floats:
+        """The sums over common walks of all pairs, of the triangle, or of the diagonal."""
+        out = np.zeros((len(self), 1 if which == _DIAGONAL else len(other)))
+        sums = self.sums
+        options = (KINDS[sums.kind], sums.decay, sums.n_steps, which, out)
+        partners = {
+            _ALL: other.costs.sum(),
+            _TRIANGLE: np.cumsum(other.costs[::-1])[::-1],
+            _DIAGONAL: other.costs,
+        }
+        for_tiles(
+            lambda begin, end: self._fill(begin, end, other, options),
+            len(self),
+            costs=self.costs * partners[which] + 1.0,
+            **tiling,
+        )
+        if which == _TRIANGLE:
+            mirror(out)
+        self._check_finite(out, which)
+        return out
+
+    # What is too large
+
+    def check_self(self) -> None:
+        """Refuse a decay too large for a graph with itself, and so for some pair of the graphs."""
+        if self.sums.kind != "geometric" or len(self.radii) == 0:
+            return
+        worst = int(np.argmax(self.radii))
+        radius = float(self.radii[worst] ** 2)
+        if self.sums.decay * radius >= 1.0 - _MARGIN:
+            raise self._too_large(radius, f"graph {worst} with itself")
+
+    def check_pairs(self, other: Self, tiling: Tiling) -> None:
+        """Refuse a decay too large for some of these graphs with some other one."""
+        if self.sums.kind != "geometric":
+            return
+        reach = self.sums.decay * np.outer(self.radii, other.radii)
+        rows, columns = np.nonzero(reach >= 1.0 - _MARGIN)
+        if len(rows) == 0:
+            return
+        radii = self._pair_radii(other, rows, columns, tiling)
+        worst = int(np.argmax(radii))
+        if self.sums.decay * radii[worst] >= 1.0 - _MARGIN:
+            who = f"graph {rows[worst]} with the fitted graph {columns[worst]}"
+            raise self._too_large(float(radii[worst]), who)
+
+    def _too_large(self, radius: float, who: str) -> ValueError:
+        return ValueError(
+            f"The 'decay' parameter of RandomWalk is {self.sums.decay}, too large for "
+            f"{who}: the geometric series needs decay · ρ < 1, and the product graph has "
+            f"ρ = {radius:.9g}. The largest safe decay for these graphs is "
+            f"{_rounded_down((1.0 - 2 * _MARGIN) / radius)}. Lower it, or use "
+            'kind="exponential" or "steps".'
+        )
+
+    def _check_finite(self, out: Floats, which: int) -> None:
+        bad = np.argwhere(~np.isfinite(out))
+        if len(bad) == 0:
+            return
+        i, j = (int(at) for at in bad[0])
+        other = f"the fitted graph {j}" if which == _ALL else f"graph {j}"
+        if which == _DIAGONAL or (which == _TRIANGLE and i == j):
+            other = "itself"
+        if self.sums.kind == "geometric":
+            problem = "the iteration for the geometric series did not converge"
+        else:
+            problem = "the sum over walks is too large for a floating point number"
+        raise ValueError(
+            f"RandomWalk(kind={self.sums.kind!r}, decay={self.sums.decay}): {problem}, for graph "
+            f"{i} with {other}. Lower 'decay'."
+        )
+
+    def validate(self) -> None:
+        self.sums.validate()
+        require_array("costs", self.costs, "float64", (None,))
+        require_array("radii", self.radii, "float64", (None,))
+        require(len(self.costs) == len(self.radii) == self.graphs.n_graphs, "lengths do not agree")
+        self.graphs.validate()
+
+
+class LabelledWalks(WalkProfile):
+    """Graphs whose nodes meet only nodes of their own label."""
+
+    graphs: LabelledGraphs
+
+    def _fill(self, begin: int, end: int, other: Self, options: tuple[Any, ...]) -> None:
+        signed = self.sums.signed or other.sums.signed
+        walk_rows(begin, end, self.graphs, other.graphs, self.radii, other.radii, signed, *options)
+
+    def _pair_radii(self, other: Self, rows: Ints, columns: Ints, tiling: Tiling) -> Floats:
+        return pair_radii(self.graphs, other.graphs, rows, columns, tiling.n_jobs)
+
+
+class SpectralWalks(WalkProfile):
+    """Graphs without labels, by their spectra."""
+
+    graphs: WalkSpectra
+
+    def _fill(self, begin: int, end: int, other: Self, options: tuple[Any, ...]) -> None:
+        spectral_walk_rows(begin, end, self.graphs, other.graphs, *options)
+
+    def _pair_radii(self, other: Self, rows: Ints, columns: Ints, tiling: Tiling) -> Floats:
+        return self.radii[rows] * other.radii[columns]
+
+
+def _rounded_down(value: float) -> float:
+    """Six digits of a number, never above it."""
+    return float(Context(prec=6, rounding=ROUND_DOWN).create_decimal_from_float(value))

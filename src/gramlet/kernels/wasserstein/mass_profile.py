@@ -1,0 +1,77 @@
+"""Graphs as masses on colours, compared by how much of it two graphs have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.common.stored_state import require, require_array, require_counts
+from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.counts.comparison import CountIndex, compare, compare_self
+from gramlet.kernels.contract.profile import QUIET, Profile
+
+__all__ = ["MassProfile"]
+
+
+@dataclass(frozen=True)
+class MassProfile(Profile):
+    """Masses on colours; d = offset − Σ_σ min(m(G,σ), m(G',σ)) and k = exp(−γ d).
+
+    Attributes
+    ----------
+    masses : csr_matrix, one row per graph
+        On the fitted colours, weights worked in, and in the last column on the symbol of graphs
+        without nodes.
+    own : array
+        What a graph has in common with itself, unseen colours included.
+    gamma, offset : float
+    bounded : bool
+        Whether d is cut off to [0, 1], so that rounding leaves no distance below 0 between equal
+        graphs and k(G, G) is exactly 1.
+    """
+
+    masses: sparse.csr_matrix
+    own: Floats
+    gamma: float
+    offset: float
+    bounded: bool
+
+    def __len__(self) -> int:
+        return int(self.masses.shape[0])
+
+    def take(self, rows: Ints) -> MassProfile:
+        return replace(self, masses=self.masses[rows], own=self.own[rows])
+
+    def distances(self, other: MassProfile, tiling: Tiling = QUIET) -> Floats:
+        """The matrix of d between these graphs and others."""
+        common = compare(self.masses, CountIndex.build(other.masses, "min"), "min", **tiling)
+        return self._distances(common)
+
+    def compare(self, other: MassProfile, tiling: Tiling = QUIET) -> Floats:
+        return self._values(self.distances(other, tiling))
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        common = compare_self(self.masses, "min", **tiling)
+        np.fill_diagonal(common, self.own)
+        return self._values(self._distances(common))
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        return self._values(self._distances(self.own.copy()))
+
+    def _distances(self, common: Floats) -> Floats:
+        """From what is in common to distances, in place: the matrix may fill the memory."""
+        np.subtract(self.offset, common, out=common)
+        return np.clip(common, 0.0, 1.0, out=common) if self.bounded else common
+
+    def _values(self, distances: Floats) -> Floats:
+        distances *= -self.gamma
+        return np.exp(distances, out=distances)
+
+    def validate(self) -> None:
+        require_counts("masses", self.masses)
+        require_array("own", self.own, "float64", (None,))
+        require(len(self.own) == len(self), "own must have one number per graph")
+        require(np.isfinite([self.gamma, self.offset]).all(), "gamma and offset must be finite")
