@@ -132,7 +132,7 @@ def package_distances(data: Attributed) -> Floats:
 register(
     Case(
         "wwl-attributes",
-        f"distances of WassersteinWL(n_iter={N_ITER}, attributes=True) from the coordinates of the "
+        f"distances of WassersteinWL(n_iter={N_ITER}, use_attributes=True) from coordinates of the "
         "nodes, every third graph of ENZYMES",
         attributed,
         our_distances,

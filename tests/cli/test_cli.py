@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 import gramlet
 from gramlet.cli import main
 from gramlet.cli.options import parse_params
-from gramlet.common.safe_writing import writing
 from gramlet.cli.program import app
+from gramlet.common.safe_writing import writing
 from gramlet.evaluation import Result
 from gramlet.kernels import registry
 

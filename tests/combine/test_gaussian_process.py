@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 
+import gramlet
 from gramlet import GraphKernelGP, VertexHistogram, WassersteinWL
 from reference.examples import random_graphs
 
@@ -79,3 +80,38 @@ def test_clone_repr_and_equality():
 def test_bad_tuning(tune, message):
     with pytest.raises(ValueError, match=message):
         _ = GraphKernelGP(WassersteinWL(), tune=tune).theta
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        gramlet.MultiscaleLaplacian(n_landmarks=5, rank=3),
+        gramlet.Propagation(n_iter=2),
+        gramlet.GraphletKernel(k=3, method="sample", n_samples=20),
+    ],
+    ids=lambda k: type(k).__name__,
+)
+def test_random_kernels_are_one_kernel_throughout(kernel):
+    graphs = gramlet.load_dataset("MUTAG").graphs[:40]
+    target = graphs.n_edges.astype(float)
+    model = GaussianProcessRegressor(GraphKernelGP(kernel), alpha=1e-6, normalize_y=True)
+    fitted = model.fit(graphs, target).predict(graphs)
+    gp = GraphKernelGP(kernel)
+    own = gp(graphs)
+    assert np.array_equal(gp(graphs), own)
+    np.testing.assert_allclose(gp(graphs[3:9], graphs), own[3:9], rtol=1e-10)
+    np.testing.assert_allclose(gp(graphs, graphs[3:9]), own[:, 3:9], rtol=1e-10)
+    np.testing.assert_allclose(gp(graphs[:5], graphs[3:9]), own[:5, 3:9], rtol=1e-10)
+    np.testing.assert_allclose(gp.diag(graphs[3:9]), np.diagonal(own)[3:9], rtol=1e-10)
+    # The posterior mean at the training graphs, from the one Gram matrix.
+    centred = (target - target.mean()) / target.std()
+    mean = own @ np.linalg.solve(own + 1e-6 * np.eye(40), centred)
+    np.testing.assert_allclose(fitted, mean * target.std() + target.mean(), rtol=1e-5, atol=1e-5)
+
+
+def test_smiles_strings_as_they_are():
+    pytest.importorskip("rdkit", reason="needs rdkit")
+    smiles = ["CCO", "CCC", "c1ccccc1", "CCN", "CCCl"]
+    target = [1.0, 2.0, 3.0, 4.0, 5.0]
+    model = GaussianProcessRegressor(GraphKernelGP(gramlet.WeisfeilerLehman(1)), alpha=1e-8)
+    np.testing.assert_allclose(model.fit(smiles, target).predict(smiles), target, rtol=1e-4)

@@ -185,7 +185,7 @@ def test_grid_search_in_a_pipeline(entry, train):
 
 @each_embedding
 def test_parameters_the_fit_does_not_use(entry, train, test):
-    for name in entry.after_fit:
+    for name in entry.tags.after_fit:
         for value in entry.tunable.get(name, ())[:2]:
             changed = make(entry).fit(train).set_params(**{name: value})
             fitted = make(entry, **{name: value}).fit(train)

@@ -238,7 +238,7 @@ def test_devices_that_fail_are_named():
     ):
         with pytest.raises(ValueError, match=message):
             GraphSampling(3, feature_map=OpticalMap(device=Broken(answer))).fit(random_batch())
-    blind = GraphSampling(3, feature_map=OpticalMap(device=Recorder(9, 4)), labels=True)
+    blind = GraphSampling(3, feature_map=OpticalMap(device=Recorder(9, 4)), use_labels=True)
     with pytest.raises(ValueError, match="without labels"):
         blind.fit(random_batch())
     with pytest.raises(ValueError, match="'device' parameter of OpticalMap"):

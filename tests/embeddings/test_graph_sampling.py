@@ -115,7 +115,7 @@ def input_vector(code, nodes, labels, alphabet, k):
 def test_labels_are_one_hot_blocks_behind_the_matrix(k, alphabet):
     train, test = labelled(0), labelled(1, alphabet)
     for feature_map in (GaussianMap(30), OpticalMap(140), EigenGaussianMap(30)):
-        embedding = GraphSampling(k, 60, feature_map=feature_map, labels=True, random_state=0)
+        embedding = GraphSampling(k, 60, feature_map=feature_map, use_labels=True, random_state=0)
         found = embedding.fit(train).transform(test)
         fitted = embedding.feature_map_
         for i, graph in enumerate(test):
@@ -145,7 +145,7 @@ def labelled_form(code, nodes, labels, k):
 
 def test_labelled_patterns_match_up_to_isomorphism():
     k, train = 4, labelled(0)
-    embedding = GraphSampling(k, 80, feature_map=MatchMap(), labels=True, random_state=0)
+    embedding = GraphSampling(k, 80, feature_map=MatchMap(), use_labels=True, random_state=0)
     found = embedding.fit_transform(train)
     shares = []
     for graph in train:
@@ -169,7 +169,7 @@ def test_labelled_patterns_match_up_to_isomorphism():
 
 def test_labelled_patterns_with_repetition():
     embedding = GraphSampling(
-        3, 50, feature_map=MatchMap(isomorphic=False), labels=True, random_state=0
+        3, 50, feature_map=MatchMap(isomorphic=False), use_labels=True, random_state=0
     )
     found = embedding.fit_transform(labelled(0))
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
@@ -268,7 +268,7 @@ def test_samplers_draw_codes():
         ({"feature_map": OpticalMap(scale=0)}, "'scale' parameter of OpticalMap"),
         ({"feature_map": MatchMap("yes")}, "'isomorphic' parameter of MatchMap"),
         ({"n_samples": "auto", "eps": 0}, "'eps' parameter of GraphSampling"),
-        ({"labels": True}, "needs node labels; the graphs have none"),
+        ({"use_labels": "maybe"}, "'use_labels' parameter of GraphSampling"),
     ],
 )
 def test_wrong_parameters_are_named(params, message):
@@ -278,8 +278,8 @@ def test_wrong_parameters_are_named(params, message):
 
 def test_labelled_isomorphism_is_for_few_nodes():
     with pytest.raises(ValueError, match="up to 5 nodes; got k=6"):
-        GraphSampling(6, feature_map="match", labels=True).fit(labelled())
-    embedding = GraphSampling(4, 20, labels=True, random_state=0).fit(labelled())
+        GraphSampling(6, feature_map="match", use_labels=True).fit(labelled())
+    embedding = GraphSampling(4, 20, use_labels=True, random_state=0).fit(labelled())
     with pytest.raises(ValueError, match="with node labels, but is given graphs without"):
         embedding.transform(GRAPHS)
 

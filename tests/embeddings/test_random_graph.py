@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, RandomGraphEmbedding, as_batch, earth_movers_distance
+from gramlet.engine.core.tiles import Tiling
 from gramlet.kernels.spectral.node_points import NodeReader
 from reference import rge
 from reference.strategies import graph_batches, permuted
@@ -174,7 +175,7 @@ def test_random_labels_follow_their_frequency():
 def test_data_anchors_are_nodes_of_one_fitted_graph():
     batch = random_graphs(6)
     embedding = RandomGraphEmbedding(60, n_dims=3, anchors="data", random_state=0).fit(batch)
-    nodes = NodeReader(3, "auto").fit(batch, 1)
+    nodes = NodeReader(3, "auto").fit(batch, Tiling())
     block = np.eye(len(embedding.labels_) + 1)[nodes.labels]
     rows = np.hstack([nodes.points, block])
     for coordinates, masses in embedding.anchors_:

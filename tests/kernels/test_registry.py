@@ -261,6 +261,79 @@ def test_refuses_nothing_to_fit_and_wrong_parameters(entry, train):
         entry.make(no_such=1)
 
 
+# Entries that come from floating matrix products, whose last digits depend on how these are cut.
+MATRIX_PRODUCTS = {"mlg", "geometric-assignment", "graphlet"}
+
+
+@each_kernel
+def test_tiles_of_the_profile_give_the_whole_matrix(entry, train):
+    profile = make(entry).fit(train, Y).profile_
+    whole = profile.compare_self()
+    tiled = np.full_like(whole, np.nan)
+    parts = [np.array([7, 0, 3]), np.array([1, 2, 4, 5]), np.arange(6, 12)[np.arange(6) != 1]]
+    for a, rows in enumerate(parts):
+        tiled[np.ix_(rows, rows)] = profile[rows].compare_self()
+        for columns in parts[a + 1 :]:
+            block = profile[rows].compare(profile[columns])
+            tiled[np.ix_(rows, columns)], tiled[np.ix_(columns, rows)] = block, block.T
+    if entry.name in MATRIX_PRODUCTS:
+        np.testing.assert_allclose(tiled, whole, rtol=1e-12, atol=1e-15)
+    else:
+        assert np.array_equal(tiled, whole)
+    np.testing.assert_allclose(profile.norms(), np.diagonal(whole), rtol=1e-12)
+    np.testing.assert_allclose(profile[parts[1]].norms(), profile.norms()[parts[1]], rtol=1e-12)
+
+
+@each_kernel
+def test_profiles_can_be_cut_like_arrays(entry, train):
+    profile = make(entry).fit(train, Y).profile_
+    assert len(profile) == 12
+    mask = np.arange(12) % 3 == 0
+    whole = profile.compare_self()
+    for key in (slice(2, 9, 3), [5, 1], mask, slice(0, 0)):
+        part = profile[key]
+        expected = whole[key][:, key]
+        assert len(part) == len(expected)
+        np.testing.assert_allclose(part.compare_self(), expected, rtol=1e-12, atol=1e-15)
+        part.validate()
+
+
+@each_kernel
+def test_how_it_is_computed_is_no_part_of_what_was_fitted(entry, train):
+    one, two = (
+        make(entry, n_jobs=1).fit(train, Y),
+        make(entry, n_jobs=2, verbose=True).fit(train, Y),
+    )
+    state = [{k: v for k, v in vars(m).items() if k.endswith("_")} for m in (one, two)]
+    assert pickle.dumps(state[0]) == pickle.dumps(state[1])
+
+
+@each_kernel
+def test_normalised_gram_matrices_are_exactly_symmetric(entry, train):
+    matrix = make(entry, normalize=True).fit_transform(train, Y)
+    assert np.array_equal(matrix, matrix.T)
+
+
+@each_kernel
+def test_tags_tell_the_truth(entry, train, test):
+    tags = entry.tags
+    kernel = make(entry)
+    assert tags.kind == "kernel"
+    assert tags.features == callable(getattr(kernel, "features", None))
+    assert tags.random <= ("random_state" in kernel.get_params())
+    if not tags.depends_on_fitted:
+        both = GraphBatch.concatenate([train, test])
+        part = make(entry).fit_transform(train, Y)
+        joint = make(entry).fit_transform(both, np.tile(Y, 2)[: len(both)])[:12, :12]
+        np.testing.assert_allclose(joint, part, rtol=1e-12, atol=1e-15)
+    for column in tags.needs:
+        bare = GraphBatch.from_edges([[(0, 1)]], node_labels=[["a", "b"]])
+        with pytest.raises(ValueError, match=column.replace("_", " ")):
+            make(entry).fit(bare, [0])
+    with pytest.raises(ValueError, match="FeatureMap"):
+        kernel.set_output(transform="pandas")
+
+
 def test_unknown_name_suggests_the_nearest():
     with pytest.raises(ValueError, match="Did you mean 'wl-oa'"):
         registry.get("wl_oa")

@@ -11,7 +11,9 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import GenericKernelMixin, Hyperparameter, Kernel
 
 from gramlet.common.arrays import Floats
+from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
+from gramlet.kernels.contract.kernel import normalize_in_place
 
 __all__ = ["GraphKernelGP"]
 
@@ -35,6 +37,14 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
     tune : mapping of str to (float, float), optional
         Real parameters of the kernel to tune, with their bounds.
 
+    Notes
+    -----
+    A call with two sets of graphs, and `diag`, use the kernel as it was fitted by the last call
+    with one: a kernel that draws random numbers, or whose values depend on the fitted graphs, is
+    the same kernel throughout. A ``random_state`` of None counts as 0. scikit-learn's Gaussian
+    processes take lists of SMILES strings as they are; make lists of other graphs a batch first
+    (`as_batch`), since scikit-learn would try to read a networkx graph as a row of numbers.
+
     Examples
     --------
     >>> from sklearn.gaussian_process import GaussianProcessRegressor
@@ -49,6 +59,7 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
     def __init__(self, kernel: Any, tune: Mapping[str, tuple[float, float]] | None = None) -> None:
         self.kernel = kernel
         self.tune = tune
+        self._fitted: tuple[Any, GraphBatch] | None = None
 
     @property
     def hyperparameters(self) -> list[Hyperparameter]:
@@ -90,6 +101,7 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
         values = dict(zip(names, np.exp(theta).tolist(), strict=True))
         # A kernel of its own: what the user gave stays as it was.
         self.kernel = clone(self.kernel).set_params(**values)
+        self._fitted = None
 
     @property
     def bounds(self) -> Floats:
@@ -98,16 +110,53 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
         return np.array(rows).reshape(len(rows), 2)
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-        """The kernel matrix; with ``eval_gradient`` also its derivatives by ``theta``."""
+        """Compute the kernel matrix; with ``eval_gradient`` also its derivatives by ``theta``.
+
+        With one argument the kernel is fitted on these graphs, and stays so for calls with two.
+        """
         if Y is not None:
             if eval_gradient:
                 raise ValueError("Gradient can only be evaluated when Y is None.")
-            return clone(self.kernel).fit(as_batch(Y)).transform(as_batch(X))
+            return self._compare(as_batch(X), as_batch(Y))
         graphs = as_batch(X)
-        matrix = clone(self.kernel).fit_transform(graphs)
+        fitted = self._unfitted()
+        matrix = fitted.fit_transform(graphs)
+        self._fitted = (fitted, graphs)
         return (matrix, self._gradient(graphs)) if eval_gradient else matrix
 
-    def _gradient(self, graphs: Any) -> Floats:
+    def _unfitted(self) -> Any:
+        """A copy of the kernel that draws the same random numbers at every call.
+
+        scikit-learn clones kernels as it likes, so a drawn seed could not be kept: without a
+        ``random_state`` of its own the kernel takes 0.
+        """
+        kernel = clone(self.kernel)
+        unseeded = {
+            name: 0
+            for name, value in kernel.get_params().items()
+            if name.split("__")[-1] == "random_state" and value is None
+        }
+        return kernel.set_params(**unseeded)
+
+    def _fitted_kernel(self, graphs: GraphBatch) -> tuple[Any, GraphBatch]:
+        """The kernel as last fitted, or fitted on these graphs if there was no such call."""
+        if self._fitted is None:
+            return self._unfitted().fit(graphs), graphs
+        return self._fitted
+
+    def _compare(self, X: GraphBatch, Y: GraphBatch) -> Floats:
+        kernel, fitted = self._fitted_kernel(Y)
+        if fitted == Y:
+            return np.asarray(kernel.transform(X))
+        if fitted == X:
+            return np.asarray(kernel.transform(Y)).T
+        rows, columns = kernel.profile_of(X), kernel.profile_of(Y)
+        matrix: Floats = rows.compare(columns)
+        if kernel.normalize:
+            normalize_in_place(matrix, rows.norms(), columns.norms())
+        return matrix
+
+    def _gradient(self, graphs: GraphBatch) -> Floats:
         theta = self.theta
         gradient = np.empty((len(graphs), len(graphs), len(theta)))
         for p in range(len(theta)):
@@ -119,9 +168,9 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
         return gradient
 
     def diag(self, X: Any) -> Floats:
-        """The self-similarities of the graphs."""
+        """Compute the self-similarities of the graphs."""
         graphs = as_batch(X)
-        return np.array(clone(self.kernel).fit(graphs).diagonal(graphs))
+        return np.array(self._fitted_kernel(graphs)[0].diagonal(graphs))
 
     def is_stationary(self) -> bool:
         """False: a kernel on graphs knows no shifts."""

@@ -41,7 +41,7 @@ def test_it_is_said_once_and_not_for_what_is_in_the_cache(tmp_path):
 
 
 def test_the_notice_can_go_elsewhere():
-    from gramlet.engine import compiling
+    from gramlet.engine.core import compiling
 
     said = []
     announcer = compiling._Announcer()

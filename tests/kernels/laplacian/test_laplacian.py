@@ -61,7 +61,7 @@ def test_labels_of_new_graphs_have_columns_of_their_own(batch, eta):
 @pytest.mark.parametrize("base", [gaussian, lambda P, Q: (1.0 + P @ Q.T) ** 2], ids=["rbf", "poly"])
 def test_base_kernel_is_the_kernelised_form(features, base):
     fitted, new = random_graphs(1), random_graphs(2)
-    kernel = FeatureLaplacian(features=features, base_kernel=base)
+    kernel = FeatureLaplacian(vertex_features=features, base_kernel=base)
     options = {"base_kernel": base, "features": features}
     definition = laplacian.kernelised_feature_laplacian
     np.testing.assert_allclose(
@@ -77,8 +77,8 @@ def test_base_kernel_is_the_kernelised_form(features, base):
 @settings(max_examples=10)
 def test_the_dot_product_as_base_kernel_changes_nothing(batch):
     for features in FEATURES:
-        plain = FeatureLaplacian(features=features).fit(batch[:1])
-        lifted = FeatureLaplacian(features=features, base_kernel=lambda P, Q: P @ Q.T)
+        plain = FeatureLaplacian(vertex_features=features).fit(batch[:1])
+        lifted = FeatureLaplacian(vertex_features=features, base_kernel=lambda P, Q: P @ Q.T)
         np.testing.assert_allclose(
             lifted.fit(batch[:1]).transform(batch), plain.transform(batch), atol=1e-8
         )
@@ -116,7 +116,7 @@ def test_a_callable_sees_one_graph_at_a_time():
         assert len(graph) == 1
         return np.column_stack([graph.degrees, graph.degrees**2])
 
-    kernel = FeatureLaplacian(features=features)
+    kernel = FeatureLaplacian(vertex_features=features)
     expected = gram(
         laplacian.feature_laplacian,
         batch,
@@ -133,7 +133,7 @@ def test_a_callable_sees_one_graph_at_a_time():
 @pytest.mark.parametrize("features", FEATURES)
 def test_self_similarity_is_exactly_one(features):
     batch = random_graphs(7, n_graphs=40)
-    kernel = FeatureLaplacian(features=features).fit(batch)
+    kernel = FeatureLaplacian(vertex_features=features).fit(batch)
     matrix = kernel.transform(batch)
     assert np.array_equal(np.diagonal(matrix), np.ones(40))
     assert matrix.max() == 1.0
@@ -143,7 +143,7 @@ def test_self_similarity_is_exactly_one(features):
 @pytest.mark.parametrize("features", FEATURES)
 def test_invariant_to_relabelling(features):
     batch = random_graphs(8, n_graphs=12)
-    kernel = FeatureLaplacian(features=features)
+    kernel = FeatureLaplacian(vertex_features=features)
     shuffled = permuted(batch, np.random.default_rng(1))
     np.testing.assert_allclose(
         kernel.fit_transform(shuffled), kernel.fit_transform(batch), atol=1e-10
@@ -170,7 +170,7 @@ def test_large_graphs_neither_overflow_nor_underflow():
         edges, n_nodes=[1000, 1000], node_labels=rng.integers(5, size=(2, 1000)).tolist()
     )
     for features in ("labels", "degree", "heat"):
-        matrix = FeatureLaplacian(features=features).fit_transform(batch)
+        matrix = FeatureLaplacian(vertex_features=features).fit_transform(batch)
         assert np.isfinite(matrix).all()
         assert 0 < matrix[0, 1] < 1
 
@@ -178,7 +178,7 @@ def test_large_graphs_neither_overflow_nor_underflow():
 def test_features_that_are_all_zero():
     # Without edges every degree is 0: S = γI for all, and k = 1; an edge makes the difference.
     batch = GraphBatch.from_edges([[], [], [(0, 1)]], n_nodes=[2, 0, 2])
-    matrix = FeatureLaplacian(1.0, 1.0, features="degree").fit_transform(batch)
+    matrix = FeatureLaplacian(1.0, 1.0, vertex_features="degree").fit_transform(batch)
     other = 3**0.25 / math.sqrt(2)
     np.testing.assert_allclose(matrix, [[1, 1, other], [1, 1, other], [other, other, 1]])
 
@@ -187,7 +187,7 @@ def test_features_that_are_all_zero():
 def test_fitted_on_graphs_without_nodes(features):
     nothing = GraphBatch.from_edges([[], []], n_nodes=[0, 0])
     batch = random_graphs(10)
-    kernel = FeatureLaplacian(features=features)
+    kernel = FeatureLaplacian(vertex_features=features)
     assert np.array_equal(kernel.fit_transform(nothing), np.ones((2, 2)))
     expected = gram(laplacian.feature_laplacian, batch, nothing, features=features)
     np.testing.assert_allclose(kernel.transform(batch), expected, atol=1e-10)
@@ -250,8 +250,8 @@ def test_laplacian_kernel_needs_graphs_of_one_size():
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        ("colour", "'features' parameter of FeatureLaplacian"),
-        (lambda graph: np.ones(graph.sizes[0]), r"one row a node; for graph 0.*shape \(3,\)"),
+        ("colour", "'vertex_features' parameter of FeatureLaplacian"),
+        (lambda graph: np.ones(graph.sizes[0]), r"one row per node; for graph 0.*shape \(3,\)"),
         (lambda graph: np.ones((1, 2)), "graph 0, with 3 nodes"),
         (lambda graph: np.full((graph.sizes[0], 1), np.nan), "node 0 of graph 0 are not finite"),
         (lambda graph: "none", "for graph 0 it gave a str"),
@@ -260,22 +260,22 @@ def test_laplacian_kernel_needs_graphs_of_one_size():
 )
 def test_features_that_cannot_be_used(features, message):
     with pytest.raises(ValueError, match=message):
-        FeatureLaplacian(features=features).fit(molecules())
+        FeatureLaplacian(vertex_features=features).fit(molecules())
 
 
 @pytest.mark.parametrize("times", [(), (-1.0,), (math.nan,), ("a",)])
 def test_heat_times_that_cannot_be_used(times):
     with pytest.raises(ValueError, match="'heat_times' parameter of FeatureLaplacian"):
-        FeatureLaplacian(features="heat", heat_times=times).fit(molecules())
+        FeatureLaplacian(vertex_features="heat", heat_times=times).fit(molecules())
 
 
 def test_attributes_that_are_missing_or_not_finite():
     with pytest.raises(ValueError, match="needs node attributes, but graph 0 has none"):
-        FeatureLaplacian(features="attributes").fit(molecules())
+        FeatureLaplacian(vertex_features="attributes").fit(molecules())
     broken = GraphBatch.from_edges([[], []], node_attributes=[[[1.0]], [[0.0], [np.nan]]])
     with pytest.raises(ValueError, match="node 1 of graph 1 are not finite"):
-        FeatureLaplacian(features="attributes").fit(broken)
-    kernel = FeatureLaplacian(features="attributes").fit(broken[:1])
+        FeatureLaplacian(vertex_features="attributes").fit(broken)
+    kernel = FeatureLaplacian(vertex_features="attributes").fit(broken[:1])
     with pytest.raises(ValueError, match="fitted on graphs with 1 attributes a node"):
         kernel.transform(GraphBatch.from_edges([[]], node_attributes=[[[1.0, 2.0]]]))
 
@@ -295,7 +295,7 @@ def test_weights_that_make_no_laplacian(kernel):
 def test_features_too_large_for_gamma():
     huge = GraphBatch.from_edges([[], []], node_attributes=[[[1.0, 0.0]], [[1e10, 1e10]]])
     with pytest.raises(ValueError, match=r"Graph 1: .* singular to the precision .*gamma"):
-        FeatureLaplacian(features="attributes").fit(huge)
+        FeatureLaplacian(vertex_features="attributes").fit(huge)
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,9 @@ def ring(size, first=0):
 def test_exact_is_the_definition(batch, scale):
     n_levels, radius, growth = scale
     for features in FEATURES:
-        options = {"n_levels": n_levels, "radius": radius, "growth": growth, "features": features}
-        kernel = MultiscaleLaplacian(**options, method="exact")
-        expected = laplacian.multiscale_laplacian_gram(batch, **options)
+        options = {"n_levels": n_levels, "radius": radius, "growth": growth}
+        kernel = MultiscaleLaplacian(**options, vertex_features=features, method="exact")
+        expected = laplacian.multiscale_laplacian_gram(batch, features=features, **options)
         np.testing.assert_allclose(kernel.fit_transform(batch), expected, atol=1e-6)
 
 
@@ -57,7 +57,8 @@ def test_exact_on_new_graphs_is_the_definition_of_the_pair(batch, scale):
 def test_low_rank_at_full_rank_is_exact(batch, scale):
     n_levels, radius, growth = scale
     for features in FEATURES:
-        options = {"n_levels": n_levels, "radius": radius, "growth": growth, "features": features}
+        options = {"n_levels": n_levels, "radius": radius, "growth": growth}
+        options["vertex_features"] = features
         exact = MultiscaleLaplacian(**options, method="exact").fit_transform(batch)
         low = MultiscaleLaplacian(**options, **FULL).fit_transform(batch)
         np.testing.assert_allclose(low, exact, atol=1e-6)
@@ -67,8 +68,8 @@ def test_low_rank_at_full_rank_is_exact(batch, scale):
 @pytest.mark.parametrize("features", FEATURES)
 def test_without_levels_it_is_the_feature_laplacian(method, features):
     batch, new = random_graphs(0), random_graphs(1)
-    kernel = MultiscaleLaplacian(0, method=method, features=features, **FULL)
-    plain = FeatureLaplacian(features=features)
+    kernel = MultiscaleLaplacian(0, method=method, vertex_features=features, **FULL)
+    plain = FeatureLaplacian(vertex_features=features)
     np.testing.assert_allclose(kernel.fit_transform(batch), plain.fit_transform(batch), atol=1e-9)
     np.testing.assert_allclose(kernel.transform(new), plain.transform(new), atol=1e-9)
 
@@ -94,7 +95,7 @@ def test_more_rank_comes_closer_to_the_exact_kernel():
 @pytest.mark.parametrize("n_levels", [1, 3])
 def test_invariant_to_relabelling(features, options, n_levels):
     batch = random_graphs(3, n_graphs=8)
-    kernel = MultiscaleLaplacian(n_levels, features=features, **options)
+    kernel = MultiscaleLaplacian(n_levels, vertex_features=features, **options)
     matrix = kernel.fit_transform(batch)
     np.testing.assert_allclose(kernel.transform(batch), matrix, rtol=1e-9, atol=1e-10)
     shuffled = permuted(batch, np.random.default_rng(4))
@@ -165,7 +166,7 @@ def test_landmarks_and_labels_that_new_graphs_do_not_share():
 @pytest.mark.parametrize("features", FEATURES)
 def test_fitted_on_graphs_without_nodes(method, features):
     nothing = GraphBatch.from_edges([[], []], n_nodes=[0, 0])
-    kernel = MultiscaleLaplacian(method=method, features=features)
+    kernel = MultiscaleLaplacian(method=method, vertex_features=features)
     assert np.array_equal(kernel.fit_transform(nothing), np.ones((2, 2)))
     batch = random_graphs(9)
     found = kernel.transform(batch)
@@ -221,7 +222,7 @@ def test_large_balls_and_long_graphs():
         {"growth": 0.5},
         {"growth": math.inf},
         {"method": "fast"},
-        {"features": "colour"},
+        {"vertex_features": "colour"},
         {"random_state": "seed"},
     ],
 )
@@ -250,7 +251,7 @@ def test_gamma_of_zero():
 
 @pytest.mark.parametrize("method", ["lowrank", "exact"])
 def test_columns_that_cannot_be_used(method):
-    kernel = MultiscaleLaplacian(method=method, features="attributes")
+    kernel = MultiscaleLaplacian(method=method, vertex_features="attributes")
     with pytest.raises(ValueError, match="MultiscaleLaplacian needs node attributes"):
         kernel.fit(molecules())
     broken = GraphBatch.from_edges([[]], node_attributes=[[[np.nan]]])
@@ -265,7 +266,7 @@ def test_columns_that_cannot_be_used(method):
 def test_features_too_large_for_gamma(method):
     rows = [[[1e5, -1e5]] * 2, [[1e10, 1e10]] * 2]
     huge = GraphBatch.from_edges([[(0, 1)], [(0, 1)]], node_attributes=rows)
-    kernel = MultiscaleLaplacian(method=method, features="attributes")
+    kernel = MultiscaleLaplacian(method=method, vertex_features="attributes")
     with pytest.raises(ValueError, match=r"raph 1.* singular to the precision of numbers"):
         kernel.fit_transform(huge)
 

@@ -33,14 +33,15 @@ def agree(kernel, definition, batch, new, **options):
 @settings(max_examples=60)
 @given(two_batches(), st.booleans())
 def test_unweighted(batches, labels):
-    agree(ShortestPath(labels=labels), paths_walks.shortest_path, *batches, labels=labels)
+    agree(ShortestPath(use_labels=labels), paths_walks.shortest_path, *batches, labels=labels)
 
 
 @settings(max_examples=60)
 @given(two_batches(weights=True), st.booleans(), st.sampled_from([None, 0.7, 2.0]))
 def test_weighted(batches, labels, bin_width):
-    options = {"weighted": True, "labels": labels, "bin_width": bin_width}
-    agree(ShortestPath(**options), paths_walks.shortest_path, *batches, **options)
+    options = {"weighted": True, "bin_width": bin_width}
+    kernel = ShortestPath(use_labels=labels, **options)
+    agree(kernel, paths_walks.shortest_path, *batches, labels=labels, **options)
 
 
 @settings(max_examples=40)

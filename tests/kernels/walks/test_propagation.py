@@ -31,7 +31,8 @@ def test_labels(batches, metric, width, n_iter):
     batch, new = batches
     kernel = Propagation(n_iter, width, metric, random_state=7).fit(batch)
     counter = kernel.counter_
-    alphabet = [None] if counter.labels.values is None else list(counter.labels.values)
+    values = counter.labels.vocabulary.values
+    alphabet = [None] if values is None else list(values)
     if batch.node_labels is None and batch.n_nodes_total == 0:
         alphabet = []
     starts = [
@@ -48,7 +49,7 @@ def test_labels(batches, metric, width, n_iter):
 @pytest.mark.parametrize("metric", ["tv", "l1", "l2"])
 def test_attributes(metric):
     batch, new = random_graphs(0, n_graphs=8), random_graphs(1, n_graphs=5)
-    kernel = Propagation(3, 0.7, metric, random_state=1, attributes=True).fit(batch)
+    kernel = Propagation(3, 0.7, metric, random_state=1, use_attributes=True).fit(batch)
     starts = [[graph.attributes for graph in plain_graphs(part)] for part in (batch, new)]
     draws = (kernel.counter_.directions, kernel.counter_.shifts, 0.7, metric)
     expected = propagation_gram(new, batch, starts[1], starts[0], *draws)
@@ -81,15 +82,15 @@ def test_bad_input():
     batch = random_graphs(0, n_graphs=3)
     bare = GraphBatch.from_edges([[], [(0, 1)]], n_nodes=[0, 2])
     with pytest.raises(ValueError, match="graph 1 has none"):
-        Propagation(attributes=True).fit(bare)
+        Propagation(use_attributes=True).fit(bare)
     with pytest.raises(ValueError, match="negative attributes"):
-        Propagation(metric="hellinger", attributes=True).fit(batch)
+        Propagation(metric="hellinger", use_attributes=True).fit(batch)
     missing = GraphBatch.from_edges(
         [[], [(0, 1)]], n_nodes=[1, 2], node_attributes=[[[0.0]], [[1.0], [np.nan]]]
     )
     with pytest.raises(ValueError, match="node 1 of graph 1 are not finite"):
-        Propagation(attributes=True).fit(missing)
-    kernel = Propagation(attributes=True, random_state=0).fit(batch)
+        Propagation(use_attributes=True).fit(missing)
+    kernel = Propagation(use_attributes=True, random_state=0).fit(batch)
     narrow = GraphBatch.from_edges([[]], n_nodes=[1], node_attributes=[[[1.0]]])
     with pytest.raises(ValueError, match="fitted on graphs with"):
         kernel.transform(narrow)

@@ -20,7 +20,8 @@ KINDS = ("geometric", "exponential", "steps")
 TRIANGLE = [(0, 1), (1, 2), (2, 0)]
 
 
-def plain_matrix(X, Y, **params):
+def plain_matrix(X, Y, use_labels=True, **params):
+    params["labels"] = use_labels
     return np.array(
         [[random_walk(x, y, **params) for y in plain_graphs(Y)] for x in plain_graphs(X)]
     )
@@ -46,7 +47,7 @@ def test_all_kinds_against_the_definition(batch, kind, labels, weighted, share, 
     limit = largest_safe_decay(batch, labels=labels, weighted=weighted)
     decay = share * min(limit, 1.0)
     params = {"kind": kind, "decay": decay, "n_steps": n_steps}
-    params |= {"labels": labels, "weighted": weighted}
+    params |= {"use_labels": labels, "weighted": weighted}
     kernel = RandomWalk(**params)
     expected = plain_matrix(batch, batch, **params)
     np.testing.assert_allclose(kernel.fit_transform(batch), expected, rtol=1e-9)
@@ -75,7 +76,7 @@ def test_negative_weights(kind, labels):
         batch.node_offsets, tails[once], heads[once], node_labels=batch.node_labels,
         edge_weights=rng.normal(size=len(once)),
     )  # fmt: skip
-    params = {"kind": kind, "labels": labels, "weighted": True, "n_steps": 5}
+    params = {"kind": kind, "use_labels": labels, "weighted": True, "n_steps": 5}
     params["decay"] = 0.9 * largest_safe_decay(signed, labels=labels, weighted=True)
     np.testing.assert_allclose(
         RandomWalk(**params).fit_transform(signed), plain_matrix(signed, signed, **params),
@@ -88,7 +89,7 @@ def test_exponential_of_large_negative_eigenvalues_does_not_cancel(labels):
     batch = GraphBatch.from_edges(
         [TRIANGLE, TRIANGLE], node_labels=["CCC", "CCC"], edge_weights=[[1.0] * 3, [-1.0] * 3]
     )
-    kernel = RandomWalk("exponential", decay=8.0, labels=labels, weighted=True)
+    kernel = RandomWalk("exponential", decay=8.0, use_labels=labels, weighted=True)
     matrix = kernel.fit_transform(batch)
     np.testing.assert_allclose(matrix[0, 1], 9 * np.exp(-32.0), rtol=1e-9)
     np.testing.assert_allclose(matrix[1, 1], 9 * np.exp(32.0), rtol=1e-9)
@@ -106,10 +107,10 @@ def test_unseen_labels_meet_only_each_other():
 def test_labels_only_count_where_there_are_some_and_they_are_asked_for():
     batch = random_graphs(0, n_graphs=5)
     bare = GraphBatch(batch.node_offsets, batch.indptr, batch.indices)
-    without = RandomWalk(labels=False).fit_transform(batch)
+    without = RandomWalk(use_labels=False).fit_transform(batch)
     assert np.array_equal(without, RandomWalk().fit_transform(bare))
     assert (without > RandomWalk().fit_transform(batch)).any()
-    again = RandomWalk(labels=False).fit(bare).transform(batch)
+    again = RandomWalk(use_labels=False).fit(bare).transform(batch)
     np.testing.assert_allclose(again, without, rtol=1e-12)
     with pytest.raises(ValueError, match="fitted on graphs without node labels"):
         RandomWalk().fit(bare).transform(batch)
@@ -121,7 +122,7 @@ def test_no_nodes_and_no_edges():
         kernel = RandomWalk(kind, decay=1e6)
         assert np.array_equal(kernel.fit_transform(graphs), [[0, 0, 0], [0, 5, 2], [0, 2, 2]])
         assert np.array_equal(
-            RandomWalk(kind, decay=1e6, labels=False).fit_transform(graphs),
+            RandomWalk(kind, decay=1e6, use_labels=False).fit_transform(graphs),
             [[0, 0, 0], [0, 9, 6], [0, 6, 4]],
         )
         assert kernel.transform(graphs[:0]).shape == (0, 3)
@@ -132,7 +133,7 @@ def test_no_decay_counts_pairs_of_nodes():
     batch = random_graphs(1, n_graphs=5)
     sizes = batch.sizes.astype(float)
     for kind in KINDS:
-        matrix = RandomWalk(kind, decay=0.0, labels=False).fit_transform(batch)
+        matrix = RandomWalk(kind, decay=0.0, use_labels=False).fit_transform(batch)
         np.testing.assert_allclose(matrix, np.outer(sizes, sizes), rtol=1e-12)
 
 
@@ -144,9 +145,9 @@ def test_no_decay_counts_pairs_of_nodes():
 def test_largest_safe_decay_at_fit(batch, labels, weighted):
     limit = largest_safe_decay(batch, labels=labels, weighted=weighted)
     if not np.isfinite(limit):
-        RandomWalk(decay=1e9, labels=labels, weighted=weighted).fit(batch)
+        RandomWalk(decay=1e9, use_labels=labels, weighted=weighted).fit(batch)
         return
-    options = {"labels": labels, "weighted": weighted}
+    options = {"use_labels": labels, "weighted": weighted}
     just = {"kind": "geometric", "decay": 0.999 * limit, **options}
     np.testing.assert_allclose(
         RandomWalk(**just).fit_transform(batch), plain_matrix(batch, batch, **just), rtol=1e-9
@@ -166,11 +167,11 @@ def test_transform_refuses_new_graphs_by_their_pairs_with_the_fitted_ones(labels
     new = GraphBatch.from_edges([TRIANGLE, clique], node_labels=[["a"] * 3, ["a", "b", "c"] * 3])
     limit = largest_safe_decay(new, fitted, labels=labels)
     assert limit < largest_safe_decay(fitted, labels=labels)
-    safe = RandomWalk(decay=0.999 * limit, labels=labels).fit(fitted)
-    expected = plain_matrix(new, fitted, kind="geometric", decay=0.999 * limit, labels=labels)
+    safe = RandomWalk(decay=0.999 * limit, use_labels=labels).fit(fitted)
+    expected = plain_matrix(new, fitted, kind="geometric", decay=0.999 * limit, use_labels=labels)
     np.testing.assert_allclose(safe.transform(new), expected, rtol=1e-9)
     with pytest.raises(ValueError, match="graph 1 with the fitted graph") as error:
-        RandomWalk(decay=1.001 * limit, labels=labels).fit(fitted).transform(new)
+        RandomWalk(decay=1.001 * limit, use_labels=labels).fit(fitted).transform(new)
     assert named_decay(error) == pytest.approx(limit, rel=1.1e-5)
     with pytest.raises(ValueError, match="graph 1 with itself") as error:
         safe.diagonal(new)
@@ -195,7 +196,7 @@ def test_long_chains_whose_eigenvalues_crowd():
     decay = limit * (1 - 1e-7)
     close = RandomWalk(decay=decay).fit_transform(chain)
     np.testing.assert_allclose(
-        close, RandomWalk(decay=decay, labels=False).fit_transform(chain), rtol=1e-6
+        close, RandomWalk(decay=decay, use_labels=False).fit_transform(chain), rtol=1e-6
     )
 
 
@@ -205,7 +206,7 @@ def test_sums_too_large_are_refused(labels):
         [[], TRIANGLE], node_labels=["C", "CCC"], edge_weights=[[], [1.0, 1.0, -2.0]]
     )
     for weighted in (False, True):
-        options = {"labels": labels, "weighted": weighted}
+        options = {"use_labels": labels, "weighted": weighted}
         with pytest.raises(
             ValueError, match=r"too large for a floating point number.*Lower 'decay'"
         ):

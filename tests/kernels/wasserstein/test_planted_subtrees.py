@@ -8,6 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from gramlet import WassersteinWL, WeightedWassersteinWL
+from gramlet.engine.core.tiles import Tiling
 from gramlet.files.synthetic import planted_subtrees
 
 N_SETS = 10
@@ -68,6 +69,11 @@ def test_the_pattern_is_what_tells_the_classes_apart(data_sets):
     """The premise: a level-1 pattern of every training graph of one class and of few others."""
     kernel = WassersteinWL(n_iter=1).fit(data_sets[0].graphs)
     names = [text for texts in kernel.counter_.colouring.patterns() for text in texts]
-    has = kernel.counter_.count(data_sets[0].graphs)[:, names.index(PLANTED)].toarray()[:, 0] > 0
+    has = (
+        kernel.counter_.count(data_sets[0].graphs, Tiling())[:, names.index(PLANTED)].toarray()[
+            :, 0
+        ]
+        > 0
+    )
     assert has[data_sets[0].target == 1].all()
     assert has[data_sets[0].target == -1].mean() < 0.4

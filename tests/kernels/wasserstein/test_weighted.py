@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, WassersteinWL, WeightedWassersteinWL
+from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.wasserstein import pattern_weights as importance
 from reference import weighted_wwl as plain
 from reference.examples import random_graphs
@@ -108,7 +109,8 @@ def problem_of(seed=0, n=9, **changes):
     kernel = WeightedWassersteinWL(alpha_same=0.2, sigma=0.3, **changes).fit(
         batch, np.arange(n) % 3
     )
-    return kernel._problem(kernel.profile_, np.arange(n, dtype=np.int64) % 3)
+    masses = kernel._masses(kernel.counter_.count(batch, Tiling()), batch)
+    return kernel._problem(masses, np.arange(n, dtype=np.int64) % 3)
 
 
 @pytest.mark.parametrize("balanced", [False, True])

@@ -23,6 +23,8 @@ Measure = Literal["dot", "min"]
 
 # A feature that more than this share of the graphs have is cheaper as a dense column.
 _DENSE_SHARE = {"dot": 0.15, "min": 0.25}
+# Dense columns take at most this much memory, relative to a square result.
+_DENSE_PART = 0.05
 
 
 def count_codes(offsets: Ints, codes: Ints, n_codes: int) -> sparse.csr_matrix:
@@ -110,14 +112,15 @@ class CountIndex:
         if drop_single:
             place[frequency <= 1] = -2
         frequent = np.flatnonzero(frequency > max(1.0, _DENSE_SHARE[measure] * n_rows))
-        # The dense part never grows beyond the size of a square result.
-        frequent = frequent[np.argsort(-frequency[frequent], kind="stable")][: max(n_rows, 64)]
+        # The dense part stays small beside a square result.
+        most = max(64, int(_DENSE_PART * n_rows))
+        frequent = frequent[np.argsort(-frequency[frequent], kind="stable")][:most]
         frequent.sort()
         place[frequent] = np.arange(len(frequent))
         starts, rows, values, dense = _split_columns(
-            counts.indptr.astype(np.int64),
-            counts.indices.astype(np.int64),
-            counts.data.astype(np.float64),
+            counts.indptr.astype(np.int64, copy=False),
+            counts.indices.astype(np.int64, copy=False),
+            counts.data.astype(np.float64, copy=False),
             place,
             len(frequent),
         )
@@ -196,9 +199,9 @@ def _fill(
     label: str,
 ) -> None:
     n_rows, n_columns = out.shape
-    indptr = counts.indptr.astype(np.int64)
-    columns = counts.indices.astype(np.int64)
-    values = counts.data.astype(np.float64)
+    indptr = counts.indptr.astype(np.int64, copy=False)
+    columns = counts.indices.astype(np.int64, copy=False)
+    values = counts.data.astype(np.float64, copy=False)
 
     def fill_rows(begin: int, end: int) -> None:
         first = begin if symmetric else 0

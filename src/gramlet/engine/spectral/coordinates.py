@@ -276,9 +276,15 @@ def _dense_part(
 ) -> tuple[Floats, Floats, bool]:
     """As `_lanczos`, by reduction to tridiagonal form: the ``count`` largest eigenpairs."""
     n = block.shape[0]
-    values, vectors = eigh(
-        block.toarray(), subset_by_index=[n - count, n - 1], overwrite_a=True, check_finite=False
-    )
+    try:
+        values, vectors = eigh(
+            block.toarray(), subset_by_index=[n - count, n - 1], check_finite=False
+        )
+    except np.linalg.LinAlgError:
+        # The method for some eigenpairs can fail where many eigenvalues are equal; that for all
+        # of them does not.
+        values, vectors = np.linalg.eigh(block.toarray())
+        values, vectors = values[n - count :], vectors[:, n - count :]
     return values, vectors, bool(values[0] < values[-n_dims] - GAP)
 
 

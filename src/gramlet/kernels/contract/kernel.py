@@ -106,14 +106,14 @@ class GraphKernel(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         own = profile.norms(self._tiling())
         return np.where(own > 0, 1.0, 0.0) if self.normalize else own
 
+    def profile_of(self, X: Any) -> Any:
+        """The `Profile` of graphs in terms of the fitted ones, ready to be compared."""
+        check_is_fitted(self)
+        return self._current(self._profile(as_batch(X), self._tiling()))
+
     def _profiles(self, X: Any) -> tuple[Any, Any]:
         """The profiles of new graphs and of the fitted ones, with the present parameters."""
-        check_is_fitted(self)
-        batch = as_batch(X)
-        return (
-            self._current(self._profile(batch, self._tiling())),
-            self._current(self.profile_),
-        )
+        return self.profile_of(X), self._current(self.profile_)
 
     def _remember(self, X: Any, y: Any) -> None:
         self._validate_params()
