@@ -24,12 +24,13 @@ def refine(graph: PlainGraph, colours: list[Hashable], use_edge_labels: bool) ->
     """One step: ℓ_{h+1}(v) = (ℓ_h(v), multiset of ℓ_h over v's neighbours).
 
     In a directed graph there are two multisets, of the heads of v's arcs and of the tails of the
-    arcs to v. With `use_edge_labels` a multiset holds pairs (edge label, colour).
+    arcs to v; the second is left out where it is empty, so that a graph without edges has the same
+    colours as an undirected one. With `use_edge_labels` they hold pairs (edge label, colour).
     """
     refined = []
     for v in range(graph.n):
         directions = [[(u, (v, u)) for u in graph.neighbours[v]]]
-        if graph.directed:
+        if graph.directed and graph.sources(v):
             directions.append([(u, (u, v)) for u in graph.sources(v)])
         seen = [
             multiset(
