@@ -33,7 +33,7 @@ def build(
             columns["labels"][tail, head] = SAME if edge_labels is None else edge_labels[e]
             columns["weights"][tail, head] = 1.0 if weights is None else float(weights[e])
             if edge_attributes is not None:
-                columns["attributes"][tail, head] = np.array(edge_attributes[e], dtype=float)
+                columns["attributes"][tail, head] = [float(x) for x in edge_attributes[e]]
     return PlainGraph(
         n=n,
         neighbours=[sorted(row) for row in neighbours],

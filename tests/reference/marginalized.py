@@ -54,7 +54,7 @@ def node_part(G: PlainGraph, H: PlainGraph, v: int, w: int, o: Options) -> tuple
 
 def edge_part(G: PlainGraph, H: PlainGraph, e: tuple, f: tuple, o: Options) -> tuple:
     gaussian = "gaussian" in o.edge_kernel
-    difference = G.edge_attributes[e] - H.edge_attributes[f] if gaussian else ()
+    difference = np.subtract(G.edge_attributes[e], H.edge_attributes[f]) if gaussian else ()
     same = bool(G.edge_labels[e] == H.edge_labels[f])
     return part_kernel(o.edge_kernel, same, difference, o.edge_floor, o.edge_scale)
 

@@ -27,11 +27,11 @@ def refine(graph: PlainGraph, colours: list[Hashable], use_edge_labels: bool) ->
     arcs to v; the second is left out where it is empty, so that a graph without edges has the same
     colours as an undirected one. With `use_edge_labels` they hold pairs (edge label, colour).
     """
-    refined = []
+    refined, predecessors = [], graph.predecessors
     for v in range(graph.n):
         directions = [[(u, (v, u)) for u in graph.neighbours[v]]]
-        if graph.directed and graph.sources(v):
-            directions.append([(u, (u, v)) for u in graph.sources(v)])
+        if graph.directed and predecessors[v]:
+            directions.append([(u, (u, v)) for u in predecessors[v]])
         seen = [
             multiset(
                 (graph.edge_labels[arc], colours[u]) if use_edge_labels else colours[u]
