@@ -106,8 +106,15 @@ def test_pattern_similarity_keeps_or_drops_equal_singular_values_together():
     ppmi = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     # Both singular values are 1: U√S spans the plane, and its rows are orthogonal.
     np.testing.assert_allclose(deep.pattern_similarity(ppmi, 2), np.eye(3), atol=1e-12)
-    # One component would cut the pair apart: none is kept.
-    np.testing.assert_allclose(deep.pattern_similarity(ppmi, 1), np.eye(3))
+    # Two paths of three patterns: √2 four times. Three components would cut the space apart, so
+    # that none is kept; with four the ends of a path are alike.
+    path = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    paths = np.kron(np.eye(2), path)
+    np.testing.assert_allclose(deep.pattern_similarity(paths, 3), np.eye(6))
+    ends = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+    np.testing.assert_allclose(
+        deep.pattern_similarity(paths, 4), np.kron(np.eye(2), ends), atol=1e-12
+    )
     uneven = np.array([[0.0, 3.0, 1.0], [3.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
     values, vectors = np.linalg.eigh(uneven)
     roots = vectors @ np.diag(np.abs(values)) @ vectors.T
