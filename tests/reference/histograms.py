@@ -20,6 +20,15 @@ def intersection(a: Counter, b: Counter) -> float:
     return float(sum(min(a[key], b[key]) for key in a))
 
 
+def ordered_pair(first: Hashable, second: Hashable) -> tuple:
+    return (first, second)
+
+
+def unordered_pair(first: Hashable, second: Hashable) -> frozenset:
+    """The set of the two, of one where they are equal."""
+    return frozenset([first, second])
+
+
 def vertex_counts(graph: PlainGraph, colours: Sequence[Hashable] | None = None) -> Counter:
     """The number of nodes of each label (or of each of the given colours)."""
     return Counter(one_graph(graph).labels if colours is None else colours)
@@ -29,12 +38,13 @@ def edge_counts(graph: PlainGraph, colours: Sequence[Hashable] | None = None) ->
     """The number of edges of each type.
 
     A type is the unordered pair of the end labels (a set of one where they are equal), with the
-    edge's own label if edges have labels.
+    edge's own label if edges have labels. An arc's pair is ordered, its tail first.
     """
     graph = one_graph(graph)
     colours = graph.labels if colours is None else colours
+    ends = ordered_pair if graph.directed else unordered_pair
     return Counter(
-        (frozenset([colours[u], colours[v]]), graph.edge_labels[u, v]) for u, v in graph.edges()
+        (ends(colours[u], colours[v]), graph.edge_labels[u, v]) for u, v in graph.edges()
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import expm
@@ -40,6 +41,19 @@ def regularised_laplacian(graph, eta: float) -> np.ndarray:
     graph = one_graph(graph)
     adjacency = graph.adjacency(weighted=True)
     return np.diag(adjacency.sum(axis=1)) - adjacency + eta * np.eye(graph.n)
+
+
+def laplacian_pseudo_inverse(graph) -> np.ndarray:
+    """Σ u uᵀ / λ over the eigenvalues of D − A above 1e-4 of the largest; 0 without edges."""
+    laplacian = regularised_laplacian(graph, 0.0)
+    total = np.zeros_like(laplacian)
+    if len(laplacian) == 0:
+        return total
+    values, vectors = np.linalg.eigh(laplacian)
+    for value, vector in zip(values, vectors.T, strict=True):
+        if value > 1e-4 * values.max():
+            total += np.outer(vector, vector) / value
+    return total
 
 
 def covariance(graph, U: np.ndarray, eta: float, gamma: float) -> np.ndarray:
@@ -107,11 +121,13 @@ def feature_laplacian(
 # From a kernel between vertices instead of features
 
 
-def kernelised(G, H, joint_gram: np.ndarray, eta: float, gamma: float) -> float:
+def kernelised(
+    G, H, joint_gram: np.ndarray, eta: float, gamma: float, inverse: Callable | None = None
+) -> float:
     """The kernel of G and H from the Gram matrix of G's vertices followed by H's.
 
     Q = [√λ_i u_i] over its non-zero eigenvalues; Q₁ its first n₁ rows, Q₂ the n₂ rows after them;
-    S̄ = QᵀL⁻¹Q + γI.
+    S̄ = QᵀL⁻¹Q + γI, or QᵀL'Q + γI with L' = inverse(graph).
     """
     G, H = one_graph(G), one_graph(H)
     if len(joint_gram) == 0:
@@ -120,6 +136,11 @@ def kernelised(G, H, joint_gram: np.ndarray, eta: float, gamma: float) -> float:
     kept = values > 1e-12 * max(values.max(), 0.0)
     Q = vectors[:, kept] * np.sqrt(values[kept])
     Q1, Q2 = Q[: G.n], Q[G.n : G.n + H.n]
+    if inverse is not None:
+        ridge = gamma * np.eye(Q.shape[1])
+        return bhattacharyya_by_logarithms(
+            Q1.T @ inverse(G) @ Q1 + ridge, Q2.T @ inverse(H) @ Q2 + ridge
+        )
     return bhattacharyya_by_logarithms(
         covariance(G, Q1.T, eta, gamma), covariance(H, Q2.T, eta, gamma)
     )
@@ -154,29 +175,71 @@ def induced(graph: PlainGraph, nodes: list[int]) -> PlainGraph:
     """The induced subgraph, its nodes numbered in the given order."""
     place = {v: i for i, v in enumerate(nodes)}
     arcs = [(u, v) for u in nodes for v in graph.neighbours[u] if v in place]
-    return PlainGraph(
+
+    def kept(column):
+        return {(place[u], place[v]): column[u, v] for u, v in arcs}
+
+    return replace(
+        graph,
         n=len(nodes),
         neighbours=[[place[v] for v in graph.neighbours[u] if v in place] for u in nodes],
         labels=[graph.labels[v] for v in nodes],
-        has_labels=graph.has_labels,
-        edge_labels={(place[u], place[v]): graph.edge_labels[u, v] for u, v in arcs},
-        has_edge_labels=graph.has_edge_labels,
-        weights={(place[u], place[v]): graph.weights[u, v] for u, v in arcs},
+        edge_labels=kept(graph.edge_labels),
+        weights=kept(graph.weights),
         attributes=None if graph.attributes is None else graph.attributes[nodes],
+        edge_attributes=None if graph.edge_attributes is None else kept(graph.edge_attributes),
     )
 
 
 def lifted_gram(
-    pieces: list[tuple[PlainGraph, list[int]]], vertex_gram: np.ndarray, eta: float, gamma: float
+    pieces: list[tuple[PlainGraph, list[int], list[float]]],
+    vertex_gram: np.ndarray,
+    eta: float,
+    gamma: float,
+    inverse: Callable | None = None,
 ) -> np.ndarray:
-    """The kernel between all pairs of (graph, places of its nodes in the joint Gram matrix)."""
+    """The kernel between all pairs of (graph, places of its nodes in the joint Gram matrix, factors
+    by which the vectors of its nodes are multiplied)."""
     matrix = np.zeros((len(pieces), len(pieces)))
-    for i, (G, places_g) in enumerate(pieces):
-        for j, (H, places_h) in enumerate(pieces[: i + 1]):
-            both = places_g + places_h
+    for i, (G, places_g, factors_g) in enumerate(pieces):
+        for j, (H, places_h, factors_h) in enumerate(pieces[: i + 1]):
+            both, factors = places_g + places_h, np.array(factors_g + factors_h)
             joint = vertex_gram[np.ix_(both, both)] if both else np.zeros((0, 0))
-            matrix[i, j] = matrix[j, i] = kernelised(G, H, joint, eta, gamma)
+            joint = joint * np.multiply.outer(factors, factors)
+            matrix[i, j] = matrix[j, i] = kernelised(G, H, joint, eta, gamma, inverse)
     return matrix
+
+
+def hops_from(graph: PlainGraph, centre: int) -> dict[int, int]:
+    """The number of hops from the centre to every node that it reaches."""
+    hops, reached = {centre: 0}, [centre]
+    for v in reached:
+        for u in graph.neighbours[v]:
+            if u not in hops:
+                hops[u] = hops[v] + 1
+                reached.append(u)
+    return hops
+
+
+def ball_radius(level: int, radius: float, growth) -> int:
+    """⌊radius·growth^{level−1}⌋, or ⌊radius·level⌋ for growth="add"."""
+    return math.floor(radius * (level if growth == "add" else growth ** (level - 1)))
+
+
+def distinct(matrices: Sequence[np.ndarray]) -> list[int]:
+    """The positions of the first of each kind of matrix.
+
+    Two are of one kind if they agree in every entry to 1e-9 of the largest entry of all.
+    """
+    largest = max((float(np.abs(S).max()) for S in matrices if S.size), default=0.0)
+    first: list[int] = []
+    for i, S in enumerate(matrices):
+        if not any(
+            matrices[j].shape == S.shape and bool((abs(matrices[j] - S) <= 1e-9 * largest).all())
+            for j in first
+        ):
+            first.append(i)
+    return first
 
 
 def multiscale_laplacian_gram(
@@ -184,33 +247,38 @@ def multiscale_laplacian_gram(
     Y=None,
     n_levels: int = 2,
     radius: float = 1,
-    growth: float = 2,
+    growth: float | str = 2,
     eta: float = 0.1,
     gamma: float = 0.01,
     features="labels",
+    discount: bool = False,
+    top: str = "regularised",
     **options,
 ) -> np.ndarray:
     """The multiscale kernel, by the joint Gram matrix of all vertices of all graphs.
 
     Level 0 is the dot product of vertex features. At level l two vertices are compared by the
     kernel, induced from level l − 1, of their balls of radius ⌊radius·growth^{l−1}⌋; in the end two
-    graphs are compared by the kernel induced from the last level.
+    graphs are compared by the kernel induced from the last level. With `discount` a vector in a
+    ball is divided by (hops to the centre + 1); `top` is how whole graphs invert the Laplacian.
     """
     graphs = plain_graphs(X) + ([] if Y is None else plain_graphs(Y))
     rows = np.concatenate(joint_features(graphs, features, **options))
     vertex_gram = rows @ rows.T
     first = np.concatenate([[0], np.cumsum([graph.n for graph in graphs])]).astype(int).tolist()
     for level in range(1, n_levels + 1):
-        hops = math.floor(radius * growth ** (level - 1))
         pieces = []
         for graph, offset in zip(graphs, first, strict=False):
             for v in range(graph.n):
-                nodes = ball(graph, v, hops)
-                pieces.append((induced(graph, nodes), [offset + u for u in nodes]))
+                nodes = ball(graph, v, ball_radius(level, radius, growth))
+                hops = hops_from(graph, v)
+                factors = [1.0 / (hops[u] + 1) if discount else 1.0 for u in nodes]
+                pieces.append((induced(graph, nodes), [offset + u for u in nodes], factors))
         vertex_gram = lifted_gram(pieces, vertex_gram, eta, gamma)
     wholes = [
-        (graph, list(range(offset, offset + graph.n)))
+        (graph, list(range(offset, offset + graph.n)), [1.0] * graph.n)
         for graph, offset in zip(graphs, first, strict=False)
     ]
-    matrix = lifted_gram(wholes, vertex_gram, eta, gamma)
+    inverse = {"regularised": None, "pseudo-inverse": laplacian_pseudo_inverse}[top]
+    matrix = lifted_gram(wholes, vertex_gram, eta, gamma, inverse)
     return matrix if Y is None else matrix[: len(X), len(X) :]

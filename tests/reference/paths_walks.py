@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from scipy.linalg import expm
 
-from reference.histograms import dot
+from reference.histograms import dot, ordered_pair, unordered_pair
 from reference.plain import PlainGraph, one_graph, plain_graphs
 
 # Shortest paths
@@ -33,17 +33,25 @@ def all_distances(graph: PlainGraph, weighted: bool = False) -> list[list[float]
 
 
 def paths(
-    graph: PlainGraph, colours: Sequence[Hashable] | None = None, weighted: bool = False
-) -> list[tuple[frozenset, float]]:
-    """(unordered pair of end labels, length) of every unordered pair of connected nodes."""
+    graph: PlainGraph,
+    colours: Sequence[Hashable] | None = None,
+    weighted: bool = False,
+    pairs: str = "unordered",
+) -> list[tuple[Hashable, float]]:
+    """(unordered pair of end labels, length) of every unordered pair of connected nodes.
+
+    With pairs="ordered", and always in directed graphs, of the ordered pairs, ends in their order.
+    """
     graph = one_graph(graph)
     colours = graph.labels if colours is None else colours
     lengths = all_distances(graph, weighted)
+    ordered = graph.directed or pairs == "ordered"
+    ends = ordered_pair if ordered else unordered_pair
     return [
-        (frozenset([colours[u], colours[v]]), lengths[u][v])
+        (ends(colours[u], colours[v]), lengths[u][v])
         for u in range(graph.n)
-        for v in range(u + 1, graph.n)
-        if lengths[u][v] < math.inf
+        for v in range(graph.n)
+        if (u != v if ordered else u < v) and lengths[u][v] < math.inf
     ]
 
 
@@ -60,12 +68,17 @@ def same_length(a: float, b: float, bin_width: float | None) -> bool:
 
 
 def shortest_path(
-    G, H, weighted: bool = False, labels: bool = True, bin_width: float | None = None
+    G,
+    H,
+    weighted: bool = False,
+    labels: bool = True,
+    bin_width: float | None = None,
+    pairs: str = "unordered",
 ) -> float:
     """The number of pairs (path of G, path of H) with equal end labels and equal length."""
     G, H = one_graph(G), one_graph(H)
-    paths_of_g = paths(G, None if labels else [0] * G.n, weighted)
-    paths_of_h = paths(H, None if labels else [0] * H.n, weighted)
+    paths_of_g = paths(G, None if labels else [0] * G.n, weighted, pairs)
+    paths_of_h = paths(H, None if labels else [0] * H.n, weighted, pairs)
     return float(
         sum(
             ends_g == ends_h and same_length(length_g, length_h, bin_width)
@@ -92,9 +105,24 @@ def product_graph(G, H, labels: bool = True, weighted: bool = False) -> np.ndarr
     return matrix
 
 
+def strong_components(matrix: np.ndarray) -> list[list[int]]:
+    """The sets of nodes that reach one another along the non-zero entries of a matrix."""
+    n = len(matrix)
+    reach = (matrix != 0) | np.eye(n, dtype=bool)
+    for middle in range(n):
+        reach |= np.outer(reach[:, middle], reach[middle])
+    mutual = reach & reach.T
+    return [np.flatnonzero(mutual[v]).tolist() for v in range(n) if not mutual[v, :v].any()]
+
+
 def spectral_radius(matrix: np.ndarray) -> float:
-    """ρ of a symmetric matrix; 0 for the empty one."""
-    return float(np.abs(np.linalg.eigvalsh(matrix)).max()) if matrix.size else 0.0
+    """ρ, the largest modulus of an eigenvalue; 0 for the empty matrix.
+
+    The eigenvalues of a matrix are those of its strong components. Taken on its own, a component
+    of one node without a loop gives exactly 0, where a solver on the whole would give rounding.
+    """
+    blocks = [matrix[np.ix_(nodes, nodes)] for nodes in strong_components(matrix)]
+    return max((float(np.abs(np.linalg.eigvals(block)).max()) for block in blocks), default=0.0)
 
 
 def largest_safe_decay(X, Y=None, labels: bool = True, weighted: bool = False) -> float:

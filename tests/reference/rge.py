@@ -69,10 +69,10 @@ def node_embedding(graph, n_dims: int) -> np.ndarray:
     return coordinates(eigenspaces(normalised_laplacian(graph)), graph.n, n_dims)[1]
 
 
-def node_masses(graph) -> np.ndarray:
-    """degree / Σ degree; all alike without edges."""
+def node_masses(graph, masses: str = "degree") -> np.ndarray:
+    """degree / Σ degree; all alike without edges or for masses="uniform"."""
     graph = one_graph(graph)
-    degrees = [graph.degree(v) for v in range(graph.n)]
+    degrees = [graph.degree(v) if masses == "degree" else 0 for v in range(graph.n)]
     total = sum(degrees)
     return np.array([d / total if total else 1 / graph.n for d in degrees])
 
@@ -94,7 +94,7 @@ def uses_labels(use_labels, *graphs) -> bool:
 
 
 def earth_movers_distance(
-    G, H, n_dims: int = 6, use_labels="auto", label_weight: float = 1.0
+    G, H, n_dims: int = 6, use_labels="auto", label_weight: float = 1.0, masses: str = "degree"
 ) -> float:
     """The cost of the best transport between the node masses, by a linear program.
 
@@ -112,7 +112,7 @@ def earth_movers_distance(
             if labelled and G.labels[u] != H.labels[v]:
                 square += 2 * label_weight**2
             cost[u, v] = math.sqrt(square)
-    return transport_cost(node_masses(G), node_masses(H), cost)
+    return transport_cost(node_masses(G, masses), node_masses(H, masses), cost)
 
 
 def emd_kernel(G, H, gamma: float = 1.0, **options) -> float:
@@ -173,6 +173,7 @@ def rge_features(
     gamma: float,
     alphabet: Sequence[Hashable] | None = None,
     label_weight: float = 1.0,
+    masses: str = "degree",
 ) -> np.ndarray:
     """exp(−γ EMD(G, ω_j))/√R for given anchors (coordinates, masses); zeros for an empty graph.
 
@@ -188,13 +189,21 @@ def rge_features(
             points = node_embedding(graph, n_dims)
         else:
             points = labelled_points(graph, n_dims, alphabet, label_weight)
-        for j, (anchor, masses) in enumerate(anchors):
+        for j, (anchor, anchor_masses) in enumerate(anchors):
             places = np.zeros((len(anchor), points.shape[1]))
             places[:, : anchor.shape[1]] = anchor
             cost = [[float(np.linalg.norm(p - q)) for q in places] for p in points]
-            distance = transport_cost(node_masses(graph), masses, cost)
+            distance = transport_cost(node_masses(graph, masses), anchor_masses, cost)
             features[i, j] = math.exp(-gamma * distance) / math.sqrt(len(anchors))
     return features
+
+
+def label_probabilities(X, label_draw: str = "frequency") -> dict[Hashable, float]:
+    """How likely a node of a random anchor gets each fitted label."""
+    counts = Counter(label for graph in plain_graphs(X) for label in graph.labels)
+    if label_draw == "uniform":
+        return {label: 1.0 / len(counts) for label in counts}
+    return {label: count / counts.total() for label, count in counts.items()}
 
 
 # Coordinates from the adjacency matrix

@@ -167,63 +167,112 @@ def project_level(w, radius: float) -> np.ndarray:
     return point(high)
 
 
-def project(weights: dict[Pattern, float], radius) -> dict[Pattern, float]:
-    """Each level on its own; `radius` is a number or one number a level."""
+def project_box(w, radius: float) -> np.ndarray:
+    """Each weight on its own, clipped to [max(0, 1 − radius), 1 + radius]."""
+    return np.array([min(max(value, max(0.0, 1.0 - radius)), 1.0 + radius) for value in w])
+
+
+def project(
+    weights: dict[Pattern, float],
+    radius,
+    constraint: str = "ball",
+    fixed: Sequence[int] = (),
+) -> dict[Pattern, float]:
+    """Each level on its own; `radius` is a number or one number per level.
+
+    The weights of the levels in `fixed` (places among the levels present) are 1.
+    """
     projected = dict(weights)
+    onto = {"ball": project_level, "box": project_box}[constraint]
     for level in {level for level, _ in weights}:
         own = [p for p in weights if p[0] == level]
         own_radius = radius if np.isscalar(radius) else radius[level]
-        values = project_level([weights[p] for p in own], float(own_radius))
+        values = onto([weights[p] for p in own], float(own_radius))
+        if level in fixed:
+            values = np.ones(len(own))
         projected.update(zip(own, values.tolist(), strict=True))
     return projected
+
+
+def fixed_places(fixed_levels: Sequence[int], settings: Settings) -> list[int]:
+    """The places of the levels h among those present: h itself, or h − 1 without level 0."""
+    first = 0 if settings.include_initial else 1
+    for h in fixed_levels:
+        if not first <= h <= settings.n_iter:
+            raise ValueError(f"There is no level {h}.")
+    return [h - first for h in fixed_levels]
 
 
 # Descent
 
 
-def projected_gradient(X, y, radius, learning_rate: float, n_passes: int, settings: Settings):
+def projected_gradient(
+    X,
+    y,
+    radius,
+    learning_rate: float,
+    n_passes: int,
+    settings: Settings,
+    constraint: str = "ball",
+    fixed_levels: Sequence[int] = (),
+):
     """Steps on the full loss from w = 1: the weights, and the loss before and after every step."""
-    graphs = plain_graphs(X)
+    graphs, fixed = plain_graphs(X), fixed_places(fixed_levels, settings)
     weights = dict.fromkeys(patterns(graphs, settings), 1.0)
     history = [loss(graphs, y, weights, settings)]
     for _ in range(n_passes):
         slopes = gradient(graphs, y, weights, settings)
         moved = {p: w - learning_rate * slopes[p] for p, w in weights.items()}
-        weights = project(moved, radius)
+        weights = project(moved, radius, constraint, fixed)
         history.append(loss(graphs, y, weights, settings))
     return weights, history
 
 
-def stochastic_descent(X, y, pairs, radius, learning_rate: float, settings: Settings):
+def stochastic_descent(
+    X,
+    y,
+    pairs,
+    radius,
+    learning_rate: float,
+    settings: Settings,
+    constraint: str = "ball",
+    fixed_levels: Sequence[int] = (),
+):
     """One step for each of the given ordered pairs (i, j), from w = 1: the weights."""
-    graphs = plain_graphs(X)
+    graphs, fixed = plain_graphs(X), fixed_places(fixed_levels, settings)
     weights = dict.fromkeys(patterns(graphs, settings), 1.0)
     for i, j in pairs:
         slopes = pair_gradient(graphs[i], graphs[j], bool(y[i] == y[j]), weights, settings)
         moved = {p: w - learning_rate * slopes.get(p, 0.0) for p, w in weights.items()}
-        weights = project(moved, radius)
+        weights = project(moved, radius, constraint, fixed)
     return weights
 
 
 # Bound
 
 
-def largest_vector(X, settings: Settings) -> float:
-    """β = max ‖Z‖₂ over all ordered pairs, a graph with itself included."""
-    graphs = plain_graphs(X)
+def largest_vector(X, settings: Settings, fixed_levels: Sequence[int] = ()) -> float:
+    """β = max ‖Z‖₂ over all ordered pairs, a graph with itself included; free levels only."""
+    graphs, fixed = plain_graphs(X), fixed_places(fixed_levels, settings)
     return max(
-        math.sqrt(sum(z * z for z in pair_vector(G, H, settings).values()))
+        math.sqrt(sum(z * z for p, z in pair_vector(G, H, settings).items() if p[0] not in fixed))
         for G in graphs
         for H in graphs
     )
 
 
 def generalization_bound(
-    X, radius, learning_rate: float, n_steps: int, delta: float, settings: Settings
+    X,
+    radius,
+    learning_rate: float,
+    n_steps: int,
+    delta: float,
+    settings: Settings,
+    fixed_levels: Sequence[int] = (),
 ) -> float:
     """2k_n + (n k_n + M) sqrt((2/n) ln(2/δ)), k_n = (4/n) μ T L² with L = β."""
     n = len(X)
-    lipschitz = largest_vector(X, settings)
+    lipschitz = largest_vector(X, settings, fixed_levels)
     stability = 4.0 / n * learning_rate * n_steps * lipschitz**2
     widest = float(np.max(radius))
     largest_loss = max(

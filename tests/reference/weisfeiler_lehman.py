@@ -23,15 +23,23 @@ def multiset(values) -> frozenset:
 def refine(graph: PlainGraph, colours: list[Hashable], use_edge_labels: bool) -> list[Hashable]:
     """One step: ℓ_{h+1}(v) = (ℓ_h(v), multiset of ℓ_h over v's neighbours).
 
-    With `use_edge_labels` the multiset holds pairs (edge label, colour).
+    In a directed graph there are two multisets, of the heads of v's arcs and of the tails of the
+    arcs to v; the second is left out where it is empty, so that a graph without edges has the same
+    colours as an undirected one. With `use_edge_labels` they hold pairs (edge label, colour).
     """
-    refined = []
+    refined, predecessors = [], graph.predecessors
     for v in range(graph.n):
-        if use_edge_labels:
-            seen = [(graph.edge_labels[v, u], colours[u]) for u in graph.neighbours[v]]
-        else:
-            seen = [colours[u] for u in graph.neighbours[v]]
-        refined.append((colours[v], multiset(seen)))
+        directions = [[(u, (v, u)) for u in graph.neighbours[v]]]
+        if graph.directed and predecessors[v]:
+            directions.append([(u, (u, v)) for u in predecessors[v]])
+        seen = [
+            multiset(
+                (graph.edge_labels[arc], colours[u]) if use_edge_labels else colours[u]
+                for u, arc in arcs
+            )
+            for arcs in directions
+        ]
+        refined.append((colours[v], *seen))
     return refined
 
 
