@@ -41,7 +41,14 @@ def by_hand(batch: GraphBatch, i: int) -> tuple:
         None if batch.edge_labels is None else [batch.edge_labels[k] for _, k in arcs],
         None if batch.edge_weights is None else [batch.edge_weights[k] for _, k in arcs],
         None if batch.node_attributes is None else batch.node_attributes[first:last].tolist(),
+        None
+        if batch.edge_attributes is None
+        else [batch.edge_attributes[k].tolist() for _, k in arcs],
+        batch.directed,
     )
+
+
+EVERY_KIND = {"edge_attributes": None, "directed": None}
 
 
 def _entries(batch: GraphBatch, node: int) -> range:
@@ -90,6 +97,7 @@ class TestBuilding:
         [
             ({"edge_labels": [["a"], ["a", "b"]]}, "labels"),
             ({"edge_weights": [[1.0], [1.0, 2.0]]}, "weights"),
+            ({"edge_attributes": [[[1.0, 0.0]], [[1.0, 0.0], [1.0, 2.0]]]}, "attributes"),
         ],
     )
     def test_repeats_that_disagree_are_refused(self, columns, what):
@@ -119,13 +127,15 @@ class TestBuilding:
         with pytest.raises(ValueError, match=message):
             GraphBatch.from_edges(edges, n_nodes=n_nodes)
 
-    @pytest.mark.parametrize("n_nodes", [[2.5], ["2"]])
+    @pytest.mark.parametrize("n_nodes", [[2.5], ["2"], [True], [np.float64(2)]])
     def test_a_number_of_nodes_is_an_integer(self, n_nodes):
         with pytest.raises(TypeError, match="Graph 0: n_nodes must be an integer"):
             GraphBatch.from_edges([[(0, 1)]], n_nodes=n_nodes)
 
     def test_n_nodes_is_one_number_a_graph(self):
-        with pytest.raises(TypeError, match="n_nodes must be a list with one entry a graph; got 2"):
+        with pytest.raises(
+            TypeError, match="n_nodes must be a list with one entry per graph; got 2"
+        ):
             GraphBatch.from_edges([[(0, 1)]], n_nodes=2)
 
     def test_sizes_come_from_n_nodes_labels_attributes_or_edges(self):
@@ -142,7 +152,9 @@ class TestBuilding:
         with pytest.raises(ValueError, match="Graph 0 has 1 nodes, but 2 node_attributes"):
             GraphBatch.from_edges([[]], node_labels=["a"], node_attributes=[np.zeros((2, 1))])
 
-    @pytest.mark.parametrize("name", ["node_labels", "edge_labels", "edge_weights"])
+    @pytest.mark.parametrize(
+        "name", ["node_labels", "edge_labels", "edge_weights", "edge_attributes"]
+    )
     def test_a_column_of_the_wrong_length_is_refused(self, name):
         with pytest.raises(ValueError, match=rf"Graph 1 has . \w+, but 3 {name}"):
             GraphBatch.from_edges([[], [(0, 1)]], n_nodes=[0, 2], **{name: [[], [1, 2, 3]]})
@@ -154,6 +166,7 @@ class TestBuilding:
             ("edge_labels", ["a"]),
             ("edge_weights", [1.0]),
             ("node_attributes", [[1.0], [2.0]]),
+            ("edge_attributes", [[1.0, 2.0]]),
         ],
     )
     def test_a_column_half_there_is_refused(self, name, entry):
@@ -162,7 +175,8 @@ class TestBuilding:
             GraphBatch.from_edges(edges, n_nodes=[0, 2, 2], **{name: [None, None, entry]})
 
     @pytest.mark.parametrize(
-        "name", ["node_labels", "edge_labels", "edge_weights", "node_attributes"]
+        "name",
+        ["node_labels", "edge_labels", "edge_weights", "node_attributes", "edge_attributes"],
     )
     def test_a_column_of_none_is_no_column(self, name):
         plain = GraphBatch.from_edges([[(0, 1)], []], n_nodes=[2, 1])
@@ -222,7 +236,7 @@ class TestBuilding:
             ([0], [2], {}, "from node 0 of graph 0 to node 0 of graph 1"),
             ([0, 1], [1], {}, "equal length; got 2 and 1"),
             ([0], [1], {"edge_weights": np.ones(2)}, "1 arcs, but 2 edge_weights"),
-            ([0], [1], {"node_attributes": np.ones(4)}, r"one row a node.*\(4,\)"),
+            ([0], [1], {"node_attributes": np.ones(4)}, r"one row per node.*\(4,\)"),
             ([0], [1], {"node_labels": Categorical.from_values("ab")}, "4 nodes, but 2 node_la"),
         ],
     )
@@ -238,7 +252,7 @@ class TestBuilding:
 
 
 class TestSlicing:
-    @given(graph_batches(min_graphs=1), st.data())
+    @given(graph_batches(min_graphs=1, **EVERY_KIND), st.data())
     def test_index_arrays_pick_graphs_with_all_their_columns(self, batch, data):
         picks = data.draw(st.lists(st.integers(-len(batch), len(batch) - 1)))
         part = batch[np.array(picks, dtype=np.int64)]
@@ -374,7 +388,7 @@ class TestReading:
 
 
 class TestComparing:
-    @given(graph_batches())
+    @given(graph_batches(**EVERY_KIND))
     def test_pickle_and_copies_are_equal(self, batch):
         for twin in (pickle.loads(pickle.dumps(batch)), copy.copy(batch), copy.deepcopy(batch)):
             assert twin == batch
@@ -395,6 +409,9 @@ class TestComparing:
             {"edge_weights": None},
             {"node_attributes": [np.ones((3, 2))]},
             {"node_attributes": None},
+            {"edge_attributes": [np.ones((2, 1))]},
+            {"edge_attributes": None},
+            {"directed": True},
         ],
     )
     def test_a_batch_that_differs_in_one_thing_is_not_equal(self, change):
@@ -405,6 +422,7 @@ class TestComparing:
             "edge_labels": [["x", "y"]],
             "edge_weights": [[1.0, 2.0]],
             "node_attributes": [np.zeros((3, 2))],
+            "edge_attributes": [np.zeros((2, 1))],
         }
         assert GraphBatch.from_edges(**parts) == GraphBatch.from_edges(**parts)
         assert GraphBatch.from_edges(**parts) != GraphBatch.from_edges(**{**parts, **change})
@@ -460,7 +478,7 @@ class TestImmutability:
 
 
 class TestConcatenate:
-    @given(graph_batches(labels=True, weights=True, edge_labels=True, attributes=False), st.data())
+    @given(graph_batches(**EVERY_KIND), st.data())
     def test_joining_the_pieces_gives_the_whole(self, batch, data):
         cut = data.draw(st.integers(0, len(batch)))
         assert GraphBatch.concatenate([batch[:cut], batch[cut:]]) == batch
@@ -486,6 +504,7 @@ class TestConcatenate:
             ("edge_labels", [["x"]]),
             ("edge_weights", [[1.0]]),
             ("node_attributes", [np.zeros((2, 2))]),
+            ("edge_attributes", [np.zeros((1, 2))]),
         ],
     )
     def test_a_column_in_some_batches_only_is_refused(self, name, entries):
@@ -504,7 +523,7 @@ class TestConcatenate:
         parts = [
             GraphBatch.from_edges([[]], node_attributes=[np.zeros((1, width))]) for width in (1, 2)
         ]
-        with pytest.raises(ValueError, match=r"Graph 1 has 2 node attributes .* graph 0 has 1"):
+        with pytest.raises(ValueError, match=r"Graph 1 has 2 node_attributes and graph 0 has 1"):
             GraphBatch.concatenate(parts)
 
     def test_only_batches_are_joined(self, batch):

@@ -21,8 +21,10 @@ SAME = ("no labels",)
 class PlainGraph:
     """One graph: lists and dictionaries, nodes counted from 0.
 
-    `weights` and `edge_labels` have one entry for each direction of an edge. Weights are 1 where
-    the graph has none; labels are all alike where it has none (`has_labels` tells).
+    `weights` and `edge_labels` have one entry for each direction of an edge, or one per arc where
+    the graph is directed. Weights are 1 where the graph has none; labels are all alike where it has
+    none (`has_labels` tells). `neighbours` are those that arcs lead to, `predecessors` those that
+    arcs come from; undirected, both are the same.
     """
 
     n: int
@@ -33,10 +35,17 @@ class PlainGraph:
     has_edge_labels: bool
     weights: dict[tuple[int, int], float]
     attributes: np.ndarray | None
+    directed: bool = False
+    edge_attributes: dict[tuple[int, int], list[float]] | None = None
+
+    @property
+    def predecessors(self) -> list[list[int]]:
+        return [[u for u in range(self.n) if v in self.neighbours[u]] for v in range(self.n)]
 
     def edges(self) -> list[tuple[int, int]]:
-        """Every edge once, the smaller node first."""
-        return [(u, v) for u in range(self.n) for v in self.neighbours[u] if u < v]
+        """Every edge once, the smaller node first; every arc, tail first, where directed."""
+        pairs = [(u, v) for u in range(self.n) for v in self.neighbours[u]]
+        return pairs if self.directed else [(u, v) for u, v in pairs if u < v]
 
     def degree(self, v: int) -> int:
         return len(self.neighbours[v])
@@ -51,7 +60,7 @@ class PlainGraph:
 def plain_graph(batch: GraphBatch, i: int) -> PlainGraph:
     """Graph i of a batch, read entry by entry from its columns."""
     first, last = int(batch.node_offsets[i]), int(batch.node_offsets[i + 1])
-    neighbours, weights, edge_labels = [], {}, {}
+    neighbours, weights, edge_labels, edge_rows = [], {}, {}, {}
     for u in range(first, last):
         row = []
         for arc in range(int(batch.indptr[u]), int(batch.indptr[u + 1])):
@@ -59,6 +68,8 @@ def plain_graph(batch: GraphBatch, i: int) -> PlainGraph:
             row.append(ends[1])
             weights[ends] = 1.0 if batch.edge_weights is None else float(batch.edge_weights[arc])
             edge_labels[ends] = SAME if batch.edge_labels is None else batch.edge_labels[arc]
+            if batch.edge_attributes is not None:
+                edge_rows[ends] = batch.edge_attributes[arc].tolist()
         neighbours.append(row)
     if batch.node_labels is None:
         labels = [SAME] * (last - first)
@@ -74,6 +85,8 @@ def plain_graph(batch: GraphBatch, i: int) -> PlainGraph:
         has_edge_labels=batch.edge_labels is not None,
         weights=weights,
         attributes=None if attributes is None else np.array(attributes[first:last]),
+        directed=batch.directed,
+        edge_attributes=None if batch.edge_attributes is None else edge_rows,
     )
 
 
@@ -118,6 +131,7 @@ def diagonal(kernel: Callable[..., float], X, **options) -> np.ndarray:
 def relabelled(batch: GraphBatch, rng: np.random.Generator) -> GraphBatch:
     """The same graphs with their nodes in another, random order."""
     edges, sizes, labels, edge_labels, weights, attributes = [], [], [], [], [], []
+    edge_rows = []
     for graph in plain_graphs(batch):
         place = rng.permutation(graph.n)
         old = np.argsort(place)
@@ -128,6 +142,8 @@ def relabelled(batch: GraphBatch, rng: np.random.Generator) -> GraphBatch:
         edge_labels.append([graph.edge_labels[pair] for pair in pairs])
         weights.append([graph.weights[pair] for pair in pairs])
         attributes.append(None if graph.attributes is None else graph.attributes[old])
+        rows = graph.edge_attributes
+        edge_rows.append(None if rows is None else [rows[pair] for pair in pairs])
     return GraphBatch.from_edges(
         edges,
         n_nodes=sizes,
@@ -135,4 +151,6 @@ def relabelled(batch: GraphBatch, rng: np.random.Generator) -> GraphBatch:
         edge_labels=None if batch.edge_labels is None else edge_labels,
         edge_weights=None if batch.edge_weights is None else weights,
         node_attributes=None if batch.node_attributes is None else attributes,
+        edge_attributes=None if batch.edge_attributes is None else edge_rows,
+        directed=batch.directed,
     )

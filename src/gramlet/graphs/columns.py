@@ -20,6 +20,7 @@ __all__ = [
     "float_column",
     "frozen",
     "join_columns",
+    "pick",
     "same_column",
     "unify",
 ]
@@ -39,13 +40,20 @@ def float_column(column: Any) -> Floats | None:
     return None if column is None else frozen(np.asarray(column, dtype=np.float64))
 
 
+def pick(column: Any, positions: Any) -> Any:
+    """The entries of a column of any kind at these positions; None stays None."""
+    if column is None or positions is None:
+        return column
+    return column.take(positions) if isinstance(column, Categorical) else column[positions]
+
+
 class Categorical(Sequence[Any]):
     """An immutable column of categorical values.
 
     Parameters
     ----------
     codes : array of int
-        One code an entry, an index into ``categories``.
+        One code per entry, an index into ``categories``.
     categories : sequence of hashable
         The distinct values.
     """
@@ -91,7 +99,7 @@ class Categorical(Sequence[Any]):
 
     @property
     def codes(self) -> Ints:
-        """One integer an entry, an index into `categories`."""
+        """One integer per entry, an index into `categories`."""
         return self._codes
 
     @property
@@ -207,8 +215,8 @@ def join_columns(name: str, pieces: Sequence[Any], position: Callable[[int], int
     for i, column in enumerate(pieces):
         if column.shape[1:] != pieces[0].shape[1:]:
             raise ValueError(
-                f"Graph {position(i)} has {column.shape[1]} node attributes a node and graph "
-                f"{position(0)} has {pieces[0].shape[1]}. All graphs need the same number."
+                f"Graph {position(i)} has {column.shape[1]} {name} and graph {position(0)} has "
+                f"{pieces[0].shape[1]}. All graphs need the same number."
             )
     return np.concatenate(pieces)
 

@@ -154,7 +154,7 @@ def to_networkx(batch: GraphBatch) -> list[Any]:
     """The graphs of a batch as networkx graphs; `as_batch` turns them back into an equal batch.
 
     Nodes are numbered from 0. Labels become the attribute ``label`` of nodes and edges, weights
-    ``weight``, node attributes the tuple ``attr``.
+    ``weight``, attributes of nodes and edges the tuple ``attr``.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def to_networkx(batch: GraphBatch) -> list[Any]:
 
     Returns
     -------
-    list of networkx.Graph
+    list of networkx.Graph, or of networkx.DiGraph where directed
 
     Examples
     --------
@@ -177,27 +177,33 @@ def to_networkx(batch: GraphBatch) -> list[Any]:
         raise ImportError(
             "Turning graphs into networkx graphs needs networkx: pip install gramlet[graphs]"
         ) from None
-    return [_filled(networkx.Graph(), one) for one in batch]
+    kind = networkx.DiGraph if batch.directed else networkx.Graph
+    return [_filled(kind(), one) for one in batch]
 
 
 def _filled(graph: Any, one: GraphBatch) -> Any:
     """``graph`` with the nodes and edges of a one-graph batch."""
-    attributes = None if one.node_attributes is None else map(tuple, one.node_attributes.tolist())
-    of_nodes = _dicts(one.n_nodes_total, label=one.node_labels, attr=attributes)
+    of_nodes = _dicts(one.n_nodes_total, label=one.node_labels, attr=_rows(one.node_attributes))
     tails, heads = one.arcs()
     weights = None if one.edge_weights is None else one.edge_weights.tolist()
-    of_edges = _dicts(len(tails), label=one.edge_labels, weight=weights)
+    of_edges = _dicts(
+        len(tails), label=one.edge_labels, weight=weights, attr=_rows(one.edge_attributes)
+    )
     graph.add_nodes_from(enumerate(of_nodes))
     graph.add_edges_from(
         (u, v, data)
         for u, v, data in zip(tails.tolist(), heads.tolist(), of_edges, strict=True)
-        if u < v
+        if u < v or one.directed
     )
     return graph
 
 
+def _rows(attributes: Floats | None) -> Any:
+    return None if attributes is None else map(tuple, attributes.tolist())
+
+
 def _dicts(length: int, **columns: Any) -> list[dict[str, Any]]:
-    """One dictionary an entry, from the columns that are there."""
+    """One dictionary per entry, from the columns that are there."""
     rows: list[dict[str, Any]] = [{} for _ in range(length)]
     for name, column in columns.items():
         if column is not None:
