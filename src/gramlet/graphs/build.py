@@ -13,7 +13,7 @@ import numpy as np
 from gramlet.common.arrays import Array, Bools, Ints
 from gramlet.graphs.columns import Categorical
 
-__all__ = ["check_columns", "csr_from_arcs", "ranges"]
+__all__ = ["EDGE_COLUMNS", "NODE_COLUMNS", "check_columns", "csr_from_arcs", "ranges"]
 
 NODE_COLUMNS = ("node_labels", "node_attributes")
 EDGE_COLUMNS = ("edge_labels", "edge_weights", "edge_attributes")

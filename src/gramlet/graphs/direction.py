@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gramlet.common.arrays import Ints
+from gramlet.graphs.build import EDGE_COLUMNS, NODE_COLUMNS
 from gramlet.graphs.columns import frozen
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ __all__ = [
     "direction_of",
     "require_same_direction",
     "require_undirected",
+    "two_arcs_per_edge",
 ]
 
 
@@ -63,6 +65,21 @@ def direction_of(batch: GraphBatch) -> bool | None:
     >>> direction_of(GraphBatch.from_edges([[]], n_nodes=[3]))
     """
     return batch.directed if len(batch.indices) else None
+
+
+def two_arcs_per_edge(batch: GraphBatch) -> GraphBatch:
+    """The directed batch with two arcs for every edge; a directed batch is returned as it is.
+
+    Examples
+    --------
+    >>> from gramlet import GraphBatch
+    >>> two_arcs_per_edge(GraphBatch.from_edges([[(0, 1)]]))
+    GraphBatch(1 graph, 2 nodes, 2 arcs, directed)
+    """
+    if batch.directed:
+        return batch
+    columns = {name: getattr(batch, name) for name in NODE_COLUMNS + EDGE_COLUMNS}
+    return type(batch)(batch.node_offsets, batch.indptr, batch.indices, directed=True, **columns)
 
 
 def require_undirected(batch: GraphBatch, owner: str) -> None:

@@ -17,7 +17,7 @@ from gramlet.common.arrays import Floats, Ints
 from gramlet.common.checks import is_integer
 from gramlet.graphs.columns import Categorical, both_or_neither
 
-__all__ = ["gather_columns"]
+__all__ = ["edge_array", "gather_columns"]
 
 # A graph of this many nodes is taken as meant even if few of them have an edge.
 _PLAIN_SIZE = 1_000_000
@@ -35,7 +35,7 @@ def gather_columns(
     edge_attributes: Sequence[Any] | None = None,
 ) -> dict[str, Any]:
     """Check lists given graph by graph and concatenate them into columns."""
-    edges = [_edge_array(i, e) for i, e in enumerate(edges_per_graph)]
+    edges = [edge_array(i, e) for i, e in enumerate(edges_per_graph)]
     _refuse_wrong_lengths(
         len(edges),
         n_nodes=n_nodes,
@@ -81,7 +81,8 @@ def _refuse_wrong_lengths(n_graphs: int, **columns: Any) -> None:
 # Edges and sizes
 
 
-def _edge_array(graph: int, edges: Any) -> Ints:
+def edge_array(graph: int, edges: Any) -> Ints:
+    """The edges of one graph as an (m, 2) array; an error names the graph."""
     try:
         array = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges))
     except (TypeError, ValueError, OverflowError):
