@@ -37,6 +37,7 @@ class TestPairs:
         assert as_batch([([(0, 1)], "abc")]).sizes.tolist() == [3]
         assert as_batch([([], ["a"]), (np.zeros((0, 2), int), {7: "a"})]).sizes.tolist() == [1, 1]
         assert as_batch([([], []), ([], None)]).sizes.tolist() == [0, 0]
+        assert as_batch([(np.zeros((2, 0)), {7: "a"})]).sizes.tolist() == [1]
 
     def test_without_labels_nodes_are_counted_from_zero(self):
         assert as_batch([([(0, 3)], None)]) == GraphBatch.from_edges([[(0, 3)]])
@@ -136,6 +137,11 @@ class TestPairs:
             (([(0, 1)], 3), "Graph 1: labels must be a list or a dictionary; got 3"),
             (([(0, 1)], [{}, {}]), "Graph 1, node_labels: Labels must be hashable"),
             ((nx.grid_2d_graph(2, 2), None), "Graph 1: expected edges"),
+            (([np.array(1), 2], None), "Graph 1: expected edges"),
+            (([{1, 2}, {2, 3}], None), "Graph 1: expected edges"),
+            (([([1], 2)], {2: "a"}), "Graph 1: names of nodes must be hashable"),
+            (([([1], 2)], None, {(1, 2): "a"}), "Graph 1: names of nodes must be hashable"),
+            (([(0, 1)], np.array(3)), "Graph 1: labels must be a list or a dictionary"),
         ],
     )
     def test_what_is_no_pair_is_a_type_error_by_position(self, item, message):

@@ -1,8 +1,8 @@
 """Columns of a batch: how they are kept, compared and joined.
 
 Labels are categorical columns: integer codes beside the tuple of values they stand for. The values
-are any hashable Python objects; two labels are the same exactly when Python says so (1 and "1"
-differ, 1 and np.int64(1) do not). Weights and attributes are plain arrays of floats.
+are any hashable Python objects; two labels are the same exactly when Python says so (1, "1" and
+(1,) differ; 1, 1.0, True and np.int64(1) do not). Weights and attributes are arrays of floats.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ class Categorical(Sequence[Any]):
                     f"Labels must be hashable (strings, ints, tuples, ...); got a label of type "
                     f"{type(plain).__name__}: {plain!r}."
                 ) from None
-            if plain != plain:
-                raise ValueError("NaN is not a label: it is not equal to itself.")
             codes_list.append(code)
+        for value in index:
+            _refuse_nan(value)
         return cls(np.array(codes_list, dtype=np.int64), index)
 
     @classmethod
@@ -90,7 +90,7 @@ class Categorical(Sequence[Any]):
         if values.ndim != 1:
             raise ValueError(f"Labels are a 1-d column; got an array of shape {values.shape}.")
         if (values != values).any():
-            raise ValueError("NaN is not a label: it is not equal to itself.")
+            _refuse_nan(float("nan"))
         distinct, first, codes = np.unique(values, return_index=True, return_inverse=True)
         by_appearance = np.argsort(first)
         rank = np.empty_like(by_appearance)
@@ -161,6 +161,20 @@ class Categorical(Sequence[Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Categorical, (np.asarray(self._codes), self._categories))
+
+
+def _refuse_nan(label: Any) -> None:
+    """Raise for what is not equal to itself (NaN, NaT, NA), alone or within a tuple."""
+    if isinstance(label, tuple | frozenset):
+        for part in label:
+            _refuse_nan(part)
+        return
+    try:
+        equal = bool(label == label)
+    except (TypeError, ValueError):  # pandas' NA is neither equal nor unequal
+        equal = False
+    if not equal:
+        raise ValueError("NaN is not a label: it is not equal to itself.")
 
 
 def unify(columns: Sequence[Categorical]) -> tuple[Any, ...]:

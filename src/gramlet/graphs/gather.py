@@ -68,7 +68,7 @@ def _refuse_wrong_lengths(n_graphs: int, **columns: Any) -> None:
     for name, column in columns.items():
         if column is None:
             continue
-        if not hasattr(column, "__len__") or isinstance(column, Mapping | Set):
+        if not _is_list(column):
             raise TypeError(
                 f"{name} must be a list with one entry per graph; got {reprlib.repr(column)}."
             )
@@ -76,6 +76,12 @@ def _refuse_wrong_lengths(n_graphs: int, **columns: Any) -> None:
             raise ValueError(
                 f"{name} has {len(column)} entries for {n_graphs} graphs; give one per graph."
             )
+
+
+def _is_list(value: Any) -> bool:
+    """Whether a value has a length and an order; arrays without an axis have none."""
+    has_length = hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0
+    return has_length and not isinstance(value, Mapping | Set)
 
 
 # Edges and sizes
@@ -91,8 +97,8 @@ def edge_array(graph: int, edges: Any) -> Ints:
         ) from None
     if array.size == 0:
         return np.zeros((0, 2), dtype=np.int64)
-    if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "uO":
-        _refuse_huge_numbers(graph, array)
+    if array.dtype.kind in "ufO":
+        _refuse_huge_numbers(graph, edges)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
         raise ValueError(
             f"Graph {graph}: edges must be an (m, 2) array of integers; got an array of shape "
@@ -101,13 +107,15 @@ def edge_array(graph: int, edges: Any) -> Ints:
     return array.astype(np.int64)
 
 
-def _refuse_huge_numbers(graph: int, array: Any) -> None:
-    """Node numbers that no 64-bit integer holds; a cast would make others of them."""
-    for value in array.ravel().tolist() if array.dtype == object else [int(array.max())]:
-        if is_integer(value) and not -(2**63) <= value < 2**63:
-            raise ValueError(
-                f"Graph {graph} has an edge to node {value}; nodes are numbered from 0."
-            )
+def _refuse_huge_numbers(graph: int, edges: Any) -> None:
+    """Node numbers that no 64-bit integer holds: numpy would make floats or others of them."""
+    rows = edges.tolist() if isinstance(edges, np.ndarray) else edges
+    for row in rows if isinstance(rows, list | tuple) else ():
+        for value in row if isinstance(row, list | tuple) else ():
+            if is_integer(value) and not -(2**63) <= value < 2**63:
+                raise ValueError(
+                    f"Graph {graph} has an edge to node {value}; nodes are numbered from 0."
+                )
 
 
 def _sizes(edges: list[Ints], n_nodes: Any, node_labels: Any, node_rows: Any) -> list[int]:
@@ -147,7 +155,7 @@ def _size(graph: int, edges: Ints, stated: Any, labels: Any, attributes: Any) ->
     for name, column in (("node_labels", labels), ("node_attributes", attributes)):
         if column is None:
             continue
-        if not hasattr(column, "__len__"):
+        if not _is_list(column):
             raise TypeError(
                 f"Graph {graph}: {name} must be a list in the order of the nodes; got "
                 f"{reprlib.repr(column)}."
@@ -195,7 +203,7 @@ def _parts(name: str, column: Any, lengths: list[int], noun: str) -> list[Any] |
                 raise ValueError(both_or_neither(name, other, graph))
             parts.append(())
             continue
-        if isinstance(part, Mapping | Set) or not hasattr(part, "__len__"):
+        if not _is_list(part):
             raise TypeError(
                 f"Graph {graph}: {name} must be a list in the order of the {noun}; got a "
                 f"{type(part).__name__}."
@@ -237,12 +245,14 @@ def _weights(name: str, column: Any, lengths: list[int], noun: str) -> Floats | 
 
 
 def _real(values: Any) -> Floats:
-    """Numbers as floats; texts and complex numbers, which numpy would convert, are refused."""
+    """Numbers as floats; texts, None and complex numbers, which numpy converts, are refused."""
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "biufO":
         raise TypeError(f"not real numbers: {array.dtype}")
-    if array.dtype == object and any(isinstance(value, str | bytes) for value in array.flat):
-        raise TypeError("texts are not numbers")
+    if array.dtype == object and any(
+        value is None or isinstance(value, str | bytes) for value in array.flat
+    ):
+        raise TypeError("texts and None are not numbers")
     return array.astype(np.float64)
 
 

@@ -40,7 +40,7 @@ def from_edges_and_labels(position: int, item: Any, names: AttributeNames) -> Gr
     edge_labels, edge_attributes = _labels_or_attributes(of_edges)
     weights = structure.weights
     return GraphRecord(
-        edges=_numbered(position, structure.edges, nodes),
+        edges=_numbered(structure.edges, nodes),
         n_nodes=None if nodes is None else len(nodes),
         node_labels=labels,
         edge_labels=edge_labels,
@@ -132,7 +132,7 @@ def _plain(edge: Any) -> Any:
     return edge.tolist() if isinstance(edge, np.ndarray) else edge
 
 
-def _numbered(position: int, edges: Any, nodes: list[Any] | None) -> Any:
+def _numbered(edges: Any, nodes: list[Any] | None) -> Any:
     """The edges between node numbers instead of names."""
     if nodes is None or nodes == list(range(len(nodes))):
         return edges
@@ -162,6 +162,8 @@ def _edge_labels(position: int, structure: Structure, given: Any) -> Any:
             f"Graph {position}: edge labels for a matrix, a set or a dictionary of edges must be "
             "a dictionary {(u, v): label}."
         )
+    if structure.form == "rows":  # refuses names that are not hashable
+        in_order(position, (node for edge in structure.edges for node in _plain(edge)))
     labels = []
     for u, v in map(_plain, structure.edges):
         found = [given[pair] for pair in ((u, v), (v, u)) if pair in given]

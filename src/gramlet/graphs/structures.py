@@ -43,7 +43,9 @@ def read_structure(position: int, given: Any, n_labels: int | None) -> Structure
         record = from_matrix(position, given, AttributeNames())
         nodes = list(range(record.n_nodes or 0))
         return Structure("matrix", record.edges, nodes, record.edge_weights)
-    if given.size and (given.ndim != 2 or given.shape[1] != 2):
+    if given.size == 0:
+        return Structure("rows", [])
+    if given.ndim != 2 or given.shape[1] != 2:
         raise ValueError(
             f"Graph {position}: edges must be an (m, 2) array, or an adjacency matrix a square "
             f"one; got an array of shape {given.shape}."
@@ -75,7 +77,7 @@ def _from_rows(position: int, given: Any, n_labels: int | None) -> Structure:
         table = _table(position, rows)
         if len(rows) != 3 or _three_rows_are_a_matrix(position, table):
             return read_structure(position, table, n_labels)
-    lengths = {len(row) if hasattr(row, "__len__") else 0 for row in rows}
+    lengths = {_length(row) for row in rows}
     if not (lengths <= {2} or lengths == {3}) or any(isinstance(row, str) for row in rows):
         raise no_edges(position, given)
     try:
@@ -87,6 +89,13 @@ def _from_rows(position: int, given: Any, n_labels: int | None) -> Structure:
         return Structure("rows", edges, None, weights)
     nodes = in_order(position, (node for edge in edges for node in edge))
     return Structure("named", edges, nodes, weights)
+
+
+def _length(row: Any) -> int:
+    try:
+        return len(row)
+    except TypeError:  # a number, or an array without an axis
+        return 0
 
 
 def _table(position: int, rows: list[list[Any]]) -> Array:
