@@ -41,7 +41,14 @@ def by_hand(batch: GraphBatch, i: int) -> tuple:
         None if batch.edge_labels is None else [batch.edge_labels[k] for _, k in arcs],
         None if batch.edge_weights is None else [batch.edge_weights[k] for _, k in arcs],
         None if batch.node_attributes is None else batch.node_attributes[first:last].tolist(),
+        None
+        if batch.edge_attributes is None
+        else [batch.edge_attributes[k].tolist() for _, k in arcs],
+        batch.directed,
     )
+
+
+EVERY_KIND = {"edge_attributes": None, "directed": None}
 
 
 def _entries(batch: GraphBatch, node: int) -> range:
@@ -90,6 +97,7 @@ class TestBuilding:
         [
             ({"edge_labels": [["a"], ["a", "b"]]}, "labels"),
             ({"edge_weights": [[1.0], [1.0, 2.0]]}, "weights"),
+            ({"edge_attributes": [[[1.0, 0.0]], [[1.0, 0.0], [1.0, 2.0]]]}, "attributes"),
         ],
     )
     def test_repeats_that_disagree_are_refused(self, columns, what):
@@ -101,128 +109,13 @@ class TestBuilding:
             GraphBatch.from_edges([[(0, 1)], [], [(0, 1), (1, 1), (0, 0)]])
 
     @pytest.mark.parametrize(
-        ("edges", "n_nodes", "message"),
-        [
-            ([[], [(0, 3)]], [0, 3], r"Graph 1 has an edge \(0, 3\).*0 to 2"),
-            ([[(0, -1)]], None, r"Graph 0 has an edge \(0, -1\)"),
-            ([[(0, 1)]], [0], r"Graph 0 has an edge \(0, 1\), but the graph has no nodes"),
-            ([[]], [-1], r"Graph 0: the number of nodes must not be negative; got -1"),
-            ([[(0, 1)], [(0, 1, 2)]], None, r"Graph 1: edges must be an \(m, 2\) array"),
-            ([[(0.0, 1.0)]], None, r"Graph 0: edges must be .* of integers.*float64"),
-            ([[("a", "b")]], None, r"Graph 0: edges must be .* of integers"),
-            ([[(0, 1), (2,)]], None, r"Graph 0: edges must be"),
-            ([None], None, r"Graph 0: edges must be .*None"),
-            ([[(0, 1)], []], [2], r"n_nodes has 1 entries for 2 graphs"),
-        ],
-    )
-    def test_bad_edges_are_refused(self, edges, n_nodes, message):
-        with pytest.raises(ValueError, match=message):
-            GraphBatch.from_edges(edges, n_nodes=n_nodes)
-
-    @pytest.mark.parametrize("n_nodes", [[2.5], ["2"]])
-    def test_a_number_of_nodes_is_an_integer(self, n_nodes):
-        with pytest.raises(TypeError, match="Graph 0: n_nodes must be an integer"):
-            GraphBatch.from_edges([[(0, 1)]], n_nodes=n_nodes)
-
-    def test_n_nodes_is_one_number_a_graph(self):
-        with pytest.raises(TypeError, match="n_nodes must be a list with one entry a graph; got 2"):
-            GraphBatch.from_edges([[(0, 1)]], n_nodes=2)
-
-    def test_sizes_come_from_n_nodes_labels_attributes_or_edges(self):
-        edges = [[(0, 1)], []]
-        assert GraphBatch.from_edges(edges).sizes.tolist() == [2, 0]
-        assert GraphBatch.from_edges(edges, n_nodes=np.array([4, 1])).sizes.tolist() == [4, 1]
-        assert GraphBatch.from_edges(edges, node_labels=["CCO", "N"]).sizes.tolist() == [3, 1]
-        rows = [np.zeros((5, 2)), np.zeros((2, 2))]
-        assert GraphBatch.from_edges(edges, node_attributes=rows).sizes.tolist() == [5, 2]
-
-    def test_sizes_that_disagree_are_refused(self):
-        with pytest.raises(ValueError, match="Graph 1 has 3 nodes, but 2 node_labels"):
-            GraphBatch.from_edges([[], []], n_nodes=[1, 3], node_labels=["a", "ab"])
-        with pytest.raises(ValueError, match="Graph 0 has 1 nodes, but 2 node_attributes"):
-            GraphBatch.from_edges([[]], node_labels=["a"], node_attributes=[np.zeros((2, 1))])
-
-    @pytest.mark.parametrize("name", ["node_labels", "edge_labels", "edge_weights"])
-    def test_a_column_of_the_wrong_length_is_refused(self, name):
-        with pytest.raises(ValueError, match=rf"Graph 1 has . \w+, but 3 {name}"):
-            GraphBatch.from_edges([[], [(0, 1)]], n_nodes=[0, 2], **{name: [[], [1, 2, 3]]})
-
-    @pytest.mark.parametrize(
-        ("name", "entry"),
-        [
-            ("node_labels", ["a", "b"]),
-            ("edge_labels", ["a"]),
-            ("edge_weights", [1.0]),
-            ("node_attributes", [[1.0], [2.0]]),
-        ],
-    )
-    def test_a_column_half_there_is_refused(self, name, entry):
-        edges = [[], [(0, 1)], [(0, 1)]]
-        with pytest.raises(ValueError, match=f"Graph 2 has {name} and graph 1 has none"):
-            GraphBatch.from_edges(edges, n_nodes=[0, 2, 2], **{name: [None, None, entry]})
-
-    @pytest.mark.parametrize(
-        "name", ["node_labels", "edge_labels", "edge_weights", "node_attributes"]
-    )
-    def test_a_column_of_none_is_no_column(self, name):
-        plain = GraphBatch.from_edges([[(0, 1)], []], n_nodes=[2, 1])
-        assert GraphBatch.from_edges([[(0, 1)], []], n_nodes=[2, 1], **{name: [None] * 2}) == plain
-
-    def test_empty_and_edgeless_graphs_fit_either_way(self):
-        batch = GraphBatch.from_edges(
-            [[], [(0, 1)], []],
-            n_nodes=[0, 2, 1],
-            node_labels=[None, ["a", "b"], ["c"]],
-            edge_labels=[None, ["x"], None],
-            edge_weights=[None, [2.0], None],
-            node_attributes=[None, np.ones((2, 2)), np.zeros((1, 2))],
-        )
-        assert list(batch.node_labels) == ["a", "b", "c"]
-        assert list(batch.edge_labels) == ["x", "x"]
-        assert batch.edge_weights.tolist() == [2.0, 2.0]
-        assert batch.node_attributes.shape == (3, 2)
-
-    def test_labels_python_tells_apart_stay_apart(self):
-        batch = GraphBatch.from_edges([[], []], node_labels=[[1, "1", (1,)], [(1,), 1, 2]])
-        assert len(batch.node_labels.categories) == 4
-        assert [type(v) for v in batch.node_labels] == [int, str, tuple, tuple, int, int]
-
-    def test_bad_labels_are_refused_by_graph(self):
-        with pytest.raises(ValueError, match="Graph 1, node_labels: NaN is not a label"):
-            GraphBatch.from_edges([[], []], node_labels=[[1.0], [float("nan")]])
-        with pytest.raises(TypeError, match="Graph 1, edge_labels: Labels must be hashable"):
-            GraphBatch.from_edges([[(0, 1)], [(0, 1)]], edge_labels=[["a"], [{}]])
-        with pytest.raises(TypeError, match="Graph 0: node_labels must be a list in the order"):
-            GraphBatch.from_edges([[(0, 1)]], node_labels=[{1: "a", 0: "b"}])
-
-    @pytest.mark.parametrize("odd", [np.nan, np.inf])
-    def test_numbers_that_are_not_finite_are_kept_for_those_who_do_not_use_them(self, odd):
-        edges = [[(0, 1)], [(0, 1), (1, 2)]]
-        rows = [np.zeros((2, 1)), [[0], [odd], [0]]]
-        batch = GraphBatch.from_edges(edges, edge_weights=[[1], [1, odd]], node_attributes=rows)
-        assert not np.isfinite(batch.edge_weights).all()
-        assert not np.isfinite(batch.node_attributes).all()
-        assert batch[0] == batch[[0]]
-        assert pickle.loads(pickle.dumps(batch)) == batch
-
-    def test_numbers_must_be_numbers(self):
-        with pytest.raises(ValueError, match="Graph 1: edge_weights must be numbers"):
-            GraphBatch.from_edges([[(0, 1)], [(0, 1)]], edge_weights=[[1], ["heavy"]])
-        with pytest.raises(ValueError, match="Graph 0: node_attributes must be numbers"):
-            GraphBatch.from_edges([[]], node_attributes=[["a", "b"]])
-
-    def test_attributes_need_one_width(self):
-        with pytest.raises(ValueError, match=r"Graph 1 .*shape \(1, 2\); graph 0 has 1 attributes"):
-            GraphBatch.from_edges([[], []], node_attributes=[[1.0], [[1.0, 2.0]]])
-
-    @pytest.mark.parametrize(
         ("src", "dst", "columns", "message"),
         [
             ([0], [4], {}, "arc from node 0 to node 4, but all graphs together have 4"),
             ([0], [2], {}, "from node 0 of graph 0 to node 0 of graph 1"),
             ([0, 1], [1], {}, "equal length; got 2 and 1"),
             ([0], [1], {"edge_weights": np.ones(2)}, "1 arcs, but 2 edge_weights"),
-            ([0], [1], {"node_attributes": np.ones(4)}, r"one row a node.*\(4,\)"),
+            ([0], [1], {"node_attributes": np.ones(4)}, r"one row per node.*\(4,\)"),
             ([0], [1], {"node_labels": Categorical.from_values("ab")}, "4 nodes, but 2 node_la"),
         ],
     )
@@ -238,7 +131,7 @@ class TestBuilding:
 
 
 class TestSlicing:
-    @given(graph_batches(min_graphs=1), st.data())
+    @given(graph_batches(min_graphs=1, **EVERY_KIND), st.data())
     def test_index_arrays_pick_graphs_with_all_their_columns(self, batch, data):
         picks = data.draw(st.lists(st.integers(-len(batch), len(batch) - 1)))
         part = batch[np.array(picks, dtype=np.int64)]
@@ -374,7 +267,7 @@ class TestReading:
 
 
 class TestComparing:
-    @given(graph_batches())
+    @given(graph_batches(**EVERY_KIND))
     def test_pickle_and_copies_are_equal(self, batch):
         for twin in (pickle.loads(pickle.dumps(batch)), copy.copy(batch), copy.deepcopy(batch)):
             assert twin == batch
@@ -395,6 +288,9 @@ class TestComparing:
             {"edge_weights": None},
             {"node_attributes": [np.ones((3, 2))]},
             {"node_attributes": None},
+            {"edge_attributes": [np.ones((2, 1))]},
+            {"edge_attributes": None},
+            {"directed": True},
         ],
     )
     def test_a_batch_that_differs_in_one_thing_is_not_equal(self, change):
@@ -405,6 +301,7 @@ class TestComparing:
             "edge_labels": [["x", "y"]],
             "edge_weights": [[1.0, 2.0]],
             "node_attributes": [np.zeros((3, 2))],
+            "edge_attributes": [np.zeros((2, 1))],
         }
         assert GraphBatch.from_edges(**parts) == GraphBatch.from_edges(**parts)
         assert GraphBatch.from_edges(**parts) != GraphBatch.from_edges(**{**parts, **change})
@@ -460,7 +357,7 @@ class TestImmutability:
 
 
 class TestConcatenate:
-    @given(graph_batches(labels=True, weights=True, edge_labels=True, attributes=False), st.data())
+    @given(graph_batches(**EVERY_KIND), st.data())
     def test_joining_the_pieces_gives_the_whole(self, batch, data):
         cut = data.draw(st.integers(0, len(batch)))
         assert GraphBatch.concatenate([batch[:cut], batch[cut:]]) == batch
@@ -486,6 +383,7 @@ class TestConcatenate:
             ("edge_labels", [["x"]]),
             ("edge_weights", [[1.0]]),
             ("node_attributes", [np.zeros((2, 2))]),
+            ("edge_attributes", [np.zeros((1, 2))]),
         ],
     )
     def test_a_column_in_some_batches_only_is_refused(self, name, entries):
@@ -504,7 +402,7 @@ class TestConcatenate:
         parts = [
             GraphBatch.from_edges([[]], node_attributes=[np.zeros((1, width))]) for width in (1, 2)
         ]
-        with pytest.raises(ValueError, match=r"Graph 1 has 2 node attributes .* graph 0 has 1"):
+        with pytest.raises(ValueError, match=r"Graph 1 has 2 node_attributes and graph 0 has 1"):
             GraphBatch.concatenate(parts)
 
     def test_only_batches_are_joined(self, batch):

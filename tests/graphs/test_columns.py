@@ -89,11 +89,32 @@ def test_numpy_scalars_are_the_values_they_hold():
 
 
 @pytest.mark.parametrize(
-    "values", [np.array([0.0, np.nan]), [0.0, float("nan")], [np.float64("nan")]]
+    "values",
+    [
+        np.array([0.0, np.nan]),
+        [0.0, float("nan")],
+        [np.float64("nan")],
+        ["a", ("a", float("nan"))],
+        [(1, (2, float("nan")))],
+        [frozenset([float("nan")])],
+        np.array(["2020-01-01", "NaT"], dtype="datetime64[D]"),
+    ],
 )
 def test_nan_is_no_label(values):
     with pytest.raises(ValueError, match="NaN is not a label"):
         Categorical.from_values(values)
+
+
+def test_missing_values_of_pandas_are_no_labels():
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    for missing in (pd.NA, pd.NaT, ("a", pd.NA)):
+        with pytest.raises(ValueError, match="NaN is not a label"):
+            Categorical.from_values(["a", missing])
+
+
+def test_labels_are_told_apart_as_python_does():
+    column = Categorical.from_values([1, True, 1.0, "1", (1,), b"1", ("1",), None, "None"])
+    assert column.codes.tolist() == [0, 0, 0, 1, 2, 3, 4, 5, 6]
 
 
 def test_unhashable_labels_are_refused():

@@ -110,6 +110,67 @@ class TestCollections:
         subprocess.run([sys.executable, "-c", script], check=True)
 
 
+class TestDirection:
+    ARCS = GraphBatch.from_edges([[(0, 1), (1, 2)]], node_labels=[["C", "N", "O"]], directed=True)
+
+    def test_batches_are_what_they_say(self):
+        assert as_batch(self.ARCS) is self.ARCS
+        assert as_batch([self.ARCS, self.ARCS]).directed
+        with pytest.raises(ValueError, match=r"Graph 1 is directed and graph 0 is undirected"):
+            as_batch([PATH, self.ARCS])
+
+    def test_true_makes_two_arcs_of_every_edge(self):
+        both = GraphBatch.from_edges(
+            [[(0, 1), (1, 0), (1, 2), (2, 1)]], node_labels=["CNO"], directed=True
+        )
+        assert as_batch(PATH, directed=True) == both
+        assert as_batch(self.ARCS, directed=True) is self.ARCS
+        assert as_batch([PATH, self.ARCS], directed=True) == GraphBatch.concatenate(
+            [both, self.ARCS]
+        )
+        assert as_batch(to_networkx(PATH), directed=True) == both
+        assert as_batch([to_networkx(PATH)[0], self.ARCS], directed=True)[1] == self.ARCS
+
+    def test_false_forgets_directions(self):
+        assert as_batch(self.ARCS, directed=False) == PATH
+        assert as_batch(PATH, directed=False) is PATH
+        mixed = [self.ARCS, PATH, to_networkx(self.ARCS)[0], to_networkx(PATH)[0]]
+        assert as_batch(mixed, directed=False) == GraphBatch.concatenate([PATH] * 4)
+        assert as_batch(mixed[:2], directed=False) == GraphBatch.concatenate([PATH] * 2)
+
+    def test_false_refuses_opposite_arcs_that_differ_by_position(self):
+        weights = {"edge_weights": [[1, 2]]}
+        twice = GraphBatch.from_edges([[(0, 1), (1, 0)]], directed=True, **weights)
+        single = GraphBatch.from_edges([[(0, 1)]], edge_weights=[[1]])
+        for graphs in ([single, twice], [single, *to_networkx(twice)]):
+            with pytest.raises(ValueError, match=r"Graph 1 lists the edge .*different weights"):
+                as_batch(graphs, directed=False)
+
+    @pytest.mark.parametrize("names", [(1, 0), (0, 1)])
+    def test_both_kinds_in_one_list_are_refused(self, names):
+        kinds = [nx.Graph([(0, 1)]), nx.DiGraph([(0, 1)])]
+        graphs = [nx.empty_graph(2, create_using=nx.DiGraph), *(kinds[i] for i in names)]
+        directed, undirected = names.index(1) + 1, names.index(0) + 1
+        with pytest.raises(
+            ValueError,
+            match=rf"Graph {directed} is directed and graph {undirected} is undirected.*"
+            r"as_batch\(x, directed=True\).*to_undirected\(\)",
+        ):
+            as_batch(graphs)
+
+    def test_graphs_without_edges_are_of_either_kind(self):
+        empty = nx.empty_graph(2, create_using=nx.DiGraph)
+        assert as_batch([empty]).directed
+        assert not as_batch([empty, nx.path_graph(2)]).directed
+        assert as_batch([nx.empty_graph(1), nx.DiGraph([(0, 1)])]).directed
+
+    @pytest.mark.parametrize("odd", [1, "yes", 0])
+    def test_directed_is_true_false_or_none(self, odd):
+        for graphs in (PATH, [nx.path_graph(2)]):
+            with pytest.raises(TypeError, match="directed must be True, False or None; got"):
+                as_batch(graphs, directed=odd)
+
+
 class TestAsSingle:
     @pytest.mark.parametrize(
         "one",
@@ -143,7 +204,10 @@ class TestAsSingle:
             as_single(several)
 
 
-@given(graph_batches(max_graphs=4), st.randoms(use_true_random=False))
+@given(
+    graph_batches(max_graphs=4, edge_attributes=None, directed=None),
+    st.randoms(use_true_random=False),
+)
 def test_every_mixture_of_kinds_gives_the_same_batch(batch, random):
     """Each graph comes in by a random door; what comes out is the batch."""
 
@@ -155,6 +219,9 @@ def test_every_mixture_of_kinds_gives_the_same_batch(batch, random):
         return np.column_stack([tails, heads]), labels, edge_labels
 
     doors = [lambda i: batch[i], lambda i: batch[i].to_networkx()[0]]
-    if batch.node_attributes is None and batch.edge_weights is None:
+    if all(
+        column is None
+        for column in (batch.node_attributes, batch.edge_weights, batch.edge_attributes)
+    ) and not (batch.directed and len(batch.indices)):
         doors.append(lambda i: pair(i) if batch.node_labels is not None else batch[i])
     assert as_batch([random.choice(doors)(i) for i in range(len(batch))]) == batch

@@ -61,7 +61,6 @@ def plain_graph(batch: GraphBatch, i: int) -> PlainGraph:
     """Graph i of a batch, read entry by entry from its columns."""
     first, last = int(batch.node_offsets[i]), int(batch.node_offsets[i + 1])
     neighbours, weights, edge_labels, edge_rows = [], {}, {}, {}
-    edge_attributes = getattr(batch, "edge_attributes", None)
     for u in range(first, last):
         row = []
         for arc in range(int(batch.indptr[u]), int(batch.indptr[u + 1])):
@@ -69,8 +68,8 @@ def plain_graph(batch: GraphBatch, i: int) -> PlainGraph:
             row.append(ends[1])
             weights[ends] = 1.0 if batch.edge_weights is None else float(batch.edge_weights[arc])
             edge_labels[ends] = SAME if batch.edge_labels is None else batch.edge_labels[arc]
-            if edge_attributes is not None:
-                edge_rows[ends] = edge_attributes[arc].tolist()
+            if batch.edge_attributes is not None:
+                edge_rows[ends] = batch.edge_attributes[arc].tolist()
         neighbours.append(row)
     if batch.node_labels is None:
         labels = [SAME] * (last - first)
@@ -86,8 +85,8 @@ def plain_graph(batch: GraphBatch, i: int) -> PlainGraph:
         has_edge_labels=batch.edge_labels is not None,
         weights=weights,
         attributes=None if attributes is None else np.array(attributes[first:last]),
-        directed=getattr(batch, "directed", False),
-        edge_attributes=None if edge_attributes is None else edge_rows,
+        directed=batch.directed,
+        edge_attributes=None if batch.edge_attributes is None else edge_rows,
     )
 
 
@@ -132,6 +131,7 @@ def diagonal(kernel: Callable[..., float], X, **options) -> np.ndarray:
 def relabelled(batch: GraphBatch, rng: np.random.Generator) -> GraphBatch:
     """The same graphs with their nodes in another, random order."""
     edges, sizes, labels, edge_labels, weights, attributes = [], [], [], [], [], []
+    edge_rows = []
     for graph in plain_graphs(batch):
         place = rng.permutation(graph.n)
         old = np.argsort(place)
@@ -142,6 +142,8 @@ def relabelled(batch: GraphBatch, rng: np.random.Generator) -> GraphBatch:
         edge_labels.append([graph.edge_labels[pair] for pair in pairs])
         weights.append([graph.weights[pair] for pair in pairs])
         attributes.append(None if graph.attributes is None else graph.attributes[old])
+        rows = graph.edge_attributes
+        edge_rows.append(None if rows is None else [rows[pair] for pair in pairs])
     return GraphBatch.from_edges(
         edges,
         n_nodes=sizes,
@@ -149,4 +151,6 @@ def relabelled(batch: GraphBatch, rng: np.random.Generator) -> GraphBatch:
         edge_labels=None if batch.edge_labels is None else edge_labels,
         edge_weights=None if batch.edge_weights is None else weights,
         node_attributes=None if batch.node_attributes is None else attributes,
+        edge_attributes=None if batch.edge_attributes is None else edge_rows,
+        directed=batch.directed,
     )

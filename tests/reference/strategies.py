@@ -2,12 +2,12 @@
 
 Small graphs, awkward ones first: empty, edgeless, disconnected, labelled or not, weighted or not.
 Labels include 1 and "1", which must stay apart. Weights and attributes are multiples of 1/4, so
-that sums of a few of them are exact.
+that sums of a few of them are exact. Directed batches and edge attributes come when asked for.
 """
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -35,44 +35,50 @@ def graph_batches(
     edge_labels: bool | None = None,
     weights: bool | None = None,
     attributes: bool | None = None,
+    edge_attributes: bool | None = False,
+    directed: bool | None = False,
 ) -> GraphBatch:
     """Batches of small graphs.
 
-    ``labels``, ``edge_labels``, ``weights`` and ``attributes`` say whether the batch has that
-    column: True always, False never, None sometimes. Weights are positive.
+    ``labels``, ``edge_labels``, ``weights``, ``attributes`` and ``edge_attributes`` say whether the
+    batch has that column, ``directed`` whether it is directed: True always, False never, None
+    sometimes. Weights are positive.
     """
-    with_labels, with_edge_labels, with_weights, with_attributes = (
-        draw(st.booleans()) if wish is None else wish
-        for wish in (labels, edge_labels, weights, attributes)
+    wishes = (labels, edge_labels, weights, attributes, edge_attributes, directed)
+    with_labels, with_edge_labels, with_weights, with_attributes, with_edge_rows, has_arcs = (
+        draw(st.booleans()) if wish is None else wish for wish in wishes
     )
     sizes = draw(
         st.lists(st.integers(min_nodes, max_nodes), min_size=min_graphs, max_size=max_graphs)
     )
-    edges = [draw(_edge_lists(n)) for n in sizes]
+    edges = [draw(_edge_lists(n, has_arcs)) for n in sizes]
 
     def column(values: st.SearchStrategy[Any], lengths: list[int]) -> list[list[Any]]:
         return [draw(st.lists(values, min_size=n, max_size=n)) for n in lengths]
 
+    def rows(lengths: list[int], there: bool) -> list[np.ndarray] | None:
+        if not there:
+            return None
+        width = draw(st.integers(1, 3))
+        row = st.lists(_attributes, min_size=width, max_size=width)
+        return [np.array(part, float).reshape(-1, width) for part in column(row, lengths)]
+
     n_edges = [len(e) for e in edges]
-    width = draw(st.integers(1, 3)) if with_attributes else 0
-    rows = st.lists(_attributes, min_size=width, max_size=width)
     return GraphBatch.from_edges(
         edges,
         n_nodes=sizes,
         node_labels=column(st.sampled_from(NODE_ALPHABET), sizes) if with_labels else None,
         edge_labels=column(st.sampled_from(EDGE_ALPHABET), n_edges) if with_edge_labels else None,
         edge_weights=column(_weights, n_edges) if with_weights else None,
-        node_attributes=(
-            [np.array(part, float).reshape(-1, width) for part in column(rows, sizes)]
-            if with_attributes
-            else None
-        ),
+        node_attributes=rows(sizes, with_attributes),
+        edge_attributes=rows(n_edges, with_edge_rows),
+        directed=has_arcs,
     )
 
 
-def _edge_lists(n_nodes: int) -> st.SearchStrategy[list[tuple[int, int]]]:
+def _edge_lists(n_nodes: int, directed: bool = False) -> st.SearchStrategy[list[tuple[int, int]]]:
     """Edge lists without repeats: any graph (a subset of all pairs), or a sparse one."""
-    pairs = list(combinations(range(n_nodes), 2))
+    pairs = list((permutations if directed else combinations)(range(n_nodes), 2))
     if not pairs:
         return st.just([])
     sparse = st.lists(st.sampled_from(pairs), unique=True, max_size=n_nodes)
@@ -104,4 +110,6 @@ def permuted(batch: GraphBatch, rng: np.random.Generator) -> GraphBatch:
         node_attributes=None
         if batch.node_attributes is None
         else batch.node_attributes[old_of_new],
+        edge_attributes=batch.edge_attributes,
+        directed=batch.directed,
     )

@@ -1,8 +1,8 @@
 """GraphBatch: an immutable, columnar set of graphs.
 
 One CSR adjacency holds all the graphs; `node_offsets` says where each begins. This module knows how
-graphs are stored, sliced, joined and compared; the doors they come in by are in `convert` and
-`tudataset`.
+graphs are stored, sliced, joined and compared; the doors for objects are in `convert`, those for
+files in `gramlet.files`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,20 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.graphs.build import check_columns, csr_from_arcs, gather_columns, ranges
-from gramlet.graphs.columns import Categorical, float_column, frozen, join_columns, same_column
+from gramlet.graphs.build import EDGE_COLUMNS, NODE_COLUMNS, check_columns, csr_from_arcs, ranges
+from gramlet.graphs.columns import Categorical, float_column, frozen, pick, same_column
+from gramlet.graphs.direction import InArcs, arcs_coming_in
+from gramlet.graphs.gather import gather_columns
+from gramlet.graphs.indexing import positions
+from gramlet.graphs.joining import joined
 
 __all__ = ["GraphBatch"]
 
-_NODE_COLUMNS = ("node_labels", "node_attributes")
-_EDGE_COLUMNS = ("edge_labels", "edge_weights")
+_COLUMNS = NODE_COLUMNS + EDGE_COLUMNS
 
 
 class GraphBatch(Sequence["GraphBatch"]):
-    """An immutable set of N undirected, simple graphs, stored in columns.
+    """An immutable set of N simple graphs, undirected or directed as a whole, stored in columns.
 
     Build one with :meth:`from_edges` or :func:`gramlet.as_batch`. Slicing (an index, a slice, an
     index array, a boolean mask) gives batches again, so that scikit-learn can split it.
@@ -35,15 +38,18 @@ class GraphBatch(Sequence["GraphBatch"]):
     node_offsets : array of int64, shape (N + 1,)
         Graph i owns the nodes ``node_offsets[i]:node_offsets[i + 1]``.
     indptr, indices : arrays of int64
-        CSR adjacency of all nodes; each edge is stored in both directions; neighbours are sorted.
-        ``indices`` counts nodes over the whole batch.
+        CSR adjacency of all nodes; neighbours are sorted. ``indices`` counts nodes over the whole
+        batch. Undirected: each edge is stored in both directions. Directed: the row of a node
+        holds the arcs that leave it; `in_arcs` has those that end there.
+    directed : bool
     node_labels : Categorical or None
-        One label a node; None if the graphs have no labels (then all nodes are alike).
+        One label per node; None if the graphs have no labels (then all nodes are alike).
     edge_labels : Categorical or None
-        One label an entry of ``indices``.
+        One label per entry of ``indices``.
     edge_weights : array of float64 or None
-        One weight an entry of ``indices``.
+        One weight per entry of ``indices``.
     node_attributes : array of float64, shape (n nodes, d), or None
+    edge_attributes : array of float64, shape (len(indices), d), or None
 
     Examples
     --------
@@ -66,14 +72,18 @@ class GraphBatch(Sequence["GraphBatch"]):
         edge_labels: Categorical | None = None,
         edge_weights: Floats | None = None,
         node_attributes: Floats | None = None,
+        edge_attributes: Floats | None = None,
+        directed: bool = False,
     ) -> None:
         self.node_offsets: Ints = frozen(np.asarray(node_offsets, dtype=np.int64))
         self.indptr: Ints = frozen(np.asarray(indptr, dtype=np.int64))
         self.indices: Ints = frozen(np.asarray(indices, dtype=np.int64))
+        self.directed = _flag(directed)
         self.node_labels = node_labels
         self.edge_labels = edge_labels
         self.edge_weights: Floats | None = float_column(edge_weights)
         self.node_attributes: Floats | None = float_column(node_attributes)
+        self.edge_attributes: Floats | None = float_column(edge_attributes)
         self._sealed = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -95,33 +105,47 @@ class GraphBatch(Sequence["GraphBatch"]):
         edge_labels: Sequence[Any] | None = None,
         edge_weights: Sequence[Any] | None = None,
         node_attributes: Sequence[Any] | None = None,
+        edge_attributes: Sequence[Any] | None = None,
+        directed: bool = False,
     ) -> GraphBatch:
         """Build a batch from edge lists.
 
         Parameters
         ----------
         edges_per_graph : sequence of (m_i, 2) integer arrays
-            The edges of each graph, nodes counted from 0. Repeated edges are merged (their labels
-            and weights must agree), direction is ignored, self-loops are an error.
+            The edges of each graph, nodes counted from 0. Repeated edges are merged (their labels,
+            weights and attributes must agree); self-loops are an error.
         n_nodes : sequence of int, optional
             Nodes of each graph. By default as many as there are labels or attributes, or else as
             the edges mention.
         node_labels : sequence of sequences, optional
-            One hashable label a node.
+            One hashable label per node.
         edge_labels, edge_weights : sequence of sequences, optional
-            One value a row of the edge list.
+            One value per row of the edge list.
         node_attributes : sequence of (n_i, d) arrays, optional
+        edge_attributes : sequence of (m_i, d) arrays, optional
+            One row per row of the edge list.
+        directed : bool, default=False
+            Whether ``(u, v)`` is an arc from u to v, or an edge between both.
 
         Examples
         --------
         >>> from gramlet import GraphBatch
         >>> GraphBatch.from_edges([[(0, 1), (1, 0), (1, 2)], []], n_nodes=[3, 1])
         GraphBatch(2 graphs, 4 nodes, 2 edges)
+        >>> GraphBatch.from_edges([[(0, 1), (1, 0), (1, 2)]], directed=True)
+        GraphBatch(1 graph, 3 nodes, 3 arcs, directed)
         """
         columns = gather_columns(
-            edges_per_graph, n_nodes, node_labels, edge_labels, edge_weights, node_attributes
+            edges_per_graph,
+            n_nodes=n_nodes,
+            node_labels=node_labels,
+            edge_labels=edge_labels,
+            edge_weights=edge_weights,
+            node_attributes=node_attributes,
+            edge_attributes=edge_attributes,
         )
-        return cls.from_arcs(**columns)
+        return cls.from_arcs(**columns, directed=directed)
 
     @classmethod
     def from_arcs(
@@ -134,34 +158,39 @@ class GraphBatch(Sequence["GraphBatch"]):
         edge_labels: Categorical | None = None,
         edge_weights: Floats | None = None,
         node_attributes: Floats | None = None,
+        edge_attributes: Floats | None = None,
+        directed: bool = False,
     ) -> GraphBatch:
         """Build a batch from concatenated arrays: what files hold and converters make.
 
-        ``src`` and ``dst`` count nodes over the whole batch; an edge may come once, twice or in
-        both directions. Labels and weights of repeated edges must agree.
+        ``src`` and ``dst`` count nodes over the whole batch. Undirected: an edge may come once,
+        twice or in both directions. Directed: every pair is an arc from ``src`` to ``dst``. Labels,
+        weights and attributes of what is repeated must agree.
         """
         # Copies: what the caller does to these arrays later must not change the batch.
         node_offsets = np.array(node_offsets, dtype=np.int64)
-        weights = None if edge_weights is None else np.asarray(edge_weights, dtype=np.float64)
-        rows = None if node_attributes is None else np.array(node_attributes, dtype=np.float64)
-        check_columns(node_offsets, src, node_labels, edge_labels, weights, rows)
-        indptr, indices, kept = csr_from_arcs(node_offsets, src, dst, edge_labels, weights)
-        return cls(
-            node_offsets,
-            indptr,
-            indices,
-            node_labels=node_labels,
-            edge_labels=None if edge_labels is None else edge_labels.take(kept),
-            edge_weights=None if weights is None else weights[kept],
-            node_attributes=rows,
-        )
+        on_nodes: dict[str, Any] = {
+            "node_labels": node_labels,
+            "node_attributes": _floats(node_attributes, copy=True),
+        }
+        on_edges: dict[str, Any] = {
+            "edge_labels": edge_labels,
+            "edge_weights": _floats(edge_weights),
+            "edge_attributes": _floats(edge_attributes),
+        }
+        on_edges = {name: column for name, column in on_edges.items() if column is not None}
+        check_columns(node_offsets, src, {**on_nodes, **on_edges})
+        indptr, indices, kept = csr_from_arcs(node_offsets, src, dst, on_edges, _flag(directed))
+        on_edges = {name: pick(column, kept) for name, column in on_edges.items()}
+        return cls(node_offsets, indptr, indices, directed=directed, **on_nodes, **on_edges)
 
     @classmethod
     def concatenate(cls, batches: Sequence[GraphBatch]) -> GraphBatch:
         """Join batches into one, in order.
 
         A column (labels, weights, attributes) must be there in all of them or in none; batches
-        without nodes (for node columns) or edges (for edge columns) fit either way.
+        without nodes (for node columns) or edges (for edge columns) fit either way. Directed and
+        undirected batches do not join; one without any edge is of either kind.
         """
         batches = list(batches)
         for position, batch in enumerate(batches):
@@ -172,16 +201,7 @@ class GraphBatch(Sequence["GraphBatch"]):
                 )
         if len(batches) == 1:
             return batches[0]
-        nodes = np.concatenate([[0], np.cumsum([b.n_nodes_total for b in batches])]).astype(int)
-        arcs = np.concatenate([[0], np.cumsum([len(b.indices) for b in batches])]).astype(int)
-        pieces = list(zip(batches, nodes, arcs, strict=False))
-        none = np.zeros(1, dtype=np.int64)
-        return cls(
-            np.concatenate([none, *(b.node_offsets[1:] + shift for b, shift, _ in pieces)]),
-            np.concatenate([none, *(b.indptr[1:] + shift for b, _, shift in pieces)]),
-            np.concatenate([none[:0], *(b.indices + shift for b, shift, _ in pieces)]),
-            **{name: _join_column(batches, name) for name in _NODE_COLUMNS + _EDGE_COLUMNS},
-        )
+        return cls(**joined(batches))
 
     # What a batch is
 
@@ -197,13 +217,37 @@ class GraphBatch(Sequence["GraphBatch"]):
 
     @cached_property
     def n_edges(self) -> Ints:
-        """The number of (undirected) edges of each graph."""
-        return frozen(np.diff(self.indptr[self.node_offsets]) // 2)
+        """The number of edges of each graph; of arcs, where directed."""
+        n_arcs = np.diff(self.indptr[self.node_offsets])
+        return frozen(n_arcs if self.directed else n_arcs // 2)
 
     @cached_property
     def degrees(self) -> Ints:
-        """The number of neighbours of each node."""
+        """The number of neighbours of each node; where directed, of the arcs that leave it."""
         return frozen(np.diff(self.indptr))
+
+    @cached_property
+    def in_degrees(self) -> Ints:
+        """The number of arcs that end at each node; undirected, the same as `degrees`."""
+        return frozen(np.diff(self.in_arcs.indptr)) if self.directed else self.degrees
+
+    @cached_property
+    def in_arcs(self) -> InArcs:
+        """The arcs by the node they end at: ``indptr``, ``indices``, and where each is stored.
+
+        ``in_arcs.indices[k]`` is the node an arc comes from, ``in_arcs.arcs[k]`` its place in
+        ``indices``, ``edge_labels``, ``edge_weights`` and ``edge_attributes``.
+
+        Examples
+        --------
+        >>> from gramlet import GraphBatch
+        >>> batch = GraphBatch.from_edges([[(0, 2), (1, 2), (2, 0)]], directed=True)
+        >>> batch.in_arcs.indptr.tolist(), batch.in_arcs.indices.tolist()
+        ([0, 1, 1, 3], [2, 0, 1])
+        >>> batch.in_arcs.arcs.tolist()
+        [2, 0, 1]
+        """
+        return arcs_coming_in(self)
 
     @cached_property
     def graph_of_node(self) -> Ints:
@@ -216,8 +260,8 @@ class GraphBatch(Sequence["GraphBatch"]):
         return int(self.node_offsets[-1])
 
     def adjacency(self, i: int, weighted: bool = False) -> Floats:
-        """The dense adjacency matrix of graph i."""
-        (i,) = self._positions(operator.index(i))
+        """The dense adjacency matrix of graph i; where directed, rows are where arcs begin."""
+        (i,) = positions(operator.index(i), len(self))
         first, last = self.node_offsets[i], self.node_offsets[i + 1]
         dense = np.zeros((last - first, last - first))
         begin, end = self.indptr[first], self.indptr[last]
@@ -227,8 +271,54 @@ class GraphBatch(Sequence["GraphBatch"]):
         return dense
 
     def arcs(self) -> tuple[Ints, Ints]:
-        """Both ends of every stored arc (each edge in both directions), over the whole batch."""
+        """Tail and head of every stored arc, over the whole batch, in the order of ``indices``.
+
+        Undirected, each edge is there in both directions.
+        """
         return np.repeat(np.arange(self.n_nodes_total), self.degrees), self.indices
+
+    # Other batches made of this one
+
+    def to_undirected(self) -> GraphBatch:
+        """The graphs without their directions; an undirected batch is returned as it is.
+
+        Labels, weights and attributes of opposite arcs must agree, or a ValueError names the graph.
+
+        Examples
+        --------
+        >>> from gramlet import GraphBatch
+        >>> GraphBatch.from_edges([[(0, 1), (1, 0), (1, 2)]], directed=True).to_undirected()
+        GraphBatch(1 graph, 3 nodes, 2 edges)
+        """
+        if not self.directed:
+            return self
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        return GraphBatch.from_arcs(self.node_offsets, *self.arcs(), **columns)
+
+    def with_columns(self, **columns: Any) -> GraphBatch:
+        """The same graphs with other columns; None takes one away. Arcs and direction stay.
+
+        Examples
+        --------
+        >>> from gramlet import GraphBatch
+        >>> batch = GraphBatch.from_edges([[(0, 1)]], node_labels=[["C", "O"]])
+        >>> batch.with_columns(node_labels=None)
+        GraphBatch(1 graph, 2 nodes, 1 edge)
+        """
+        unknown = sorted(set(columns) - set(_COLUMNS))
+        if unknown:
+            raise TypeError(f"There is no column {unknown[0]!r}; there are {', '.join(_COLUMNS)}.")
+        columns = {name: columns.get(name, getattr(self, name)) for name in _COLUMNS}
+        check_columns(self.node_offsets, self.indices, columns)
+        return GraphBatch(
+            self.node_offsets, self.indptr, self.indices, directed=self.directed, **columns
+        )
+
+    def to_networkx(self) -> list[Any]:
+        """The graphs as networkx graphs (``label``, ``weight``, ``attr`` attributes)."""
+        from gramlet.graphs.convert import to_networkx
+
+        return to_networkx(self)
 
     # The behaviour of a sequence
 
@@ -236,41 +326,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         return len(self.node_offsets) - 1
 
     def __getitem__(self, key: Any) -> GraphBatch:
-        if isinstance(key, tuple):
-            if len(key) == 2 and key[1] is Ellipsis:
-                key = key[0]
-            else:
-                raise IndexError(
-                    "A GraphBatch has one axis: use batch[i], batch[i:j], batch[indices]."
-                )
-        return self._take(self._positions(key))
-
-    def _positions(self, key: Any) -> Ints:
-        if isinstance(key, slice):
-            return np.arange(*key.indices(len(self)), dtype=np.int64)
-        chosen = np.asarray(key)
-        if chosen.dtype == bool:
-            if chosen.shape != (len(self),):
-                raise IndexError(
-                    f"A boolean mask over {len(self)} graphs must have shape ({len(self)},); "
-                    f"got {chosen.shape}."
-                )
-            return np.flatnonzero(chosen)
-        if chosen.size == 0:
-            return np.zeros(0, dtype=np.int64)
-        if chosen.dtype.kind not in "iu" or chosen.ndim > 1:
-            raise IndexError(
-                "A GraphBatch is indexed by an integer, a slice, a 1-d integer array or a boolean "
-                f"mask; got {type(key).__name__}."
-            )
-        chosen = np.atleast_1d(chosen).astype(np.int64)
-        outside = (chosen < -len(self)) | (chosen >= len(self))
-        if outside.any():
-            raise IndexError(
-                f"Graph {int(chosen[outside][0])} is out of range: the batch has "
-                f"{len(self)} graphs."
-            )
-        return np.where(chosen < 0, chosen + len(self), chosen)
+        return self._take(positions(key, len(self)))
 
     def _take(self, graphs: Ints) -> GraphBatch:
         sizes = self.sizes[graphs]
@@ -284,10 +340,9 @@ class GraphBatch(Sequence["GraphBatch"]):
             offsets,
             np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64),
             self.indices[arcs] + np.repeat(shift, degrees),
-            node_labels=None if self.node_labels is None else self.node_labels.take(nodes),
-            edge_labels=None if self.edge_labels is None else self.edge_labels.take(arcs),
-            edge_weights=None if self.edge_weights is None else self.edge_weights[arcs],
-            node_attributes=None if self.node_attributes is None else self.node_attributes[nodes],
+            directed=self.directed,
+            **{name: pick(getattr(self, name), nodes) for name in NODE_COLUMNS},
+            **{name: pick(getattr(self, name), arcs) for name in EDGE_COLUMNS},
         )
 
     def __iter__(self) -> Iterator[GraphBatch]:
@@ -308,20 +363,19 @@ class GraphBatch(Sequence["GraphBatch"]):
         if not isinstance(other, GraphBatch):
             return NotImplemented
         return (
-            np.array_equal(self.node_offsets, other.node_offsets)
+            # Without any edge a batch is of either kind.
+            (self.directed == other.directed or not len(self.indices))
+            and np.array_equal(self.node_offsets, other.node_offsets)
             and np.array_equal(self.indptr, other.indptr)
             and np.array_equal(self.indices, other.indices)
-            and all(
-                same_column(getattr(self, name), getattr(other, name))
-                for name in _NODE_COLUMNS + _EDGE_COLUMNS
-            )
+            and all(same_column(getattr(self, name), getattr(other, name)) for name in _COLUMNS)
         )
 
     def __hash__(self) -> int:
         return hash((self.node_offsets.tobytes(), self.indptr.tobytes(), self.indices.tobytes()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = {name: getattr(self, name) for name in _NODE_COLUMNS + _EDGE_COLUMNS}
+        state = {name: getattr(self, name) for name in ("directed", *_COLUMNS)}
         return (_rebuild, (self.node_offsets, self.indptr, self.indices, state))
 
     def __repr__(self) -> str:
@@ -331,8 +385,10 @@ class GraphBatch(Sequence["GraphBatch"]):
         parts = [
             count(len(self), "graph"),
             count(self.n_nodes_total, "node"),
-            count(len(self.indices) // 2, "edge"),
+            count(int(self.n_edges.sum()), "arc" if self.directed else "edge"),
         ]
+        if self.directed:
+            parts.append("directed")
         if self.node_labels is not None:
             parts.append(count(len(self.node_labels.used()), "node label"))
         if self.edge_labels is not None:
@@ -341,36 +397,24 @@ class GraphBatch(Sequence["GraphBatch"]):
             parts.append("edge weights")
         if self.node_attributes is not None:
             parts.append(count(self.node_attributes.shape[1], "node attribute"))
+        if self.edge_attributes is not None:
+            parts.append(count(self.edge_attributes.shape[1], "edge attribute"))
         return f"GraphBatch({', '.join(parts)})"
-
-    def to_networkx(self) -> list[Any]:
-        """The graphs as networkx graphs (``label``, ``weight``, ``attr`` attributes)."""
-        from gramlet.graphs.convert import to_networkx
-
-        return to_networkx(self)
 
 
 def _rebuild(
-    node_offsets: Ints,
-    indptr: Ints,
-    indices: Ints,
-    columns: dict[str, Any],
+    node_offsets: Ints, indptr: Ints, indices: Ints, columns: dict[str, Any]
 ) -> GraphBatch:
     return GraphBatch(node_offsets, indptr, indices, **columns)
 
 
-def _join_column(batches: list[GraphBatch], name: str) -> Any:
-    """One column of the joined batch, or None."""
-    over_nodes = name in _NODE_COLUMNS
-    # Batches with nothing to describe (no nodes, no edges) fit either way.
-    described = [
-        i for i, b in enumerate(batches) if (b.n_nodes_total if over_nodes else len(b.indices))
-    ]
+def _flag(directed: Any) -> bool:
+    if not isinstance(directed, bool | np.bool_):
+        raise TypeError(f"directed must be True or False; got {directed!r}.")
+    return bool(directed)
 
-    def position(piece: int) -> int:
-        """The first graph of a piece that has something to describe."""
-        before, batch = batches[: described[piece]], batches[described[piece]]
-        counts = batch.sizes if over_nodes else batch.n_edges
-        return sum(map(len, before)) + int(np.flatnonzero(counts)[0])
 
-    return join_columns(name, [getattr(batches[i], name) for i in described], position)
+def _floats(column: Any, copy: bool = False) -> Floats | None:
+    if column is None:
+        return None
+    return (np.array if copy else np.asarray)(column, dtype=np.float64)

@@ -1,8 +1,8 @@
 """Columns of a batch: how they are kept, compared and joined.
 
 Labels are categorical columns: integer codes beside the tuple of values they stand for. The values
-are any hashable Python objects; two labels are the same exactly when Python says so (1 and "1"
-differ, 1 and np.int64(1) do not). Weights and attributes are plain arrays of floats.
+are any hashable Python objects; two labels are the same exactly when Python says so (1, "1" and
+(1,) differ; 1, 1.0, True and np.int64(1) do not). Weights and attributes are arrays of floats.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ __all__ = [
     "float_column",
     "frozen",
     "join_columns",
+    "pick",
     "same_column",
     "unify",
 ]
@@ -39,13 +40,20 @@ def float_column(column: Any) -> Floats | None:
     return None if column is None else frozen(np.asarray(column, dtype=np.float64))
 
 
+def pick(column: Any, positions: Any) -> Any:
+    """The entries of a column of any kind at these positions; None stays None."""
+    if column is None or positions is None:
+        return column
+    return column.take(positions) if isinstance(column, Categorical) else column[positions]
+
+
 class Categorical(Sequence[Any]):
     """An immutable column of categorical values.
 
     Parameters
     ----------
     codes : array of int
-        One code an entry, an index into ``categories``.
+        One code per entry, an index into ``categories``.
     categories : sequence of hashable
         The distinct values.
     """
@@ -72,9 +80,9 @@ class Categorical(Sequence[Any]):
                     f"Labels must be hashable (strings, ints, tuples, ...); got a label of type "
                     f"{type(plain).__name__}: {plain!r}."
                 ) from None
-            if plain != plain:
-                raise ValueError("NaN is not a label: it is not equal to itself.")
             codes_list.append(code)
+        for value in index:
+            _refuse_nan(value)
         return cls(np.array(codes_list, dtype=np.int64), index)
 
     @classmethod
@@ -82,7 +90,7 @@ class Categorical(Sequence[Any]):
         if values.ndim != 1:
             raise ValueError(f"Labels are a 1-d column; got an array of shape {values.shape}.")
         if (values != values).any():
-            raise ValueError("NaN is not a label: it is not equal to itself.")
+            _refuse_nan(float("nan"))
         distinct, first, codes = np.unique(values, return_index=True, return_inverse=True)
         by_appearance = np.argsort(first)
         rank = np.empty_like(by_appearance)
@@ -91,7 +99,7 @@ class Categorical(Sequence[Any]):
 
     @property
     def codes(self) -> Ints:
-        """One integer an entry, an index into `categories`."""
+        """One integer per entry, an index into `categories`."""
         return self._codes
 
     @property
@@ -155,6 +163,20 @@ class Categorical(Sequence[Any]):
         return (Categorical, (np.asarray(self._codes), self._categories))
 
 
+def _refuse_nan(label: Any) -> None:
+    """Raise for what is not equal to itself (NaN, NaT, NA), alone or within a tuple."""
+    if isinstance(label, tuple | frozenset):
+        for part in label:
+            _refuse_nan(part)
+        return
+    try:
+        equal = bool(label == label)
+    except (TypeError, ValueError):  # pandas' NA is neither equal nor unequal
+        equal = False
+    if not equal:
+        raise ValueError("NaN is not a label: it is not equal to itself.")
+
+
 def unify(columns: Sequence[Categorical]) -> tuple[Any, ...]:
     """Codes of every column in one common alphabet, then the alphabet.
 
@@ -207,8 +229,8 @@ def join_columns(name: str, pieces: Sequence[Any], position: Callable[[int], int
     for i, column in enumerate(pieces):
         if column.shape[1:] != pieces[0].shape[1:]:
             raise ValueError(
-                f"Graph {position(i)} has {column.shape[1]} node attributes a node and graph "
-                f"{position(0)} has {pieces[0].shape[1]}. All graphs need the same number."
+                f"Graph {position(i)} has {column.shape[1]} {name} and graph {position(0)} has "
+                f"{pieces[0].shape[1]}. All graphs need the same number."
             )
     return np.concatenate(pieces)
 

@@ -1,7 +1,7 @@
 """as_batch: the one door by which graphs of any kind come in.
 
 It finds out what each object is by the name of its type, without importing any library, hands it
-to the converter of its kind (`foreign`, `plain`, `chem`), and joins the records they make.
+to the converter of its kind (one module per library), and joins the records they make.
 """
 
 from __future__ import annotations
@@ -14,9 +14,17 @@ import numpy as np
 
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.chem import from_molecule, from_smiles
-from gramlet.graphs.foreign import from_igraph, from_networkx, from_pyg, to_networkx
-from gramlet.graphs.plain import from_edges_and_labels, from_grakel, from_matrix
-from gramlet.graphs.record import AttributeNames, GraphRecord, join_records, records_of_batch
+from gramlet.graphs.direction import two_arcs_per_edge
+from gramlet.graphs.from_grakel import from_grakel
+from gramlet.graphs.from_igraph import from_igraph
+from gramlet.graphs.from_matrix import from_matrix
+from gramlet.graphs.from_networkx import from_networkx, to_networkx
+from gramlet.graphs.from_pandas import graphs_of, is_pandas
+from gramlet.graphs.from_pyg import from_pyg
+from gramlet.graphs.labelling import label_nodes
+from gramlet.graphs.names import ATTR, LABEL, WEIGHT, AttributeNames, check_names, require_names
+from gramlet.graphs.plain import from_edges_and_labels
+from gramlet.graphs.record import GraphRecord, join_records, records_of_batch
 
 __all__ = ["as_batch", "as_single", "to_networkx"]
 
@@ -47,47 +55,65 @@ _ACCEPTED = (
 def as_batch(
     x: Any,
     *,
-    label: str | None = "label",
-    edge_label: str | None = "label",
-    weight: str | None = "weight",
-    attr: str | None = "attr",
+    directed: bool | None = None,
+    label: str | None = LABEL,
+    edge_label: str | None = LABEL,
+    weight: str | None = WEIGHT,
+    attr: str | None = ATTR,
+    edge_attr: str | None = ATTR,
+    node_labels: str | None = None,
 ) -> GraphBatch:
     """Turn graphs of any accepted kind into one immutable batch.
 
-    Graphs become undirected and simple: directions are dropped, repeated edges merged (labels and
-    weights of repeats must agree), self-loops refused. A column (labels, weights, attributes) must
-    be there for all graphs or for none; graphs without nodes or edges fit either way. Kinds may be
-    mixed. The cost is linear in nodes and edges; adjacency matrices are read entry by entry.
+    Graphs are simple: repeated edges are merged (labels, weights and attributes of repeats must
+    agree), self-loops refused. A column (labels, weights, attributes) must be there for all graphs
+    or for none; graphs without nodes or edges fit either way. Kinds may be mixed. The cost is
+    linear in nodes and edges; adjacency matrices are read entry by entry.
 
     Parameters
     ----------
     x : GraphBatch, or iterable of graphs
         A batch is returned unchanged, a list of batches is joined. Otherwise a list (or tuple,
-        object array, generator) of
+        object array, generator, pandas Series, DataFrame of one column) of
 
         - networkx graphs: columns under the names below; None counts as missing;
         - igraph graphs: likewise;
         - square matrices, numpy or scipy.sparse: entries other than 0 and 1 are weights; if all
           matrices are 0/1 the graphs have no weights;
         - ``(edges, node_labels)`` or ``(edges, node_labels, edge_labels)``: edges an (m, 2) array
-          or a list of pairs, nodes counted from 0; node labels a list, or a dictionary (then nodes
-          have the dictionary's names), or None; edge labels a list in the order of the edges, or a
-          dictionary ``{(u, v): label}``;
+          or a list of pairs, or of triples with a weight, nodes counted from 0; node labels a list,
+          or a dictionary (then nodes have the dictionary's names), or None; edge labels a list in
+          the order of the edges, or a dictionary ``{(u, v): label}``; a matrix in the place of the
+          edges is best a numpy array: three lists of three numbers may be either and are refused;
         - GraKeL graphs, as ``grakel.Graph`` or as lists of a structure and dictionaries; sets and
           dictionaries of edges name their own nodes, and labels that are lists of numbers become
           attributes;
         - PyTorch Geometric ``Data``: ``x`` gives attributes (labels, if it is a single column of
           integers), ``edge_weight`` weights, ``edge_attr`` labels (one column of integers, or
-          one-hot rows) or weights (one column of floats);
-        - RDKit molecules or SMILES strings: atoms' symbols become node labels, bond types
-          ("SINGLE", "AROMATIC", ...) edge labels.
-    label, edge_label, weight, attr : str or None
-        Where networkx and igraph graphs keep node labels, edge labels, edge weights and node
-        attributes; None leaves that column out.
+          one-hot rows), weights (one column of floats) or edge attributes;
+        - RDKit molecules or SMILES strings: atoms become node labels, bond types edge labels.
+    directed : bool or None, default=None
+        None takes graphs as they are: networkx and igraph graphs and batches say it themselves;
+        matrices and PyTorch Geometric data are directed as a whole if one of them is asymmetric;
+        edge lists and GraKeL graphs are undirected. Directed and undirected graphs in one list are
+        refused. True makes every edge of an undirected graph two arcs; False forgets directions,
+        as `GraphBatch.to_undirected` does.
+    label, attr : str or None
+        Where networkx and igraph graphs keep node labels and node attributes; None leaves that
+        column out. A name that is given and found in no node is an error.
+    edge_label, weight, edge_attr : str or None
+        Where they keep edge labels, edge weights and edge attributes.
+    node_labels : "degree", "none" or None, default=None
+        "degree" labels every node with its degree, "none" drops the labels.
 
     Returns
     -------
     GraphBatch
+
+    Warns
+    -----
+    UserWarning
+        If networkx or igraph graphs carry data on nodes or edges, but only under other names.
 
     Examples
     --------
@@ -97,36 +123,53 @@ def as_batch(
     >>> import numpy as np
     >>> as_batch([np.array([[0, 1], [1, 0]]), np.zeros((3, 3))])
     GraphBatch(2 graphs, 5 nodes, 1 edge)
+    >>> as_batch([np.array([[0, 1], [0, 0]])])
+    GraphBatch(1 graph, 2 nodes, 1 arc, directed)
     """
-    if isinstance(x, GraphBatch):
-        return x
-    items = _items(x)
+    if directed is not None and not isinstance(directed, bool | np.bool_):
+        raise TypeError(f"directed must be True, False or None; got {directed!r}.")
+    items = [x] if isinstance(x, GraphBatch) else _items(x)
     if items and all(isinstance(item, GraphBatch) for item in items):
-        return GraphBatch.concatenate(items)
-    names = AttributeNames(label, edge_label, weight, attr)
+        return label_nodes(_join_batches(items, directed), node_labels)
+    names = AttributeNames(label, edge_label, weight, attr, edge_attr)
+    require_names(names)
     records: list[GraphRecord] = []
     for item in items:
-        if isinstance(item, GraphBatch):
-            records += records_of_batch(item)
-        elif _is_pyg_batch(item.__class__):
-            parts = item.to_data_list()
-            records += [from_pyg(len(records) + i, part, names) for i, part in enumerate(parts)]
-        else:
-            convert = _converter(item.__class__)
-            if convert is None:
-                raise _unknown(len(records), item)
-            records.append(convert(len(records), item, names))
-    return join_records(records)
+        _convert(item, names, records)
+    check_names(records, names)
+    return label_nodes(join_records(records, directed), node_labels)
 
 
-def as_single(x: Any, **names: str | None) -> GraphBatch:
+def _join_batches(batches: list[GraphBatch], directed: bool | None) -> GraphBatch:
+    if directed is None or (not directed and not any(batch.directed for batch in batches)):
+        return GraphBatch.concatenate(batches)
+    # Turned back after joining, so that an error names the position in the whole list.
+    both_ways = GraphBatch.concatenate([two_arcs_per_edge(batch) for batch in batches])
+    return both_ways if directed else both_ways.to_undirected()
+
+
+def _convert(item: Any, names: AttributeNames, records: list[GraphRecord]) -> None:
+    """Append the record of one item, or those of all graphs that it holds."""
+    if isinstance(item, GraphBatch):
+        records += records_of_batch(item)
+    elif _is_pyg_batch(item.__class__):
+        parts = item.to_data_list()
+        records += [from_pyg(len(records) + i, part, names) for i, part in enumerate(parts)]
+    else:
+        convert = _converter(item.__class__)
+        if convert is None:
+            raise _unknown(len(records), item)
+        records.append(convert(len(records), item, names))
+
+
+def as_single(x: Any, **options: Any) -> GraphBatch:
     """Turn one graph, of any kind that `as_batch` accepts, into a batch of one.
 
     Parameters
     ----------
     x : GraphBatch of one graph, a single foreign graph, or a list with one
-    **names
-        ``label``, ``edge_label``, ``weight``, ``attr``, as for `as_batch`.
+    **options
+        ``directed``, ``label`` and the others, as for `as_batch`.
 
     Returns
     -------
@@ -139,9 +182,9 @@ def as_single(x: Any, **names: str | None) -> GraphBatch:
     GraphBatch(1 graph, 2 nodes, 1 edge, 2 node labels)
     """
     if isinstance(x, GraphBatch) or _holds_graphs(x):
-        batch = as_batch(x, **names)
+        batch = as_batch(x, **options)
     else:
-        batch = as_batch([x], **names)
+        batch = as_batch([x], **options)
     if len(batch) != 1:
         raise ValueError(f"Expected a single graph; got {len(batch)}. Pick one: graphs[i].")
     return batch
@@ -149,6 +192,8 @@ def as_single(x: Any, **names: str | None) -> GraphBatch:
 
 def _holds_graphs(x: Any) -> bool:
     """Whether a list holds whole graphs, rather than being one graph's edges and labels."""
+    if is_pandas(x):
+        return True
     if isinstance(x, np.ndarray):
         return x.dtype == object
     if not isinstance(x, list | tuple) or not x:
@@ -158,6 +203,8 @@ def _holds_graphs(x: Any) -> bool:
 
 def _items(x: Any) -> list[Any]:
     """The single graphs of a collection; a bare graph or a collection without order is refused."""
+    if is_pandas(x):
+        return graphs_of(x)
     if isinstance(x, np.ndarray) and x.dtype == object:
         return list(x.ravel())
     if _is_pyg_batch(x.__class__):
@@ -170,8 +217,7 @@ def _items(x: Any) -> list[Any]:
     if not isinstance(x, Iterable) or isinstance(x, Mapping | Set | bytes):
         raise TypeError(
             f"as_batch takes a GraphBatch or a list of graphs; got an object of type "
-            f"{_type_name(x)}. Accepted "
-            f"are lists of {_ACCEPTED}."
+            f"{_type_name(x)}. Accepted are lists of {_ACCEPTED}."
         )
     return list(x)
 

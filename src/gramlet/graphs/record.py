@@ -1,27 +1,33 @@
 """The plain record every foreign graph becomes, and the one step that joins records to a batch.
 
 Converters fill records and know nothing of each other; the checks that need all graphs at once
-(columns there in all or in none, repeated edges that agree) are made when the batch is built.
+(columns there in all or in none, one direction, repeated edges that agree) are made here and when
+the batch is built.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
+
+from gramlet.common.arrays import Floats
 from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.columns import pick
+from gramlet.graphs.gather import edge_array
+from gramlet.graphs.joining import mixed_directions
+from gramlet.graphs.names import AttributeNames
 
-__all__ = ["AttributeNames", "GraphRecord", "complete_column", "join_records", "records_of_batch"]
-
-
-class AttributeNames(NamedTuple):
-    """Under which names networkx and igraph graphs keep the columns; None leaves one out."""
-
-    label: str | None = "label"
-    edge_label: str | None = "label"
-    weight: str | None = "weight"
-    attr: str | None = "attr"
+__all__ = [
+    "AttributeNames",
+    "GraphRecord",
+    "attribute_rows",
+    "complete_column",
+    "join_records",
+    "records_of_batch",
+]
 
 
 @dataclass(slots=True)
@@ -29,7 +35,9 @@ class GraphRecord:
     """One graph: integer edges, and columns in the order of its nodes and edges.
 
     ``ones_only`` marks weights that are all 1 in a format that cannot leave weights out (an
-    adjacency matrix): they count only if other graphs are weighted.
+    adjacency matrix): they count only if other graphs are weighted. ``directed`` is None where the
+    format does not say and every arc has its opposite. ``node_names`` and ``edge_names`` are the
+    names of the data that a networkx or igraph graph carries, read or not.
     """
 
     edges: Any
@@ -38,7 +46,11 @@ class GraphRecord:
     edge_labels: Sequence[Any] | None = None
     edge_weights: Any = None
     node_attributes: Any = None
+    edge_attributes: Any = None
     ones_only: bool = False
+    directed: bool | None = False
+    node_names: frozenset[Any] | None = None
+    edge_names: frozenset[Any] | None = None
 
 
 def complete_column(
@@ -63,8 +75,29 @@ def complete_column(
     )
 
 
-def join_records(records: Sequence[GraphRecord]) -> GraphBatch:
-    """One batch of all the graphs, in order."""
+def attribute_rows(position: int, noun: str, values: list[Any] | None) -> Floats | None:
+    """One row per node or edge from a number or a vector for each."""
+    if values is None:
+        return None
+    try:
+        rows = np.array([np.asarray(value, dtype=np.float64) for value in values])
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"Graph {position}: {noun} attributes must be numbers or vectors of one length."
+        ) from None
+    return rows.reshape(len(values), -1)
+
+
+def join_records(records: Sequence[GraphRecord], directed: bool | None = None) -> GraphBatch:
+    """One batch of all the graphs, in order.
+
+    ``directed=None`` takes the graphs as they say; True makes two arcs of every edge of undirected
+    ones, False forgets directions.
+    """
+    if directed is None:
+        directed = _common_direction(records)
+    if directed:
+        records = [_two_arcs_per_edge(i, r) for i, r in enumerate(records)]
     weighted = any(r.edge_weights is not None and not r.ones_only for r in records)
     return GraphBatch.from_edges(
         [r.edges for r in records],
@@ -73,7 +106,43 @@ def join_records(records: Sequence[GraphRecord]) -> GraphBatch:
         edge_labels=[r.edge_labels for r in records],
         edge_weights=[r.edge_weights for r in records] if weighted else None,
         node_attributes=[r.node_attributes for r in records],
+        edge_attributes=[r.edge_attributes for r in records],
+        directed=directed,
     )
+
+
+def _common_direction(records: Sequence[GraphRecord]) -> bool:
+    """Whether the graphs are directed; ValueError if some say so and some say the opposite."""
+    directed, undirected = _first(records, True), _first(records, False)
+    if directed is not None and undirected is not None:
+        raise ValueError(mixed_directions(directed, undirected))
+    if directed is None and undirected is None:
+        return any(r.directed for r in records) and not any(len(r.edges) for r in records)
+    return directed is not None
+
+
+def _first(records: Sequence[GraphRecord], directed: bool) -> int | None:
+    """The first graph of this kind; one without any edge is of either kind."""
+    return next((i for i, r in enumerate(records) if r.directed is directed and len(r.edges)), None)
+
+
+def _two_arcs_per_edge(position: int, record: GraphRecord) -> GraphRecord:
+    if record.directed is not False or not len(record.edges):
+        return record
+    edges = edge_array(position, record.edges)
+    return replace(
+        record,
+        edges=np.concatenate([edges, edges[:, ::-1]]),
+        edge_labels=_twice(record.edge_labels),
+        edge_weights=_twice(record.edge_weights),
+        edge_attributes=_twice(record.edge_attributes),
+    )
+
+
+def _twice(column: Any) -> Any:
+    if column is None:
+        return None
+    return np.concatenate([column, column]) if isinstance(column, np.ndarray) else [*column] * 2
 
 
 def records_of_batch(batch: GraphBatch) -> list[GraphRecord]:
@@ -81,15 +150,18 @@ def records_of_batch(batch: GraphBatch) -> list[GraphRecord]:
     records = []
     for graph in batch:
         tails, heads = graph.arcs()
-        once = tails < heads
+        kept = np.flatnonzero((tails < heads) | graph.directed)
+        labels = pick(graph.edge_labels, kept)
         records.append(
             GraphRecord(
-                edges=[*zip(tails[once].tolist(), heads[once].tolist(), strict=True)],
+                edges=np.column_stack([tails[kept], heads[kept]]),
                 n_nodes=graph.n_nodes_total,
                 node_labels=None if graph.node_labels is None else list(graph.node_labels),
-                edge_labels=None if graph.edge_labels is None else list(graph.edge_labels[once]),
-                edge_weights=None if graph.edge_weights is None else graph.edge_weights[once],
+                edge_labels=None if labels is None else list(labels),
+                edge_weights=pick(graph.edge_weights, kept),
                 node_attributes=graph.node_attributes,
+                edge_attributes=pick(graph.edge_attributes, kept),
+                directed=graph.directed,
             )
         )
     return records

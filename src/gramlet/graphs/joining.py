@@ -1,0 +1,73 @@
+"""Joining batches: arrays one after the other, columns in one alphabet, directions that agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gramlet.graphs.build import EDGE_COLUMNS, NODE_COLUMNS
+from gramlet.graphs.columns import join_columns
+
+if TYPE_CHECKING:
+    from gramlet.graphs.batch import GraphBatch
+
+__all__ = ["joined", "mixed_directions"]
+
+
+def joined(batches: Sequence[GraphBatch]) -> dict[str, Any]:
+    """What the joined batch is made of, by the names of the constructor's parameters."""
+    nodes = np.concatenate([[0], np.cumsum([b.n_nodes_total for b in batches])]).astype(int)
+    arcs = np.concatenate([[0], np.cumsum([len(b.indices) for b in batches])]).astype(int)
+    pieces = list(zip(batches, nodes, arcs, strict=False))
+    none = np.zeros(1, dtype=np.int64)
+    parts: dict[str, Any] = {
+        "directed": _common_direction(batches),
+        "node_offsets": [none, *(b.node_offsets[1:] + shift for b, shift, _ in pieces)],
+        "indptr": [none, *(b.indptr[1:] + shift for b, _, shift in pieces)],
+        "indices": [none[:0], *(b.indices + shift for b, shift, _ in pieces)],
+    }
+    for name in ("node_offsets", "indptr", "indices"):
+        parts[name] = np.concatenate(parts[name])
+    return parts | {name: _join_column(batches, name) for name in NODE_COLUMNS + EDGE_COLUMNS}
+
+
+def _common_direction(batches: Sequence[GraphBatch]) -> bool:
+    """Whether the joined batch is directed; ValueError if some are and some are not."""
+    first_graph: dict[bool, int] = {}
+    position = 0
+    for batch in batches:
+        # Without any edge a batch is of either kind.
+        if len(batch.indices):
+            graph = position + int(np.flatnonzero(batch.n_edges)[0])
+            first_graph.setdefault(batch.directed, graph)
+        position += len(batch)
+    if len(first_graph) == 2:
+        raise ValueError(mixed_directions(first_graph[True], first_graph[False]))
+    return next(iter(first_graph)) if first_graph else any(batch.directed for batch in batches)
+
+
+def mixed_directions(directed: int, undirected: int) -> str:
+    """The message for graphs of both kinds in one list."""
+    return (
+        f"Graph {directed} is directed and graph {undirected} is undirected. "
+        "Make them of one kind: as_batch(x, directed=True) or batch.to_undirected()."
+    )
+
+
+def _join_column(batches: Sequence[GraphBatch], name: str) -> Any:
+    """One column of the joined batch, or None."""
+    over_nodes = name in NODE_COLUMNS
+    # Batches with nothing to describe (no nodes, no edges) fit either way.
+    described = [
+        i for i, b in enumerate(batches) if (b.n_nodes_total if over_nodes else len(b.indices))
+    ]
+
+    def position(piece: int) -> int:
+        """The first graph of a piece that has something to describe."""
+        before, batch = batches[: described[piece]], batches[described[piece]]
+        counts = batch.sizes if over_nodes else batch.n_edges
+        return sum(map(len, before)) + int(np.flatnonzero(counts)[0])
+
+    return join_columns(name, [getattr(batches[i], name) for i in described], position)
