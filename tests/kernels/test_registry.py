@@ -269,19 +269,27 @@ MATRIX_PRODUCTS = {"mlg", "geometric-assignment", "graphlet"}
 def test_tiles_of_the_profile_give_the_whole_matrix(entry, train):
     profile = make(entry).fit(train, Y).profile_
     whole = profile.compare_self()
-    tiled = np.full_like(whole, np.nan)
-    parts = [np.array([7, 0, 3]), np.array([1, 2, 4, 5]), np.arange(6, 12)[np.arange(6) != 1]]
+    in_order = [np.arange(4), np.arange(4, 7), np.arange(7, 12)]
+    mixed = [np.array([7, 0, 3]), np.array([1, 2, 4, 5]), np.array([11, 6, 8, 9, 10])]
+    tiled = from_tiles(profile, in_order)
+    if entry.name in MATRIX_PRODUCTS:
+        np.testing.assert_allclose(tiled, whole, rtol=1e-12, atol=1e-15)
+    else:
+        assert np.array_equal(tiled, whole)
+    np.testing.assert_allclose(from_tiles(profile, mixed), whole, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(profile.norms(), np.diagonal(whole), rtol=1e-12)
+    np.testing.assert_allclose(profile[mixed[1]].norms(), profile.norms()[mixed[1]], rtol=1e-12)
+
+
+def from_tiles(profile, parts):
+    n = len(profile)
+    tiled = np.full((n, n), np.nan)
     for a, rows in enumerate(parts):
         tiled[np.ix_(rows, rows)] = profile[rows].compare_self()
         for columns in parts[a + 1 :]:
             block = profile[rows].compare(profile[columns])
             tiled[np.ix_(rows, columns)], tiled[np.ix_(columns, rows)] = block, block.T
-    if entry.name in MATRIX_PRODUCTS:
-        np.testing.assert_allclose(tiled, whole, rtol=1e-12, atol=1e-15)
-    else:
-        assert np.array_equal(tiled, whole)
-    np.testing.assert_allclose(profile.norms(), np.diagonal(whole), rtol=1e-12)
-    np.testing.assert_allclose(profile[parts[1]].norms(), profile.norms()[parts[1]], rtol=1e-12)
+    return tiled
 
 
 @each_kernel

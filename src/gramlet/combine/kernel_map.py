@@ -89,10 +89,14 @@ class KernelMap(TransformerMixin, BaseEstimator):
         return self
 
     def _fit_components(self, gram: Floats) -> None:
-        # The seed only starts the iteration for the leading eigenvectors of large matrices.
-        self.pca_ = KernelPCA(self.n_components, kernel="precomputed", random_state=0)
         try:
-            self.scores_ = self.pca_.fit_transform(gram)
+            try:
+                self._solve(gram, "auto")
+            except (np.linalg.LinAlgError, ValueError) as error:
+                if "negative eigenvalues" in str(error):
+                    raise
+                # Dense solvers for some eigenpairs can fail where many eigenvalues are equal.
+                self._solve(gram, "arpack")
         except ValueError as error:
             if "negative eigenvalues" not in str(error):
                 raise
@@ -105,6 +109,13 @@ class KernelMap(TransformerMixin, BaseEstimator):
         leading = self.pca_.eigenvalues_
         self.eigenvalues_ = leading / len(gram)
         self.explained_share_ = leading / centred if centred > 0 else np.zeros_like(leading)
+
+    def _solve(self, gram: Floats, eigen_solver: str) -> None:
+        # The seed only starts the iteration for the leading eigenvectors of large matrices.
+        self.pca_ = KernelPCA(
+            self.n_components, kernel="precomputed", eigen_solver=eigen_solver, random_state=0
+        )
+        self.scores_ = self.pca_.fit_transform(gram)
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
         """Fit, and give the scores of the fitted graphs."""

@@ -20,6 +20,7 @@ from gramlet.common.arrays import Array, Floats
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
+from gramlet.graphs.direction import require_undirected
 from gramlet.kernels.contract.output import framed
 from gramlet.kernels.contract.tags import GraphTags
 
@@ -64,7 +65,9 @@ class GraphEmbedding(TransformerMixin, BaseEstimator):
         """Compute the features of the graphs of X, one row per graph."""
         check_is_fitted(self)
         tiling = self._tiling()
-        return framed(self, self._features(self._profile(as_batch(X), tiling), tiling), X)
+        batch = as_batch(X)
+        require_undirected(batch, type(self).__name__)
+        return framed(self, self._features(self._profile(batch, tiling), tiling), X)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and compute the features of X."""
@@ -80,6 +83,7 @@ class GraphEmbedding(TransformerMixin, BaseEstimator):
         batch = as_batch(X)
         if len(batch) == 0:
             raise ValueError(f"{type(self).__name__} needs at least one graph to fit; got none.")
+        require_undirected(batch, type(self).__name__)
         self._check(batch)
         return self._fit(batch, y, self._tiling())
 

@@ -13,7 +13,6 @@ from gramlet.common.arrays import Array, Ints
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import Measure, count_codes
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
 from gramlet.kernels.contract.kernel import GraphKernel
 from gramlet.kernels.contract.profile import CountProfile
 
@@ -74,9 +73,8 @@ class ExplicitFeatures:
 
         ``features(X) @ features(fitted).T`` is the un-normalised `transform(X)`.
         """
-        check_is_fitted(self)
         kernel: Any = self
-        return kernel._profile(as_batch(X), kernel._tiling()).features()
+        return kernel.profile_of(X).features()
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """A readable name for each column of `features`."""

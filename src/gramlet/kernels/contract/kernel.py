@@ -21,6 +21,7 @@ from gramlet.engine.core.memory import require_room
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
+from gramlet.graphs.direction import direction_of, require_same_direction, require_undirected
 from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags
 
@@ -59,6 +60,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
     n_jobs: int | None
     verbose: int | bool
     profile_: Profile
+    directed_: bool | None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Take in the graphs to compare with.
@@ -109,7 +111,9 @@ class GraphKernel(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
     def profile_of(self, X: Any) -> Any:
         """The `Profile` of graphs in terms of the fitted ones, ready to be compared."""
         check_is_fitted(self)
-        return self._current(self._profile(as_batch(X), self._tiling()))
+        batch = as_batch(X)
+        require_same_direction(self.directed_, batch, type(self).__name__)
+        return self._current(self._profile(batch, self._tiling()))
 
     def _profiles(self, X: Any) -> tuple[Any, Any]:
         """The profiles of new graphs and of the fitted ones, with the present parameters."""
@@ -120,7 +124,10 @@ class GraphKernel(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         batch = as_batch(X)
         if len(batch) == 0:
             raise ValueError(f"{type(self).__name__} needs at least one graph to fit; got none.")
+        if not self.__graph_tags__().directed:
+            require_undirected(batch, type(self).__name__)
         self._check(batch)
+        self.directed_ = direction_of(batch)
         self.profile_ = self._fit(batch, y, self._tiling())
         self.n_fitted_ = len(batch)
 

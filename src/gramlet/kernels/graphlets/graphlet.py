@@ -35,8 +35,10 @@ class GraphletCounter:
         self.connected_only = kernel.connected_only
         self.exact = kernel.method == "exact"
         self.n_samples = int(kernel.n_samples)
-        rng = check_random_state(kernel.random_state)
-        self.seed = int(rng.randint(2**63 - 1, dtype=np.int64))
+        self.seed = 0
+        if not self.exact:
+            rng = check_random_state(kernel.random_state)
+            self.seed = int(rng.randint(2**63 - 1, dtype=np.int64))
 
     def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
         return self.count(batch, tiling)
