@@ -13,10 +13,10 @@ import numpy as np
 from numba import njit
 
 from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.engine.core.stacked_matrices import adjacency_stack, eigen_costs, size_groups
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.laplacian.balls import gather_ball, gather_graph
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.build import ranges
 from gramlet.graphs.columns import frozen
 
 __all__ = [
@@ -151,36 +151,24 @@ def heat_diagonals(batch: GraphBatch, times: Floats, **tiling: Any) -> Floats:
     Graphs of one size are decomposed together. Negative weights may give infinities.
     """
     out = np.empty((batch.n_nodes_total, len(times)))
-    chunks: list[Ints] = []
-    for size in np.unique(batch.sizes[batch.sizes > 0]).tolist():
-        firsts = batch.node_offsets[:-1][batch.sizes == size]
-        step = max(1, _CHUNK_BYTES // (8 * size * size))
-        chunks += [firsts[begin : begin + step] for begin in range(0, len(firsts), step)]
-    sizes = np.array([batch.sizes[batch.graph_of_node[chunk[0]]] for chunk in chunks])
+    groups = size_groups(batch.sizes)
+    weights = arc_weights(batch)
 
     def work(begin: int, end: int) -> None:
-        for chunk, size in zip(chunks[begin:end], sizes[begin:end].tolist(), strict=True):
-            values, vectors = np.linalg.eigh(_stacked_laplacians(batch, chunk, size))
+        for graphs in groups[begin:end]:
+            stack = adjacency_stack(
+                graphs, batch.node_offsets, batch.indptr, batch.indices, -weights
+            )
+            diagonal = np.arange(stack.shape[1])
+            stack[:, diagonal, diagonal] = -stack.sum(axis=2)
+            values, vectors = np.linalg.eigh(stack)
             with np.errstate(over="ignore"):  # where weights are negative
                 heat = vectors**2 @ np.exp(-values[:, :, None] * times)
-            out[(chunk[:, None] + np.arange(size)).reshape(-1)] = heat.reshape(-1, len(times))
+            nodes = (batch.node_offsets[graphs][:, None] + diagonal).reshape(-1)
+            out[nodes] = heat.reshape(-1, len(times))
 
-    for_tiles(work, len(chunks), costs=sizes.astype(np.float64) ** 3, **tiling)
+    for_tiles(work, len(groups), costs=eigen_costs(batch.sizes, groups), **tiling)
     return out
-
-
-def _stacked_laplacians(batch: GraphBatch, firsts: Ints, size: int) -> Floats:
-    """D − A of the graphs of one size that begin at these nodes."""
-    stack = np.zeros((len(firsts), size, size))
-    begins, ends = batch.indptr[firsts], batch.indptr[firsts + size]
-    arcs = ranges(begins, ends - begins)
-    which = np.repeat(np.arange(len(firsts)), ends - begins)
-    tails = np.searchsorted(batch.indptr, arcs, side="right") - 1
-    shift = firsts[which]
-    stack[which, tails - shift, batch.indices[arcs] - shift] = -arc_weights(batch)[arcs]
-    diagonal = np.arange(size)
-    stack[:, diagonal, diagonal] = -stack.sum(axis=2)
-    return stack
 
 
 # The compiled loops

@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.stacked_matrices import adjacency_stack, size_groups
 from gramlet.engine.core.tiles import for_tiles
 
 __all__ = ["Coordinates", "adjacency_coordinates", "laplacian_coordinates"]
@@ -85,7 +86,7 @@ def _coordinates(
     sizes = np.diff(node_offsets)
     points = np.zeros((int(node_offsets[-1]), n_dims))
     values = np.zeros((len(sizes), n_dims))
-    jobs = _dense_groups(sizes)
+    jobs = size_groups(sizes, _DENSE)
     small = len(jobs)
     jobs += [np.array([graph]) for graph in np.flatnonzero(sizes > _DENSE)]
 
@@ -95,9 +96,7 @@ def _coordinates(
         for job in range(begin, end):
             graphs = jobs[job]
             if job < small:
-                size = int(sizes[graphs[0]])
-                stack = np.zeros((len(graphs), size, size))
-                _fill_stack(graphs, node_offsets, indptr, indices, weights, stack)
+                stack = adjacency_stack(graphs, node_offsets, indptr, indices, weights)
                 eigenvalues, vectors = np.linalg.eigh(stack)
                 _place_all(
                     graphs, node_offsets, eigenvalues, vectors**2, by_magnitude, points, values
@@ -112,28 +111,6 @@ def _coordinates(
     costs = np.array([float(sizes[g[0]]) ** 2 * len(g) for g in jobs])
     for_tiles(solve, len(jobs), costs=costs, n_jobs=n_jobs)
     return Coordinates(points, values)
-
-
-def _dense_groups(sizes: Ints) -> list[Ints]:
-    """Graphs of one size together, in pieces that keep the stack of matrices small."""
-    groups = []
-    for size in np.unique(sizes[(sizes > 0) & (sizes <= _DENSE)]):
-        graphs = np.flatnonzero(sizes == size)
-        piece = max(1, 2_000_000 // int(size) ** 2)
-        groups += [graphs[i : i + piece] for i in range(0, len(graphs), piece)]
-    return groups
-
-
-@njit(nogil=True, cache=True)
-def _fill_stack(
-    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints, weights: Floats, stack: Floats
-) -> None:
-    """Matrices of graphs of one size, into a stack of zeros."""
-    for at in range(len(graphs)):
-        first = node_offsets[graphs[at]]
-        for row in range(stack.shape[1]):
-            for e in range(indptr[first + row], indptr[first + row + 1]):
-                stack[at, row, indices[e] - first] = weights[e]
 
 
 @njit(nogil=True, cache=True)

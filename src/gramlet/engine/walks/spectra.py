@@ -14,14 +14,13 @@ from numba import njit
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require_array, require_offsets
 from gramlet.engine.core.ragged import taken
+from gramlet.engine.core.stacked_matrices import adjacency_stack, eigen_costs, size_groups
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.walks.product_walks import EXPONENTIAL, GEOMETRIC
 
 __all__ = ["WalkSpectra", "spectral_walk_rows", "walk_spectra"]
 
 
-# Entries of a stack of matrices that are decomposed together.
-_STACK = 2_000_000
 # Squares of sums of n numbers that cancel but for rounding are smaller than this times n.
 _NOTHING = 1e-28
 
@@ -74,51 +73,21 @@ def walk_spectra(
     sizes = np.diff(node_offsets)
     values, masses = np.zeros(int(node_offsets[-1])), np.zeros(int(node_offsets[-1]))
     radii = np.zeros(len(sizes))
-    groups = _groups_of_one_size(sizes)
+    groups = size_groups(sizes)
 
     def solve(begin: int, end: int) -> None:
         for graphs in groups[begin:end]:
-            stack = _dense_stack(graphs, node_offsets, indptr, indices, weights)
+            stack = adjacency_stack(graphs, node_offsets, indptr, indices, weights)
             eigenvalues, vectors = np.linalg.eigh(stack)
             nodes = node_offsets[graphs][:, None] + np.arange(stack.shape[1])
             values[nodes] = eigenvalues
             masses[nodes] = vectors.sum(axis=1) ** 2
             radii[graphs] = np.abs(eigenvalues).max(axis=1)
 
-    costs = np.array([float(sizes[g[0]]) ** 3 * len(g) for g in groups])
-    for_tiles(solve, len(groups), costs=costs, n_jobs=n_jobs)
+    for_tiles(solve, len(groups), costs=eigen_costs(sizes, groups), n_jobs=n_jobs)
     kept = masses > _NOTHING * np.repeat(sizes, sizes)
     offsets = np.concatenate([[0], np.cumsum(kept)])[node_offsets].astype(np.int64)
     return WalkSpectra(offsets, values[kept], masses[kept]), radii
-
-
-def _groups_of_one_size(sizes: Ints) -> list[Ints]:
-    """Graphs to decompose together: of one size, and not more than fit in a modest stack."""
-    groups = []
-    for size in np.unique(sizes[sizes > 0]):
-        graphs = np.flatnonzero(sizes == size)
-        piece = max(1, _STACK // int(size) ** 2)
-        groups += [graphs[at : at + piece] for at in range(0, len(graphs), piece)]
-    return groups
-
-
-def _dense_stack(
-    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints, weights: Floats | None
-) -> Floats:
-    """The adjacency matrices of some graphs of one size."""
-    first = node_offsets[graphs]
-    size = int(node_offsets[graphs[0] + 1] - first[0])
-    begins, ends = indptr[first], indptr[first + size]
-    counts = ends - begins
-    shifts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    arcs = np.arange(counts.sum()) + np.repeat(begins - shifts, counts)
-    places = np.repeat(np.arange(len(graphs)), counts)
-    tails = np.searchsorted(indptr, arcs, side="right") - 1
-    stack = np.zeros((len(graphs), size, size))
-    stack[places, tails - first[places], indices[arcs] - first[places]] = (
-        1.0 if weights is None else weights[arcs]
-    )
-    return stack
 
 
 @njit(nogil=True, cache=True)
