@@ -197,9 +197,10 @@ def _joined(pieces: list[MoleculeColumns]) -> GraphBatch:
 
 def _refusal(unreadable: list[Unreadable], inputs: Any) -> ValueError:
     first = unreadable[0]
-    index = getattr(inputs, "index", None)
-    named = hasattr(index, "get_indexer")  # a pandas Series: its index names the row
-    place = f"Graph {first.position}" + (f" (index {index[first.position]!r})" if named else "")
+    place = f"Graph {first.position}"
+    index: Any = getattr(inputs, "index", None)
+    if hasattr(index, "get_indexer"):  # a pandas Series: its index names the row
+        place += f" (index {index[first.position]!r})"
     if isinstance(first.given, str) and first.given.strip():
         what = f"{first.given!r} is not a valid SMILES string ({first.reason})"
     else:

@@ -11,7 +11,14 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
-__all__ = ["flat_molecule", "molecule_from", "quiet", "rdkit", "why_unreadable"]
+__all__ = [
+    "flat_molecule",
+    "molecule_from",
+    "molecule_from_block",
+    "quiet",
+    "rdkit",
+    "why_unreadable",
+]
 
 # A hydrogen of its own, or a number of an element that may mean one.
 _HYDROGEN = re.compile(r"\[\d*[H#DT]")
@@ -35,7 +42,14 @@ def quiet() -> AbstractContextManager[Any]:
     rdkit()
     from rdkit import rdBase
 
-    return rdBase.BlockLogs()  # type: ignore[no-any-return]
+    return rdBase.BlockLogs()
+
+
+def _captured() -> AbstractContextManager[Any]:
+    """A context that keeps RDKit's errors as ``messages``, where RDKit can do so."""
+    from rdkit import rdBase
+
+    return getattr(rdBase, "CaptureErrorLog", nullcontext)()
 
 
 def molecule_from(item: Any) -> Any:
@@ -96,6 +110,48 @@ def _flat_parser() -> tuple[Any, Any, int]:
     return chem, parameters, steps
 
 
+def molecule_from_block(block: str) -> Any:
+    """The molecule of a record's structure in an SDF file: the lines up to "M  END".
+
+    Raises
+    ------
+    ValueError
+        Where there is none, with the reason alone; the caller knows the place.
+
+    Examples
+    --------
+    >>> from gramlet.graphs.parsing import molecule_from_block
+    >>> molecule_from_block("water\\n\\n\\n  1  0  0")
+    Traceback (most recent call last):
+    ...
+    ValueError: the record ends before 'M  END'
+    """
+    chem = rdkit()
+    if "M  END" not in block:
+        raise ValueError("the record ends before 'M  END'")
+    with quiet(), _captured() as log:
+        molecule = chem.MolFromMolBlock(block)
+        said = getattr(log, "messages", "")
+        unsanitized = chem.MolFromMolBlock(block, sanitize=False) if molecule is None else None
+        problems = chem.DetectChemistryProblems(unsanitized) if unsanitized is not None else ()
+    if molecule is not None and molecule.GetNumAtoms():
+        return molecule
+    if molecule is not None:
+        raise ValueError("the molecule has no atoms")
+    if problems:
+        raise ValueError(str(problems[0].Message()).rstrip("."))
+    raise ValueError(_first_reason(said) or "RDKit cannot read its atoms and bonds")
+
+
+def _first_reason(said: str) -> str:
+    """The first line RDKit logs that is no heading."""
+    lines = (line.strip() for line in _TIME_STAMP.sub("", said).split("\n"))
+    return next(
+        (line.rstrip(".") for line in lines if line.strip("*") and not line.endswith("Violation")),
+        "",
+    )
+
+
 def _completed(molecule: Any) -> Any:
     """A molecule that knows its hydrogens and rings: itself, or a copy of one not sanitized."""
     try:
@@ -123,10 +179,7 @@ def why_unreadable(smiles: str) -> str:
     'unclosed ring'
     """
     chem = rdkit()
-    from rdkit import rdBase
-
-    capture = getattr(rdBase, "CaptureErrorLog", nullcontext)  # since RDKit 2025.9
-    with quiet(), capture() as log:
+    with quiet(), _captured() as log:
         chem.MolFromSmiles(smiles)
         said = getattr(log, "messages", "")
         unsanitized = chem.MolFromSmiles(smiles, sanitize=False)
@@ -141,5 +194,5 @@ def _syntax_error(said: str) -> str:
     what = re.search(r"SMILES Parse Error: (.*?)(?: while parsing:| for input:|$)", said, re.M)
     where = re.search(r"around position (\d+)", said)
     if what is None:
-        return said.strip().split("\n")[0].rstrip(".") or "not valid SMILES"
+        return _first_reason(said) or "RDKit cannot read it"
     return what[1] + (f" at character {where[1]}" if where else "")
