@@ -102,7 +102,7 @@ def molecules(
 
     Examples
     --------
-    >>> from gramlet.graphs.molecules import molecules
+    >>> from gramlet import molecules
     >>> batch = molecules(["C[N+](C)(C)CC([O-])=O", "c1ccccc1"])
     >>> batch
     GraphBatch(2 graphs, 14 nodes, 13 edges, 4 node labels, 3 edge labels)

@@ -35,7 +35,7 @@ def scaffolds(molecules: Iterable[Any]) -> list[str]:
 
     Examples
     --------
-    >>> from gramlet.graphs.scaffolds import scaffolds
+    >>> from gramlet import scaffolds
     >>> scaffolds(["Cc1ccccc1", "c1ccccc1CC1CCNCC1", "CCO", "CC1CCCCC1=O"])
     ['c1ccccc1', 'c1ccc(CC2CCNCC2)cc1', '', 'O=C1CCCCC1']
     """
