@@ -6,7 +6,7 @@ Whole sets of molecules are labelled in `molecule_columns`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gramlet.graphs.parsing import rdkit
@@ -51,36 +51,52 @@ class AtomLabels:
     --------
     >>> from rdkit import Chem
     >>> pyrrole = Chem.MolFromSmiles("c1cc[nH]c1")
-    >>> label = AtomLabels(("element", "ring", "hydrogens", "aromatic"))
-    >>> [label(atom) for atom in pyrrole.GetAtoms()]
+    >>> AtomLabels(("element", "ring", "hydrogens", "aromatic")).of(pyrrole.GetAtoms())
     ['CH1arr', 'CH1arr', 'CH1arr', 'NH1arr', 'CH1arr']
     """
 
     def __init__(self, atoms: Sequence[str]) -> None:
         self.asked = frozenset(_checked(atoms))
-        self._symbol = rdkit().GetPeriodicTable().GetElementSymbol
+        chem = rdkit()
+        self._symbol = chem.GetPeriodicTable().GetElementSymbol
+        readers: dict[str, Callable[[Any], Any]] = {
+            "charge": chem.Atom.GetFormalCharge,
+            "hydrogens": lambda atom: atom.GetTotalNumHs(True),  # also those that are nodes
+            "aromatic": chem.Atom.GetIsAromatic,
+            "chirality": chem.Atom.GetChiralTag,
+            "ring": chem.Atom.IsInRing,
+        }
+        self._names = [name for name in readers if name in self.asked]
+        self._readers = [chem.Atom.GetAtomicNum, *(readers[name] for name in self._names)]
+        self._known: dict[tuple[Any, ...], str] = {}
 
     @property
     def from_element_and_charge(self) -> bool:
         """Whether element and charge decide the label."""
         return self.asked <= {"element", "charge"}
 
-    def symbol(self, atom: Any) -> str:
-        """The element's symbol; "*" for an atom of no element."""
-        return str(self._symbol(atom.GetAtomicNum()))
+    def of(self, atoms: Iterable[Any]) -> list[str]:
+        """The labels of RDKit atoms. Texts are made once per combination of properties."""
+        labels = []
+        for atom in atoms:
+            values = tuple([read(atom) for read in self._readers])
+            label = self._known.get(values)
+            if label is None:
+                label = self._known[values] = self._text(values)
+            labels.append(label)
+        return labels
 
-    def __call__(self, atom: Any) -> str:
-        """The label of an RDKit atom."""
-        label = self.symbol(atom)
-        if "charge" in self.asked:
-            label = charged_label(label, atom.GetFormalCharge())
-        if "hydrogens" in self.asked and (count := atom.GetTotalNumHs(includeNeighbors=True)):
-            label += f"H{count}"
-        if "aromatic" in self.asked and atom.GetIsAromatic():
+    def _text(self, values: tuple[Any, ...]) -> str:
+        found = dict(zip(self._names, values[1:], strict=True))
+        # The periodic table's symbol, not the atom's: that may be the name of a placeholder.
+        label = charged_label(str(self._symbol(values[0])), found.get("charge", 0))
+        if found.get("hydrogens"):
+            label += f"H{found['hydrogens']}"
+        if found.get("aromatic"):
             label += "ar"
-        if "chirality" in self.asked:
-            label += _CHIRALITY.get(atom.GetChiralTag().name, "")
-        if "ring" in self.asked and atom.IsInRing():
+        if "chirality" in found:
+            label += _CHIRALITY.get(found["chirality"].name, "")
+        if found.get("ring"):
             label += "r"
         return label
 

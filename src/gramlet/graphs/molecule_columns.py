@@ -69,22 +69,24 @@ def columns_of(
     """The columns of these SMILES strings and molecules; ``first`` is the first one's position."""
     label = AtomLabels(atoms)
     texts = [str(item) if isinstance(item, str) and not hydrogens else "" for item in items]
-    spellings = Spellings(texts if label.from_element_and_charge else [""] * len(items))
+    spellings = Spellings(texts)
+    stereo = "chirality" in label.asked
     reading = _Reading(label)
     unreadable: list[Unreadable] = []
     spelled = np.zeros(len(items), dtype=bool)
     with quiet():
         for i, item in enumerate(items):
             try:
-                # Atoms are counted where they are spelled bare and stereo centres do not matter.
-                flat = spellings.counts[i] > 0
+                # Where the text is bare, and stereo centres do not matter or there are none.
+                flat = spellings.counts[i] > 0 and not (stereo and "@" in item)
                 molecule = flat_molecule(item) if flat else molecule_from(item)
             except ValueError as why:
                 unreadable.append(Unreadable(first + i, item, str(why)))
                 continue
             if hydrogens:
                 molecule = rdkit().AddHs(molecule)
-            spelled[i] = spellings.counts[i] == molecule.GetNumAtoms()
+            if label.from_element_and_charge:
+                spelled[i] = spellings.counts[i] == molecule.GetNumAtoms()
             reading.add(molecule, from_text=bool(texts[i]), spelled=bool(spelled[i]))
     return reading.columns(spellings.symbols(spelled), unreadable)
 
@@ -107,14 +109,14 @@ class _Reading:
     def add(self, molecule: Any, from_text: bool, spelled: bool) -> None:
         """Read a molecule; ``spelled``: its elements are known from its SMILES string."""
         n = molecule.GetNumAtoms()
+        first = self.n_atoms
         if not spelled:
-            atoms = molecule.GetAtoms()
+            labels = self.label.of(molecule.GetAtoms())
+            self.labelled += zip(range(first, first + n), labels, strict=True)
         elif self._charged is not None:
-            found = molecule.GetSubstructMatches(self._charged, maxMatches=n)
-            atoms = [molecule.GetAtomWithIdx(atom) for (atom,) in found]
-        else:
-            atoms = ()
-        self.labelled += [(self.n_atoms + atom.GetIdx(), self.label(atom)) for atom in atoms]
+            found = [i for (i,) in molecule.GetSubstructMatches(self._charged, maxMatches=n)]
+            labels = self.label.of(map(molecule.GetAtomWithIdx, found))
+            self.labelled += [(first + i, text) for i, text in zip(found, labels, strict=True)]
         self._add_bonds(molecule, n, from_text)
         self.spelled.append(spelled)
         self.sizes.append(n)
