@@ -156,6 +156,13 @@ def test_series_and_arrays():
     assert len(molecules(text for text in ["C", "CC"])) == 2
 
 
+def test_options_of_as_batch_hold_for_molecules():
+    arcs = as_batch(["CCO", "CC"], directed=True)
+    assert arcs.directed
+    assert arcs.to_undirected() == molecules(["CCO", "CC"])
+    assert list(as_batch(["CCO"], node_labels="degree").node_labels) == [1, 2, 1]
+
+
 def test_processes_change_nothing():
     smiles = [*load_dataset("B3DB").molecules, "C(", *TRICKY[:9]]
     alone = read_molecules(smiles)
