@@ -14,6 +14,8 @@ from gramlet._version import __version__
 _HOMES = {
     "GraphBatch": "gramlet.graphs.batch",
     "as_batch": "gramlet.graphs.convert",
+    "molecules": "gramlet.graphs.molecules",
+    "scaffolds": "gramlet.graphs.scaffolds",
     "Dataset": "gramlet.files.dataset",
     "read_tu": "gramlet.files.tu.dataset",
     "write_tu": "gramlet.files.tu.dataset",

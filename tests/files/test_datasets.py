@@ -379,7 +379,7 @@ def test_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_catalogue_rows() -> None:
     rows = {row.name: row for row in list_datasets()}
     assert len(rows) == len(list_datasets()) > 40
-    assert [name for name, row in rows.items() if row.embedded] == ["MUTAG"]
+    assert [name for name, row in rows.items() if row.embedded] == ["B3DB", "B3DB-logBB", "MUTAG"]
     for name in rows:
         assert datasets.re.fullmatch(r"[A-Za-z0-9][\w.-]*", name)
 

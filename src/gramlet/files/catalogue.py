@@ -1,4 +1,4 @@
-"""The well-known names of the TU collection, with what is known of each.
+"""The embedded data sets and the well-known names of the TU collection, with what is known of each.
 
 Facts only: sizes and kinds of labels for choosing a data set, digests for checking a download.
 Getting the data is `datasets`' affair.
@@ -20,6 +20,7 @@ class DatasetFacts:
     ----------
     name, domain : str
     n_graphs, n_classes : int
+        No classes: the target is a real number.
     mean_nodes, mean_edges : float
         Per graph, edges undirected.
     node_labels, edge_labels : bool
@@ -41,13 +42,15 @@ class DatasetFacts:
 
     @property
     def embedded(self) -> bool:
-        return self.name == "MUTAG"
+        return self.name in ("MUTAG", "B3DB", "B3DB-logBB")
 
 
 # name, graphs, classes, mean nodes, mean edges, labels of (n)odes and (e)dges, node attributes
 _TABLES = {
     "small molecules": """
         AIDS             2000    2    15.69    16.20  ne   4
+        B3DB             3901    2    24.70    26.63  ne   0
+        B3DB-logBB        888    0    21.34    23.00  ne   0
         BZR               405    2    35.75    38.36  n-   3
         COX2              467    2    41.22    43.45  n-   3
         DHFR              756    2    42.43    44.54  n-   3
@@ -148,7 +151,7 @@ _FACTS = {
 
 
 def list_datasets() -> list[DatasetFacts]:
-    """The well-known data sets of the TU collection, with their published statistics.
+    """The embedded and the well-known data sets of the TU collection, with their statistics.
 
     :func:`load_dataset` takes these names, and any other name of the collection.
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gramlet.common.places import cache_folder
+from gramlet.files.b3db import B3DB_NAMES, load_b3db
 from gramlet.files.catalogue import content_digest, list_datasets, similar_names
 from gramlet.files.dataset import Dataset, DatasetNotFoundError
 from gramlet.files.download import BASE_URL, DownloadError, fetch
@@ -20,6 +21,7 @@ from gramlet.files.tu.dataset import read_tu
 __all__ = ["list_datasets", "load_dataset"]
 
 _EMBEDDED = Path(__file__).parent / "data"
+_EMBEDDED_NAMES = {name.lower(): name for name in ("MUTAG", *B3DB_NAMES)}
 
 # What the classes stand for, where neither the files nor their README say so.
 _TARGET_NAMES = {"MUTAG": {-1: "not mutagenic", 1: "mutagenic"}}
@@ -32,10 +34,11 @@ def load_dataset(
     download: bool = True,
     edge_weights: bool | None = None,
 ) -> Dataset:
-    """Load a data set of the TU collection by its name.
+    """Load a data set by its name: an embedded one, or one of the TU collection.
 
     Looked for, as a folder ``NAME`` or an archive ``NAME.zip``, in ``data_home``; in the folders of
-    the environment variable ``GRAMLET_DATA``; in the package (MUTAG); in the cache
+    the environment variable ``GRAMLET_DATA``; in the package (MUTAG, B3DB and B3DB-logBB, in
+    capital or small letters); in the cache
     (``GRAMLET_CACHE``, or the platform's cache folder). What is in none of them is downloaded into
     the cache from the address in ``GRAMLET_URL`` or else the collection's own, and checked against
     its SHA-256 digest where that is known.
@@ -55,7 +58,7 @@ def load_dataset(
     -------
     Dataset
         ``graphs``, ``target``, ``name``, ``description`` and, where known, ``target_names``,
-        ``node_label_names``, ``edge_label_names``.
+        ``node_label_names``, ``edge_label_names``; for B3DB also ``molecules`` and ``ids``.
 
     References
     ----------
@@ -69,6 +72,8 @@ def load_dataset(
     GraphBatch(1 graph, 17 nodes, 19 edges, 3 node labels, 3 edge labels)
     >>> mutag.target[:5].tolist()
     [1, -1, -1, 1, -1]
+    >>> load_dataset("B3DB").molecules[0]
+    'O=C(O)c1cc(N=Nc2ccc(S(=O)(=O)Nc3ccccn3)cc2)ccc1O'
     """
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][\w.-]*", name, re.ASCII):
         raise ValueError(
@@ -77,8 +82,13 @@ def load_dataset(
         )
     if data_home is not None and not Path(data_home).expanduser().is_dir():
         raise DatasetNotFoundError(f"load_dataset: data_home={str(data_home)!r} is not a folder.")
-    folders = [*_own_folders(data_home), _EMBEDDED, cache_folder() / "datasets"]
-    place = next(_places(name, folders), None)
+    own = _own_folders(data_home)
+    if next(_places(name, own), None) is None:
+        name = _EMBEDDED_NAMES.get(name.lower(), name)
+    folders = [*own, _EMBEDDED, cache_folder() / "datasets"]
+    place = next(_places(name, own if name in B3DB_NAMES else folders), None)
+    if place is None and name in B3DB_NAMES:
+        return load_b3db(name)
     if place is None:
         place = _download(name, folders[-1], download)
     dataset = read_tu(place, edge_weights=edge_weights)

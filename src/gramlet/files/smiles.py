@@ -1,6 +1,6 @@
 """Files of molecules: SMILES strings, one a line, with a class beside each.
 
-Finds the columns and the lines; what a molecule is as a graph is `chem`'s affair.
+Finds the columns and the lines; what a molecule is as a graph is left to `molecules`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import numpy as np
 
 from gramlet.common.arrays import Array
 from gramlet.files.dataset import Dataset, DatasetNotFoundError
-from gramlet.graphs.chem import from_smiles
-from gramlet.graphs.record import AttributeNames, GraphRecord, join_records
+from gramlet.graphs.molecules import read_molecules
 
 __all__ = ["SMILES_SUFFIXES", "ColumnNotFoundError", "read_smiles"]
 
@@ -41,7 +40,8 @@ def read_smiles(
 
     A ``.smi`` (``.smiles``) file has a SMILES string a line and, after white space, its class, if
     there is one; lines that begin with ``#`` are left out. A ``.csv`` or ``.tsv`` file has a line
-    of headings. Atoms' symbols become node labels, bond types edge labels. Cost: linear.
+    of headings. Atoms' symbols and charges become node labels, bond types edge labels. The cost is
+    linear.
 
     Parameters
     ----------
@@ -83,12 +83,15 @@ def read_smiles(
     if not body:
         raise ValueError(f"{path} holds no molecules.")
     structures, labels = _columns(path, headings, body, smiles_column, label_column)
-    records = [
-        _molecule(path, line, position, text)
-        for position, ((line, _), text) in enumerate(zip(body, structures, strict=True))
-    ]
+    graphs, unreadable = read_molecules(structures)
+    if unreadable:
+        line, _ = body[unreadable[0].position]
+        raise ValueError(
+            f"{path}, line {line}: {unreadable[0].given!r} is not a valid SMILES string "
+            f"({unreadable[0].reason}). Correct the line or remove it."
+        )
     target = None if labels is None else _target(labels)
-    return Dataset(join_records(records), target, name=path.stem, smiles=structures)
+    return Dataset(graphs, target, name=path.stem, smiles=structures)
 
 
 def _lines(path: Path) -> Iterator[Row]:
@@ -175,16 +178,6 @@ def _cell(path: Path, line: int, row: list[str], column: int, what: str) -> str:
             f"column{'s' * (len(row) != 1)}."
         )
     return row[column]
-
-
-def _molecule(path: Path, line: int, position: int, text: str) -> GraphRecord:
-    try:
-        return from_smiles(position, text, AttributeNames())
-    except ValueError:
-        raise ValueError(
-            f"{path}, line {line}: {text!r} is not a valid SMILES string. Correct the line or "
-            "remove it."
-        ) from None
 
 
 def _target(labels: list[str]) -> Array:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.chem import from_molecule, from_smiles
 from gramlet.graphs.direction import two_arcs_per_edge
 from gramlet.graphs.from_grakel import from_grakel
 from gramlet.graphs.from_igraph import from_igraph
@@ -22,6 +21,7 @@ from gramlet.graphs.from_networkx import from_networkx, to_networkx
 from gramlet.graphs.from_pandas import graphs_of, is_pandas
 from gramlet.graphs.from_pyg import from_pyg
 from gramlet.graphs.labelling import label_nodes
+from gramlet.graphs.molecules import from_molecule, from_smiles, is_molecule, molecules
 from gramlet.graphs.names import ATTR, LABEL, WEIGHT, AttributeNames, check_names, require_names
 from gramlet.graphs.plain import from_edges_and_labels
 from gramlet.graphs.record import GraphRecord, join_records, records_of_batch
@@ -91,7 +91,8 @@ def as_batch(
         - PyTorch Geometric ``Data``: ``x`` gives attributes (labels, if it is a single column of
           integers), ``edge_weight`` weights, ``edge_attr`` labels (one column of integers, or
           one-hot rows), weights (one column of floats) or edge attributes;
-        - RDKit molecules or SMILES strings: atoms become node labels, bond types edge labels.
+        - RDKit molecules or SMILES strings: atoms' symbols and charges become node labels, bond
+          types ("single", "aromatic", ...) edge labels; :func:`molecules` has options.
     directed : bool or None, default=None
         None takes graphs as they are: networkx and igraph graphs and batches say it themselves;
         matrices and PyTorch Geometric data are directed as a whole if one of them is asymmetric;
@@ -133,6 +134,8 @@ def as_batch(
         return label_nodes(_join_batches(items, directed), node_labels)
     names = AttributeNames(label, edge_label, weight, attr, edge_attr)
     require_names(names)
+    if items and all(isinstance(item, str) or is_molecule(item) for item in items):
+        return label_nodes(_join_batches([molecules(items)], directed), node_labels)
     records: list[GraphRecord] = []
     for item in items:
         _convert(item, names, records)
