@@ -33,8 +33,6 @@ __all__ = [
 
 # A pivot below this share of the diagonal is lost in rounding.
 _LOST = 64 * np.finfo(np.float64).eps
-# Bytes of adjacency matrices that are decomposed in one call.
-_CHUNK_BYTES = 1 << 26
 
 
 def arc_weights(batch: GraphBatch) -> Floats:
