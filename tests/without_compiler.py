@@ -1,0 +1,48 @@
+"""Running the tests with the compiler off (``NUMBA_DISABLE_JIT=1``), to see which lines they reach.
+
+Compiled code then runs as plain Python, hundreds of times slower. Hypothesis tries a few examples
+per test, and tests made for large inputs are skipped; the ordinary run has them all. Used by
+`conftest`; the gate itself is in ``.ci/coverage``.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import is_hypothesis_test, settings
+
+__all__ = ["COMPILER_IS_OFF", "lighten", "wrapping_integers"]
+
+COMPILER_IS_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+EXAMPLES = 3
+
+# Tests whose inputs are large by design: parts of their names.
+LARGE = (
+    "test_compiling.py",  # about the compiler itself
+    "test_planted_subtrees.py",
+    "test_support_vectors.py::test_molecules",
+)
+
+
+def lighten(items: list[Any]) -> None:
+    """Skip what is too large for the interpreter; let hypothesis try few examples."""
+    skip = pytest.mark.skip(reason="too long without the compiler")
+    for item in items:
+        if any(name in item.nodeid for name in LARGE):
+            item.add_marker(skip)
+        test = getattr(item, "obj", None)
+        test = getattr(test, "__func__", test)  # methods of classes
+        if is_hypothesis_test(test):
+            # The only place where the settings of a test can be changed after it was defined.
+            own = getattr(test, "_hypothesis_internal_use_settings", None)
+            few = settings(own, max_examples=EXAMPLES, deadline=None)
+            test._hypothesis_internal_use_settings = few
+
+
+def wrapping_integers() -> Any:
+    """Hashes wrap around by intent; compiled code says nothing about it, numpy's scalars warn."""
+    return np.errstate(over="ignore")
