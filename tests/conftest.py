@@ -17,7 +17,7 @@ if str(TESTS) not in sys.path:  # so that tests say `from reference.strategies i
 settings.register_profile("gramlet", deadline=None, print_blob=True)
 settings.load_profile("gramlet")
 
-from without_compiler import COMPILER_IS_OFF, lighten, wrapping_integers  # noqa: E402
+from without_compiler import COMPILER_IS_OFF, lighten, silent_arithmetic  # noqa: E402
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -26,9 +26,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=COMPILER_IS_OFF)
-def _interpreted_integers() -> Iterator[None]:
-    """With the compiler off, integers wrap around without a warning as they do in compiled code."""
-    with wrapping_integers():
+def _interpreted_arithmetic() -> Iterator[None]:
+    """With the compiler off, arithmetic is as silent as in compiled code."""
+    with silent_arithmetic():
         yield
 
 

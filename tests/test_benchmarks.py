@@ -56,6 +56,7 @@ def test_a_sample_is_the_same_at_every_call():
 
 
 def test_graphs_are_the_same_in_other_formats():
+    pytest.importorskip("igraph", reason="needs igraph")
     lonely = GraphBatch.from_edges(
         [[(0, 2)]], n_nodes=[4], node_labels=[[3, 0, 3, 1]], edge_labels=[[2]]
     )

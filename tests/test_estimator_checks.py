@@ -119,11 +119,11 @@ def test_missing_classes_are_named(name, graphs_for_numbers):
 
 
 def test_the_checks_notice_a_wrong_estimator(graphs_for_numbers):
-    """The checks above can fail: an estimator that changes a parameter and never settles."""
+    """The checks above can fail: an estimator whose fit depends on the fits before."""
 
     class Restless(TransformerMixin, BaseEstimator):
         def __init__(self, scale=1.0):
-            self.scale = scale + 0
+            self.scale = scale
 
         def fit(self, X, y=None):
             self.drift_ = getattr(self, "drift_", 0) + 1
