@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import is_hypothesis_test, settings
+from hypothesis import settings
 
 __all__ = ["COMPILER_IS_OFF", "lighten", "silent_arithmetic"]
 
@@ -45,7 +45,7 @@ def lighten(items: list[Any]) -> None:
             item.add_marker(skip)
         test = getattr(item, "obj", None)
         test = getattr(test, "__func__", test)  # methods of classes
-        if is_hypothesis_test(test):
+        if getattr(test, "is_hypothesis_test", False):
             # The only place where the settings of a test can be changed after it was defined.
             own = getattr(test, "_hypothesis_internal_use_settings", None)
             few = settings(own, max_examples=EXAMPLES, deadline=None)
