@@ -309,8 +309,8 @@ class WeightedWassersteinWL(GraphKernel):
     def _check_classes(self, y: Any, n: int) -> Ints:
         if y is None:
             raise ValueError(
-                "WeightedWassersteinWL requires y to be passed, but the target y is None; it learns "
-                "from classes: give one per graph to fit."
+                "WeightedWassersteinWL requires y to be passed, but the target y is None; "
+                "it learns from classes: give one per graph."
             )
         labels = np.asarray(y)
         if labels.ndim != 1 or len(labels) != n:
