@@ -22,7 +22,6 @@ EXAMPLES = 3
 
 # Tests whose inputs are large by design: parts of their names.
 LARGE = (
-    "test_compiling.py",  # about the compiler itself
     "test_planted_subtrees.py",
     "test_signature_table.py::test_few_and_many_distinct_signatures",
     "test_coordinates.py::test_large_graphs_by_iteration[star]",
