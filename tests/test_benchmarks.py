@@ -180,6 +180,7 @@ def test_the_parent_is_compared_by_the_same_matrices(tmp_path):
     before, after = parent.Side(now), parent.Side(now)
     try:
         case = parent.compare(before, after, "vertex", "MUTAG", 2, tmp_path, 20)
+        assert parent.compare(before, after, "no-such-kernel", "MUTAG", 2, tmp_path, 20) is None
     finally:
         before.close()
         after.close()
