@@ -42,6 +42,7 @@ LARGE = (
     "test_sampling.py::test_an_ordered_draw_would_fail",
     "test_sampling.py::test_a_slightly_biased_draw_would_fail",
     "test_sampling.py::test_a_walk_is_not_a_uniform_draw",
+    "test_sampling.py::test_a_flyback_near_one_is_drawn_exactly_and_at_once",
     "test_sampling.py::test_consecutive_draws_are_independent",
     "test_sampling.py::test_integers_below_a_bound_are_uniform",
     "test_sampling.py::test_many_distinct_patterns_are_told_apart",
