@@ -27,6 +27,7 @@ __all__ = ["Side", "compare", "main", "source_of"]
 ROOT = Path(__file__).resolve().parents[1]
 REVISION = "005322f"  # before kernels had one contract
 SLOWER = 1.05
+LONG_ENOUGH = 0.2  # seconds; a shorter computation is repeated until they have passed
 # How many graphs a kernel gets, where 188 are too many for a quick turn.
 GRAPHS = {
     "emd": 60, "weighted-wwl": 40, "wwl-attr": 60, "mlg": 60, "rge": 60, "rw": 80, "rw-exp": 80,
@@ -165,12 +166,13 @@ def _answer_requests(source: str) -> None:
         if key not in loaded:
             loaded[key] = _load(*key)
         graphs, y = loaded[key]
-        begin = time.process_time()
-        matrix = entry.make().fit_transform(graphs, y)
-        seconds = max(time.process_time() - begin, 1e-9)
+        begin, seconds, runs = time.process_time(), 0.0, 0
+        while seconds < LONG_ENOUGH and runs < 100 and not (runs and request.get("save")):
+            matrix = entry.make().fit_transform(graphs, y)
+            seconds, runs = time.process_time() - begin, runs + 1
         if request.get("save"):
             np.save(request["save"], np.asarray(getattr(matrix, "toarray", lambda m=matrix: m)()))
-        print(json.dumps(seconds), flush=True)
+        print(json.dumps(max(seconds / runs, 1e-9)), flush=True)
 
 
 def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
