@@ -1,4 +1,7 @@
-"""The command line: ``python -m benchmarks [NAME ...] [--quick] [--data-dir FOLDER]``."""
+"""The command line: ``python -m benchmarks [NAME ...] [--quick] [--data-dir FOLDER]``.
+
+``python -m benchmarks memory`` and ``python -m benchmarks parent`` have options of their own.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ os.environ.update(ONE_THREAD)  # before numpy is imported
 import argparse
 from dataclasses import asdict
 
+from benchmarks import memory, parent
 from benchmarks.cases import Case, Growth, all_cases
 from benchmarks.data import Source, default_folder
 from benchmarks.report import machine, save_result, tell_case, tell_growth
@@ -57,6 +61,10 @@ def _run(case: Case | Growth, source: Source, repeats: int, memory: bool) -> boo
 
 def main() -> int:
     """List or run; 1 if some result differs from the peer's, 2 for an unknown name."""
+    if sys.argv[1:2] == ["memory"]:
+        return memory.main(sys.argv[2:])
+    if sys.argv[1:2] == ["parent"]:
+        return parent.main(sys.argv[2:])
     arguments = _arguments()
     cases = all_cases()
     if not arguments.names:

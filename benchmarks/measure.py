@@ -23,7 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ONE_THREAD", "measure_case", "measure_growth"]
+__all__ = ["ONE_THREAD", "measure_case", "measure_growth", "peak_bytes"]
 
 ONE_THREAD = dict.fromkeys(
     (
@@ -94,7 +94,7 @@ def _answer(request: dict[str, Any]) -> Any:
     run = getattr(case, request["side"])
     run(warm)
     del warm
-    return _peak_bytes(run, case.data(source))
+    return peak_bytes(run, case.data(source))
 
 
 def _take_turns(case: Any, warm: Any, data: Any, repeats: int) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _agreement(case: Any, results: dict[str, Any]) -> str:
     return "yes"
 
 
-def _peak_bytes(run: Callable[[Any], Any], data: Any) -> int:
+def peak_bytes(run: Callable[[Any], Any], data: Any) -> int:
     """How far the memory of this process rises while ``run`` works."""
     gc.collect()
     before = _forget_peak()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,20 @@ if str(TESTS) not in sys.path:  # so that tests say `from reference.strategies i
 # No deadline: the first example of a test may have to wait for a compiler.
 settings.register_profile("gramlet", deadline=None, print_blob=True)
 settings.load_profile("gramlet")
+
+from without_compiler import COMPILER_IS_OFF, lighten, silent_arithmetic  # noqa: E402
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if COMPILER_IS_OFF:
+        lighten(items)
+
+
+@pytest.fixture(autouse=COMPILER_IS_OFF)
+def _interpreted_arithmetic() -> Iterator[None]:
+    """With the compiler off, arithmetic is as silent as in compiled code."""
+    with silent_arithmetic():
+        yield
 
 
 @pytest.fixture(scope="session")

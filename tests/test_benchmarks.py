@@ -18,7 +18,7 @@ if not (ROOT / "benchmarks" / "cases.py").is_file():
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import __main__ as command  # noqa: E402 (found through the path above)
-from benchmarks import measure, report  # noqa: E402
+from benchmarks import measure, memory, parent, report  # noqa: E402
 from benchmarks.cases import Case, Growth, agree, all_cases, register, same_matrices  # noqa: E402
 from benchmarks.data import Source, random_batch, to_grakel, to_igraph  # noqa: E402
 
@@ -56,6 +56,7 @@ def test_a_sample_is_the_same_at_every_call():
 
 
 def test_graphs_are_the_same_in_other_formats():
+    pytest.importorskip("igraph", reason="needs igraph")
     lonely = GraphBatch.from_edges(
         [[(0, 2)]], n_nodes=[4], node_labels=[[3, 0, 3, 1]], edge_labels=[[2]]
     )
@@ -85,7 +86,7 @@ def test_the_peak_is_that_of_the_call():
         return int(np.ones(n, dtype=np.uint8).sum(dtype=np.int64))
 
     allocate(10)
-    assert 4.5e7 < measure._peak_bytes(allocate, 50_000_000) < 9e7
+    assert 4.5e7 < measure.peak_bytes(allocate, 50_000_000) < 9e7
 
 
 def test_sides_take_turns():
@@ -144,3 +145,47 @@ def test_the_command_lists_runs_and_saves(monkeypatch, capsys, tmp_path):
     saved = json.loads((tmp_path / "refinement-quick.json").read_text())
     assert len(saved["ours_seconds"]) == 2
     assert saved["machine"]["versions"]["gramlet"]
+
+
+def test_memory_is_measured_relative_to_the_matrix(monkeypatch, capsys, tmp_path):
+    assert {"vertex", "wl", "wl-oa", "sp"} <= set(memory.count_kernels())
+    assert "wwl" not in memory.count_kernels()
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    assert memory.main(["no-such-kernel"]) == 2
+    peaks = {("vertex", False): 1.02, ("vertex", True): 3.0}
+    monkeypatch.setattr(memory, "relative_peak", lambda name, norm, n: peaks[name, norm])
+    assert memory.main(["vertex", "--graphs", "1000"]) == 1
+    assert "1.02        3.00  MISSED" in capsys.readouterr().out
+    peaks["vertex", True] = 1.1
+    assert memory.main(["vertex"]) == 0
+
+
+def test_the_peak_of_a_gram_matrix_holds_the_matrix():
+    # The matrix has 32 MB; whatever else is needed comes on top of it.
+    assert memory.relative_peak("vertex", False, 2000) > 0.9
+
+
+def test_other_numbers_than_the_parent_are_noticed():
+    case = {"seconds": {"before": [1.0, 2.0], "after": [1.5, 1.2]}, "ratio": 1.2}
+    same = parent._line("wl", "MUTAG", {**case, "difference": 0.0, "same_bits": True})
+    assert same.endswith("1.20  none SLOWER")
+    other = {**case, "ratio": 1.0, "difference": 1e-3, "same_bits": False}
+    assert parent._line("wl", "MUTAG", other).endswith("1.0e-03 DIFFERENT")
+    assert not parent._same(other)
+    assert not parent._same({**other, "difference": None})
+
+
+def test_the_parent_is_compared_by_the_same_matrices(tmp_path):
+    now = ROOT / "src"
+    before, after = parent.Side(now), parent.Side(now)
+    try:
+        case = parent.compare(before, after, "vertex", "MUTAG", 2, tmp_path, 20)
+        assert parent.compare(before, after, "no-such-kernel", "MUTAG", 2, tmp_path, 20) is None
+    finally:
+        before.close()
+        after.close()
+    assert case["same_bits"]
+    assert len(case["seconds"]["after"]) == 2
+    assert np.load(tmp_path / "after.npy").shape == (20, 20)
+    with pytest.raises(ValueError, match="no revision"):
+        parent.source_of("no-such-revision")

@@ -24,6 +24,7 @@ def test_embed(tmp_path, capsys):
 
 
 def test_map(tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
     place = tmp_path / "map.png"
     assert main(["map", "MUTAG", "-k", "wl-oa", "-o", str(place), "--examples", "2"]) == 0
     assert place.read_bytes()[:4] == b"\x89PNG"

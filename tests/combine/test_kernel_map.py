@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
-
-mpl.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -17,6 +12,10 @@ from sklearn.pipeline import make_pipeline
 
 from gramlet import KernelMap, WeisfeilerLehman, plot_map
 from reference.examples import random_graphs
+
+mpl = pytest.importorskip("matplotlib", reason="needs matplotlib")
+mpl.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
 
 GRAPHS = random_graphs(0, n_graphs=25)
 NEW = random_graphs(1, n_graphs=6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +12,8 @@ from gramlet.engine.core.tiles import Tiling
 from gramlet.kernels.spectral.node_points import NodeReader
 from reference import rge
 from reference.strategies import graph_batches, permuted
+
+nx = pytest.importorskip("networkx", reason="needs networkx")
 
 KINDS = ("uniform", "gaussian", "data")
 

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
-
-mpl.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
@@ -22,6 +17,10 @@ from gramlet import (
 )
 from gramlet.plotting import draw_graph, layout
 from reference.examples import random_graphs
+
+mpl = pytest.importorskip("matplotlib", reason="needs matplotlib")
+mpl.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
 
 GRAPHS = random_graphs(0, n_graphs=20)
 Y = np.arange(20) % 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 
-import networkx as nx
 import numpy as np
 import pytest
 from numba import config
@@ -98,6 +97,7 @@ def test_eight_nodes_have_the_class_of_their_smallest_order():
 @compiled
 @pytest.mark.parametrize("k", [6, 7, 8])
 def test_codes_share_a_class_exactly_when_isomorphic(k):
+    nx = pytest.importorskip("networkx", reason="needs networkx")
     rng = np.random.default_rng(k)
     equal = 0
     for code in random_codes(k, 60, seed=k).tolist():

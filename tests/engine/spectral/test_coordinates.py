@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +11,8 @@ from gramlet import as_batch
 from gramlet.engine.spectral import coordinates as spectral
 from reference import rge
 from reference.strategies import graph_batches
+
+nx = pytest.importorskip("networkx", reason="needs networkx")
 
 
 def coordinates(batch, n_dims):

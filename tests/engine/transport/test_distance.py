@@ -14,7 +14,7 @@ from gramlet.engine.transport.workspace import (
 )
 from reference.wasserstein import transport_cost
 
-ot = pytest.importorskip("ot")
+ot = pytest.importorskip("ot", reason="needs POT, a test dependency")
 
 COSTS = {
     "uniform": lambda rng, n, m: rng.random((n, m)),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from networkx.generators.atlas import graph_atlas_g
 
 from gramlet import EMDKernel, GraphBatch, as_batch, earth_movers_distance
 from gramlet.engine.transport.earth_mover import earth_mover_distances, mass_points
@@ -17,6 +15,8 @@ from gramlet.engine.transport.workspace import (
 from reference import rge
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches, permuted
+
+nx = pytest.importorskip("networkx", reason="needs networkx")
 
 REPAIRS = ("none", "clip", "flip", "shift")
 
@@ -33,7 +33,7 @@ def two_batches(draw):
 @pytest.fixture(scope="module")
 def indefinite() -> GraphBatch:
     """All graphs of 2..6 nodes, in random order: the kernel has clearly negative eigenvalues."""
-    small = [graph for graph in graph_atlas_g() if 2 <= len(graph) <= 6]
+    small = [graph for graph in nx.graph_atlas_g() if 2 <= len(graph) <= 6]
     order = np.random.default_rng(0).permutation(len(small))
     return as_batch([small[i] for i in order])
 

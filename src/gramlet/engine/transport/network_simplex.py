@@ -114,7 +114,7 @@ def _pivot(
     # The arc that leaves is the last of the tightest ones around the cycle, from the meeting
     # point through origin and target and back: that keeps the tree strongly feasible.
     holder = _U(tree[PARENT, origin])
-    row, bit = _U(BELOW) + (holder >> _WORD), holder & _LOW
+    row, bit = _U(BELOW) + (holder >> _WORD), np.int64(holder & _LOW)
     amount = HUGE
     leaving = x = target
     while x != origin and not (tree[row, x] >> bit) & 1:

@@ -308,7 +308,10 @@ class WeightedWassersteinWL(GraphKernel):
 
     def _check_classes(self, y: Any, n: int) -> Ints:
         if y is None:
-            raise ValueError("WeightedWassersteinWL learns from classes: give y to fit.")
+            raise ValueError(
+                "WeightedWassersteinWL requires y to be passed, but the target y is None; "
+                "it learns from classes: give one per graph."
+            )
         labels = np.asarray(y)
         if labels.ndim != 1 or len(labels) != n:
             raise ValueError(

@@ -1,0 +1,144 @@
+"""scikit-learn's own checks of estimators, for every public estimator and every registry row.
+
+Checks of the estimator itself (parameters, cloning, representation, tags) run as they are. Checks
+that make a matrix of numbers are given as many graphs as the matrix has rows. Checks that need
+columns of numbers (NaN, sparse input, feature names of columns) say nothing about graphs and are
+left out.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import estimator_checks, get_tags
+
+import gramlet
+from gramlet.kernels import registry
+from reference.examples import random_graphs
+
+# How to make the estimators that have no defaults for everything.
+MADE = {
+    "FeatureMap": lambda: gramlet.FeatureMap(gramlet.VertexHistogram()),
+    "RConvolution": lambda: gramlet.RConvolution(sizes, [equal]),
+}
+OF_THE_ESTIMATOR = (
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_no_attributes_set_in_init",
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_parameters_default_constructible",
+    "check_get_params_invariance",
+    "check_set_params",
+    "check_mixin_order",
+    "check_valid_tag_types",
+    "check_estimator_tags_renamed",
+)
+WITH_GRAPHS = (
+    "check_fit_check_is_fitted",
+    "check_fit_idempotent",
+    "check_estimators_pickle",
+    "check_pipeline_consistency",
+)
+
+
+def sizes(graph):
+    """The only part of a graph that `RConvolution` gets here: its number of nodes."""
+    return [(graph.n_nodes_total,)]
+
+
+def equal(a, b):
+    return float(a == b)
+
+
+def public_estimators() -> dict[str, BaseEstimator]:
+    """Every public class that is an estimator, with its defaults."""
+    found = {}
+    for name in gramlet.__all__:
+        value = getattr(gramlet, name)
+        if inspect.isclass(value) and issubclass(value, BaseEstimator):
+            found[name] = MADE.get(name, value)()
+    return found
+
+
+PUBLIC = public_estimators()
+ROWS = {entry.name: entry for entry in registry.entries()}
+COMBINED = {
+    "FeatureMap": PUBLIC["FeatureMap"],
+    "KernelMap": gramlet.KernelMap("vertex", n_components=2),
+    "RConvolution": PUBLIC["RConvolution"],
+}
+
+
+def check_named(name: str):
+    """A check of scikit-learn by its name; skipped where this version does not have it."""
+    check = getattr(estimator_checks, name, None)
+    if check is None:
+        pytest.skip(f"this scikit-learn has no {name}")
+    return check
+
+
+@pytest.fixture
+def graphs_for_numbers(monkeypatch):
+    """Let the checks of scikit-learn fit graphs instead of the matrices that they make."""
+    graphs = random_graphs(0, n_graphs=40)
+    if not hasattr(estimator_checks, "_enforce_estimator_tags_X"):
+        pytest.skip("this scikit-learn makes the input of its checks in another way")
+
+    def instead(estimator, X, *args, **kwargs):
+        return graphs[np.arange(len(X)) % len(graphs)]
+
+    monkeypatch.setattr(estimator_checks, "_enforce_estimator_tags_X", instead)
+
+
+@pytest.mark.parametrize("check", OF_THE_ESTIMATOR)
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_estimator_itself(name, check):
+    check_named(check)(name, PUBLIC[name])
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_an_unfitted_transformer_says_so(name):
+    if hasattr(PUBLIC[name], "transform"):
+        check_named("check_transformers_unfitted")(name, PUBLIC[name])
+
+
+@pytest.mark.parametrize("check", WITH_GRAPHS)
+@pytest.mark.parametrize("name", [*ROWS, *COMBINED])
+def test_with_graphs(name, check, graphs_for_numbers):
+    estimator = ROWS[name].make() if name in ROWS else COMBINED[name]
+    check_named(check)(name, estimator)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_missing_classes_are_named(name, graphs_for_numbers):
+    if not get_tags(ROWS[name].make()).target_tags.required:
+        pytest.skip("learns without classes")
+    check_named("check_requires_y_none")(name, ROWS[name].make())
+
+
+def test_the_checks_notice_a_wrong_estimator(graphs_for_numbers):
+    """The checks above can fail: an estimator whose fit depends on the fits before."""
+
+    class Restless(TransformerMixin, BaseEstimator):
+        def __init__(self, scale=1.0):
+            self.scale = scale
+
+        def fit(self, X, y=None):
+            self.drift_ = getattr(self, "drift_", 0) + 1
+            return self
+
+        def transform(self, X):
+            return np.full((len(X), 1), float(self.drift_))
+
+    with pytest.raises(AssertionError, match="Idempotency"):
+        estimator_checks.check_fit_idempotent("Restless", Restless())
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_unfitted_estimators_pickle(name):
+    again = pickle.loads(pickle.dumps(PUBLIC[name]))
+    assert repr(again) == repr(clone(PUBLIC[name]))
