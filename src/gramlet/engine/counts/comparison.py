@@ -179,13 +179,33 @@ def compare_self(
 ) -> Floats:
     """The exactly symmetric matrix of all rows of ``counts`` against each other."""
     n = counts.shape[0]
-    index = CountIndex.build(counts, measure, drop_single=True)
-    out = np.zeros((n, n))
-    _fill(out, counts, index, measure, True, n_jobs, verbose, label)
-    mirror(out)
     own = counts.multiply(counts).sum(axis=1) if measure == "dot" else counts.sum(axis=1)
+    shared = _shared(counts)
+    index = CountIndex.build(shared, measure)
+    out = np.zeros((n, n))
+    _fill(out, shared, index, measure, True, n_jobs, verbose, label)
+    mirror(out)
     np.fill_diagonal(out, np.asarray(own).reshape(-1))
     return out
+
+
+def _shared(counts: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The features that more than one graph has, numbered anew: only they take part in pairs.
+
+    Most features of fine patterns are a single graph's; without them index and copies stay small.
+    """
+    frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+    kept = frequency > 1
+    if kept.all():
+        return counts
+    entries = kept[counts.indices]
+    places = np.cumsum(kept) - 1
+    before = np.concatenate([[0], np.cumsum(entries)])
+    indptr = before[counts.indptr]
+    return sparse.csr_matrix(
+        (counts.data[entries], places[counts.indices[entries]], indptr),
+        shape=(counts.shape[0], int(kept.sum())),
+    )
 
 
 def _fill(
@@ -262,7 +282,7 @@ def _add_products(
         row = out[i]
         for p in range(indptr[i], indptr[i + 1]):
             f, value = columns[p], values[p]
-            if place[f] != -1:
+            if place[f] >= 0:
                 continue
             q = starts[f]
             if symmetric:
@@ -287,7 +307,7 @@ def _add_minima(
                 for j in range(len(row)):
                     other = line[j]
                     row[j] += value if value < other else other
-            elif place[f] == -1:
+            else:
                 q = starts[f]
                 if symmetric:
                     q = first_from(owners, q, starts[f + 1], i)
