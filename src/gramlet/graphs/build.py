@@ -197,13 +197,9 @@ def _refuse_conflicts(repeats: _Repeats, columns: Mapping[str, Any]) -> None:
         differing = repeats.differing(column.codes if isinstance(column, Categorical) else column)
         if len(differing) == 0:
             continue
-        way_out = (
-            "Graphs are simple: keep one of them."
-            if repeats.directed
-            else "Graphs are simple and undirected: keep one of them, or, if the direction tells "
-            "them apart, build directed graphs (directed=True)."
-        )
+        kept = "" if repeats.directed else " Directions are kept in directed graphs only."
         raise ValueError(
             f"{repeats.describe(int(differing[0]))} more than once, with different "
-            f"{name.removeprefix('edge_')}. {way_out}"
+            f"{name.removeprefix('edge_')}. Graphs are simple: make them agree, or keep one "
+            f"of them.{kept}"
         )
