@@ -41,12 +41,16 @@ def from_matrix(position: int, matrix: Any, names: AttributeNames) -> GraphRecor
             "of its adjacency matrix). Graphs are simple: set the diagonal to 0."
         )
     arcs = np.array([rows, columns], dtype=np.int64).T
+    if isinstance(matrix, np.ndarray):
+        symmetric = np.array_equal(matrix, matrix.T)
+    else:
+        symmetric = is_symmetric(arcs, values)
     return GraphRecord(
         edges=arcs,
         n_nodes=matrix.shape[0],
         edge_weights=values.astype(np.float64),
         ones_only=bool((values == 1).all()),
-        directed=None if is_symmetric(arcs, values) else True,
+        directed=None if symmetric else True,
     )
 
 
