@@ -201,7 +201,7 @@ def test_bound_follows_the_definition():
     ("params", "y", "message"),
     [
         ({}, [0, 0, 0], "two classes"),
-        ({}, None, "give y"),
+        ({}, None, "requires y to be passed"),
         ({}, [0, 1], "one class a graph"),
         ({"radius": 0}, [0, 1, 0], "'radius' parameter"),
         ({"radius": [0.1, 0.2]}, [0, 1, 0], "one a level"),
