@@ -46,6 +46,7 @@ _HOMES = {
     "KernelMap": "gramlet.combine.kernel_map",
     "plot_map": "gramlet.plotting",
     "explain_linear": "gramlet.explain",
+    "explain_model": "gramlet.explain",
     "plot_patterns": "gramlet.plotting",
     "plot_graph_importance": "gramlet.plotting",
     "WeightedWassersteinWL": "gramlet.kernels.wasserstein.weighted",

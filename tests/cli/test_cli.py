@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import gramlet
 from gramlet.cli import main
-from gramlet.cli.options import parse_params
+from gramlet.cli.params import parse_params
 from gramlet.cli.program import app
 from gramlet.common.safe_writing import writing
 from gramlet.evaluation import Result
@@ -168,12 +168,12 @@ class TestEvaluate:
         assert found["weighted-wwl"]
 
     def test_values_of_c_and_a_word_when_they_are_too_small(self, run):
-        code, out, _ = run("evaluate", "-k", "vertex", *QUICK, "--cost", "1e-3", "--cost", "10")
+        code, out, _ = run("evaluate", "-k", "vertex", *QUICK, "--C", "1e-3", "--C", "10")
         assert code == 0
         assert "C 10 (" in out
         assert "Mostly chose the largest C: vertex" in out
-        assert "--cost 10 --cost 10000" in out
-        code, _, err = run("evaluate", "-k", "vertex", *QUICK, "--cost", "-1")
+        assert "--C 10 --C 10000" in out
+        code, _, err = run("evaluate", "-k", "vertex", *QUICK, "--C", "-1")
         assert code == 2
         assert "C" in one_line_error(err)
 
@@ -213,7 +213,7 @@ class TestModels:
         code, out, _ = run("train", "MUTAG", "-k", "wl", "-p", "n_iter=2", "-o", model)
         assert code == 0
         assert "n_iter=2" in out
-        assert "Chosen at" in out
+        assert "in the cross-validation that chose" in out
         code, out, err = run("predict", model, "MUTAG")
         assert code == 0
         mutag = gramlet.load_dataset("MUTAG")
@@ -232,12 +232,12 @@ class TestModels:
         code, out, _ = run("train", "MUTAG", "-k", "vertex", "--C", "7", "-o", model)
         assert code == 0
         assert "C=7" in out
-        assert "Chosen" not in out
+        assert "chose" not in out
         assert gramlet.load(model)[-1].C == 7.0
 
     def test_words_as_classes(self, run, molecules, tmp_path):
         model = tmp_path / "m.gramlet"
-        code, _, _ = run("train", molecules, "-k", "vertex", "--folds", "2", "-o", model)
+        code, _, _ = run("train", molecules, "-k", "vertex", "--inner-folds", "2", "-o", model)
         assert code == 0
         new = tmp_path / "new.smi"
         new.write_text("CCCCCCO first\nCCCCCC second\n")
@@ -310,14 +310,14 @@ class TestErrors:
             ("evaluate no/such.zip", "there is no file or folder 'no/such.zip'"),
             ("evaluate no.csv", "There is no file no.csv"),
             ("evaluate MUTAG --data-dir no/such", "'no/such' is not a folder"),
-            ("info MUTAG --label-column x", "are for files of SMILES strings"),
+            ("info MUTAG --target x", "are for files of SMILES strings"),
             ("gram MUTAG", "Missing option"),
             ("gram MUTAG -o K.txt", "must end in .npy or .npz or .csv"),
             ("gram MUTAG -o no/such/K.npy", "there is no folder 'no/such'"),
             ("gram MUTAG -o K.npy -k nope", "No kernel is called 'nope'"),
             ("gram MUTAG -o K.npy -p depth=1", "has no parameter 'depth'. It has: base,"),
             ("gram MUTAG -o K.npy -p n_iter", "write it as key=value"),
-            ("gram MUTAG -o K.npy -p n_iter=1 -p n_iter=2", "n_iter is given twice"),
+            ("gram MUTAG -o K.npy -p n_iter=1 -p n_iter=2", "--param 'n_iter' is given twice"),
             ("gram MUTAG -o K.npy -p n_iter=-1", "'n_iter' parameter of WeisfeilerLehman"),
             ("train MUTAG -o .", "is a folder; name a file"),
             ("train MUTAG -o m.gramlet --C -1 -p n_iter=1", "'C' parameter"),
@@ -367,7 +367,7 @@ class TestErrors:
         code, _, err = run("info", molecules)
         assert code == 1
         assert "molecules.csv, line 18: 'C(C' is not a valid" in one_line_error(err)
-        code, _, err = run("info", molecules, "--label-column", "nope")
+        code, _, err = run("info", molecules, "--target", "nope")
         assert code == 2
 
     def test_debug_shows_the_traceback(self, run):

@@ -13,7 +13,7 @@ from gramlet.cli import main
 def test_embed(tmp_path, capsys):
     dense, packed, text = (tmp_path / f"z{ending}" for ending in (".npy", ".npz", ".csv"))
     for place in (dense, packed, text):
-        assert main(["embed", "MUTAG", "-m", "wl", "-p", "n_iter=1", "-o", str(place)]) == 0
+        assert main(["embed", "MUTAG", "-k", "wl", "-p", "n_iter=1", "-o", str(place)]) == 0
     expected = WeisfeilerLehman(n_iter=1).fit(load_dataset("MUTAG").graphs)
     features = expected.features(load_dataset("MUTAG").graphs)
     assert np.array_equal(np.load(dense), features.toarray())
@@ -35,9 +35,9 @@ def test_map(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["embed", "MUTAG", "-m", "wl-oa", "-o", "{}/z.npy"], 1, "no explicit features"),
-        (["embed", "MUTAG", "-m", "wl", "-o", "{}/z.txt"], 2, "must end in"),
-        (["embed", "MUTAG", "-m", "nothing", "-o", "{}/z.npy"], 2, "No kernel is called"),
+        (["embed", "MUTAG", "-k", "wl-oa", "-o", "{}/z.npy"], 2, "no explicit features"),
+        (["embed", "MUTAG", "-k", "wl", "-o", "{}/z.txt"], 2, "must end in"),
+        (["embed", "MUTAG", "-k", "nothing", "-o", "{}/z.npy"], 2, "No kernel is called"),
         (["map", "MUTAG", "-o", "{}/no/map.png"], 2, "there is no folder"),
         (["map", "no-such-file.zip", "-o", "{}/map.png"], 2, "no-such-file"),
     ],

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import csv
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
-from gramlet import WeightedWassersteinWL, load_dataset
-from gramlet.cli import explaining, main
+from gramlet import GraphBatch, WeightedWassersteinWL, load, load_dataset, write_tu
+from gramlet.cli import explanation_files, main
+from gramlet.common.safe_writing import writing
 
 mpl = pytest.importorskip("matplotlib", reason="pictures need matplotlib")
 
-FILES = ["graphs.png", "patterns.csv", "patterns.png"]
+FILES = ["graphs.csv", "graphs.png", "patterns.csv", "patterns.png"]
 
 
 @pytest.fixture
@@ -77,7 +79,8 @@ def _has_junction(graph) -> bool:
 def test_coefficients_of_wl(run, tmp_path):
     code, out, err = run("MUTAG", "-o", tmp_path, "-k", "wl", "--level", "1", "-n", "2", "--C", "5")
     assert code == 0, err
-    assert "decision for mutagenic; C=5" in out
+    assert "wl fitted with C=5: " in out
+    assert "Positive values speak for mutagenic." in out
     assert "level 1" in out
     assert "level 0" not in out
     assert names_in(tmp_path) == FILES
@@ -92,7 +95,7 @@ def test_several_classes(run, tmp_path, shared_data):
     options = ("-o", tmp_path, "-k", "wl", "-p", "n_iter=1")
     code, out, err = run(source, *options, "--decision", "2 over 5")
     assert code == 0, err
-    assert "decision for 2 over 5" in out
+    assert "Positive values speak for 2 over 5." in out
     code, _, err = run(source, *options, "--decision", "2 over 2")
     assert code == 2
     assert "1 over 2, 1 over 3" in err
@@ -119,14 +122,23 @@ def test_foreign_files_are_not_overwritten(run, tmp_path, name):
 
 
 def test_all_files_or_none(run, tmp_path, monkeypatch):
-    def fail(*arguments):
-        raise OSError("no space left on device")
+    written = []
 
-    monkeypatch.setattr(explaining, "_write_table", fail)
-    code, _, err = run("MUTAG", "-o", tmp_path, "-p", "n_iter=1")
-    assert code == 1
-    assert "no space left" in err
-    assert names_in(tmp_path) == []
+    @contextmanager
+    def fail_at_the_third(path):
+        with writing(path) as place:
+            if len(written) == 2:
+                raise OSError(28, "No space left on device")
+            written.append(path.name)
+            yield place
+
+    monkeypatch.setattr(explanation_files, "writing", fail_at_the_third)
+    for folder in (tmp_path, tmp_path / "new"):
+        written.clear()
+        code, _, err = run("MUTAG", "-o", folder, "-p", "n_iter=1", "--C", "1")
+        assert code == 1
+        assert err == "gramlet: error: No space left on device.\n"
+        assert names_in(tmp_path) == []
 
 
 def test_without_matplotlib(run, tmp_path, monkeypatch):
@@ -140,12 +152,18 @@ def test_without_matplotlib(run, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["MUTAG", "-k", "wwl"], "is not explained by patterns"),
+        (["MUTAG", "-k", "wwl"], "gives no pattern a value; these do: vertex, edge, wl"),
         (["MUTAG", "--level", "7"], "--level must be one of 0, 1, 2"),
-        (["MUTAG", "-k", "wl", "-p", "base=edge"], "only base=vertex"),
+        (["MUTAG", "-k", "wl", "-p", "base=edges"], "'base' parameter"),
+        (["MUTAG", "-k", "wl", "--C", "0"], "'C' parameter"),
+        (["a.gramlet"], "gramlet explain MODEL INPUT"),
+        (["a", "b", "c"], "got 3 names"),
+        (["a.gramlet", "MUTAG", "-k", "wl"], "--kernel is for a new fit"),
+        (["a.gramlet", "MUTAG", "--C", "1"], "--C is for a new fit"),
+        (["a.gramlet", "MUTAG"], "there is no file 'a.gramlet'"),
         (["MUTAG", "-p", "radius=0"], "'radius' parameter"),
         (["MUTAG", "-p", "radios=1"], "no parameter 'radios'"),
-        (["MUTAG", "--decision", "x"], "--decision is for --kernel wl"),
+        (["MUTAG", "--decision", "x"], "--decision is for coefficients"),
         (["no-such-set"], "no-such-set"),
     ],
 )
@@ -162,3 +180,87 @@ def test_places_that_cannot_be(run, tmp_path):
     file.write_text("")
     assert "is a file" in run("MUTAG", "-o", file)[2]
     assert "there is no folder" in run("MUTAG", "-o", tmp_path / "a" / "b")[2]
+
+
+def test_a_saved_model_on_other_graphs(run, tmp_path):
+    data = load_dataset("MUTAG")
+    write_tu(data.graphs[:100], tmp_path / "FIRST", data.target[:100])
+    write_tu(data.graphs[100:], tmp_path / "REST", data.target[100:])
+    model = tmp_path / "m.gramlet"
+    train = ["train", str(tmp_path / "FIRST"), "-k", "wl", "-p", "n_iter=1", "-o", str(model)]
+    assert main(train) == 0
+    code, out, err = run(model, tmp_path / "REST", "-o", tmp_path / "out", "-n", "3")
+    assert code == 0, err
+    pipeline = load(model)
+    predicted = pipeline.predict(data.graphs[100:])
+    right = 100 * np.mean(predicted == data.target[100:])
+    assert f"{right:.1f} % of these graphs classified rightly." in out
+    _, rows = read_table(tmp_path / "out")
+    counts = pipeline[0].features(data.graphs[100:])
+    assert [int(row[3]) for row in sorted(rows)] == [
+        int(n) for _, n in sorted(zip(names_of(pipeline[0]), (counts > 0).sum(axis=0).A1,
+                                      strict=True))
+    ]  # fmt: skip
+    with (tmp_path / "out" / "graphs.csv").open(newline="") as file:
+        graphs = list(csv.DictReader(file))
+    assert [int(row["prediction"]) for row in graphs] == predicted.tolist()
+    assert [int(row["class"]) for row in graphs] == data.target[100:].tolist()
+    np.testing.assert_allclose(
+        [float(row["decision for 1"]) for row in graphs],
+        pipeline.decision_function(data.graphs[100:]),
+        atol=1e-9,
+    )
+
+
+def names_of(kernel) -> list[list[str]]:
+    """(level, pattern) of each feature, as the table has them."""
+    return [name[1:].split(":", 1) for name in kernel.get_feature_names_out()]
+
+
+def test_names_of_labels_in_a_saved_model(run, tmp_path):
+    model = tmp_path / "m.gramlet"
+    assert main(["train", "MUTAG", "-k", "wl", "-p", "n_iter=1", "--C", "1", "-o", str(model)]) == 0
+    code, out, err = run(model, "MUTAG", "-o", tmp_path / "out")
+    assert code == 0, err
+    assert "C(C,C,C)" in out
+    assert "Positive values speak for mutagenic." in out
+    assert names_in(tmp_path / "out") == FILES
+
+
+def test_a_machine_no_better_than_the_majority(run, tmp_path):
+    rng = np.random.default_rng(0)
+    graphs = GraphBatch.from_edges([[(0, 1)]] * 40, node_labels=rng.choice(["a", "b"], (40, 2)))
+    write_tu(graphs, tmp_path / "NOISE", np.repeat([0, 1], [28, 12]))
+    code, out, err = run(tmp_path / "NOISE", "-k", "wl", "-o", tmp_path / "out")
+    assert code == 0, err
+    assert "no better than always saying the most frequent class, 70.0 %" in out
+    assert "has learned nothing of the classes" in out
+    model = str(tmp_path / "m.gramlet")
+    assert main(["train", str(tmp_path / "NOISE"), "-k", "wl", "-o", model]) == 0
+    code, out, err = run(model, tmp_path / "NOISE", "-o", tmp_path / "out")
+    assert code == 0, err
+    assert "no better than always saying their most frequent class, 70.0 %" in out
+
+
+def test_kernels_without_trees_have_tables_and_no_pictures(run, tmp_path):
+    assert run("MUTAG", "-k", "wl", "-o", tmp_path, "--C", "1")[0] == 0
+    code, out, err = run("MUTAG", "-k", "sp", "-o", tmp_path, "--C", "1")
+    assert code == 0, err
+    assert names_in(tmp_path) == ["graphs.csv", "patterns.csv"]  # none of another model is left
+    assert "level" not in out
+    _, rows = read_table(tmp_path)
+    assert {row[0] for row in rows} == {""}
+
+
+def test_models_that_cannot_be_explained(run, tmp_path):
+    model = tmp_path / "m.gramlet"
+    assert main(["train", "MUTAG", "-k", "wl-oa", "-p", "n_iter=1", "--C", "1", "-o",
+                 str(model)]) == 0  # fmt: skip
+    code, _, err = run(model, "MUTAG", "-o", tmp_path / "out")
+    assert code == 2
+    assert "cannot be explained: WLOptimalAssignment has no explicit features" in err
+    (tmp_path / "bad.gramlet").write_bytes(b"\0" * 100)
+    code, _, err = run(tmp_path / "bad.gramlet", "MUTAG", "-o", tmp_path / "out")
+    assert code == 1
+    assert len(err.splitlines()) == 1
+    assert names_in(tmp_path) == ["bad.gramlet", "m.gramlet"]

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
-__all__ = ["CommandError", "Failure", "Interrupted", "WrongUse", "guarded", "report"]
+from gramlet.cli.interrupts import INTERRUPTED
+
+__all__ = [
+    "CommandError",
+    "Failure",
+    "Interrupted",
+    "WrongUse",
+    "debug_wanted",
+    "flush_output",
+    "guarded",
+    "report",
+]
 
 WRONG_USE = 2
 FAILURE = 1
-INTERRUPTED = 130
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,18 +65,25 @@ def guarded(command: Callable[P, T]) -> Callable[P, T]:
     return run
 
 
+def debug_wanted(arguments: Sequence[str]) -> bool:
+    """Whether tracebacks are asked for, by ``--debug`` or by the environment."""
+    return "--debug" in arguments or os.environ.get("GRAMLET_DEBUG", "0") not in ("", "0")
+
+
 def report(error: BaseException, debug: bool) -> int:
     """Say on standard error, on one line, what went wrong; return the exit code."""
     if isinstance(error, BrokenPipeError):
         silence_output()
         return FAILURE
-    if debug:
-        traceback.print_exception(error)
     if isinstance(error, Interrupted | KeyboardInterrupt):
-        print("gramlet: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    message, code = _message_and_code(error)
-    print(f"gramlet: error: {' '.join(message.split())}", file=sys.stderr)
+        line, code = "gramlet: interrupted", INTERRUPTED
+    else:
+        message, code = _message_and_code(error)
+        line = f"gramlet: error: {' '.join(message.split())}"
+    with contextlib.suppress(OSError, ValueError):  # nobody listens
+        if debug:
+            traceback.print_exception(error)
+        print(line, file=sys.stderr, flush=True)
     return code
 
 
@@ -77,9 +95,13 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
         path = getattr(context, "command_path", "gramlet")
         return f"{error.format_message().rstrip('.?')}. Try '{path} --help'.", WRONG_USE
     if isinstance(error, FileNotFoundError) and error.filename is not None:
-        return f"there is no file {str(error.filename)!r}.", WRONG_USE
+        return f"there is no file {_name(error)}.", WRONG_USE
+    if isinstance(error, OSError) and error.strerror is not None:
+        place = f"{_name(error)}: " if error.filename is not None else ""
+        return f"{place}{error.strerror}.", FAILURE
     if isinstance(error, ValueError | TypeError | FileNotFoundError):
-        return str(error), WRONG_USE  # gramlet's checks of what it was given
+        # gramlet's checks of what it was given
+        return str(error) or type(error).__name__, WRONG_USE
     if isinstance(error, MemoryError):
         return f"not enough memory. {error}", FAILURE
     if isinstance(error, OSError | ImportError | RuntimeError):
@@ -88,7 +110,22 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
     return f"{type(error).__name__}: {error}. {hint}", FAILURE
 
 
+def _name(error: OSError) -> str:
+    return repr(os.fsdecode(error.filename) if isinstance(error.filename, bytes) else
+                str(error.filename))  # fmt: skip
+
+
+def flush_output() -> None:
+    """Write out what was printed; if that fails, let Python's end not fail over it again."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        silence_output()
+        raise
+
+
 def silence_output() -> None:
     """Let nothing more be written to a pipe that nobody reads, not even when Python ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())

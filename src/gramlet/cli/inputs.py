@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gramlet.cli.errors import Failure, WrongUse
+from gramlet.cli.option_groups import Reading
 
 if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset
@@ -13,12 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["read_input", "target_of"]
 
 
-def read_input(
-    text: str,
-    data_dir: Path | None = None,
-    smiles_column: str | None = None,
-    label_column: str | None = None,
-) -> Dataset:
+def read_input(text: str, reading: Reading) -> Dataset:
     """Read whatever INPUT names.
 
     Raises
@@ -32,39 +28,46 @@ def read_input(
     from gramlet.files.smiles import ColumnNotFoundError
 
     try:
-        return _read(text, data_dir, smiles_column, label_column)
+        return _read(text, reading)
     except DatasetNotFoundError as why:
         # A name everyone knows that could not be fetched is the network's failure.
         message = str(why).replace("data_home", "--data-dir")
         raise (Failure if _well_known(text) else WrongUse)(message) from why
     except ColumnNotFoundError as why:
         raise WrongUse(str(why)) from why
-    except (ValueError, OSError) as why:
-        raise Failure(str(why)) from why
+    except OSError as why:
+        raise Failure(f"{text!r} cannot be read: {why.strerror or why}.") from why
+    except ValueError as why:
+        raise Failure(_with_place(str(why), text)) from why
 
 
-def _read(
-    text: str, data_dir: Path | None, smiles_column: str | None, label_column: str | None
-) -> Dataset:
+def _read(text: str, reading: Reading) -> Dataset:
     from gramlet.files.datasets import load_dataset
     from gramlet.files.smiles import SMILES_SUFFIXES, read_smiles
     from gramlet.files.tu.dataset import read_tu
 
+    if not text.strip() or "\0" in text:
+        raise WrongUse(f"INPUT {text!r} names nothing; give a data set's name, a file or a folder.")
     path = Path(text).expanduser()
     if path.suffix.lower() in SMILES_SUFFIXES:
-        return read_smiles(path, _column(smiles_column), _column(label_column))
-    if smiles_column is not None or label_column is not None:
+        return read_smiles(path, _column(reading.molecules), _column(reading.target))
+    if reading.molecules is not None or reading.target is not None:
         raise WrongUse(
-            "--smiles-column and --label-column are for files of SMILES strings "
+            "--molecules and --target are for files of SMILES strings "
             f"({', '.join(SMILES_SUFFIXES)}); {text!r} is none."
         )
-    if path.name != text or path.suffix.lower() == ".zip" or any(path.glob("*_A.txt")):
+    if path.name != text or path.suffix.lower() == ".zip" or _is_there(path):
         if not path.exists():
             raise WrongUse(f"there is no file or folder {text!r}.")
         return read_tu(path)
-    if data_dir is not None and not data_dir.is_dir():
-        raise WrongUse(f"--data-dir: {str(data_dir)!r} is not a folder.")
-    return load_dataset(text, data_dir)
+    if reading.data_dir is not None and not reading.data_dir.is_dir():
+        raise WrongUse(f"--data-dir: {str(reading.data_dir)!r} is not a folder.")
+    return load_dataset(text, reading.data_dir)
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a plain word names a file, or a folder that holds a data set."""
+    return path.is_file() or any(path.glob("*_A.txt"))
 
 
 def _column(text: str | None) -> str | int | None:
@@ -77,11 +80,16 @@ def _well_known(name: str) -> bool:
     return facts_of(name) is not None
 
 
+def _with_place(message: str, text: str) -> str:
+    """The message with the file's name in it, if it does not have that already."""
+    return message if Path(text).name in message else f"{text!r}: {message}"
+
+
 def target_of(dataset: Dataset, text: str) -> Any:
     """The classes, which must be there."""
     if dataset.target is None:
         raise WrongUse(
             f"{text!r} has no classes to learn. A TU data set needs a file _graph_labels.txt; in a "
-            "table of SMILES strings name the column of the classes by --label-column."
+            "table of SMILES strings name the column of the classes by --target."
         )
     return dataset.target

@@ -1,48 +1,39 @@
-"""Options that several commands share, and how ``key=value`` is read."""
+"""The options of all commands, each declared once: one name, one meaning, one help text."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from gramlet.cli.errors import WrongUse
-
 __all__ = [
+    "Costs",
     "DataDir",
+    "Folds",
+    "InnerFolds",
     "Input",
     "Jobs",
     "Kernel",
-    "LabelColumn",
+    "Model",
+    "Normalize",
     "Params",
+    "Repeats",
     "Seed",
-    "SmilesColumn",
-    "parse_params",
+    "output_option",
 ]
 
-Input = Annotated[
-    str,
-    typer.Argument(
-        metavar="INPUT",
-        help="A data set's name, a TU folder or zip, or a file of SMILES strings "
-        "(.smi, or .csv with headings).",
-    ),
-]
+INPUT_HELP = (
+    "A data set's name, a TU folder or zip, or a file of SMILES strings (.smi, or .csv with "
+    "headings)."
+)
+
 DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", metavar="FOLDER", help="Folder with data sets (folders or zips)."),
 ]
-SmilesColumn = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Heading, or number from 0, of the SMILES strings."),
-]
-LabelColumn = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Heading, or number from 0, of the classes."),
-]
+Input = Annotated[str, typer.Argument(metavar="INPUT", help=INPUT_HELP)]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="As 'gramlet train' wrote it.")]
 Kernel = Annotated[
     str, typer.Option("--kernel", "-k", metavar="NAME", help="As 'gramlet kernels' lists them.")
 ]
@@ -52,41 +43,42 @@ Params = Annotated[
         "--param", "-p", metavar="KEY=VALUE", help="A parameter of the kernel; repeatable."
     ),
 ]
+Costs = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--C",
+        metavar="NUMBER",
+        help="Penalty of the support vector machine; given several times, the best in "
+        "cross-validation is taken. [default: the best of 0.001, 0.01, ..., 1000]",
+    ),
+]
+Folds = Annotated[
+    int, typer.Option("--folds", metavar="N", help="Folds that test the machines.", min=2)
+]
+InnerFolds = Annotated[
+    int,
+    typer.Option(
+        "--inner-folds", metavar="N", help="Folds that choose C and the kernel's options.", min=2
+    ),
+]
+Repeats = Annotated[
+    int, typer.Option("--repeats", metavar="N", help="How often, with new folds.", min=1)
+]
+Normalize = Annotated[
+    bool,
+    typer.Option("--normalize/--no-normalize", help="Scale the kernel to k(G, G) = 1."),
+]
+Seed = Annotated[
+    int, typer.Option("--seed", metavar="N", help="Seed of all random choices.", min=0)
+]
 Jobs = Annotated[
     int,
     typer.Option(
         "--jobs", "-j", metavar="N", help="Threads; -1: all cores. Results stay the same."
     ),
 ]
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all random choices.", min=0)]
-
-_WORDS = {"true": True, "false": False, "none": None}
 
 
-def parse_params(given: Sequence[str] | None) -> dict[str, Any]:
-    """``["n_iter=3", "base=edge"]`` as a dictionary; values are numbers, words, true or false.
-
-    >>> parse_params(["n_iter=3", "gamma=1e-2", "base=edge", "normalize=true", "radius=0.5,1"])
-    {'n_iter': 3, 'gamma': 0.01, 'base': 'edge', 'normalize': True, 'radius': [0.5, 1]}
-    """
-    params: dict[str, Any] = {}
-    for text in given or ():
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip() or not value.strip():
-            raise WrongUse(f"--param {text!r}: write it as key=value, e.g. --param n_iter=3.")
-        if key.strip() in params:
-            raise WrongUse(f"--param {key.strip()} is given twice.")
-        params[key.strip()] = _value(value.strip())
-    return params
-
-
-def _value(text: str) -> Any:
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        if "," in text and not text.startswith(("[", "(", "{")):
-            return [_value(part.strip()) for part in text.split(",") if part.strip()]
-        return text
-    return list(value) if isinstance(value, tuple) else value
+def output_option(help: str, metavar: str = "FILE") -> Any:
+    """``--output``, of which only the kind of place differs between commands."""
+    return typer.Option("--output", "-o", metavar=metavar, help=help)

@@ -1,21 +1,62 @@
-"""What commands write: to the terminal, and to files that are whole or not there at all."""
+"""What commands write: to terminals of every kind, and to files that are whole or not there."""
 
 from __future__ import annotations
 
+import codecs
+import contextlib
+import os
 import sys
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gramlet.cli.errors import WrongUse
+from gramlet.common.safe_writing import check_place as check_place_exists
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+__all__ = ["check_place", "console", "grid", "note", "prepare_streams", "show_warning"]
+
 _ENDLESS = 10_000  # columns
 
-__all__ = ["check_place", "console", "note", "one_line_warnings"]
+_REPLACING = "gramlet.ascii"
+_IN_ASCII = {
+    "×": "x", "±": "+-", "─": "-", "━": "-", "·": ";", "…": "...", "–": "-", "—": "-",
+    "≥": ">=", "≤": "<=", "’": "'", "“": '"', "”": '"', "√": "sqrt", "Σ": "sum", "∞": "inf",
+    "γ": "gamma", "σ": "sigma", "λ": "lambda", "φ": "phi", "μ": "mu", "α": "alpha", "η": "eta",
+}  # fmt: skip
+
+
+def prepare_streams() -> None:
+    """Let standard output and standard error take any text, whatever they are connected to.
+
+    A character that the terminal does not have is written in ASCII; a closed stream takes and
+    forgets everything.
+    """
+    codecs.register_error(_REPLACING, _in_ascii)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            with contextlib.suppress(OSError, ValueError):
+                stream.reconfigure(errors=_REPLACING)
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(_ascii, error.object[error.start : error.end])), error.end
+
+
+def _ascii(character: str) -> str:
+    from unicodedata import normalize
+
+    if character in _IN_ASCII:
+        return _IN_ASCII[character]
+    plain = normalize("NFKD", character).encode("ascii", "ignore").decode()
+    return plain or character.encode("ascii", "backslashreplace").decode()
 
 
 def console(stderr: bool = False) -> Console:
@@ -26,18 +67,37 @@ def console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else _ENDLESS)
 
 
+def grid(*headings: str, right: tuple[int, ...] = (), headings_shown: bool = True) -> Any:
+    """An empty table without lines; the columns ``right`` are set flush right."""
+    from rich.table import Table
+
+    table = Table(
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+        header_style="underline",
+        show_header=headings_shown,
+    )
+    for column, heading in enumerate(headings):
+        side = "right" if column in right else "left"
+        table.add_column(
+            heading,
+            justify=side,  # type: ignore[arg-type]
+            no_wrap=column == 0,
+            overflow="fold",
+        )
+    return table
+
+
 def note(text: str) -> None:
     """A remark beside the output proper."""
-    print(text, file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError, ValueError):  # work goes on when nobody listens
+        print(text, file=sys.stderr, flush=True)
 
 
-def one_line_warnings() -> None:
-    """Show Python's warnings as a line each, without the source they come from."""
-
-    def show(message: Warning | str, *others: Any, **more: Any) -> None:
-        note(f"gramlet: warning: {' '.join(str(message).split())}")
-
-    warnings.showwarning = show
+def show_warning(message: Warning | str, *others: Any, **more: Any) -> None:
+    """A warning on one line, without the source it comes from."""
+    note(f"gramlet: warning: {' '.join(str(message).split())}")
 
 
 def check_place(path: Path, endings: Sequence[str] = ()) -> Path:
@@ -47,8 +107,8 @@ def check_place(path: Path, endings: Sequence[str] = ()) -> Path:
             f"{str(path)!r}: the file's name must end in {' or '.join(endings)}; it says which "
             "format to write."
         )
-    if path.is_dir():
-        raise WrongUse(f"{str(path)!r} is a folder; name a file.")
-    if not path.parent.is_dir():
-        raise WrongUse(f"{str(path)!r}: there is no folder {str(path.parent)!r}.")
+    try:
+        check_place_exists(path)
+    except OSError as why:
+        raise WrongUse(str(why)) from why
     return path

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from typing import Annotated
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 import typer
 
 from gramlet._version import __version__
-from gramlet.cli import coordinates, evaluating, explaining, listing, matrices, models
-from gramlet.cli.errors import guarded, report
-from gramlet.cli.output import one_line_warnings
+from gramlet.cli import (
+    datasets,
+    embed,
+    evaluate,
+    explain,
+    gram,
+    info,
+    kernels,
+    map,
+    predict,
+    train,
+)
+from gramlet.cli.errors import debug_wanted, flush_output, guarded, report
+from gramlet.cli.option_groups import spread
+from gramlet.cli.output import prepare_streams, show_warning
 
-__all__ = ["app", "main"]
+__all__ = ["COMMANDS", "app", "run"]
 
 # Plain help: rich's panels would double the time that --help takes.
 app = typer.Typer(
@@ -23,6 +35,19 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+COMMANDS: dict[str, Callable[..., Any]] = {
+    "evaluate": evaluate.evaluate,
+    "gram": gram.gram,
+    "embed": embed.embed,
+    "map": map.map_,
+    "train": train.train,
+    "predict": predict.predict,
+    "explain": explain.explain,
+    "kernels": kernels.kernels,
+    "datasets": datasets.datasets,
+    "info": info.info,
+}
 
 
 def _print_version(wanted: bool) -> None:
@@ -37,40 +62,37 @@ def _program(
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", help="Show tracebacks of errors; so does GRAMLET_DEBUG=1."),
+    ] = False,
 ) -> None:
-    """Graph kernels and graph embeddings: evaluate, compute, train, predict."""
+    """Graph kernels and graph embeddings: evaluate, compute, train, predict, explain."""
 
 
-for _command in (
-    evaluating.evaluate,
-    matrices.gram,
-    coordinates.embed,
-    models.train,
-    models.predict,
-    explaining.explain,
-    listing.kernels,
-    listing.datasets,
-    listing.info,
-):
-    app.command()(guarded(_command))
-app.command("map")(guarded(coordinates.map_))
+for _name, _command in COMMANDS.items():
+    app.command(_name)(guarded(spread(_command)))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program; return its exit code.
-
-    0: done. 1: it failed. 2: it was used wrongly. 130: it was interrupted.
-    """
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    debug = "--debug" in arguments
+def run(arguments: Sequence[str]) -> int:
+    """Run a command; return the exit code."""
+    debug = debug_wanted(arguments)
     # It may stand anywhere, also behind the command, where the parser would not look for it.
     arguments = [argument for argument in arguments if argument != "--debug"] or ["--help"]
-    one_line_warnings()
+    prepare_streams()
+    with warnings.catch_warnings():
+        warnings.showwarning = show_warning
+        code = _run(arguments, debug)
     try:
-        code = app(args=arguments, prog_name="gramlet", standalone_mode=False)
-        sys.stdout.flush()
-        return int(code or 0)
+        flush_output()
+    except (OSError, ValueError) as error:
+        return code or report(error, debug)
+    return code
+
+
+def _run(arguments: list[str], debug: bool) -> int:
+    try:
+        return int(app(args=arguments, prog_name="gramlet", standalone_mode=False) or 0)
     except SystemExit as ending:  # rich ends so when nobody reads its output
         return ending.code if isinstance(ending.code, int) else 1
     except BaseException as error:

@@ -2,23 +2,32 @@
 
 What is written goes to a hidden place beside the target, to the disk, and then takes the target's
 name in one step. An error or Ctrl-C removes the hidden file; one that a killed process left behind
-is removed by the next write to the same target.
+is removed by the next write to the same folder.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import secrets
-import shutil
-import socket
+import re
 import zlib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-__all__ = ["flush_folder", "flush_to_disk", "remove_leftovers", "writing"]
+__all__ = [
+    "check_place",
+    "flush_folder",
+    "flush_to_disk",
+    "remove_leftovers",
+    "remove_unfinished",
+    "writing",
+]
 
-_MARK = ".part"
+_STEM = 60  # bytes of the target's name in that of the hidden place: names have an end
+_PART = re.compile(r"\..*\.(?P<host>[0-9a-f]{8})-(?P<pid>\d+)-[0-9a-f]{8}\.part(\.[^.]*)?", re.S)
+
+_unfinished: set[Path] = set()
 
 
 @contextlib.contextmanager
@@ -26,6 +35,11 @@ def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A place beside ``path`` to write a file to; it becomes ``path`` if all goes well.
 
     A link keeps pointing where it points: the file it leads to is replaced.
+
+    Raises
+    ------
+    OSError
+        If ``path`` is a device, a pipe or a folder, which a file must not replace.
 
     Examples
     --------
@@ -37,8 +51,10 @@ def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ['result.txt']
     """
     target = Path(os.path.realpath(path))
-    remove_leftovers(target)
-    part = target.with_name(f"{_prefix(target)}{os.getpid()}-{secrets.token_hex(4)}{_end(target)}")
+    _check_kind(target, path)
+    remove_leftovers(target.parent)
+    part = _part(target)
+    _unfinished.add(part)
     try:
         yield part
         flush_to_disk(part)
@@ -46,6 +62,35 @@ def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
         flush_folder(target.parent)
     finally:
         _remove(part)
+        _unfinished.discard(part)
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Raise an OSError that says why, if a file could not be written to ``path``.
+
+    An empty file is made beside it and removed: permissions, read-only disks and names that are too
+    long show in no other way. What killed processes left there is removed.
+    """
+    target = Path(os.path.realpath(path))
+    _check_kind(target, path)
+    shown = repr(os.fspath(path))
+    if not target.parent.is_dir():
+        raise OSError(f"{shown}: there is no folder {os.fspath(Path(path).parent)!r}.")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise OSError(f"{shown} must not be written by you. Name another file.")
+    remove_leftovers(target.parent)
+    part = _part(target)
+    _unfinished.add(part)
+    try:
+        with part.open("xb"):
+            pass
+        with contextlib.suppress(FileNotFoundError):
+            os.stat(target)  # a name may be too long although the hidden one is not
+    except OSError as why:
+        raise OSError(f"{shown} cannot be written: {why.strerror}. Name another place.") from why
+    finally:
+        _remove(part)
+        _unfinished.discard(part)
 
 
 def flush_to_disk(path: Path) -> None:
@@ -64,31 +109,50 @@ def flush_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def remove_leftovers(target: Path) -> None:
-    """Remove what killed processes of this machine left beside ``target``."""
-    prefix, end = _prefix(target), _end(target)
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes of this machine left unfinished in a folder."""
     with contextlib.suppress(OSError):
-        for name in os.listdir(target.parent):
-            if name.startswith(prefix) and name.endswith(end):
-                pid = name[len(prefix) :].partition("-")[0]
-                if pid.isdigit() and not _alive(int(pid)):
-                    _remove(target.parent / name)
+        for name in os.listdir(folder):
+            found = _PART.fullmatch(name)
+            if found and found["host"] == _host() and not _alive(int(found["pid"])):
+                _remove(folder / name)
 
 
-def _prefix(target: Path) -> str:
+def remove_unfinished() -> None:
+    """Remove what this process is writing: for those who end it without a word to Python."""
+    for part in list(_unfinished):
+        _remove(part)
+
+
+def _check_kind(target: Path, path: str | os.PathLike[str]) -> None:
+    if target.is_dir():
+        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; name a file.")
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        if os.path.lexists(target) and not target.is_file():
+            raise OSError(
+                f"{os.fspath(path)!r} is a device or a pipe, which a file would replace; name a "
+                "file."
+            )
+
+
+def _part(target: Path) -> Path:
+    stem = os.fsdecode(os.fsencode(target.stem)[:_STEM])
+    unique = f"{_host()}-{os.getpid()}-{os.urandom(4).hex()}"
+    return target.with_name(f".{stem}.{unique}.part{target.suffix}")
+
+
+@cache
+def _host() -> str:
     # Another machine may share the folder; its process numbers mean nothing here.
-    host = zlib.crc32(socket.gethostname().encode())
-    return f".{target.stem}.{host:08x}-"
+    import socket
 
-
-def _end(target: Path) -> str:
-    return f"{_MARK}{target.suffix}"
+    return f"{zlib.crc32(socket.gethostname().encode()):08x}"
 
 
 def _alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except OSError:
         return True
@@ -98,6 +162,8 @@ def _alive(pid: int) -> bool:
 def _remove(place: Path) -> None:
     with contextlib.suppress(OSError):
         if place.is_dir() and not place.is_symlink():
+            import shutil
+
             shutil.rmtree(place)
         else:
             place.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ sum over patterns, exactly; on Weisfeiler-Lehman colours every node adds its own
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -61,11 +62,20 @@ class LinearExplanation:
 
         They and the intercept add up to `decision`.
         """
-        batch = as_single(graph)
-        row = sparse.csr_matrix(self.kernel.features(batch))
-        parts = row.data * self.coefficients[output, row.indices] * self._scales(batch)[0]
-        order = np.argsort(-np.abs(parts), kind="stable")
-        return [(str(self.names[row.indices[p]]), float(parts[p])) for p in order]
+        row = self.contributions(as_single(graph), output)
+        order = np.argsort(-np.abs(row.data), kind="stable")
+        return [(str(self.names[row.indices[p]]), float(row.data[p])) for p in order]
+
+    def contributions(self, X: Any, output: int = 0) -> sparse.csr_matrix:
+        """What each feature adds to the decision of each graph, shape (graphs, features).
+
+        A row and the intercept add up to `decision`.
+        """
+        batch = as_batch(X)
+        parts = sparse.csr_matrix(self.kernel.features(batch), dtype=np.float64, copy=True)
+        scales = np.repeat(self._scales(batch), np.diff(parts.indptr))
+        parts.data *= self.coefficients[output, parts.indices] * scales
+        return parts
 
     def nodes(self, graph: Any, output: int = 0) -> Floats:
         """What each node of one graph adds to its decision, level by level.
@@ -100,7 +110,9 @@ def _inverse_norms(kernel: Any, batch: Any) -> Floats:
     return np.divide(1.0, np.sqrt(own), out=np.zeros_like(own), where=own > 0)
 
 
-def explain_linear(pipeline: Any) -> LinearExplanation:
+def explain_linear(
+    pipeline: Any, *, class_names: Mapping[Any, str] | None = None
+) -> LinearExplanation:
     """The coefficients of a fitted linear pipeline, feature by feature.
 
     Parameters
@@ -108,6 +120,8 @@ def explain_linear(pipeline: Any) -> LinearExplanation:
     pipeline : fitted Pipeline
         Either a kernel with an explicit feature map and ``SVC(kernel="precomputed")``, or a
         `FeatureMap` and a linear model (anything with ``coef_``).
+    class_names : mapping, optional
+        What to call a class in ``outputs``, e.g. ``{1: "mutagenic"}``.
 
     Returns
     -------
@@ -132,21 +146,23 @@ def explain_linear(pipeline: Any) -> LinearExplanation:
         )
     source, model = steps
     if isinstance(source, FeatureMap):
-        return _from_linear_model(source, model)
+        return _from_linear_model(source, model, class_names or {})
     if not hasattr(type(source), "features"):
         raise TypeError(f"{type(source).__name__} has no explicit features to explain with.")
     if getattr(model, "kernel", None) != "precomputed" or not hasattr(model, "dual_coef_"):
         raise TypeError(
             f'The second step must be a fitted SVC(kernel="precomputed"); it is {model!r}.'
         )
-    return _from_support_vectors(source, model)
+    return _from_support_vectors(source, model, class_names or {})
 
 
-def _from_linear_model(source: FeatureMap, model: Any) -> LinearExplanation:
+def _from_linear_model(
+    source: FeatureMap, model: Any, names: Mapping[Any, str]
+) -> LinearExplanation:
     if not hasattr(model, "coef_"):
         raise TypeError(f"{model!r} has no coef_: it is not a fitted linear model.")
     coefficients = np.atleast_2d(model.coef_)
-    classes = [str(c) for c in getattr(model, "classes_", range(len(coefficients)))]
+    classes = _named(getattr(model, "classes_", range(len(coefficients))), names)
     outputs = classes[1:] if len(coefficients) == 1 and len(classes) == 2 else classes
     intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
     return LinearExplanation(
@@ -154,13 +170,13 @@ def _from_linear_model(source: FeatureMap, model: Any) -> LinearExplanation:
     )
 
 
-def _from_support_vectors(kernel: Any, model: Any) -> LinearExplanation:
+def _from_support_vectors(kernel: Any, model: Any, names: Mapping[Any, str]) -> LinearExplanation:
     features = sparse.csr_matrix(kernel.profile_)[model.support_]
     if kernel.normalize:
         own = kernel._self(kernel.profile_)[model.support_]
         scale = np.divide(1.0, np.sqrt(own), out=np.zeros_like(own), where=own > 0)
         features = sparse.diags(scale).dot(features)
-    classes = [str(c) for c in model.classes_]
+    classes = _named(model.classes_, names)
     if len(classes) == 2:
         coefficients = np.asarray(model.dual_coef_ @ features)
         outputs = [classes[1]]
@@ -173,6 +189,10 @@ def _from_support_vectors(kernel: Any, model: Any) -> LinearExplanation:
         outputs,
         kernel.get_feature_names_out(),
     )
+
+
+def _named(classes: Iterable[Any], names: Mapping[Any, str]) -> list[str]:
+    return [str(names.get(c, c)) for c in np.asarray(classes).tolist()]
 
 
 def _one_against_one(

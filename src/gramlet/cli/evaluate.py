@@ -13,15 +13,19 @@ import typer
 from gramlet._version import __version__
 from gramlet.cli.errors import Failure, WrongUse
 from gramlet.cli.inputs import read_input, target_of
+from gramlet.cli.option_groups import Reading
 from gramlet.cli.options import (
-    DataDir,
+    Costs,
+    Folds,
+    InnerFolds,
+    Input,
     Jobs,
-    LabelColumn,
+    Normalize,
+    Repeats,
     Seed,
-    SmilesColumn,
-    parse_params,
 )
 from gramlet.cli.output import check_place, console, note
+from gramlet.cli.params import parse_params
 from gramlet.common.safe_writing import writing
 
 if TYPE_CHECKING:
@@ -37,13 +41,8 @@ _LONG = 20.0  # seconds after which a result is told before the table is complet
 
 
 def evaluate(
-    dataset: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATASET",
-            help="A data set's name, a TU folder or zip, or a file of SMILES strings.",
-        ),
-    ] = "MUTAG",
+    reading: Reading,
+    source: Input = "MUTAG",
     kernel: Annotated[
         list[str] | None,
         typer.Option("--kernel", "-k", metavar="NAME", help="Kernel to evaluate; repeatable."),
@@ -57,28 +56,17 @@ def evaluate(
             help="Values to choose from, for the kernels that have this parameter; repeatable.",
         ),
     ] = None,
-    folds: Annotated[
-        int, typer.Option(metavar="N", help="Folds of the cross-validation.", min=2)
-    ] = 10,
-    repeats: Annotated[
-        int, typer.Option(metavar="N", help="How often, with new folds.", min=1)
-    ] = 3,
-    inner_folds: Annotated[
-        int, typer.Option(metavar="N", help="Folds that choose the options.", min=2)
-    ] = 5,
-    cost: Annotated[
-        list[float] | None,
-        typer.Option(
-            "--cost",
-            metavar="C",
-            help="Value of the machine's C to choose from; repeatable. [default: 1e-3 to 1e3]",
-        ),
-    ] = None,
+    costs: Costs = None,
+    folds: Folds = 10,
+    repeats: Repeats = 3,
+    inner_folds: InnerFolds = 5,
     holdout: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="Hold out this share instead of folds, e.g. 0.2."),
+        typer.Option(
+            "--holdout", metavar="SHARE", help="Hold out this share instead of folds, e.g. 0.2."
+        ),
     ] = None,
-    normalize: Annotated[bool, typer.Option(help="Normalise kernels to k(G, G) = 1.")] = True,
+    normalize: Normalize = True,
     fit_once: Annotated[
         bool,
         typer.Option(
@@ -87,9 +75,6 @@ def evaluate(
             "faster, but they have seen the test graphs.",
         ),
     ] = False,
-    data_dir: DataDir = None,
-    smiles_column: SmilesColumn = None,
-    label_column: LabelColumn = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
     json_file: Annotated[
@@ -105,8 +90,8 @@ def evaluate(
         check_place(json_file)
     names = _names(kernel)
     options = parse_params(param)
-    data = read_input(dataset, data_dir, smiles_column, label_column)
-    target = target_of(data, dataset)
+    data = read_input(source, reading)
+    target = target_of(data, source)
     from gramlet.engine.core.compiling import announce_compilation, has_compiled
     from gramlet.evaluation import Protocol
     from gramlet.evaluation.protocol import DEFAULT_C
@@ -118,13 +103,14 @@ def evaluate(
         inner_folds=inner_folds,
         test_size=holdout,
         random_state=seed,
-        C=tuple(sorted(cost)) if cost else DEFAULT_C,
+        C=tuple(costs) if costs else DEFAULT_C,
     )
     chosen = _options_by_kernel(names, options, data)
     results, failed = _run(data, target, protocol, chosen, normalize, fit_once, jobs)
-    _show(data, protocol, results, has_compiled())
-    if json_file is not None:
+    if json_file is not None and results:  # first: whoever reads the table may stop reading
         _write(json_file, data, results)
+    if results:
+        _show(data, protocol, results, has_compiled())
     if failed:
         raise Failure(f"no result for {'; '.join(failed)}")
 
@@ -247,8 +233,8 @@ def _show(data: Dataset, protocol: Protocol, results: Sequence[Result], compiled
     wanting = _at_the_largest(results, max(protocol.C))
     if wanting:
         screen.print(
-            f"[dim]Mostly chose the largest C: {', '.join(wanting)}. Larger ones, e.g. --cost "
-            f"{max(protocol.C):g} --cost {1e3 * max(protocol.C):g}, may do better.[/]"
+            f"[dim]Mostly chose the largest C: {', '.join(wanting)}. Larger ones, e.g. --C "
+            f"{max(protocol.C):g} --C {1e3 * max(protocol.C):g}, may do better.[/]"
         )
 
 

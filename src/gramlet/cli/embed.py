@@ -1,0 +1,69 @@
+"""``gramlet embed``: features of the graphs to a file."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+from gramlet.cli.errors import WrongUse
+from gramlet.cli.estimators import seeded, working_estimator
+from gramlet.cli.inputs import read_input, target_of
+from gramlet.cli.matrix_files import ENDINGS, write_matrix
+from gramlet.cli.option_groups import Reading
+from gramlet.cli.options import Input, Jobs, Kernel, Params, Seed, output_option
+from gramlet.cli.output import check_place
+from gramlet.cli.params import parse_params
+
+__all__ = ["embed"]
+
+
+def embed(
+    source: Input,
+    output: Annotated[
+        Path,
+        output_option("Where to: .npy, .npz (sparse, with names and classes) or .csv."),
+    ],
+    reading: Reading,
+    kernel: Kernel = "wl",
+    param: Params = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+) -> None:
+    """Write a feature matrix of the graphs, one row per graph.
+
+    Of an embedding, or of a kernel with explicit features.
+    """
+    from gramlet.kernels import registry
+
+    check_place(output, ENDINGS)
+    row = registry.get(kernel)
+    params = seeded(row, parse_params(param), seed)
+    row.make(**params)._validate_params()
+    if row.kind == "kernel" and not hasattr(row.cls(), "features"):
+        raise WrongUse(
+            f"{row.name!r} has no explicit features; 'gramlet gram' gives its matrix, "
+            "'gramlet map' its leading components."
+        )
+    data = read_input(source, reading)
+    from gramlet.engine.core.compiling import announce_compilation
+
+    announce_compilation()
+    started = time.perf_counter()
+    estimator = working_estimator(row, params, jobs)
+    target = target_of(data, source) if row.tags.supervised else None
+    features, names = _features(row, estimator, data.graphs, target)
+    seconds = time.perf_counter() - started
+    write_matrix(output, "features", features, target=data.target, names=names)
+    rows, columns = features.shape
+    what = row.make(**params)
+    print(f"{rows} × {columns} features of {what!r} in {seconds:.2f} s, in {output}")
+
+
+def _features(row: Any, estimator: Any, graphs: Any, target: Any) -> tuple[Any, Any]:
+    import numpy as np
+
+    estimator.fit(graphs, target)
+    features = (estimator.transform if row.kind == "embedding" else estimator.features)(graphs)
+    names = getattr(estimator, "get_feature_names_out", lambda: None)()
+    return features, None if names is None else np.asarray(names, dtype=str)

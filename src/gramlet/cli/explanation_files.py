@@ -1,0 +1,178 @@
+"""The files of ``gramlet explain``: tables of patterns and of graphs, and pictures of both."""
+
+from __future__ import annotations
+
+import csv
+import io
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gramlet._version import __version__
+from gramlet.cli.errors import WrongUse
+from gramlet.common.safe_writing import check_place, writing
+
+if TYPE_CHECKING:
+    from gramlet.explain import ModelExplanation
+
+__all__ = ["check_folder", "write_explanation"]
+
+PATTERNS, GRAPHS, PATTERN_PICTURE, GRAPH_PICTURE = (
+    "patterns.csv", "graphs.csv", "patterns.png", "graphs.png",
+)  # fmt: skip
+
+_SIGN = "gramlet"  # what our pictures say about where they come from
+_HEADINGS = {PATTERNS: ("level", "pattern"), GRAPHS: ("graph", "class", "prediction")}
+_GRAPHS_PER_CLASS = 2
+_CLASSES_DRAWN = 4
+_PATTERNS_PER_GRAPH = 5
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be made, or that holds files of these names not made by us."""
+    if folder.exists() and not folder.is_dir():
+        raise WrongUse(f"--output: {str(folder)!r} is a file; name a folder.")
+    if not folder.exists() and not folder.absolute().parent.is_dir():
+        raise WrongUse(f"--output: there is no folder {str(folder.parent)!r}.")
+    try:
+        check_place(folder / PATTERNS if folder.exists() else folder)
+    except OSError as why:
+        raise WrongUse(f"--output: {why}") from why
+    for name in (PATTERNS, GRAPHS, PATTERN_PICTURE, GRAPH_PICTURE):
+        place = folder / name
+        if place.exists() and not _is_ours(place):
+            raise WrongUse(
+                f"--output: {str(place)!r} was not made by 'gramlet explain' and would be lost. "
+                "Move it away, or name another folder."
+            )
+
+
+def _is_ours(place: Path) -> bool:
+    if not place.is_file():
+        return False
+    with place.open("rb") as file:
+        head = file.read(2000)
+    if place.suffix == ".csv":
+        return head.startswith(",".join(_HEADINGS[place.name]).encode())
+    return head.startswith(b"\x89PNG") and f"{_SIGN} ".encode() in head
+
+
+def write_explanation(
+    folder: Path, found: ModelExplanation, output: int, n: int, level: int | None
+) -> list[str]:
+    """Write all files, or none; return their names.
+
+    Pictures are drawn where patterns are trees rooted at nodes; without them an older picture of
+    ours, which would show another model, is removed.
+    """
+    contents = {
+        PATTERNS: _pattern_table(found, output),
+        GRAPHS: _graph_table(found, output),
+    }
+    if found.drawable and len(found.graphs):
+        contents |= _pictures(found, output, n, level)
+    made = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    try:
+        with ExitStack() as files:
+            for name, content in contents.items():
+                files.enter_context(writing(folder / name)).write_bytes(content)
+    except BaseException:
+        if made:
+            folder.rmdir()
+        raise
+    for name in {PATTERN_PICTURE, GRAPH_PICTURE} - set(contents):
+        (folder / name).unlink(missing_ok=True)
+    return list(contents)
+
+
+def _csv(rows: list[list[Any]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode("utf-8", "surrogateescape")
+
+
+def _pattern_table(found: ModelExplanation, output: int) -> bytes:
+    shares = [f"share of {name}" for name in found.classes]
+    rows: list[list[Any]] = [[*_HEADINGS[PATTERNS], found.meaning, "graphs", *shares]]
+    patterns = found.patterns(output)
+    for pattern in sorted(patterns, key=lambda pattern: (pattern.level or 0, -pattern.value)):
+        level = "" if pattern.level is None else pattern.level
+        shown = [f"{share:.6g}" for share in pattern.shares]
+        rows.append([level, pattern.text, repr(pattern.value), pattern.n_graphs, *shown])
+    return _csv(rows)
+
+
+def _graph_table(found: ModelExplanation, output: int) -> bytes:
+    """One row per graph: its class, what is predicted, and of linear models why."""
+    predicted = found.predicted_names()
+    linear = found.meaning == "coefficient"
+    known = [found.classes[code] for code in found.codes] if found.accuracy is not None else None
+    head: list[Any] = [*_HEADINGS[GRAPHS]]
+    if linear:
+        head += [f"decision for {found.outputs[output]}", "added most by"]
+        decisions = found.model.decision(found.graphs)[:, output]
+        parts = found.contributions(output)
+        texts = [pattern.text for pattern in found.patterns(output)]
+    rows: list[list[Any]] = [head]
+    for i in range(len(found.graphs)):
+        row: list[Any] = [i, known[i] if known else ""]
+        row.append(predicted[i] if predicted else "")
+        if linear:
+            row += [repr(float(decisions[i])), _reasons(parts[i], texts)]
+        rows.append(row)
+    return _csv(rows)
+
+
+def _reasons(parts: Any, texts: list[str]) -> str:
+    """The patterns of one graph that add most to its decision, either way."""
+    order = sorted(range(parts.nnz), key=lambda p: -abs(parts.data[p]))[:_PATTERNS_PER_GRAPH]
+    return "; ".join(f"{texts[parts.indices[p]]} {parts.data[p]:+.3g}" for p in order)
+
+
+def _pictures(found: ModelExplanation, output: int, n: int, level: int | None) -> dict[str, bytes]:
+    from gramlet.plotting import plot_patterns
+    from gramlet.plotting.figure import pyplot
+
+    figures = {
+        PATTERN_PICTURE: plot_patterns(found.model, n, level, output=output),
+        GRAPH_PICTURE: _draw_graphs(found, output),
+    }
+    contents = {}
+    for name, figure in figures.items():
+        stream = io.BytesIO()
+        origin = {"Software": f"{_SIGN} {__version__}"}
+        figure.savefig(stream, format="png", dpi=130, metadata=origin)
+        pyplot().close(figure)
+        contents[name] = stream.getvalue()
+    return contents
+
+
+def _draw_graphs(found: ModelExplanation, output: int) -> Any:
+    """Typical graphs of each class, their nodes coloured by the patterns rooted there."""
+    from gramlet.plotting import plot_graph_importance
+    from gramlet.plotting.figure import pyplot
+
+    sizes = found.graphs.sizes
+    shown = found.classes[:_CLASSES_DRAWN]
+    drawn = [_typical(sizes, found.codes == c) for c in range(len(shown))]
+    rows, columns = len(drawn), _GRAPHS_PER_CLASS
+    figure, axes = pyplot().subplots(
+        rows, columns, figsize=(5.2 * columns, 3.6 * rows), layout="constrained", squeeze=False
+    )
+    for ax in axes.flat:
+        ax.axis("off")
+    for row, positions in enumerate(drawn):
+        for ax, position in zip(axes[row], positions, strict=False):
+            plot_graph_importance(found.model, found.graphs[position], output=output, ax=ax)
+            ax.set_title(f"graph {position}, {found.classes[row]}", fontsize=10)
+    return figure
+
+
+def _typical(sizes: Any, members: Any) -> list[int]:
+    """Graphs of about the median size of their class, whose pictures can be read."""
+    import numpy as np
+
+    where = np.flatnonzero(members)
+    apart = np.abs(sizes[where] - np.median(sizes[where]))
+    return [int(i) for i in where[np.argsort(apart, kind="stable")[:_GRAPHS_PER_CLASS]]]

@@ -1,0 +1,77 @@
+"""``gramlet info``: what is in a data set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gramlet.cli.inputs import read_input
+from gramlet.cli.option_groups import Reading
+from gramlet.cli.options import Input
+from gramlet.cli.output import console, grid
+
+if TYPE_CHECKING:
+    from gramlet.files.dataset import Dataset
+
+__all__ = ["info"]
+
+
+def info(
+    source: Input,
+    reading: Reading,
+) -> None:
+    """Show what is in a data set."""
+    import numpy as np
+
+    data = read_input(source, reading)
+    screen = console()
+    screen.print(f"{data.name}: {len(data.graphs)} graphs", markup=False, style="bold")
+    table = grid("", "mean", "median", "min", "max", right=(1, 2, 3, 4))
+    graphs = data.graphs
+    if len(graphs):
+        for what, counts in (("nodes", graphs.sizes), ("edges", graphs.n_edges)):
+            middle = f"{np.median(counts):g}"
+            low, high = str(counts.min()), str(counts.max())
+            table.add_row(what, f"{counts.mean():.1f}", middle, low, high)
+        screen.print(table)
+    for line in _facts(data):
+        screen.print(line, markup=False)
+
+
+def _facts(data: Dataset) -> list[str]:
+    graphs = data.graphs
+    lines = [_classes(data)]
+    for what, labels, names in (
+        ("node labels", graphs.node_labels, data.node_label_names),
+        ("edge labels", graphs.edge_labels, data.edge_label_names),
+    ):
+        if labels is not None:
+            used = sorted(labels.used(), key=str)
+            shown = [str((names or {}).get(value, value)) for value in used[:12]]
+            more = f", and {len(used) - 12} more" if len(used) > 12 else ""
+            lines.append(f"{what}: {len(used)} ({', '.join(shown)}{more})")
+        else:
+            lines.append(f"{what}: none")
+    if graphs.node_attributes is not None:
+        lines.append(f"node attributes: {graphs.node_attributes.shape[1]}")
+    if graphs.edge_weights is not None:
+        lines.append("edge weights: yes")
+    empty, edgeless = int((graphs.sizes == 0).sum()), int((graphs.n_edges == 0).sum())
+    if edgeless:
+        lines.append(f"graphs without edges: {edgeless}, of them {empty} without nodes")
+    return lines
+
+
+def _classes(data: Dataset) -> str:
+    import numpy as np
+
+    if data.target is None:
+        return "classes: none"
+    if data.target.ndim != 1 or (data.target.dtype.kind == "f" and (data.target % 1).any()):
+        return f"target: real numbers, shape {data.target.shape}"
+    values, counts = np.unique(data.target, return_counts=True)
+    names = data.target_names or {}
+    shown = [
+        f"{names.get(value, value)} {count}"
+        for value, count in zip(values.tolist(), counts.tolist(), strict=True)
+    ]
+    return f"classes: {len(values)} ({', '.join(shown)})"

@@ -1,0 +1,80 @@
+"""``gramlet kernels``: which kernels and embeddings there are, and what they can be told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gramlet.cli.output import console, grid
+
+if TYPE_CHECKING:
+    from gramlet.kernels.registry import Entry
+
+__all__ = ["kernels"]
+
+
+def kernels(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Show all about this one.")
+    ] = None,
+) -> None:
+    """List kernels and embeddings, or show the parameters of one."""
+    from gramlet.kernels import registry
+
+    if name is not None:
+        _show_kernel(registry.get(name))
+        return
+    rows = registry.entries()
+    width = max(len(row.name) for row in rows)
+    screen = console()
+    for family in dict.fromkeys(row.family for row in rows):
+        screen.print(f"[bold]{family}[/]")
+        table = grid("", "", "", headings_shown=False)
+        for row in rows:
+            if row.family == family:
+                table.add_row(f"  [cyan]{row.name:{width}}[/]", row.summary, _choices(row))
+        screen.print(table)
+    screen.print(
+        "\n[dim]On the right what evaluation chooses. 'gramlet kernels NAME' shows one of them.[/]"
+    )
+
+
+def _choices(row: Entry) -> str:
+    """What evaluation chooses, and what is special."""
+    remarks = list(row.tunable)
+    if row.kind == "embedding":
+        remarks.append("embedding")
+    tags = row.tags
+    if tags.supervised:
+        remarks.append("supervised")
+    remarks += [f"needs {column.replace('_', ' ')}" for column in tags.needs]
+    return ", ".join(remarks)
+
+
+def _show_kernel(row: Entry) -> None:
+    from inspect import getdoc
+
+    screen = console()
+    cls = row.cls()
+    text = (getdoc(cls) or "").split("\nParameters\n")[0].split("\nAttributes\n")[0]
+    screen.print(f"[bold cyan]{row.name}[/]  [bold]{row.class_name}[/] ({row.paper})\n")
+    screen.print(_flowing(text), markup=False)
+    table = grid("parameter", "default", "chosen from, in evaluation")
+    for key, value in sorted(row.make().get_params(deep=False).items()):
+        tried = ", ".join(_plain(candidate) for candidate in row.tunable.get(key, ()))
+        table.add_row(f"[cyan]{key}[/]", _plain(value), tried)
+    screen.print()
+    screen.print(table)
+
+
+def _flowing(text: str) -> str:
+    """Paragraphs on a line each, so that the terminal's width breaks them; lists as they are."""
+    paragraphs = text.strip().split("\n\n")
+    kept = [p if p.lstrip().startswith(("-", ">")) else " ".join(p.split()) for p in paragraphs]
+    return "\n\n".join(kept)
+
+
+def _plain(value: Any) -> str:
+    shown = f"{value:g}" if isinstance(value, float) else " ".join(repr(value).split())
+    return shown.replace("[", r"\[")

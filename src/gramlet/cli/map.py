@@ -1,0 +1,65 @@
+"""``gramlet map``: a map of the graphs as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gramlet.cli.estimators import seeded, working_estimator
+from gramlet.cli.inputs import read_input, target_of
+from gramlet.cli.option_groups import Reading
+from gramlet.cli.options import Input, Jobs, Kernel, Normalize, Params, Seed, output_option
+from gramlet.cli.output import check_place
+from gramlet.cli.params import parse_params
+from gramlet.common.safe_writing import writing
+
+__all__ = ["map_"]
+
+
+def map_(
+    source: Input,
+    output: Annotated[Path, output_option("The picture: .png, .svg or .pdf.")],
+    reading: Reading,
+    kernel: Kernel = "wl",
+    param: Params = None,
+    normalize: Normalize = True,
+    examples: Annotated[
+        int,
+        typer.Option("--examples", metavar="N", help="Graphs drawn around the map.", min=0),
+    ] = 6,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+) -> None:
+    """Draw a map of the graphs: kernel PCA, one point per graph, coloured by class."""
+    from gramlet.kernels import registry
+    from gramlet.plotting.figure import pyplot
+
+    check_place(output, (".png", ".svg", ".pdf"))
+    row = registry.get(kernel)
+    params = seeded(row, parse_params(param), seed)
+    if "normalize" in row.make().get_params():
+        params.setdefault("normalize", normalize)
+    row.make(**params)._validate_params()
+    plt = pyplot()
+    plt.switch_backend("Agg")
+    data = read_input(source, reading)
+    from gramlet.combine.kernel_map import KernelMap
+    from gramlet.engine.core.compiling import announce_compilation
+    from gramlet.plotting.maps import plot_map
+
+    announce_compilation()
+    estimator = working_estimator(row, params, jobs)
+    target = target_of(data, source) if row.tags.supervised else data.target
+    graph_map = KernelMap(estimator).fit(data.graphs, target)
+    ax = plot_map(
+        graph_map, target, graphs=data.graphs if examples else None, examples=examples,
+        node_names=data.node_label_names,
+    )  # fmt: skip
+    ax.set_title(f"{data.name or source}, {kernel}")
+    with writing(output) as place:
+        ax.figure.savefig(place, dpi=150)
+    plt.close(ax.figure)
+    first, second = graph_map.explained_share_
+    print(f"{len(data.graphs)} graphs, {first:.0%} and {second:.0%} of the variance, in {output}")

@@ -1,0 +1,69 @@
+"""``gramlet train``: a classifier of graphs, kept in a file."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+from gramlet.cli.estimators import Training, choose_and_fit
+from gramlet.cli.inputs import read_input, target_of
+from gramlet.cli.option_groups import Reading
+from gramlet.cli.options import (
+    Costs,
+    InnerFolds,
+    Input,
+    Jobs,
+    Kernel,
+    Normalize,
+    Params,
+    Seed,
+    output_option,
+)
+from gramlet.cli.output import check_place
+from gramlet.cli.params import parse_params
+
+__all__ = ["train"]
+
+
+def train(
+    source: Input,
+    output: Annotated[Path, output_option("File of the model.", metavar="MODEL")],
+    reading: Reading,
+    kernel: Kernel = "wl",
+    param: Params = None,
+    costs: Costs = None,
+    inner_folds: InnerFolds = 5,
+    normalize: Normalize = True,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+) -> None:
+    """Fit a support vector machine with a kernel and save it.
+
+    C, and those of the kernel's options that --param does not fix, are chosen by cross-validation.
+    """
+    from gramlet.kernels import registry
+
+    check_place(output)
+    params = parse_params(param)
+    row = registry.get(kernel)
+    row.make(**params)._validate_params()
+    how = Training(costs, inner_folds, normalize, seed, jobs)
+    how.protocol()  # a wrong C is told before any work is done
+    data = read_input(source, reading)
+    target = target_of(data, source)
+    from gramlet.engine.core.compiling import announce_compilation
+
+    announce_compilation()
+    started = time.perf_counter()
+    trained = choose_and_fit(row, params, how, data.graphs, target)
+    from gramlet.persistence import save
+
+    save(trained.model, output)
+    seconds = time.perf_counter() - started
+    chosen = {**trained.options, "C": f"{trained.C:g}"}
+    shown = " ".join(f"{key}={value}" for key, value in chosen.items())
+    print(f"{kernel} trained on {len(data.graphs)} graphs in {seconds:.1f} s: {shown}")
+    if trained.accuracy is not None:
+        print(trained.verdict())
+    print(f"Saved in {output}")

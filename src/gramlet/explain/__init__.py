@@ -1,0 +1,12 @@
+"""Which patterns, nodes and graphs decided."""
+
+from gramlet.explain.linear import LinearExplanation, explain_linear
+from gramlet.explain.models import ModelExplanation, Pattern, explain_model
+
+__all__ = [
+    "LinearExplanation",
+    "ModelExplanation",
+    "Pattern",
+    "explain_linear",
+    "explain_model",
+]

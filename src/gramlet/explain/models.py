@@ -1,0 +1,376 @@
+"""What a fitted model makes of graphs: the value of each pattern, and which graphs have it.
+
+Works on any model that gives patterns a value: linear ones on explicit features (coefficients), and
+weighted Wasserstein Weisfeiler-Lehman (weights). Tables and pictures are made elsewhere.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.explain.linear import LinearExplanation, explain_linear
+from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.columns import Categorical
+from gramlet.graphs.convert import as_batch
+
+__all__ = ["ModelExplanation", "Pattern", "explain_model", "name_labels"]
+
+Names = Mapping[Any, str]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A pattern, its value, how many graphs have it, and which share of each class has it.
+
+    ``level`` is None for patterns of kernels without levels.
+    """
+
+    level: int | None
+    text: str
+    value: float
+    n_graphs: int
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class ModelExplanation:
+    """What a fitted model makes of a set of graphs, as `explain_model` gives it.
+
+    Attributes
+    ----------
+    model : LinearExplanation or fitted WeightedWassersteinWL
+        What `plot_patterns` and `plot_graph_importance` take.
+    graphs : GraphBatch
+        The graphs, their labels named as they are in the patterns.
+    outputs : list of str
+        What is decided: for two classes the one that positive values speak for, for more a pair
+        "a over b" each. One empty name for weights, which are the same for all classes.
+    meaning : str
+        What a value is: "coefficient" or "weight".
+    neutral : float
+        The value of a pattern that does not matter: 0 for coefficients, 1 for weights.
+    classes : list of str
+        The classes that ``shares`` are of: those of y, or the predicted ones without y.
+    codes : array of int64
+        Each graph's class, as a position in ``classes``.
+    predictions : array or None
+        What the model predicts for the graphs; None for a kernel without a classifier.
+    accuracy : float or None
+        The share of right predictions, where y is known and made of the model's classes.
+    majority : float or None
+        The share of right answers of always saying the most frequent class of y.
+    """
+
+    model: Any
+    graphs: GraphBatch
+    outputs: list[str]
+    meaning: str
+    neutral: float
+    classes: list[str]
+    codes: Ints
+    predictions: Array | None
+    accuracy: float | None
+    majority: float | None
+    _class_names: Names
+    _values: Floats
+    _levels: list[int | None]
+    _texts: list[str]
+    _present: sparse.csr_matrix
+
+    @property
+    def levels(self) -> list[int]:
+        """The levels of the patterns; empty for kernels without levels."""
+        return [level for level in dict.fromkeys(self._levels) if level is not None]
+
+    @property
+    def no_better(self) -> bool:
+        """Whether always saying the most frequent class is as good on these graphs."""
+        if self.accuracy is None or self.majority is None:
+            return False
+        return self.accuracy <= self.majority
+
+    @property
+    def drawable(self) -> bool:
+        """Whether patterns are trees rooted at nodes, which the plots can draw."""
+        return _colouring(getattr(self.model, "kernel", self.model)) is not None
+
+    def predicted_names(self) -> list[str] | None:
+        """The predicted classes by name."""
+        if self.predictions is None:
+            return None
+        return [str(self._class_names.get(c, c)) for c in self.predictions.tolist()]
+
+    def patterns(self, output: int = 0) -> list[Pattern]:
+        """All patterns of the model in its own order: level by level."""
+        members = np.bincount(self.codes, minlength=len(self.classes))
+        ones = np.ones(len(self.codes))
+        belongs = sparse.csr_matrix(
+            (ones, (self.codes, np.arange(len(self.codes)))),
+            shape=(len(self.classes), len(self.codes)),
+        )
+        having = np.asarray((belongs @ self._present).todense()).T
+        shares = np.divide(having, members, out=np.zeros_like(having), where=members > 0)
+        counts = having.sum(axis=1).astype(int).tolist()
+        columns = zip(
+            self._levels,
+            self._texts,
+            self._values[output].tolist(),
+            counts,
+            map(tuple, shares.tolist()),
+            strict=True,
+        )
+        return [Pattern(*fields) for fields in columns]
+
+    def leading(self, n: int = 10, level: int | None = None, output: int = 0) -> list[Pattern]:
+        """The ``n`` patterns of a level whose values are farthest from neutral, highest first."""
+        found = [pattern for pattern in self.patterns(output) if level in (None, pattern.level)]
+        found = sorted(found, key=lambda pattern: -abs(pattern.value - self.neutral))[:n]
+        return sorted(found, key=lambda pattern: -pattern.value)
+
+    def contributions(self, output: int = 0) -> sparse.csr_matrix:
+        """What each pattern adds to the decision on each graph, shape (graphs, patterns).
+
+        For linear models only: weights change similarities, and no decision is their sum.
+        """
+        if not isinstance(self.model, LinearExplanation):
+            raise TypeError(
+                f"{type(self.model).__name__} gives patterns a weight in similarities; a decision "
+                "is not a sum over patterns."
+            )
+        return self.model.contributions(self.graphs, output)
+
+
+def explain_model(
+    model: Any,
+    graphs: Any,
+    y: Any = None,
+    *,
+    class_names: Names | None = None,
+    node_names: Names | None = None,
+    edge_names: Names | None = None,
+) -> ModelExplanation:
+    """Explain a fitted model on graphs: which patterns it values, and which graphs have them.
+
+    Cost: linear in the graphs' features.
+
+    Parameters
+    ----------
+    model : fitted Pipeline or WeightedWassersteinWL
+        What `explain_linear` takes, or a `WeightedWassersteinWL`, alone or with a classifier; also
+        from a file, by `gramlet.load`.
+    graphs : whatever `gramlet.as_batch` takes
+        Those of the fit, or others.
+    y : array-like, optional
+        Their classes.
+    class_names, node_names, edge_names : mapping, optional
+        What to call classes, node labels and edge labels, e.g. ``{0: "C", 1: "N"}``. Names of
+        labels are used in patterns of Weisfeiler-Lehman kernels.
+
+    Returns
+    -------
+    ModelExplanation
+
+    Raises
+    ------
+    TypeError
+        If the model gives no pattern a value.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import SVC
+    >>> from gramlet import WeisfeilerLehman
+    >>> from gramlet.explain import explain_model
+    >>> graphs = [([(0, 1)], ["C", "O"]), ([(0, 1)], ["C", "N"])] * 3
+    >>> model = make_pipeline(WeisfeilerLehman(n_iter=0), SVC(kernel="precomputed"))
+    >>> y = ["with O", "with N"] * 3
+    >>> explanation = explain_model(model.fit(graphs, y), graphs, y)
+    >>> [(p.text, round(p.value, 3), p.n_graphs) for p in explanation.leading(2)]
+    [('O', 1.0, 3), ('N', -1.0, 3)]
+    >>> explanation.accuracy, explanation.majority
+    (1.0, 0.5)
+    """
+    batch = as_batch(graphs)
+    source = _source(model, class_names)
+    predictions = np.asarray(model.predict(batch)) if hasattr(model, "predict") else None
+    classes, codes = _classes(y, predictions, len(batch), class_names or {})
+    source, named = _with_names(source, batch, node_names or {}, edge_names or {})
+    linear = isinstance(source, LinearExplanation)
+    levels, texts, present = _patterns(source.kernel if linear else source, named)
+    accuracy, majority = _accuracy(model, predictions, y)
+    return ModelExplanation(
+        model=source,
+        graphs=named,
+        outputs=list(source.outputs) if linear else [""],
+        meaning="coefficient" if linear else "weight",
+        neutral=0.0 if linear else 1.0,
+        classes=classes,
+        codes=codes,
+        predictions=predictions,
+        accuracy=accuracy,
+        majority=majority,
+        _class_names=class_names or {},
+        _values=source.coefficients if linear else np.concatenate(source.weights_)[None],
+        _levels=levels,
+        _texts=texts,
+        _present=present,
+    )
+
+
+def _source(model: Any, class_names: Names | None) -> Any:
+    """Where the values are: a linear explanation, or the kernel that learned weights."""
+    steps = [step for _, step in getattr(model, "steps", [])]
+    kernel = steps[0] if steps else model
+    if hasattr(kernel, "weights_") and _colouring(kernel) is not None:
+        return kernel
+    if isinstance(model, LinearExplanation):
+        return model
+    if not steps:
+        raise TypeError(
+            f"{type(model).__name__} gives no pattern a value. A fitted WeightedWassersteinWL "
+            "does, and a fitted pipeline of a kernel with explicit features and "
+            'SVC(kernel="precomputed").'
+        )
+    return explain_linear(model, class_names=class_names)
+
+
+def _colouring(kernel: Any) -> Any:
+    """The colours of a Weisfeiler-Lehman kernel over nodes; None for any other."""
+    if getattr(kernel, "base", "vertex") != "vertex":
+        return None
+    return getattr(getattr(kernel, "counter_", None), "colouring", None)
+
+
+def _classes(
+    y: Any, predictions: Array | None, n_graphs: int, names: Names
+) -> tuple[list[str], Ints]:
+    """The classes to share patterns between, and each graph's position among them."""
+    if y is not None:
+        values = np.asarray(y)
+        if values.shape != (n_graphs,):
+            raise ValueError(
+                f"y must hold one class per graph: got shape {values.shape} for {n_graphs} graphs."
+            )
+        prefix = ""
+    elif predictions is not None:
+        values, prefix = predictions, "predicted "
+    else:
+        return ["all"], np.zeros(n_graphs, dtype=np.int64)
+    classes, codes = np.unique(values, return_inverse=True)
+    shown = [f"{prefix}{names.get(value, value)}" for value in classes.tolist()]
+    return shown, codes.reshape(-1).astype(np.int64)
+
+
+def _accuracy(model: Any, predictions: Array | None, y: Any) -> tuple[float | None, float | None]:
+    """Of the predictions, and of the most frequent class; None where y is of other classes.
+
+    Classes are compared as texts: a file may give numbers where the model has words.
+    """
+    if predictions is None or y is None or not len(predictions):
+        return None, None
+    truth = np.asarray(y).astype(str)
+    known = np.asarray(getattr(model, "classes_", predictions)).astype(str)
+    if not np.isin(truth, known).any():
+        return None, None
+    counts = np.unique(truth, return_counts=True)[1]
+    return float(np.mean(predictions.astype(str) == truth)), float(counts.max() / len(truth))
+
+
+def _patterns(
+    kernel: Any, batch: GraphBatch
+) -> tuple[list[int | None], list[str], sparse.csr_matrix]:
+    """The level and the text of each pattern, and which graphs have it."""
+    colouring = _colouring(kernel)
+    if colouring is None:
+        texts = [str(name) for name in kernel.get_feature_names_out()]
+        return [None] * len(texts), texts, sparse.csr_matrix(kernel.features(batch)) != 0
+    known = colouring.n_colours
+    levels = np.repeat(colouring.level_numbers, known).tolist()
+    texts = [text for level in colouring.patterns() for text in level]
+    graph_of_node = np.repeat(np.arange(len(batch)), batch.sizes)
+    rows, columns, start = [], [], 0
+    for colours, count in zip(colouring.apply(batch), known, strict=True):
+        seen = colours < count
+        rows.append(graph_of_node[seen])
+        columns.append(start + colours[seen])
+        start += count
+    where = (np.concatenate(rows), np.concatenate(columns))
+    counts = sparse.csr_matrix((np.ones(len(where[0])), where), shape=(len(batch), start))
+    return levels, texts, counts > 0
+
+
+def name_labels(
+    batch: GraphBatch, node_names: Names | None = None, edge_names: Names | None = None
+) -> GraphBatch:
+    """The graphs with names in place of their labels, where these are known and distinct."""
+    return _relabelled(
+        batch,
+        _renamed(batch.node_labels, node_names or {}, ()),
+        _renamed(batch.edge_labels, edge_names or {}, ()),
+    )
+
+
+def _relabelled(
+    batch: GraphBatch, node_labels: Categorical | None, edge_labels: Categorical | None
+) -> GraphBatch:
+    """The same graphs, all other columns kept, with these labels."""
+    columns = {name: getattr(batch, name) for name in inspect.signature(GraphBatch).parameters}
+    return GraphBatch(**{**columns, "node_labels": node_labels, "edge_labels": edge_labels})
+
+
+def _renamed(column: Categorical | None, names: Names, others: Any) -> Categorical | None:
+    if column is None or not _distinct([*column.categories, *others], names):
+        return column
+    return Categorical(column.codes, [str(names.get(v, v)) for v in column.categories])
+
+
+def _distinct(values: Any, names: Names) -> bool:
+    """Whether there are names, and labels that differ still differ by name."""
+    apart = dict.fromkeys(values)
+    return bool(names) and len({str(names.get(v, v)) for v in apart}) == len(apart)
+
+
+def _with_names(
+    source: Any, batch: GraphBatch, node_names: Names, edge_names: Names
+) -> tuple[Any, GraphBatch]:
+    """The fitted model and the graphs, both with names in place of labels."""
+    linear = isinstance(source, LinearExplanation)
+    kernel = source.kernel if linear else source
+    colouring = _colouring(kernel)
+    if colouring is None or not (node_names or edge_names):
+        return source, batch
+    kernel, counter, colouring = (copy.copy(x) for x in (kernel, kernel.counter_, colouring))
+    node_labels, edge_labels = batch.node_labels, batch.edge_labels
+    colouring.labels, node_labels = _rename_both(colouring.labels, node_labels, node_names)
+    if colouring.use_edge_labels:
+        colouring.edge_labels, edge_labels = _rename_both(
+            colouring.edge_labels, edge_labels, edge_names
+        )
+    kernel.counter_, counter.colouring = counter, colouring
+    named = _relabelled(batch, node_labels, edge_labels)
+    if not linear:
+        return kernel, named
+    names = np.array(counter.names(), dtype=object)
+    return (
+        LinearExplanation(kernel, source.coefficients, source.intercept, source.outputs, names),
+        named,
+    )
+
+
+def _rename_both(vocabulary: Any, column: Categorical | None, names: Names) -> tuple[Any, Any]:
+    """A fitted vocabulary and a column of labels under the same names, or both as they are."""
+    if vocabulary.values is None or column is None:
+        return vocabulary, column
+    if not _distinct([*vocabulary.values, *column.categories], names):
+        return vocabulary, column
+    other = copy.copy(vocabulary)
+    other.values = tuple(str(names.get(v, v)) for v in vocabulary.values)
+    return other, _renamed(column, names, vocabulary.values)
