@@ -7,10 +7,12 @@ imports what it needs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from gramlet.cli.errors import debug_wanted, report
 from gramlet.cli.interrupts import end_on_interrupt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["main"]
 
@@ -28,6 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is None:
         end_on_interrupt()
+    from gramlet.cli.errors import debug_wanted, report
+
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         from gramlet.cli.program import run
