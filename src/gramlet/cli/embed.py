@@ -40,7 +40,7 @@ def embed(
     row = registry.get(kernel)
     params = seeded(row, parse_params(param), seed)
     row.make(**params)._validate_params()
-    if row.kind == "kernel" and not hasattr(row.cls(), "features"):
+    if row.kind == "kernel" and not row.tags.features:
         raise WrongUse(
             f"{row.name!r} has no explicit features; 'gramlet gram' gives its matrix, "
             "'gramlet map' its leading components."

@@ -40,8 +40,8 @@ class Training:
 class Trained:
     """A fitted classifier and how it came about.
 
-    ``accuracy``: of the cross-validation that chose, None if there was nothing to choose;
-    ``majority``: the share of the most frequent class.
+    ``accuracy``: of the cross-validation, None if there was none; ``chosen``: whether it chose C or
+    options; ``majority``: the share of the most frequent class.
     """
 
     model: Any
@@ -49,6 +49,7 @@ class Trained:
     C: float
     accuracy: float | None
     majority: float
+    chosen: bool
 
     @property
     def no_better(self) -> bool:
@@ -59,13 +60,15 @@ class Trained:
         """A line on how good it is, as far as cross-validation on the same graphs can say."""
         if self.accuracy is None:
             return ""
-        reached = f"{100 * self.accuracy:.1f} % in the cross-validation that chose C and options"
+        told = f"{100 * self.accuracy:.1f} % right in cross-validation"
         if self.no_better:
             return (
-                f"{reached}: no better than always saying the most frequent class, "
+                f"{told}: no better than always saying the most frequent class, "
                 f"{100 * self.majority:.1f} %."
             )
-        return f"{reached}; 'gramlet evaluate' is impartial."
+        if not self.chosen:
+            return f"{told}."
+        return f"{told}, which chose it; 'gramlet evaluate' is impartial."
 
 
 def seeded(row: Entry, params: dict[str, Any], seed: int) -> dict[str, Any]:
@@ -117,7 +120,8 @@ def choose_and_fit(
         fixed.setdefault("normalize", how.normalize)
     open_options = {k: v for k, v in row.tunable.items() if k not in params} if tune else {}
     accuracy, cost = None, protocol.C[0]
-    if open_options or len(protocol.C) > 1 or score:
+    chosen = bool(open_options) or len(protocol.C) > 1
+    if chosen or score:
         # Fixed values go in whole, as a list of one: a value may itself be a list.
         options = {**{key: [value] for key, value in fixed.items()}, **open_options}
         found = choose(
@@ -127,7 +131,7 @@ def choose_and_fit(
         cost = protocol.C[0] if found.C is None else found.C
     counts = np.unique(target, return_counts=True)[1]
     model = _fitted(row, fixed, cost, graphs, target, how.jobs)
-    return Trained(model, fixed, cost, accuracy, float(counts.max() / counts.sum()))
+    return Trained(model, fixed, cost, accuracy, float(counts.max() / counts.sum()), chosen)
 
 
 def _fitted(

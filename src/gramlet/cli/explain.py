@@ -144,7 +144,7 @@ def _explainable(kernel: str) -> Entry:
 
 
 def _gives_values(row: Entry) -> bool:
-    return row.kind == "kernel" and (row.tags.supervised or hasattr(row.cls(), "features"))
+    return row.kind == "kernel" and (row.tags.supervised or row.tags.features)
 
 
 def _params(row: Entry, given: dict[str, Any], level: int | None) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def _end(number: int) -> None:
     except IndexError:
         return
     writing = sys.modules.get("gramlet.common.safe_writing")
-    if hasattr(writing, "remove_unfinished"):
+    if writing is not None and hasattr(writing, "remove_unfinished"):
         writing.remove_unfinished()
     # A progress bar hides the cursor and leaves its line half drawn.
     drawn = os.isatty(2) and os.environ.get("TERM") != "dumb"

@@ -41,15 +41,8 @@ def kernels(
 
 
 def _choices(row: Entry) -> str:
-    """What evaluation chooses, and what is special."""
-    remarks = list(row.tunable)
-    if row.kind == "embedding":
-        remarks.append("embedding")
-    tags = row.tags
-    if tags.supervised:
-        remarks.append("supervised")
-    remarks += [f"needs {column.replace('_', ' ')}" for column in tags.needs]
-    return ", ".join(remarks)
+    """What evaluation chooses; nothing that only the class knows, which would be imported."""
+    return ", ".join([*row.tunable, *(["embedding"] if row.kind == "embedding" else [])])
 
 
 def _show_kernel(row: Entry) -> None:
@@ -60,12 +53,28 @@ def _show_kernel(row: Entry) -> None:
     text = (getdoc(cls) or "").split("\nParameters\n")[0].split("\nAttributes\n")[0]
     screen.print(f"[bold cyan]{row.name}[/]  [bold]{row.class_name}[/] ({row.paper})\n")
     screen.print(_flowing(text), markup=False)
+    remarks = _remarks(row)
+    if remarks:
+        screen.print(f"\n{row.kind}: {', '.join(remarks)}", markup=False)
     table = grid("parameter", "default", "chosen from, in evaluation")
     for key, value in sorted(row.make().get_params(deep=False).items()):
         tried = ", ".join(_plain(candidate) for candidate in row.tunable.get(key, ()))
         table.add_row(f"[cyan]{key}[/]", _plain(value), tried)
     screen.print()
     screen.print(table)
+
+
+def _remarks(row: Entry) -> list[str]:
+    """What the estimator says of itself."""
+    tags = row.tags
+    facts = {
+        "learns from the classes": tags.supervised,
+        "draws random numbers (--seed)": tags.random,
+        "has explicit features ('gramlet embed', 'gramlet explain')": tags.features,
+        "not always positive semi-definite": not tags.psd,
+    }
+    needs = [f"needs {column.replace('_', ' ')}" for column in tags.needs]
+    return needs + [fact for fact, holds in facts.items() if holds]
 
 
 def _flowing(text: str) -> str:

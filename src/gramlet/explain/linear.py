@@ -17,6 +17,7 @@ from scipy import sparse
 from gramlet.combine.feature_map import FeatureMap
 from gramlet.common.arrays import Array, Floats
 from gramlet.graphs.convert import as_batch, as_single
+from gramlet.kernels.contract.tags import graph_tags
 
 __all__ = ["LinearExplanation", "explain_linear"]
 
@@ -102,11 +103,11 @@ class LinearExplanation:
     def _scales(self, batch: Any) -> Floats:
         if not self.kernel.normalize:
             return np.ones(len(batch))
-        return _inverse_norms(self.kernel, batch)
+        profile, _ = self.kernel._profiles(batch)
+        return _inverse_roots(profile.norms())
 
 
-def _inverse_norms(kernel: Any, batch: Any) -> Floats:
-    own = kernel._self(kernel._profile(batch))
+def _inverse_roots(own: Floats) -> Floats:
     return np.divide(1.0, np.sqrt(own), out=np.zeros_like(own), where=own > 0)
 
 
@@ -147,7 +148,7 @@ def explain_linear(
     source, model = steps
     if isinstance(source, FeatureMap):
         return _from_linear_model(source, model, class_names or {})
-    if not hasattr(type(source), "features"):
+    if not hasattr(source, "__graph_tags__") or not graph_tags(source).features:
         raise TypeError(f"{type(source).__name__} has no explicit features to explain with.")
     if getattr(model, "kernel", None) != "precomputed" or not hasattr(model, "dual_coef_"):
         raise TypeError(
@@ -171,11 +172,10 @@ def _from_linear_model(
 
 
 def _from_support_vectors(kernel: Any, model: Any, names: Mapping[Any, str]) -> LinearExplanation:
-    features = sparse.csr_matrix(kernel.profile_)[model.support_]
+    support = kernel.profile_[model.support_]
+    features = sparse.csr_matrix(support.features())
     if kernel.normalize:
-        own = kernel._self(kernel.profile_)[model.support_]
-        scale = np.divide(1.0, np.sqrt(own), out=np.zeros_like(own), where=own > 0)
-        features = sparse.diags(scale).dot(features)
+        features = sparse.diags(_inverse_roots(support.norms())).dot(features)
     classes = _named(model.classes_, names)
     if len(classes) == 2:
         coefficients = np.asarray(model.dual_coef_ @ features)

@@ -350,10 +350,9 @@ def _with_names(
     kernel, counter, colouring = (copy.copy(x) for x in (kernel, kernel.counter_, colouring))
     node_labels, edge_labels = batch.node_labels, batch.edge_labels
     colouring.labels, node_labels = _rename_both(colouring.labels, node_labels, node_names)
-    if colouring.use_edge_labels:
-        colouring.edge_labels, edge_labels = _rename_both(
-            colouring.edge_labels, edge_labels, edge_names
-        )
+    colouring.edge_labels, edge_labels = _rename_both(
+        colouring.edge_labels, edge_labels, edge_names
+    )
     kernel.counter_, counter.colouring = counter, colouring
     named = _relabelled(batch, node_labels, edge_labels)
     if not linear:
@@ -365,12 +364,12 @@ def _with_names(
     )
 
 
-def _rename_both(vocabulary: Any, column: Categorical | None, names: Names) -> tuple[Any, Any]:
-    """A fitted vocabulary and a column of labels under the same names, or both as they are."""
-    if vocabulary.values is None or column is None:
-        return vocabulary, column
-    if not _distinct([*vocabulary.values, *column.categories], names):
-        return vocabulary, column
-    other = copy.copy(vocabulary)
-    other.values = tuple(str(names.get(v, v)) for v in vocabulary.values)
-    return other, _renamed(column, names, vocabulary.values)
+def _rename_both(labels: Any, column: Categorical | None, names: Names) -> tuple[Any, Any]:
+    """The fitted labels and a column of labels under the same names, or both as they are."""
+    fitted = None if labels.vocabulary is None else labels.vocabulary.values
+    if fitted is None or column is None or not _distinct([*fitted, *column.categories], names):
+        return labels, column
+    labels, vocabulary = copy.copy(labels), copy.copy(labels.vocabulary)
+    labels.vocabulary = vocabulary
+    vocabulary.values = tuple(str(names.get(value, value)) for value in fitted)
+    return labels, _renamed(column, names, fitted)
