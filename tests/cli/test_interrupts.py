@@ -1,0 +1,135 @@
+"""Ctrl-C at any moment of a real process: one line, exit code 130, nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals differ on Windows")
+
+# Says when the program begins; what is before that is Python's own start.
+PROGRAM = (
+    "import os, sys; from gramlet.cli import main; os.write(1, b'>'); "
+    "{} sys.exit(main())"
+)  # fmt: skip
+
+
+def start(*arguments: str, first: str = "", **more) -> subprocess.Popen:
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.format(first), *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **more,
+    )
+    assert process.stdout.read(1) == b">"
+    return process
+
+
+def interrupted(process: subprocess.Popen, number: int = signal.SIGINT) -> tuple[int, list[str]]:
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    said = [line for line in err.decode().splitlines() if "compiling" not in line]
+    return process.returncode, said
+
+
+@pytest.mark.parametrize("command", ["evaluate", "gram"])
+def test_at_random_moments(tmp_path, command):
+    rng = random.Random(command)
+    # A matrix that takes long, and a csv file, which takes long to write.
+    arguments = {
+        "evaluate": ("evaluate", "MUTAG", "--repeats", "500", "--json", tmp_path / "r.json"),
+        "gram": ("gram", "MUTAG", "-k", "rw", "-p", "decay=1e-4", "-o", tmp_path / "K.csv"),
+    }
+    for _ in range(12):
+        process = start(*arguments[command])
+        moment = 0.01 + 2.0 * rng.random()
+        time.sleep(moment)
+        if process.poll() is not None:
+            continue
+        assert interrupted(process) == (130, ["gramlet: interrupted"]), moment
+        assert set(os.listdir(tmp_path)) <= {"K.csv"}
+
+
+@pytest.mark.parametrize("place", ["compiler", "bar", "main thread"])
+def test_in_special_places(tmp_path, place):
+    out = tmp_path / "out"
+    out.mkdir()
+    environment = dict(os.environ)
+    if place == "compiler":  # nothing is compiled yet
+        environment["NUMBA_CACHE_DIR"] = str(tmp_path / "cache")
+    first = "sys.stderr.isatty = lambda: True;" if place == "bar" else ""
+    for moment in (0.8, 2.0):
+        line = ("evaluate", "MUTAG", "--repeats", "500", "--json", out / "r.json", "-j", "1")
+        process = start(*line, first=first, env=environment)
+        time.sleep(moment)
+        code, said = interrupted(process)
+        assert code == 130
+        assert said[-1].endswith("gramlet: interrupted")
+        assert "Traceback" not in "".join(said)
+        assert os.listdir(out) == []
+
+
+def test_while_a_file_is_written(tmp_path):
+    slow = (
+        "import numpy as np, time; np.save = lambda file, matrix: "
+        "(file.write(b'half'), file.flush(), os.write(1, b'w'), time.sleep(60));"
+    )
+    for number, code, word in ((signal.SIGINT, 130, "interrupted"),
+                               (signal.SIGTERM, 143, "terminated")):  # fmt: skip
+        process = start("gram", "MUTAG", "-k", "vertex", "-o", tmp_path / "K.npy", first=slow)
+        assert process.stdout.read(1) == b"w"
+        assert len(os.listdir(tmp_path)) == 1
+        assert interrupted(process, number) == (code, [f"gramlet: {word}"])
+        assert os.listdir(tmp_path) == []
+
+
+def test_compiled_code_that_does_not_return(tmp_path):
+    """The main thread sees no signal before compiled code ends; the process ends all the same."""
+    stuck = (
+        "import gramlet.files.datasets as d, ctypes; "
+        "d.load_dataset = lambda *a: (os.write(1, b's'), ctypes.CDLL(None).sleep(50));"
+    )
+    process = start("info", "MUTAG", first=stuck)
+    assert process.stdout.read(1) == b"s"
+    started = time.monotonic()
+    assert interrupted(process) == (130, ["gramlet: interrupted"])
+    assert time.monotonic() - started < 20
+
+
+def test_impatience_changes_nothing(tmp_path):
+    process = start("evaluate", "MUTAG", "--repeats", "500")
+    time.sleep(1.0)
+    for _ in range(3):
+        process.send_signal(signal.SIGINT)
+    assert interrupted(process) == (130, ["gramlet: interrupted"])
+
+
+def test_a_process_that_ignores_ctrl_c_goes_on():
+    """As nohup and jobs in the background of a script do."""
+    process = start("kernels", first="import signal; signal.signal(2, signal.SIG_IGN);")
+    time.sleep(0.05)
+    assert interrupted(process) == (0, [])
+
+
+def test_a_killed_command_is_cleaned_up_by_the_next(tmp_path):
+    slow = (
+        "import numpy as np, time; np.save = lambda file, matrix: "
+        "(file.write(b'half'), file.flush(), os.write(1, b'w'), time.sleep(60));"
+    )
+    place = tmp_path / "K.npy"
+    process = start("gram", "MUTAG", "-k", "vertex", "-o", place, first=slow)
+    assert process.stdout.read(1) == b"w"
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=30)
+    assert len(os.listdir(tmp_path)) == 1
+    # Even if it fails before it writes anything.
+    process = start("gram", "no-such-set.zip", "-o", place)
+    process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,140 @@
+"""Files that are whole or not there: errors, kills at the writing moment, places that cannot be."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from gramlet.common import safe_writing
+from gramlet.common.safe_writing import check_place, remove_unfinished, writing
+
+# Writes half a file, says so, and stays there.
+HALF = """
+import sys, time
+from gramlet.common.safe_writing import writing
+with writing(sys.argv[1]) as place:
+    place.write_text("half")
+    print(place.name, flush=True)
+    time.sleep(60)
+"""
+
+
+def killed_while_writing(path) -> str:
+    """Kill a process in the middle of writing ``path``; the name of what it left."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HALF, str(path)], stdout=subprocess.PIPE, text=True
+    )
+    name = process.stdout.readline().strip()
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=30)
+    return name
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real.txt").write_text("before")
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    with writing(tmp_path / "link.txt") as place:
+        place.write_text("after")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() == "after"
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit, MemoryError])
+def test_any_error_leaves_the_old_file_alone(tmp_path, error):
+    path = tmp_path / "K.npy"
+    path.write_text("before")
+    with pytest.raises(error), writing(path) as place:
+        place.write_text("half")
+        raise error
+    assert path.read_text() == "before"
+    assert os.listdir(tmp_path) == ["K.npy"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="processes are killed differently on Windows")
+def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path):
+    path = tmp_path / "K.npy"
+    path.write_text("before")
+    left = killed_while_writing(path)
+    assert sorted(os.listdir(tmp_path)) == sorted(["K.npy", left])
+    assert path.read_text() == "before"
+    with writing(path) as place:
+        place.write_text("after")
+    assert os.listdir(tmp_path) == ["K.npy"]
+    assert path.read_text() == "after"
+    # Also by a write to another place of the folder, and by the check before the work.
+    killed_while_writing(path)
+    with writing(tmp_path / "other.csv") as place:
+        place.write_text("x")
+    assert sorted(os.listdir(tmp_path)) == ["K.npy", "other.csv"]
+    killed_while_writing(path)
+    check_place(path)
+    assert sorted(os.listdir(tmp_path)) == ["K.npy", "other.csv"]
+
+
+def test_files_of_the_living_of_other_machines_and_of_others_stay(tmp_path):
+    names = [
+        f".K.{safe_writing._host()}-{os.getpid()}-00ff00ff.part.npy",  # of this process
+        ".K.00000000-4194305-00ff00ff.part.npy",  # of a dead process of another machine
+        f".K.{safe_writing._host()}-x-00ff00ff.part.npy",
+        "K.part.npy", ".hidden", "thesis.part.tex",
+    ]  # fmt: skip
+    for name in names:
+        (tmp_path / name).touch()
+    with writing(tmp_path / "K.npy") as place:
+        place.touch()
+    assert sorted(os.listdir(tmp_path)) == sorted([*names, "K.npy"])
+
+
+def test_what_is_being_written_can_be_removed_at_once(tmp_path):
+    with pytest.raises(FileNotFoundError), writing(tmp_path / "K.npy") as place:
+        place.write_text("half")
+        remove_unfinished()
+        assert os.listdir(tmp_path) == []
+    assert not safe_writing._unfinished
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such files on Windows")
+def test_devices_and_pipes_are_not_replaced(tmp_path):
+    fifo = tmp_path / "pipe"
+    os.mkfifo(fifo)
+    for place in (fifo, "/dev/null", "/dev/full"):
+        with pytest.raises(OSError, match="is a device or a pipe"), writing(place):
+            pass
+        with pytest.raises(OSError, match="is a device or a pipe"):
+            check_place(place)
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    with pytest.raises(IsADirectoryError, match="is a folder; name a file"):
+        check_place(tmp_path)
+
+
+def test_long_names_and_odd_characters(tmp_path):
+    for name in ("x" * 250 + ".npy", "ü" * 120 + ".csv", "a.b.c", ".hidden", "new\nline.txt"):
+        check_place(tmp_path / name)
+        with writing(tmp_path / name) as place:
+            assert place.name.endswith((tmp_path / name).suffix)
+            place.write_text("x")
+        assert os.listdir(tmp_path) == [name]
+        (tmp_path / name).unlink()
+    with pytest.raises(OSError, match="cannot be written"):
+        check_place(tmp_path / ("x" * 300 + ".npy"))
+    assert os.listdir(tmp_path) == []
+
+
+def test_places_that_cannot_be_written(tmp_path, monkeypatch):
+    with pytest.raises(OSError, match="there is no folder"):
+        check_place(tmp_path / "no" / "K.npy")
+    if os.path.isdir("/proc/self"):
+        with pytest.raises(OSError, match="cannot be written: "):
+            check_place("/proc/self/K.npy")
+    mine = tmp_path / "K.npy"
+    mine.touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(OSError, match=re.escape(repr(str(mine))) + " must not be written"):
+        check_place(mine)
