@@ -66,8 +66,10 @@ def _read(text: str, reading: Reading) -> Dataset:
 
 
 def _is_there(path: Path) -> bool:
-    """Whether a plain word names a file, or a folder that holds a data set."""
-    return path.is_file() or any(path.glob("*_A.txt"))
+    """Whether a plain word names a file, or a folder that is not one of a known data set's name."""
+    if path.is_dir():
+        return any(path.glob("*_A.txt")) or not _well_known(path.name)
+    return path.is_file()
 
 
 def _column(text: str | None) -> str | int | None:

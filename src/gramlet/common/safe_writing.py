@@ -72,22 +72,27 @@ def check_place(path: str | os.PathLike[str]) -> None:
     long show in no other way. What killed processes left there is removed.
     """
     target = Path(os.path.realpath(path))
-    _check_kind(target, path)
     shown = repr(os.fspath(path))
-    if not target.parent.is_dir():
-        raise OSError(f"{shown}: there is no folder {os.fspath(Path(path).parent)!r}.")
-    if target.exists() and not os.access(target, os.W_OK):
-        raise OSError(f"{shown} must not be written by you. Name another file.")
-    remove_leftovers(target.parent)
+    try:
+        _check_kind(target, path)
+        if not target.parent.is_dir():
+            raise OSError(f"{shown}: there is no folder {os.fspath(Path(path).parent)!r}.")
+        if target.exists() and not os.access(target, os.W_OK):
+            raise OSError(f"{shown} must not be written by you. Name another file.")
+        remove_leftovers(target.parent)
+        _try(target)
+    except OSError as why:
+        if why.strerror is None:  # one of ours
+            raise
+        raise OSError(f"{shown} cannot be written: {why.strerror}. Name another place.") from why
+
+
+def _try(target: Path) -> None:
     part = _part(target)
     _unfinished.add(part)
     try:
         with part.open("xb"):
             pass
-        with contextlib.suppress(FileNotFoundError):
-            os.stat(target)  # a name may be too long although the hidden one is not
-    except OSError as why:
-        raise OSError(f"{shown} cannot be written: {why.strerror}. Name another place.") from why
     finally:
         _remove(part)
         _unfinished.discard(part)
@@ -130,8 +135,8 @@ def _check_kind(target: Path, path: str | os.PathLike[str]) -> None:
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         if os.path.lexists(target) and not target.is_file():
             raise OSError(
-                f"{os.fspath(path)!r} is a device or a pipe, which a file would replace; name a "
-                "file."
+                f"{os.fspath(path)!r} is a device, a pipe or a link to itself, not a file to "
+                "replace; name a file."
             )
 
 
