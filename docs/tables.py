@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import gramlet
 from gramlet.kernels import registry
@@ -33,8 +34,64 @@ def api_page() -> str:
     )
 
 
+def command_reference() -> str:
+    """Every command with its arguments and options, as the program itself shows them."""
+    from typer.main import get_command
+
+    from gramlet.cli.program import app
+
+    program = get_command(app)
+    sections = []
+    for name, command in program.commands.items():
+        lines = [f"## gramlet {name}", "", _flowing(command.help or "")]
+        usage = " ".join(_usage(command))
+        lines += ["", "```text", f"gramlet {name} {usage}".rstrip(), "```", ""]
+        lines += ["| | |", "|---|---|"]
+        lines += [_option(parameter) for parameter in command.params]
+        sections.append("\n".join(lines))
+    return "\n\n".join(sections) + "\n"
+
+
+def _flowing(text: str) -> str:
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+def _usage(command: Any) -> list[str]:
+    """Arguments and required options; ``[OPTIONS]`` for the others."""
+    arguments = [
+        parameter.metavar or parameter.name.upper()
+        for parameter in command.params
+        if parameter.param_type_name == "argument"
+    ]
+    needed = [
+        f"{parameter.opts[0]} {parameter.metavar or 'VALUE'}"
+        for parameter in command.params
+        if parameter.param_type_name == "option" and parameter.required
+    ]
+    return [*arguments, *needed, "[OPTIONS]"]
+
+
+def _option(parameter: Any) -> str:
+    """A row of the table: how it is written, what it means, what it is without being given."""
+    if parameter.param_type_name == "argument":
+        written = parameter.metavar or parameter.name.upper()
+    else:
+        names = [*parameter.opts, *parameter.secondary_opts]
+        value = "" if parameter.is_flag else f" {parameter.metavar or 'VALUE'}"
+        written = ", ".join(names) + value
+    default = parameter.default
+    shown = isinstance(default, (int, float, str)) and not isinstance(default, bool)
+    told = f" Default: `{default}`." if shown else ""
+    if isinstance(default, bool) and parameter.secondary_opts:
+        name = parameter.opts[0] if default else parameter.secondary_opts[0]
+        told = f" Default: `{name}`."
+    meaning = (parameter.help or "").replace("|", "\\|").replace("[default: ", "[Default: ")
+    return f"| `{written}` | {meaning}{told} |"
+
+
 def write_tables(folder: Path) -> None:
     """Write the tables where the pages include them from, and the page of the reference."""
     (folder / "generated").mkdir(exist_ok=True)
     (folder / "generated" / "kernels.md").write_text(kernel_table(), encoding="utf-8")
+    (folder / "generated" / "command_line.md").write_text(command_reference(), encoding="utf-8")
     (folder / "api.rst").write_text(api_page(), encoding="utf-8")

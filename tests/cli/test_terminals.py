@@ -75,7 +75,7 @@ class TestStreams:
 
     def test_a_reader_that_stops_costs_no_file(self, tmp_path):
         place = tmp_path / "r.json"
-        code, out, err = self.shell(f"evaluate MUTAG {' '.join(QUICK)} --json {place} | head -0")
+        _, _, err = self.shell(f"evaluate MUTAG {' '.join(QUICK)} --json {place} | head -0")
         assert err == ""
         assert len(json.loads(place.read_text())["results"]) == 3
 

@@ -49,9 +49,14 @@ def test_a_link_stays_a_link(tmp_path):
 def test_any_error_leaves_the_old_file_alone(tmp_path, error):
     path = tmp_path / "K.npy"
     path.write_text("before")
-    with pytest.raises(error), writing(path) as place:
-        place.write_text("half")
-        raise error
+
+    def fail():
+        with writing(path) as place:
+            place.write_text("half")
+            raise error
+
+    with pytest.raises(error):
+        fail()
     assert path.read_text() == "before"
     assert os.listdir(tmp_path) == ["K.npy"]
 
@@ -92,10 +97,14 @@ def test_files_of_the_living_of_other_machines_and_of_others_stay(tmp_path):
 
 
 def test_what_is_being_written_can_be_removed_at_once(tmp_path):
-    with pytest.raises(FileNotFoundError), writing(tmp_path / "K.npy") as place:
-        place.write_text("half")
-        remove_unfinished()
-        assert os.listdir(tmp_path) == []
+    def remove_on_the_way():
+        with writing(tmp_path / "K.npy") as place:
+            place.write_text("half")
+            remove_unfinished()
+            assert os.listdir(tmp_path) == []
+
+    with pytest.raises(FileNotFoundError):
+        remove_on_the_way()
     assert not safe_writing._unfinished
 
 

@@ -103,8 +103,7 @@ class LinearExplanation:
     def _scales(self, batch: Any) -> Floats:
         if not self.kernel.normalize:
             return np.ones(len(batch))
-        profile, _ = self.kernel._profiles(batch)
-        return _inverse_roots(profile.norms())
+        return _inverse_roots(self.kernel.profile_of(batch).norms())
 
 
 def _inverse_roots(own: Floats) -> Floats:
