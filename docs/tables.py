@@ -59,7 +59,7 @@ def _flowing(text: str) -> str:
 def _usage(command: Any) -> list[str]:
     """Arguments and required options; ``[OPTIONS]`` for the others."""
     arguments = [
-        parameter.metavar or parameter.name.upper()
+        parameter.metavar if parameter.required else f"[{parameter.metavar}]"
         for parameter in command.params
         if parameter.param_type_name == "argument"
     ]

@@ -29,7 +29,7 @@ def datasets(data_dir: DataDir = None) -> None:
         table.add_row(
             f"  [cyan]{facts.name}[/]",
             str(facts.n_graphs),
-            str(facts.n_classes),
+            str(facts.n_classes or ""),
             f"{facts.mean_nodes:.1f}",
             f"{facts.mean_edges:.1f}",
             ", ".join(["node"] * facts.node_labels + ["edge"] * facts.edge_labels),

@@ -41,8 +41,9 @@ _LONG = 20.0  # seconds after which a result is told before the table is complet
 
 
 def evaluate(
-    reading: Reading,
     source: Input = "MUTAG",
+    *,
+    reading: Reading,
     kernel: Annotated[
         list[str] | None,
         typer.Option("--kernel", "-k", metavar="NAME", help="Kernel to evaluate; repeatable."),
