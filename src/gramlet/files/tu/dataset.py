@@ -1,12 +1,11 @@
 """The TU format: text files for adjacency, graph membership, labels and attributes.
 
 `read_tu` turns the files of one data set into a `Dataset`; `write_tu` does the reverse. Finding the
-files is left to `tufiles`, numbers in text to `tutext`, names and downloads to `datasets`.
+files is left to `members`, numbers in text to `text`, data sets by name to `datasets`.
 """
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ import numpy as np
 from gramlet.common.arrays import Array, Floats
 from gramlet.files.dataset import Dataset
 from gramlet.files.tu.extras import decode_extras, restore_values
-from gramlet.files.tu.graphs import check_rows, read_graphs, read_integers
+from gramlet.files.tu.graphs import check_rows, read_floats, read_graphs, read_integers
 from gramlet.files.tu.members import DEFAULT_MAX_BYTES, TUFiles, open_tu
-from gramlet.files.tu.text import parse_floats
+from gramlet.files.tu.readme import names_in_readme
 from gramlet.files.tu.write import write_tu
 
 __all__ = ["read_tu", "write_tu"]
@@ -29,6 +28,7 @@ def read_tu(
     path: str | Path,
     *,
     edge_weights: bool | None = None,
+    directed: bool | None = None,
     max_bytes: int = DEFAULT_MAX_BYTES,
 ) -> Dataset:
     """Read a data set in the TU format.
@@ -36,12 +36,15 @@ def read_tu(
     ``NAME_A.txt`` (edges) and ``NAME_graph_indicator.txt`` (the graph of each node) must be there.
     ``NAME_graph_labels.txt`` gives the target, or else ``NAME_graph_attributes.txt`` does (numbers
     to regress on; a field ``graph_attributes`` if there are labels as well).
-    ``NAME_node_labels.txt``, ``NAME_edge_labels.txt`` and ``NAME_node_attributes.txt`` are read if
-    there. Labels in several columns become tuples. Repeated edges are merged; self-loops are
-    dropped with one warning that counts them; nodes listed out of the order of their graphs are
-    brought into it. A graph without nodes is one whose number no node mentions.
+    ``NAME_node_labels.txt``, ``NAME_edge_labels.txt``, ``NAME_node_attributes.txt`` and
+    ``NAME_edge_attributes.txt`` are read if there. Labels in several columns become tuples.
+    Repeated edges are merged; where their labels, weights or attributes differ, the first is kept
+    and one warning counts the others. Self-loops are dropped with one warning that counts them.
+    Nodes listed out of the order of their graphs are brought into it. A graph without nodes is one
+    whose number no node mentions.
 
-    The cost is linear in the size of the files, but for the sorting of edges.
+    The cost is linear in the size of the files; text is read in blocks, so that reading takes
+    little more memory than the batch.
 
     Parameters
     ----------
@@ -49,9 +52,12 @@ def read_tu(
         A folder, a zip archive, either without ``.zip``, or the common beginning ``folder/NAME`` of
         the files' names.
     edge_weights : bool, optional
-        Whether the one column of ``NAME_edge_attributes.txt`` is to become ``edge_weights``. By
-        default only if :func:`write_tu` wrote it as weights: in most data sets it is no weight (it
-        may be a distance or an angle), and it is then left unread.
+        Whether the one column of ``NAME_edge_attributes.txt`` becomes ``edge_weights``. By default
+        only if :func:`write_tu` wrote it as weights: in most data sets it is no weight but a
+        distance or an angle, and becomes ``edge_attributes``.
+    directed : bool, optional
+        Whether a line of ``NAME_A.txt`` is an arc from the first node to the second. By default
+        graphs are undirected, unless :func:`write_tu` wrote directed ones.
     max_bytes : int
         The most that the files may take, unpacked.
 
@@ -80,11 +86,12 @@ def read_tu(
     extras = _read_extras(files)
     target, attributes = _read_target(files, extras)
     n_graphs = extras.get("n_graphs") if target is None else len(target)
-    graphs = read_graphs(files, n_graphs, extras, edge_weights)
+    graphs = read_graphs(files, n_graphs, extras, edge_weights, directed)
     description = files.readme()
     names = {
-        "node_label_names": _names_in_readme(description, "Node labels"),
-        "edge_label_names": _names_in_readme(description, "Edge labels"),
+        "target_names": names_in_readme(description, "Class labels"),
+        "node_label_names": names_in_readme(description, "Node labels"),
+        "edge_label_names": names_in_readme(description, "Edge labels"),
         **extras.get("names", {}),
     }
     fields: dict[str, Any] = {} if attributes is None else {"graph_attributes": attributes}
@@ -102,8 +109,7 @@ def _read_target(files: TUFiles, extras: dict[str, Any]) -> tuple[Array | None, 
     """The target, and the graph attributes where they are not the target."""
     attributes = None
     if files.has("graph_attributes"):
-        location = files.location(files.file_name("graph_attributes"))
-        attributes = _squeeze(parse_floats(files.require("graph_attributes"), location))
+        attributes = _squeeze(read_floats(files, "graph_attributes"))
     if not files.has("graph_labels"):
         return attributes, None
     labels = read_integers(files, "graph_labels")
@@ -121,12 +127,3 @@ def _read_target(files: TUFiles, extras: dict[str, Any]) -> tuple[Array | None, 
 
 def _squeeze(table: Array) -> Array:
     return table[:, 0] if table.shape[1] == 1 else table
-
-
-def _names_in_readme(readme: str, heading: str) -> dict[int, str] | None:
-    """The names under a heading such as ``Node labels:``, one ``number  name`` a line."""
-    block = re.search(rf"^{heading}:\s*\n((?:\s*-?\d+[ \t]+\S.*(?:\n|\Z))+)", readme, re.MULTILINE)
-    if block is None:
-        return None
-    lines = (line.split(maxsplit=1) for line in block[1].splitlines() if line.strip())
-    return {int(number): name.strip() for number, name in lines}

@@ -20,9 +20,12 @@ __all__ = ["NAME_FIELDS", "decode_extras", "encode_names", "encode_values", "res
 NAME_FIELDS = ("target_names", "node_label_names", "edge_label_names")
 
 _VERSION = 1
-_MOST = 1_000_000_000
+_MOST = 100_000_000
+_DEEPEST = 16
 _TYPES: dict[str, type] = {
     "n_graphs": int,
+    "directed": bool,
+    "edge_attribute_columns": int,
     "values": dict,
     "names": dict,
     "target_dtype": str,
@@ -57,7 +60,9 @@ def encode_names(names: Mapping[Any, str], what: str) -> list[list[Any]]:
 def decode_extras(text: bytes, file: str) -> dict[str, Any]:
     """The checked contents of a ``NAME_gramlet.json``; ``names`` become dictionaries again."""
     try:
-        extras = json.loads(text)
+        extras = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError(f"{file} is nested too deeply.") from None
     except ValueError as why:
         raise ValueError(f"{file} is not valid JSON ({why}).") from why
     if not isinstance(extras, dict) or extras.pop("gramlet", None) != _VERSION:
@@ -66,13 +71,14 @@ def decode_extras(text: bytes, file: str) -> dict[str, Any]:
             "or by a later version. Update gramlet, or remove the file to read plain integers."
         )
     for key, value in extras.items():
-        if not isinstance(value, _TYPES.get(key, object)):
+        kind = _TYPES.get(key, object)
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise ValueError(f"{file}: {key} must be of type {_TYPES[key].__name__}.")
         if type(value) is int and not 0 <= value <= _MOST:
             raise ValueError(f"{file}: {key} = {value} is not between 0 and {_MOST:,}.")
     try:
         extras["values"] = {
-            role: tuple(_decode(v) for v in values)
+            role: _distinct([_decode(v) for v in values])
             for role, values in extras.get("values", {}).items()
         }
         extras["names"] = {
@@ -85,12 +91,24 @@ def decode_extras(text: bytes, file: str) -> dict[str, Any]:
     return extras
 
 
-def _decode(value: Any) -> Hashable:
+def _decode(value: Any, depth: int = 0) -> Hashable:
+    if depth > _DEEPEST:
+        raise ValueError(f"a label is nested more than {_DEEPEST} deep")
     if isinstance(value, list):
-        return tuple(_decode(part) for part in value)
+        return tuple(_decode(part, depth + 1) for part in value)
     if not isinstance(value, Hashable):
         raise TypeError(f"{value!r} is not a label")
     return value
+
+
+def _distinct(values: list[Hashable]) -> tuple[Hashable, ...]:
+    if len(set(values)) < len(values):
+        raise ValueError("one value is listed twice")
+    return tuple(values)
+
+
+def _refuse_constant(text: str) -> None:
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def header() -> dict[str, Any]:

@@ -1,28 +1,30 @@
 """The graphs of a TU data set: nodes, edges, labels, weights and attributes into one batch.
 
-Every mistake in the files is reported with file and line. Targets, names and the README are
-`tudataset`'s affair.
+Every mistake in the files is reported with file and line. Targets, names and the README are left to
+`dataset`.
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.files.notices import counted as count_of
+from gramlet.files.notices import warn_caller
+from gramlet.files.tu.adjacency import first_of_parallel, plain_csr
 from gramlet.files.tu.extras import restore_values
 from gramlet.files.tu.members import TUFiles
-from gramlet.files.tu.text import parse_floats, parse_integers
+from gramlet.files.tu.text import float_blocks, integer_blocks, joined
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
 
-__all__ = ["check_rows", "read_graphs", "read_integers"]
+__all__ = ["check_rows", "read_floats", "read_graphs", "read_integers"]
 
 
-# A higher number of a graph is a slip of the pen, and must not cost all memory.
+# More graphs without nodes than this are a slip of the pen, and must not cost all memory.
 _MOST_EMPTY = 10_000_000
 
 
@@ -31,48 +33,109 @@ class _Nodes:
     """Where the nodes of the files stand in the batch."""
 
     offsets: Ints
-    graph: Ints  # the graph (from 0) of each node, in the files' order
+    graph: Array  # the graph (from 0) of each node, in the files' order
     order: Ints | None  # file position of each node of the batch; None if the same
-    place: Ints | None  # the inverse of `order`
+    place: Array | None  # the inverse of `order`
+
+
+@dataclass(frozen=True)
+class _Arcs:
+    """The lines of ``_A.txt``: nodes of the batch, without self-loops."""
+
+    tails: Array
+    heads: Array
+    n_lines: int
+    loops: Ints  # the lines that were self-loops
+
+    def proper(self, column: Any) -> Any:
+        """A column with one entry per line, without those of self-loops."""
+        if column is None or not len(self.loops):
+            return column
+        rows = np.delete(np.arange(self.n_lines), self.loops)
+        return column.take(rows) if isinstance(column, Categorical) else column[rows]
 
 
 def read_graphs(
-    files: TUFiles, n_graphs: int | None, extras: dict[str, Any], edge_weights: bool | None
+    files: TUFiles,
+    n_graphs: int | None,
+    extras: dict[str, Any],
+    edge_weights: bool | None,
+    directed: bool | None,
 ) -> GraphBatch:
     """The batch that the files describe; ``n_graphs`` is None if no file tells the number."""
     nodes = _read_nodes(files, n_graphs)
     n_nodes = len(nodes.graph)
-    edges = _read_edges(files, nodes)
-    wanted = extras.get("edge_weights", False) if edge_weights is None else edge_weights
-    listed = f"{files.file_name('A')} lists {len(edges)} edges"
-    labels = _read_labels(files, "edge_labels", len(edges), listed, extras)
-    weights = _read_weights(files, len(edges), listed) if wanted else None
-    proper = _without_loops(files, edges)
+    arcs = _read_arcs(files, nodes)
+    listed = f"{files.file_name('A')} lists {arcs.n_lines} edges"
+    labels = _read_labels(files, "edge_labels", arcs.n_lines, listed, extras)
+    weights, edge_attributes = _read_edge_attributes(
+        files, arcs.n_lines, listed, extras, edge_weights
+    )
+    _warn_of_loops(files, len(arcs.loops))
     listed = f"{files.file_name('graph_indicator')} lists {n_nodes} nodes"
     node_labels = _read_labels(files, "node_labels", n_nodes, listed, extras)
     attributes = _read_attributes(files, n_nodes, listed, extras)
     if nodes.order is not None:
         node_labels = None if node_labels is None else node_labels.take(nodes.order)
         attributes = None if attributes is None else attributes[nodes.order]
-    src, dst = edges[proper].T if nodes.place is None else nodes.place[edges[proper]].T
-    try:
-        return GraphBatch.from_arcs(
-            nodes.offsets,
-            src,
-            dst,
-            node_labels=node_labels,
-            edge_labels=None if labels is None else labels.take(proper),
-            edge_weights=None if weights is None else weights[proper],
-            node_attributes=attributes,
+    directed = extras.get("directed", False) if directed is None else directed
+    of_nodes = {"node_labels": node_labels, "node_attributes": attributes}
+    of_edges = {
+        "edge_labels": arcs.proper(labels),
+        "edge_weights": arcs.proper(weights),
+        "edge_attributes": arcs.proper(edge_attributes),
+    }
+    return _build(files, nodes.offsets, arcs, of_nodes, of_edges, directed)
+
+
+def _build(
+    files: TUFiles,
+    offsets: Ints,
+    arcs: _Arcs,
+    of_nodes: dict[str, Any],
+    of_edges: dict[str, Any],
+    directed: bool,
+) -> GraphBatch:
+    n_nodes = int(offsets[-1])
+    of_edges = {name: column for name, column in of_edges.items() if column is not None}
+    if not of_edges:
+        indptr, indices = plain_csr(n_nodes, arcs.tails, arcs.heads, directed)
+        return GraphBatch(offsets, indptr, indices, directed=directed, **of_nodes)
+    values = [c.codes if isinstance(c, Categorical) else c for c in of_edges.values()]
+    kept, n_differ = first_of_parallel(n_nodes, arcs.tails, arcs.heads, directed, values)
+    if n_differ:
+        warn_caller(
+            f"{files.location(files.file_name('A'))}: {count_of(n_differ, 'line')} left out, each "
+            "of an edge that an earlier line has with other labels, weights or attributes; the "
+            "first is kept."
         )
-    except ValueError:
-        _report_conflict(files, edges, labels, weights)
-        raise
+    return GraphBatch.from_arcs(
+        offsets,
+        arcs.tails[kept],
+        arcs.heads[kept],
+        directed=directed,
+        **of_nodes,
+        **{
+            name: column.take(kept) if isinstance(column, Categorical) else column[kept]
+            for name, column in of_edges.items()
+        },
+    )
 
 
 def read_integers(files: TUFiles, role: str, n_rows: int | None = None, counted: str = "") -> Ints:
     """A table of integers, with as many rows as ``counted`` says there must be."""
-    table = parse_integers(files.require(role), files.location(files.file_name(role)))
+    with files.open(role) as stream:
+        blocks = integer_blocks(stream, files.location(files.file_name(role)))
+        table = joined(blocks, np.dtype(np.int64))
+    check_rows(files, role, len(table), n_rows, counted)
+    return table
+
+
+def read_floats(files: TUFiles, role: str, n_rows: int | None = None, counted: str = "") -> Floats:
+    """A table of finite numbers, with as many rows as ``counted`` says there must be."""
+    with files.open(role) as stream:
+        blocks = float_blocks(stream, files.location(files.file_name(role)))
+        table = joined(blocks, np.dtype(np.float64))
     check_rows(files, role, len(table), n_rows, counted)
     return table
 
@@ -108,15 +171,25 @@ def _read_nodes(files: TUFiles, n_graphs: int | None) -> _Nodes:
         found = number[outside[0]]
         why = f"graph {found} does not exist; the graphs are numbered 1 to {n_graphs}."
         _refuse_at(files, "graph_indicator", int(outside[0]), why)
-    graph = number - 1
+    if n_graphs - len(number) > _MOST_EMPTY:
+        raise ValueError(
+            f"{files.location(files.file_name('graph_indicator'))} lists {len(number)} nodes for "
+            f"{n_graphs:,} graphs; more than {_MOST_EMPTY:,} would be empty."
+        )
+    graph = (number - 1).astype(_index_type(len(number)))
     offsets = np.zeros(n_graphs + 1, dtype=np.int64)
     np.cumsum(np.bincount(graph, minlength=n_graphs), out=offsets[1:])
     if (np.diff(graph) >= 0).all():
         return _Nodes(offsets, graph, None, None)
     order = np.argsort(graph, kind="stable")
-    place = np.empty_like(order)
+    place = np.empty(len(order), dtype=graph.dtype)
     place[order] = np.arange(len(order))
     return _Nodes(offsets, graph, order, place)
+
+
+def _index_type(n: int) -> type[np.signedinteger[Any]]:
+    """32 bits where they suffice: half of the memory of what is kept while reading."""
+    return np.int32 if n < 2**31 - 1 else np.int64
 
 
 def _highest_number(files: TUFiles, number: Ints) -> int:
@@ -130,39 +203,58 @@ def _highest_number(files: TUFiles, number: Ints) -> int:
     return max(int(number[row]), 0)
 
 
-def _read_edges(files: TUFiles, nodes: _Nodes) -> Ints:
-    """The edges as pairs of nodes, from 0, in the files' order."""
-    table = read_integers(files, "A")
-    _require_columns(files, "A", table, 2, "a line holds the two nodes of one edge")
-    edges = table.reshape(len(table), 2) - 1 if len(table) else np.zeros((0, 2), dtype=np.int64)
+def _read_arcs(files: TUFiles, nodes: _Nodes) -> _Arcs:
+    """The arcs, block by block: checked, without self-loops, as nodes of the batch."""
+    kind = _index_type(len(nodes.graph))
+    tails, heads = [np.zeros(0, dtype=kind)], [np.zeros(0, dtype=kind)]
+    loops = [np.zeros(0, dtype=np.int64)]
+    n_lines = 0
+    with files.open("A") as stream:
+        for table in integer_blocks(stream, files.location(files.file_name("A"))):
+            _require_columns(files, "A", table, 2, "a line holds the two nodes of one edge")
+            u, v = _checked_arcs(files, nodes, table, n_lines)
+            alike = np.flatnonzero(u == v)
+            if len(alike):
+                loops.append(alike + n_lines)
+                u, v = np.delete(u, alike), np.delete(v, alike)
+            tails.append(u if nodes.place is None else nodes.place[u])
+            heads.append(v if nodes.place is None else nodes.place[v])
+            n_lines += len(table)
+    tail_column = np.concatenate(tails)
+    tails.clear()
+    return _Arcs(tail_column, np.concatenate(heads), n_lines, np.concatenate(loops))
+
+
+def _checked_arcs(
+    files: TUFiles, nodes: _Nodes, table: Array, n_before: int
+) -> tuple[Array, Array]:
+    """Both columns of a block, counted from 0, within the range and each within one graph."""
     n_nodes = len(nodes.graph)
-    outside = np.flatnonzero(((edges < 0) | (edges >= n_nodes)).any(axis=1))
-    if len(outside):
-        u, v = edges[outside[0]] + 1
+    if table.min() < 1 or table.max() > n_nodes:
+        row = int(np.flatnonzero(((table < 1) | (table > n_nodes)).any(axis=1))[0])
+        u, v = table[row]
         why = f"the edge ({u}, {v}) leaves the range; nodes are numbered 1 to {n_nodes}."
-        _refuse_at(files, "A", int(outside[0]), why)
-    across = np.flatnonzero(nodes.graph[edges[:, 0]] != nodes.graph[edges[:, 1]])
+        _refuse_at(files, "A", row + n_before, why)
+    u, v = (table - 1).astype(_index_type(n_nodes), copy=False).T
+    u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
+    across = np.flatnonzero(nodes.graph[u] != nodes.graph[v])
     if len(across):
-        u, v = edges[across[0]]
+        row = int(across[0])
         why = (
-            f"the edge ({u + 1}, {v + 1}) joins a node of graph {nodes.graph[u] + 1} to one of "
-            f"graph {nodes.graph[v] + 1}; an edge must stay in one graph."
+            f"the edge ({u[row] + 1}, {v[row] + 1}) joins a node of graph "
+            f"{nodes.graph[u[row]] + 1} to one of graph {nodes.graph[v[row]] + 1}; an edge must "
+            "stay in one graph."
         )
-        _refuse_at(files, "A", int(across[0]), why)
-    return edges
+        _refuse_at(files, "A", row + n_before, why)
+    return u, v
 
 
-def _without_loops(files: TUFiles, edges: Ints) -> Ints:
-    """The rows that are no self-loops; the others are counted in one warning."""
-    proper = np.flatnonzero(edges[:, 0] != edges[:, 1])
-    n_loops = len(edges) - len(proper)
+def _warn_of_loops(files: TUFiles, n_loops: int) -> None:
     if n_loops:
         noun = "self-loop was" if n_loops == 1 else "self-loops were"
-        warnings.warn(
-            f"{files.location(files.file_name('A'))}: {n_loops} {noun} dropped; graphs are simple.",
-            stacklevel=4,
+        warn_caller(
+            f"{files.location(files.file_name('A'))}: {n_loops} {noun} dropped; graphs are simple."
         )
-    return proper
 
 
 def _read_labels(
@@ -181,47 +273,29 @@ def _read_labels(
     return Categorical(codes.reshape(-1), map(tuple, distinct.tolist()))
 
 
-def _read_weights(files: TUFiles, n_rows: int, counted: str) -> Floats:
+def _read_edge_attributes(
+    files: TUFiles, n_rows: int, counted: str, extras: dict[str, Any], edge_weights: bool | None
+) -> tuple[Floats | None, Floats | None]:
+    """Edge weights and edge attributes; `write_tu` puts the weights first."""
     role = "edge_attributes"
-    table = parse_floats(files.require(role), files.location(files.file_name(role)))
-    check_rows(files, role, len(table), n_rows, counted)
-    _require_columns(files, role, table, 1, "edge_weights=True needs one number a line")
-    return table[:, 0]
+    weights_first = extras.get("edge_weights", False)
+    if not files.has(role) and not edge_weights and not weights_first:
+        return None, None
+    table = read_floats(files, role, n_rows, counted)
+    if not len(table):
+        table = np.zeros((0, weights_first + extras.get("edge_attribute_columns", 1)))
+    if weights_first and edge_weights is not False:
+        return table[:, 0], (table[:, 1:] if table.shape[1] > 1 else None)
+    if edge_weights:
+        _require_columns(files, role, table, 1, "edge_weights=True needs one number per line")
+        return table[:, 0], None
+    return None, table
 
 
 def _read_attributes(
     files: TUFiles, n_rows: int, counted: str, extras: dict[str, Any]
 ) -> Floats | None:
-    role = "node_attributes"
-    if not files.has(role):
+    if not files.has("node_attributes"):
         return None
-    table = parse_floats(files.require(role), files.location(files.file_name(role)))
-    check_rows(files, role, len(table), n_rows, counted)
+    table = read_floats(files, "node_attributes", n_rows, counted)
     return table if len(table) else np.zeros((0, extras.get("node_attribute_columns", 1)))
-
-
-def _report_conflict(
-    files: TUFiles,
-    edges: Ints,
-    labels: Categorical | None,
-    weights: Floats | None,
-) -> None:
-    """Name the first line that contradicts an earlier one about the same edge, if there is one."""
-    pairs = np.sort(edges, axis=1)
-    _, first, group = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
-    earlier = first[group.reshape(-1)]
-    for role, values in (
-        ("edge_labels", None if labels is None else labels.codes),
-        ("edge_attributes", weights),
-    ):
-        if values is None:
-            continue
-        differs = np.flatnonzero((values != values[earlier]) & (edges[:, 0] != edges[:, 1]))
-        if len(differs):
-            row = int(differs[0])
-            u, v = edges[row] + 1
-            why = (
-                f"the edge ({u}, {v}) has another value than in line {earlier[row] + 1}; graphs "
-                "are undirected, so both lines must agree."
-            )
-            _refuse_at(files, role, row, why)

@@ -1,16 +1,19 @@
 """The files of a TU data set, wherever they lie: in a folder, a zip archive, or beside others.
 
 Finds them, names them, and hands out their bytes within a limit of size. Archives are read in
-memory and never unpacked to disk. What the bytes mean is `tudataset`'s affair.
+pieces and never unpacked to disk. What the bytes mean is left to `text`, `graphs` and `dataset`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from gramlet.files.dataset import DatasetNotFoundError
 
@@ -20,6 +23,16 @@ DEFAULT_MAX_BYTES = 4 * 2**30
 
 _INDICATOR = "_graph_indicator.txt"
 _README = "README.txt"
+_LONGEST_README = 1 << 20
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    RuntimeError,
+    NotImplementedError,
+    OSError,
+)
 
 
 class TUFiles:
@@ -29,7 +42,7 @@ class TUFiles:
     ----------
     name : str
         The data set's name: what the files' names begin with.
-    paths : dict of str to Path
+    paths : dict of str to Path or str
         A folder's files by file name; or, with ``archive``, the archive's members.
     archive : Path, optional
     max_bytes : int
@@ -37,7 +50,7 @@ class TUFiles:
     """
 
     def __init__(
-        self, name: str, paths: dict[str, Path], archive: Path | None, max_bytes: int
+        self, name: str, paths: Mapping[str, Path | str], archive: Path | None, max_bytes: int
     ) -> None:
         self.name = name
         self._paths = paths
@@ -63,32 +76,36 @@ class TUFiles:
         """Whether the data set has a file of this name."""
         return file in self._paths
 
-    def require(self, role: str) -> bytes:
-        """The bytes of a file that must be there."""
+    @contextlib.contextmanager
+    def open(self, role: str) -> Iterator[BinaryIO]:
+        """The bytes of a file that must be there, to be read piece by piece."""
         if not self.has(role):
             raise DatasetNotFoundError(
                 f"{self.location(self.file_name(role))} is missing; a TU data set needs it."
             )
-        return self.read(self.file_name(role))
+        with self._open_file(self.file_name(role)) as stream:
+            yield stream
 
-    def read(self, file: str) -> bytes:
-        """The bytes of a file, by its name."""
-        path = self._paths[file]
-        if self._archive is not None:
-            content = self._read_member(path.as_posix())
-        else:
-            self._account(path.stat().st_size, file)
-            content = path.read_bytes()
-        return content
+    def require(self, role: str) -> bytes:
+        """All bytes of a file that must be there."""
+        with self.open(role) as stream:
+            return stream.read()
+
+    def read(self, file: str, most: int = -1) -> bytes:
+        """The bytes of a file, by its name; at most so many, if told."""
+        with self._open_file(file) as stream:
+            return stream.read(most)
 
     def readme(self) -> str:
-        """The text of the README, or an empty string."""
-        if _README not in self._paths:
-            return ""
-        return self.read(_README).decode("utf-8", "replace").replace("\r\n", "\n").strip()
+        """The text of the README, or of ``NAME_label_readme.txt``, or an empty string."""
+        for file in (_README, f"{self.name}_label_readme.txt"):
+            if file in self._paths:
+                text = self.read(file, _LONGEST_README).decode("utf-8", "replace")
+                return text.replace("\r\n", "\n").strip()
+        return ""
 
     def _folder(self) -> Path:
-        return next(iter(self._paths.values())).parent
+        return Path(next(iter(self._paths.values()))).parent
 
     def _account(self, n_bytes: int, file: str) -> None:
         self._read_bytes += n_bytes
@@ -98,15 +115,26 @@ class TUFiles:
                 f"bytes; the limit is {self._max_bytes:,}. If you trust the file, raise max_bytes."
             )
 
-    def _read_member(self, member: str) -> bytes:
-        assert self._archive is not None
+    @contextlib.contextmanager
+    def _open_file(self, file: str) -> Iterator[BinaryIO]:
+        if self._archive is None:
+            path = Path(self._paths[file])
+            self._account(path.stat().st_size, file)
+            with path.open("rb") as stream:
+                yield stream
+            return
+        member = str(self._paths[file])
         try:
             with zipfile.ZipFile(self._archive) as archive:
-                self._account(archive.getinfo(member).file_size, PurePosixPath(member).name)
-                return archive.read(member)
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as why:
+                self._account(archive.getinfo(member).file_size, file)
+                # Reading stops at the size that was accounted for, whatever is packed.
+                with archive.open(member) as packed:
+                    yield packed  # type: ignore[misc]
+        except DatasetNotFoundError:
+            raise
+        except _DAMAGE as why:
             raise ValueError(
-                f"{self._archive}: {member} cannot be read ({why}). "
+                f"{self._archive}: {_plain_name(member)} cannot be read ({why}). "
                 "The archive is damaged, encrypted or of an unknown kind: get it again."
             ) from why
 
@@ -163,28 +191,41 @@ def _open_archive(path: Path, max_bytes: int) -> TUFiles:
         ) from why
     for member in members:
         _refuse_escape(member, path)
-    members = [m for m in members if not _is_litter(m)]
-    homes = sorted(m for m in members if m.endswith(_INDICATOR))
+    by_place: dict[PurePosixPath, str] = {}
+    for member in members:
+        if _is_litter(member):
+            continue
+        if by_place.setdefault(_plain_name(member), member) != member:
+            raise ValueError(
+                f"{path}: {_plain_name(member)} is there twice, as {member!r} and as "
+                f"{by_place[_plain_name(member)]!r}; remove one of them."
+            )
+    homes = {place.name: place for place in sorted(by_place) if place.name.endswith(_INDICATOR)}
     if not homes:
         raise DatasetNotFoundError(
             f"{path} holds no TU data set: there is no file that ends in {_INDICATOR}."
         )
-    by_name = {PurePosixPath(m).name: m for m in homes}
-    name = _dataset_name(by_name, path.stem, path)
-    folder = PurePosixPath(by_name[name + _INDICATOR]).parent
-    inside = {PurePosixPath(m).name: Path(m) for m in members if PurePosixPath(m).parent == folder}
+    name = _dataset_name(homes, path.stem, path)
+    folder = homes[name + _INDICATOR].parent
+    inside = {place.name: m for place, m in by_place.items() if place.parent == folder}
     return TUFiles(name, inside, path, max_bytes)
+
+
+def _plain_name(member: str) -> PurePosixPath:
+    """A member's name in one spelling: ``X//X_A.txt``, ``./X/X_A.txt`` and ``X\\X_A.txt`` agree."""
+    return PurePosixPath(member.replace("\\", "/"))
 
 
 def _refuse_escape(member: str, archive: Path) -> None:
     plain = member.replace("\\", "/")
     if plain.startswith("/") or re.match(r"^[A-Za-z]:", plain) or ".." in plain.split("/"):
         raise ValueError(
-            f"{archive}: the member {member!r} points outside the archive's folder; "
-            "an honest data set has no such file, so nothing is read."
+            f"Refusing to read {archive}: the member {member!r} points outside the archive's "
+            "folder."
         )
 
 
 def _is_litter(member: str) -> bool:
     """What some systems add to archives on their own."""
-    return member.startswith("__MACOSX/") or PurePosixPath(member).name.startswith("._")
+    place = _plain_name(member)
+    return place.parts[:1] == ("__MACOSX",) or place.name.startswith("._")

@@ -1,20 +1,27 @@
-"""Tables of numbers in text: one row a line, columns separated by commas.
+"""Tables of numbers in text: one row per line, columns separated by commas.
 
-The fast way is one vectorised pass over the whole file. Only when that fails is the file read line
-by line, to say which line is wrong and why. What the numbers mean is `tudataset`'s affair.
+A file is read in blocks of whole lines and never held as a whole. Each block is parsed by
+vectorised passes over its bytes; only where that fails is it read line by line, to say which line
+is wrong and why. What the numbers mean is left to `graphs` and `dataset`.
 """
 
 from __future__ import annotations
 
+import io
 import warnings
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints, UInt8s
+from gramlet.files.tu.digits import parse_digits
 
-__all__ = ["parse_floats", "parse_integers"]
+__all__ = ["LONGEST_LINE", "float_blocks", "integer_blocks", "parse_floats", "parse_integers"]
 
+LONGEST_LINE = 1 << 24
+
+_BLOCK = 1 << 20
 _NEWLINE, _SPACE, _COMMA = ord("\n"), ord(" "), ord(",")
 _INT64 = np.iinfo(np.int64)
 
@@ -25,14 +32,7 @@ def parse_integers(text: bytes, file: str) -> Ints:
     >>> parse_integers(b"2, 1\\n1,2\\n", "A.txt").tolist()
     [[2, 1], [1, 2]]
     """
-    body = _body(text)
-    table = _parse_fast(body, np.dtype(np.int64))
-    # An overflowing number is clipped by the fast way: the slow one tells it from a true extreme.
-    if table is None or (
-        table.size and bool(((table == _INT64.max) | (table == _INT64.min)).any())
-    ):
-        table = _parse_slowly(body, file, _integer, np.dtype(np.int64))
-    return table
+    return joined(integer_blocks(io.BytesIO(text), file), np.dtype(np.int64))
 
 
 def parse_floats(text: bytes, file: str) -> Floats:
@@ -41,36 +41,94 @@ def parse_floats(text: bytes, file: str) -> Floats:
     >>> parse_floats(b" 1.5, 2e-3\\n", "attributes.txt").tolist()
     [[1.5, 0.002]]
     """
-    body = _body(text)
-    table = _parse_fast(body, np.dtype(np.float64))
-    if table is None or not np.isfinite(table).all():
-        table = _parse_slowly(body, file, _finite, np.dtype(np.float64))
-    return table
+    return joined(float_blocks(io.BytesIO(text), file), np.dtype(np.float64))
 
 
-def _body(text: bytes) -> bytes:
-    """The text without byte order mark and without white space after the last row."""
-    return text.removeprefix(b"\xef\xbb\xbf").rstrip()
-
-
-def _parse_fast(body: bytes, dtype: np.dtype[Any]) -> Array | None:
-    """All numbers in one pass, or None if anything at all is unusual."""
-    if not body:
+def joined(blocks: Iterator[Array], dtype: np.dtype[Any]) -> Array:
+    """One table from its blocks; (0, 1) if there is no row."""
+    parts = list(blocks)
+    if not parts:
         return np.zeros((0, 1), dtype=dtype)
+    return np.concatenate(parts, dtype=dtype, casting="safe")
+
+
+def integer_blocks(stream: BinaryIO, file: str) -> Iterator[Array]:
+    """The table of integers in a file, some thousand rows at a time, as int32 or int64."""
+    for first_row, n_columns, body in _line_blocks(stream, file):
+        table = parse_digits(body, n_columns)
+        if table is None:
+            table = _parse_fast(body, n_columns, np.dtype(np.int64))
+        # An overflowing number is clipped by the fast way; the slow one tells it from a true
+        # extreme.
+        if table is None or bool(((table == _INT64.max) | (table == _INT64.min)).any()):
+            table = _parse_slowly(body, file, first_row, n_columns, _integer, np.dtype(np.int64))
+        yield table
+
+
+def float_blocks(stream: BinaryIO, file: str) -> Iterator[Floats]:
+    """The table of finite numbers in a file, some thousand rows at a time."""
+    for first_row, n_columns, body in _line_blocks(stream, file):
+        table = _parse_fast(body, n_columns, np.dtype(np.float64))
+        if table is None or not np.isfinite(table).all():
+            table = _parse_slowly(body, file, first_row, n_columns, _finite, np.dtype(np.float64))
+        yield table
+
+
+def _line_blocks(stream: BinaryIO, file: str) -> Iterator[tuple[int, int, bytes]]:
+    """Blocks of whole lines: the number of lines before, the columns of line 1, the bytes.
+
+    The byte order mark and white space after the last row are left out.
+    """
+    rows, n_columns = 0, 0
+    rest = stream.read(_BLOCK).removeprefix(b"\xef\xbb\xbf")
+    piece = rest
+    while piece:
+        piece = stream.read(_BLOCK)
+        body, rest = _cut(rest + piece, last=not piece)
+        if not body:
+            if len(rest) > LONGEST_LINE:
+                raise ValueError(
+                    f"{file}, line {rows + 1} is longer than {LONGEST_LINE:,} bytes; a table of "
+                    "numbers has one row per line."
+                )
+            continue
+        n_columns = n_columns or body.partition(b"\n")[0].count(b",") + 1
+        yield rows, n_columns, body
+        rows += body.count(b"\n")
+
+
+def _cut(text: bytes, last: bool) -> tuple[bytes, bytes]:
+    """Whole lines up to the last one that is not empty, and what follows them."""
+    filled = len(text.rstrip())
+    if last:
+        return (text[:filled] + b"\n" if filled else b""), b""
+    end = text.rfind(b"\n", 0, filled) + 1
+    after = text.find(b"\n", filled)
+    if after >= 0 and filled:
+        end = after + 1
+    rest = text[end:]
+    if not rest.strip():
+        # White space only: if rows follow, one empty line is as wrong as thousands.
+        rest = b"\n" if b"\n" in rest else rest[:1]
+    return text[:end], rest
+
+
+def _parse_fast(body: bytes, n_columns: int, dtype: np.dtype[Any]) -> Array | None:
+    """All numbers of a block in one pass, or None if anything at all is unusual."""
     raw = np.frombuffer(body, dtype=np.uint8)
-    line_ends = np.append(np.flatnonzero(raw == _NEWLINE), len(raw))
+    line_ends = np.flatnonzero(raw == _NEWLINE)
     commas = np.searchsorted(np.flatnonzero(raw == _COMMA), line_ends)
     per_line = np.diff(commas, prepend=0)
-    shape = (len(line_ends), int(per_line[0]) + 1)
+    shape = (len(line_ends), n_columns)
     # Fields of white space only would be read as zeros; then there are fewer words than fields.
-    if (per_line != per_line[0]).any() or _count_words(raw) != shape[0] * shape[1]:
+    if (per_line != n_columns - 1).any() or _count_words(raw) != shape[0] * shape[1]:
         return None
     # With every line end a comma too, each number stands between two commas: two numbers in a
     # field, or a letter, stop the parser.
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)
         try:
-            flat = np.fromstring(body.replace(b"\n", b","), dtype=dtype, sep=" ,")
+            flat = np.fromstring(body[:-1].replace(b"\n", b","), dtype=dtype, sep=" ,")
         except (DeprecationWarning, ValueError):
             return None
     if flat.size != shape[0] * shape[1]:
@@ -84,16 +142,19 @@ def _count_words(raw: UInt8s) -> int:
     return int(np.count_nonzero(inside[1:] & ~inside[:-1])) + int(inside[0])
 
 
-def _parse_slowly(body: bytes, file: str, number: Any, dtype: np.dtype[Any]) -> Array:
+def _parse_slowly(
+    body: bytes, file: str, first_row: int, n_columns: int, number: Any, dtype: np.dtype[Any]
+) -> Array:
     rows: list[list[Any]] = []
-    for position, line in enumerate(body.decode("utf-8", "replace").split("\n"), start=1):
+    lines = body[:-1].decode("utf-8", "replace").split("\n")
+    for position, line in enumerate(lines, start=first_row + 1):
         where = f"{file}, line {position}"
         if not line.strip():
             raise ValueError(f"{where}: the line is empty; every line must hold numbers.")
         row = [number(field.strip(), where) for field in line.split(",")]
-        if rows and len(row) != len(rows[0]):
+        if len(row) != n_columns:
             raise ValueError(
-                f"{where}: {_count(len(row), 'number')} where the lines above have {len(rows[0])}."
+                f"{where}: {_count(len(row), 'number')} where the lines above have {n_columns}."
             )
         rows.append(row)
     return np.array(rows, dtype=dtype)
@@ -105,10 +166,10 @@ def _integer(field: str, where: str) -> int:
     except ValueError:
         real = _finite(field, where)
         if not real.is_integer():
-            raise ValueError(f"{where}: {field} is not an integer.") from None
+            raise ValueError(f"{where}: {_shown(field)} is not an integer.") from None
         value = int(real)
     if not _INT64.min <= value <= _INT64.max:
-        raise ValueError(f"{where}: {field} is too large for a 64-bit integer.")
+        raise ValueError(f"{where}: {_shown(field)} is too large for a 64-bit integer.")
     return value
 
 
@@ -118,10 +179,9 @@ def _finite(field: str, where: str) -> float:
     try:
         value = float(_plain(field))
     except ValueError:
-        shown = field if len(field) <= 40 else field[:40] + "..."
-        raise ValueError(f"{where}: {shown!r} is not a number.") from None
+        raise ValueError(f"{where}: {_shown(field)!r} is not a number.") from None
     if not np.isfinite(value):
-        raise ValueError(f"{where}: {field} is not a finite number.")
+        raise ValueError(f"{where}: {_shown(field)} is not a finite number.")
     return value
 
 
@@ -130,6 +190,10 @@ def _plain(field: str) -> str:
     if "_" in field or not field.isascii():
         raise ValueError(field)
     return field
+
+
+def _shown(field: str) -> str:
+    return field if len(field) <= 40 else field[:40] + "..."
 
 
 def _count(n: int, noun: str) -> str:

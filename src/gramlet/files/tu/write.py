@@ -1,7 +1,7 @@
 """Writing graphs in the TU format: the reverse of reading, to the last bit.
 
 Integers go into the format's own files; what those cannot hold goes into ``NAME_gramlet.json`` (see
-`tuextras`). A folder or archive appears whole or not at all.
+`extras`). A folder or archive appears whole or not at all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from gramlet.common.arrays import Array
+from gramlet.common.arrays import Array, Floats
 from gramlet.common.safe_writing import writing
 from gramlet.files.dataset import Dataset
 from gramlet.files.tu.extras import NAME_FIELDS, encode_names, encode_values, header
@@ -42,8 +42,9 @@ def write_tu(
 
     Integer labels and integer targets are written as they are, tuples of integers as columns, other
     labels (strings, floats, None, ...) as codes whose values stand in ``NAME_gramlet.json``.
-    Floating-point targets become ``NAME_graph_attributes.txt``, edge weights the one column of
-    ``NAME_edge_attributes.txt``, all numbers with as many digits as they need.
+    Floating-point targets become ``NAME_graph_attributes.txt``, edge weights the first column of
+    ``NAME_edge_attributes.txt`` and edge attributes the others, all numbers with as many digits as
+    they need. That graphs are directed is noted in ``NAME_gramlet.json``.
 
     Parameters
     ----------
@@ -112,9 +113,9 @@ def _contents(
             roles[role], coded = _label_text(column, role)
             if coded is not None:
                 values[role] = coded
-    if graphs.edge_weights is not None:
-        roles["edge_attributes"] = _float_table(graphs.edge_weights[:, None], "edge_weights")
-        extras["edge_weights"] = True
+    if graphs.directed:
+        extras["directed"] = True
+    _add_edge_attributes(graphs, roles, extras)
     if graphs.node_attributes is not None:
         roles["node_attributes"] = _float_table(graphs.node_attributes, "node_attributes")
         if not len(graphs.node_attributes):
@@ -130,6 +131,22 @@ def _contents(
     if values:
         extras["values"] = values
     return _named(name, roles, extras, dataset)
+
+
+def _add_edge_attributes(
+    graphs: GraphBatch, roles: dict[str, str], extras: dict[str, Any]
+) -> None:
+    """Weights and attributes of edges share one file, weights first."""
+    columns = []
+    if graphs.edge_weights is not None:
+        columns.append(_finite(graphs.edge_weights[:, None], "edge_weights"))
+        extras["edge_weights"] = True
+    if graphs.edge_attributes is not None:
+        columns.append(_finite(graphs.edge_attributes, "edge_attributes"))
+        if not len(graphs.edge_attributes):
+            extras["edge_attribute_columns"] = graphs.edge_attributes.shape[1]
+    if columns:
+        roles["edge_attributes"] = _table(np.concatenate(columns, axis=1))
 
 
 def _named(
@@ -162,10 +179,14 @@ def _table(table: Array) -> str:
 
 
 def _float_table(table: Array, what: str) -> str:
+    return _table(_finite(table, what))
+
+
+def _finite(table: Array, what: str) -> Floats:
     table = np.asarray(table, dtype=np.float64)
     if not np.isfinite(table).all():
         raise ValueError(f"write_tu: {what} holds NaN or infinity; the format has finite numbers.")
-    return _table(table)
+    return table
 
 
 def _label_text(column: Categorical, what: str) -> tuple[str, list[Any] | None]:

@@ -1,0 +1,30 @@
+"""Warnings of readers: what was left out of a file, said once, at the line that called."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+__all__ = ["counted", "warn_caller"]
+
+_PACKAGE = str(Path(__file__).resolve().parent.parent)
+
+
+def warn_caller(message: str) -> None:
+    """Warn as if from the first line outside of gramlet on the way here."""
+    level = 2
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, stacklevel=level)
+
+
+def counted(n: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "edge"), counted(2500, "edge")
+    ('1 edge', '2,500 edges')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
