@@ -5,34 +5,54 @@ What the readers and generators return. It holds no knowledge of files, formats 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gramlet.common.arrays import Array
+from gramlet.files.target import Task, infer_task
 from gramlet.graphs.batch import GraphBatch
 
-__all__ = ["Dataset", "DatasetNotFoundError"]
+__all__ = ["Dataset", "DatasetNotFoundError", "Skipped"]
 
 
 class DatasetNotFoundError(FileNotFoundError, ValueError):
     """A data set, or a file it cannot do without, is not where it was looked for."""
 
 
+class Skipped(NamedTuple):
+    """One row or file that was left out: where it is, and why."""
+
+    place: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}"
+
+
 class Dataset(dict[str, Any]):
     """A set of graphs with its target: fields by attribute or by key.
 
-    Fields that were not given are None, so that ``dataset.target_names`` can always be asked.
+    Fields that were not given are None, so that ``dataset.target_names`` can always be asked. A
+    Dataset unpacks as ``X, y = dataset``: graphs and target.
 
     Parameters
     ----------
     graphs : GraphBatch
     target : array, optional
-        One class (or number, or row of numbers) a graph.
+        One class (or number, or row of numbers) per graph.
     name, description : str
     target_names, node_label_names, edge_label_names : dict, optional
         What the values in the target and the labels of the graphs stand for.
+    ids : sequence of str, optional
+        One identifier per graph, as the file has it.
+    molecules : sequence of str, optional
+        One SMILES string per graph, where the graphs are molecules.
+    target_name : str, optional
+        What the target is called: the heading of its column.
+    skipped : sequence of Skipped, optional
+        What a reader left out, with the reason for each.
     **fields
         Anything else that belongs to the data, e.g. ``group`` in planted data.
 
@@ -44,8 +64,11 @@ class Dataset(dict[str, Any]):
     Dataset 'MUTAG': GraphBatch(188 graphs, 3371 nodes, 3721 edges, 7 node labels, 4 edge labels)
     >>> mutag["target"] is mutag.target
     True
-    >>> mutag.node_label_names[5]
-    'Cl'
+    >>> mutag.node_label_names[5], mutag.task
+    ('Cl', 'classification')
+    >>> X, y = mutag
+    >>> len(X), len(y)
+    (188, 188)
     """
 
     graphs: GraphBatch
@@ -55,6 +78,10 @@ class Dataset(dict[str, Any]):
     target_names: Mapping[Any, str] | None
     node_label_names: Mapping[Any, str] | None
     edge_label_names: Mapping[Any, str] | None
+    ids: Sequence[str] | None
+    molecules: Sequence[str] | None
+    target_name: str | None
+    skipped: Sequence[Skipped] | None
 
     def __init__(
         self,
@@ -66,6 +93,10 @@ class Dataset(dict[str, Any]):
         target_names: Mapping[Any, str] | None = None,
         node_label_names: Mapping[Any, str] | None = None,
         edge_label_names: Mapping[Any, str] | None = None,
+        ids: Sequence[str] | None = None,
+        molecules: Sequence[str] | None = None,
+        target_name: str | None = None,
+        skipped: Sequence[Skipped] | None = None,
         **fields: Any,
     ) -> None:
         if target is not None:
@@ -73,7 +104,13 @@ class Dataset(dict[str, Any]):
             if target.ndim == 0 or len(target) != len(graphs):
                 raise ValueError(
                     f"Dataset {name!r}: the target has shape {target.shape} for {len(graphs)} "
-                    "graphs; give one value a graph."
+                    "graphs; give one value per graph."
+                )
+        for field, column in (("ids", ids), ("molecules", molecules)):
+            if column is not None and len(column) != len(graphs):
+                raise ValueError(
+                    f"Dataset {name!r}: {field} has {len(column)} entries for {len(graphs)} "
+                    "graphs; give one per graph."
                 )
         super().__init__(
             graphs=graphs,
@@ -83,28 +120,44 @@ class Dataset(dict[str, Any]):
             target_names=target_names,
             node_label_names=node_label_names,
             edge_label_names=edge_label_names,
+            ids=ids,
+            molecules=molecules,
+            target_name=target_name,
+            skipped=skipped,
             **fields,
         )
+
+    @property
+    def task(self) -> Task | None:
+        """Whether the target has classes or real numbers (see `infer_task`); None without one."""
+        if self.target is None or self.target.ndim != 1:
+            return None
+        return infer_task(self.target)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.graphs, self.target))
 
     def __getattr__(self, field: str) -> Any:
         try:
             return self[field]
         except KeyError:
             raise AttributeError(
-                f"This Dataset has no field {field!r}; it has {', '.join(self)}."
+                f"This Dataset has no field {field!r}; it has {', '.join(self.keys())}."
             ) from None
 
     def __setattr__(self, field: str, value: Any) -> None:
+        if field == "task":
+            raise AttributeError("The task follows from the target; it cannot be set.")
         self[field] = value
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self})
+        return sorted({*super().__dir__(), *self.keys()})
 
     def __repr__(self) -> str:
         return f"Dataset {self.get('name')!r}: {self.get('graphs')!r}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_rebuild, (dict(self),))
+        return (_rebuild, (dict(self.items()),))
 
 
 def _rebuild(fields: dict[str, Any]) -> Dataset:

@@ -15,7 +15,7 @@ import numpy as np
 from gramlet.common.arrays import Ints
 from gramlet.graphs.columns import Categorical
 
-__all__ = ["NAME_FIELDS", "decode_extras", "encode_names", "encode_values", "restore_values"]
+__all__ = ["NAME_FIELDS", "decode_extras", "decode_names", "encode_names", "encode_values", "restore_values"]
 
 NAME_FIELDS = ("target_names", "node_label_names", "edge_label_names")
 
@@ -82,13 +82,18 @@ def decode_extras(text: bytes, file: str) -> dict[str, Any]:
             for role, values in extras.get("values", {}).items()
         }
         extras["names"] = {
-            field: {_decode(value): str(name) for value, name in pairs}
+            field: decode_names(pairs)
             for field, pairs in extras.get("names", {}).items()
             if field in NAME_FIELDS
         }
     except (TypeError, ValueError) as why:
         raise ValueError(f"{file}: values and names must be lists of labels ({why}).") from why
     return extras
+
+
+def decode_names(pairs: Any) -> dict[Hashable, str]:
+    """The reverse of `encode_names`."""
+    return {_decode(value): str(name) for value, name in pairs}
 
 
 def _decode(value: Any, depth: int = 0) -> Hashable:

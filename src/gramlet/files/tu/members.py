@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from gramlet.files.dataset import DatasetNotFoundError
 
-__all__ = ["DEFAULT_MAX_BYTES", "TUFiles", "open_tu"]
+__all__ = ["DEFAULT_MAX_BYTES", "TUFiles", "is_tu", "open_tu"]
 
 DEFAULT_MAX_BYTES = 4 * 2**30
 
@@ -166,6 +166,17 @@ def open_tu(path: str | Path, max_bytes: int = DEFAULT_MAX_BYTES) -> TUFiles:
     raise DatasetNotFoundError(
         f"{path} does not exist, nor does {archive.name} beside it. "
         "Give the folder or the zip archive of a TU data set."
+    )
+
+
+def is_tu(path: Path) -> bool:
+    """Whether a path that is no file names a TU data set: a folder, or the beginning of names."""
+    if path.is_dir():
+        folders = (path, path / path.name, path / "raw")
+        return any(next(folder.glob(f"*{_INDICATOR}"), None) for folder in folders)
+    return (
+        path.with_name(path.name + ".zip").is_file()
+        or path.with_name(path.name + _INDICATOR).is_file()
     )
 
 

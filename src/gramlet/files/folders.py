@@ -1,0 +1,175 @@
+"""A folder of graph files, one graph per file, with or without a table of targets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gramlet.files.dataset import Dataset, DatasetNotFoundError
+from gramlet.files.file_graphs import ColumnNames, FileGraph, batch_of_graphs
+from gramlet.files.kinds import describe_kinds, kind_of, stem_of
+from gramlet.files.molecule_rows import MoleculeOptions, MoleculeRow, dataset_of_rows
+from gramlet.files.molecule_tables import find_target
+from gramlet.files.networks import NETWORK_KINDS, dataset_of_graphs, parse_graphs
+from gramlet.files.problems import Problems
+from gramlet.files.sdf import molecules_of_sdf
+from gramlet.files.tables import Table, read_table
+from gramlet.files.target import is_missing, target_from_cells
+
+__all__ = ["read_folder"]
+
+_TABLES = (".csv", ".tsv")
+
+
+def read_folder(
+    path: Path,
+    target: str | int | None,
+    sep: str | None,
+    directed: bool | None,
+    names: ColumnNames,
+    options: MoleculeOptions,
+    problems: Problems,
+    max_bytes: int,
+) -> Dataset:
+    """The graphs of all files, in the order of the table, or else of their names."""
+    files = sorted(file for file in path.iterdir() if file.is_file() and file.name[0] != ".")
+    tables = [file for file in files if kind_of(file) in _TABLES]
+    files = [file for file in files if kind_of(file) in (*NETWORK_KINDS, ".sdf")]
+    if not files:
+        raise DatasetNotFoundError(
+            f"{path} has no files of graphs; known are {describe_kinds()}."
+        )
+    if len(tables) > 1:
+        listed = ", ".join(file.name for file in tables)
+        raise ValueError(f"{path} has {len(tables)} tables ({listed}); keep one, with the targets.")
+    target_name, cells = None, None
+    if tables:
+        table = read_table(tables[0], sep, lambda cells: not _names_file(cells[0], files))
+        target_name, rows = _rows(table, target, files, problems)
+        files = [file for file, _ in rows]
+        cells = [cell for _, cell in rows]
+    elif target is not None and not isinstance(target, str):
+        raise ValueError(f"{path} has no table of targets, so target={target!r} names nothing.")
+    if all(kind_of(file) == ".sdf" for file in files):
+        return _molecules(path, files, cells, target_name, options, problems, max_bytes)
+    graphs, kept = _graphs(files, problems, max_bytes)
+    if cells is None or target_name is None:
+        dataset = dataset_of_graphs(
+            graphs, path, names, problems, directed=directed,
+            target=None if tables else target, id=None, name=path.name,
+        )  # fmt: skip
+        if len(dataset.graphs) == len(graphs):
+            dataset.ids = [stem_of(files[i]) for i in kept]
+        return dataset
+    values, _ = target_from_cells([cells[i] for i in kept])
+    skipped = problems.finish(path, len(graphs), "file")
+    return Dataset(
+        batch_of_graphs(graphs, names, directed, path),
+        values,
+        name=path.name,
+        ids=[stem_of(files[i]) for i in kept],
+        target_name=target_name,
+        skipped=skipped,
+    )
+
+
+def _names_file(cell: str, files: list[Path]) -> bool:
+    return any(cell in (file.name, stem_of(file), file.stem) for file in files)
+
+
+def _rows(
+    table: Table, target: str | int | None, files: list[Path], problems: Problems
+) -> tuple[str | None, list[tuple[Path, str]]]:
+    """The name of the target, and the file and target of each row that can be used."""
+    column = find_target(table, target, {0}, guess=True)
+    target_name = None
+    if column is not None:
+        target_name = table.headings[column] if table.headings is not None else str(column)
+    by_name: dict[str, Path] = {}
+    for file in files:
+        for name in (stem_of(file), file.stem, file.name):
+            by_name[name] = file
+    found: dict[Path, tuple[str, str]] = {}
+    for row in table.rows:
+        place, name = f"{table.path}, line {row.line}", row.cells[0]
+        cell = "" if column is None else row.cells[column]
+        named = by_name.get(name)
+        if named is None:
+            problems.add(place, f"there is no file {name!r}")
+        elif named in found:
+            problems.add(place, f"{name!r} is listed a second time")
+        else:
+            found[named] = (place, cell)
+    _report_unlisted(table, files, found, problems)
+    if column is None:
+        return None, [(file, "") for file in found]
+    return target_name, _with_targets(found, target_name or "", problems)
+
+
+def _report_unlisted(
+    table: Table, files: list[Path], found: dict[Path, Any], problems: Problems
+) -> None:
+    for file in files:
+        if file not in found:
+            problems.add(str(file), f"{table.path.name} has no row for this file")
+
+
+def _with_targets(
+    found: dict[Path, tuple[str, str]], target_name: str, problems: Problems
+) -> list[tuple[Path, str]]:
+    """The files whose target is there and fits the others."""
+    there = []
+    for file, (place, cell) in found.items():
+        if is_missing(cell):
+            problems.add(place, f"the target {target_name!r} is {cell!r}")
+        else:
+            there.append((file, place, cell))
+    _, unfit = target_from_cells([cell for _, _, cell in there])
+    for position, reason in unfit.items():
+        problems.add(there[position][1], f"the target {target_name!r}: {reason}")
+    return [(f, cell) for i, (f, _, cell) in enumerate(there) if i not in unfit]
+
+
+def _graphs(
+    files: list[Path], problems: Problems, max_bytes: int
+) -> tuple[list[FileGraph], list[int]]:
+    """One graph per file, and the positions of the files that could be read."""
+    graphs, kept = [], []
+    for position, file in enumerate(files):
+        kind = kind_of(file) or ""
+        if kind not in NETWORK_KINDS:
+            raise ValueError(f"{file}: molecules and other graphs do not go into one data set.")
+        try:
+            inside = parse_graphs(file, kind, Problems("raise"), max_bytes)
+            if len(inside) != 1:
+                raise ValueError(f"{file}: {len(inside)} graphs in one file; a folder needs one")
+        except ValueError as why:
+            problems.add(str(file), str(why).removeprefix(f"{file}: ").rstrip("."))
+            continue
+        inside[0].place = str(file)
+        graphs.append(inside[0])
+        kept.append(position)
+    return graphs, kept
+
+
+def _molecules(
+    path: Path,
+    files: list[Path],
+    cells: list[str] | None,
+    target_name: str | None,
+    options: MoleculeOptions,
+    problems: Problems,
+    max_bytes: int,
+) -> Dataset:
+    rows = []
+    for position, file in enumerate(files):
+        found = molecules_of_sdf(file, problems, max_bytes)
+        if len(found) > 1:
+            problems.add(str(file), f"{len(found)} molecules in one file; a folder needs one")
+        elif found:
+            molecule, smiles = found[0]
+            cell = None if cells is None else cells[position]
+            rows.append(MoleculeRow(str(file), molecule, smiles, stem_of(file), cell))
+    return dataset_of_rows(
+        path, rows, options, problems, name=path.name, target_name=target_name
+    )

@@ -1,0 +1,115 @@
+"""Molecules with ids and targets, row by row, into one Dataset: what tables and SDF files share.
+
+Rows that cannot be used are reported together with their ids and targets, so that nothing shifts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gramlet.files.dataset import Dataset
+from gramlet.files.problems import Problems
+from gramlet.files.target import is_missing, target_from_cells
+from gramlet.graphs.batch import GraphBatch
+
+__all__ = ["MoleculeOptions", "MoleculeRow", "dataset_of_rows"]
+
+
+@dataclass(frozen=True)
+class MoleculeOptions:
+    """How molecules become graphs; as for `gramlet.molecules`."""
+
+    atoms: tuple[str, ...] = ("element", "charge")
+    hydrogens: bool = False
+    n_jobs: int | None = None
+
+
+@dataclass(frozen=True)
+class MoleculeRow:
+    """One molecule as the file has it: where, its structure, SMILES, id and target.
+
+    ``problem`` says why there is no structure.
+    """
+
+    place: str
+    structure: Any  # a SMILES string or an RDKit molecule
+    smiles: str
+    id: str | None = None
+    target: str | None = None
+    problem: str | None = None
+
+
+def dataset_of_rows(
+    path: Path,
+    rows: Sequence[MoleculeRow],
+    options: MoleculeOptions,
+    problems: Problems,
+    *,
+    name: str,
+    target_name: str | None,
+) -> Dataset:
+    """A Dataset of all rows that can be used; the others are listed in ``problems``."""
+    reasons = {i: row.problem for i, row in enumerate(rows) if row.problem is not None}
+    targets, unfit = _targets(rows, target_name)
+    reasons = {**unfit, **reasons}
+    chosen = [i for i in range(len(rows)) if i not in reasons]
+    graphs, unreadable = _graphs([rows[i] for i in chosen], options)
+    reasons.update({chosen[position]: reason for position, reason in unreadable.items()})
+    for i in sorted(reasons):
+        problems.add(rows[i].place, reasons[i])
+    kept = [row for i, row in enumerate(rows) if i not in reasons]
+    target = None
+    if targets is not None:
+        target, _ = target_from_cells([cell for i, cell in enumerate(targets) if i not in reasons])
+    skipped = problems.finish(path, len(kept), "molecule")
+    has_ids = any(row.id for row in kept)
+    return Dataset(
+        graphs,
+        target,
+        name=name,
+        ids=[row.id or "" for row in kept] if has_ids else None,
+        molecules=[row.smiles for row in kept],
+        target_name=target_name if target is not None else None,
+        skipped=skipped,
+    )
+
+
+def _targets(
+    rows: Sequence[MoleculeRow], target_name: str | None
+) -> tuple[list[str] | None, dict[int, str]]:
+    """The cells of the target, and which rows have none that fits, with the reasons."""
+    if target_name is None:
+        return None, {}
+    cells = [row.target or "" for row in rows]
+    what = f"the target {target_name!r}"
+    unfit = {
+        i: f"{what} is {repr(cell) if cell else 'missing'}"
+        for i, cell in enumerate(cells)
+        if is_missing(cell)
+    }
+    there = [i for i in range(len(rows)) if i not in unfit]
+    _, others = target_from_cells([cells[i] for i in there])
+    unfit.update({there[position]: f"{what}: {why}" for position, why in others.items()})
+    return cells, unfit
+
+
+def _graphs(
+    rows: Sequence[MoleculeRow], options: MoleculeOptions
+) -> tuple[GraphBatch, dict[int, str]]:
+    """The graphs of all molecules that RDKit can read, and why it cannot read the others."""
+    from gramlet.graphs.chem import from_molecule, from_smiles
+    from gramlet.graphs.record import AttributeNames, join_records
+
+    records, unreadable = [], {}
+    for position, row in enumerate(rows):
+        if isinstance(row.structure, str):
+            try:
+                records.append(from_smiles(position, row.structure, AttributeNames()))
+            except ValueError:
+                unreadable[position] = f"{row.structure[:60]!r} is not a valid SMILES string"
+        else:
+            records.append(from_molecule(position, row.structure, AttributeNames()))
+    return join_records(records), unreadable

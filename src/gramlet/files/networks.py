@@ -1,0 +1,230 @@
+"""Files of graphs: `.graphml`, `.gexf`, `.gml`, `.g6`, `.s6`, `.json` and `.jsonl`.
+
+networkx parses the first three; what it could trip over (XML entities, deep nesting) is refused
+before. Ids and targets are data of the graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from gramlet.files.dataset import Dataset
+from gramlet.files.file_graphs import ColumnNames, FileGraph, batch_of_graphs
+from gramlet.files.graph6 import parse_graph6, parse_sparse6
+from gramlet.files.node_link import read_json, read_json_lines
+from gramlet.files.notes import restore_notes
+from gramlet.files.opening import open_bytes
+from gramlet.files.problems import Problems
+from gramlet.files.tables import ColumnNotFoundError
+from gramlet.files.target import check_target
+
+__all__ = ["NETWORK_KINDS", "dataset_of_graphs", "parse_graphs"]
+
+TARGET_NAMES = ("target", "label", "class", "y")
+ID_NAMES = ("id", "name")
+
+_DEEPEST_XML = 64
+
+
+def parse_graphs(path: Path, kind: str, problems: Problems, max_bytes: int) -> list[FileGraph]:
+    """The graphs of one file."""
+    return NETWORK_KINDS[kind](path, problems, max_bytes)
+
+
+def dataset_of_graphs(
+    graphs: list[FileGraph],
+    path: Path,
+    names: ColumnNames,
+    problems: Problems,
+    *,
+    directed: bool | None,
+    target: str | None,
+    id: str | None,
+    name: str,
+) -> Dataset:
+    """A Dataset of the graphs, with the target and the ids that they carry."""
+    if not graphs and not problems.skipped:
+        raise ValueError(f"{path} has no graphs.")
+    target_name = _data_name(path, graphs, target, TARGET_NAMES, "target")
+    kept, values = graphs, None
+    if target_name is not None:
+        kept, values = _targets(graphs, target_name, problems)
+    id_name = _data_name(path, graphs, id, ID_NAMES, "id")
+    skipped = problems.finish(path, len(kept), "graph")
+    notes = restore_notes(kept, path)
+    return Dataset(
+        batch_of_graphs(kept, names, directed, path),
+        values,
+        name=name,
+        ids=None if id_name is None else [str(graph.data.get(id_name, "")) for graph in kept],
+        target_name=target_name,
+        skipped=skipped,
+        **notes,
+    )
+
+
+def _data_name(
+    path: Path, graphs: list[FileGraph], wanted: str | None, usual: tuple[str, ...], option: str
+) -> str | None:
+    if wanted is None:
+        return next((name for name in usual if graphs and all(name in g.data for g in graphs)), None)
+    there = sorted({str(name) for graph in graphs for name in graph.data})
+    if wanted not in there:
+        raise ColumnNotFoundError(
+            f"{path}: no graph has data called {wanted!r} ({option}=); there "
+            f"{'are ' + ', '.join(map(repr, there)) if there else 'is none'}."
+        )
+    return wanted
+
+
+def _targets(
+    graphs: list[FileGraph], name: str, problems: Problems
+) -> tuple[list[FileGraph], Any]:
+    kept, values = [], []
+    for graph in graphs:
+        value = graph.data.get(name)
+        if value is None or value != value or value in (float("inf"), float("-inf"), ""):
+            problems.add(graph.place, f"the target {name!r} is {value!r}")
+        elif not isinstance(value, str | int | float):
+            problems.add(graph.place, f"the target {name!r} is a {type(value).__name__}")
+        else:
+            kept.append(graph)
+            values.append(value)
+    kinds = {str if isinstance(v, str) else bool if isinstance(v, bool) else float for v in values}
+    if len(kinds) > 1:
+        values = [str(value) for value in values]
+    return kept, check_target(values) if values else None
+
+
+# One reader per kind
+
+
+def _read_graphml(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
+    _refuse_hostile_xml(path, max_bytes)
+    networkx = _networkx(path)
+    with open_bytes(path, max_bytes) as stream:
+        graphs = _parsed(path, "GraphML", lambda: _all_of_graphml(networkx, stream))
+    places = [f"{path}, graph {i}" if len(graphs) > 1 else str(path) for i in range(len(graphs))]
+    return [_from_networkx(place, graph) for place, graph in zip(places, graphs, strict=True)]
+
+
+def _all_of_graphml(networkx: Any, stream: Any) -> list[Any]:
+    # networkx.read_graphml gives the first graph only; a file may hold several.
+    reader = networkx.readwrite.graphml.GraphMLReader(node_type=str)
+    return list(reader(path=stream))
+
+
+def _read_gexf(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
+    _refuse_hostile_xml(path, max_bytes)
+    networkx = _networkx(path)
+    with open_bytes(path, max_bytes) as stream:
+        graph = _parsed(path, "GEXF", lambda: networkx.read_gexf(stream))
+    return [_from_networkx(str(path), graph)]
+
+
+def _read_gml(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
+    networkx = _networkx(path)
+    with open_bytes(path, max_bytes) as stream:
+        # By id: names in GML are labels, and need not be distinct.
+        graph = _parsed(path, "GML", lambda: networkx.read_gml(stream, label="id"))
+    return [_from_networkx(str(path), graph)]
+
+
+def _read_graph6(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
+    graphs = []
+    with open_bytes(path, max_bytes) as stream:
+        for number, line in enumerate(stream, start=1):
+            text = line.strip()
+            if not text or text in (b">>graph6<<", b">>sparse6<<"):
+                continue
+            place = f"{path}, line {number}"
+            sparse = text.removeprefix(b">>sparse6<<").startswith(b":")
+            try:
+                n_nodes, edges = parse_sparse6(text) if sparse else parse_graph6(text)
+            except ValueError as why:
+                problems.add(place, f"{why}")
+                continue
+            nodes: dict[Hashable, dict[str, Any]] = {node: {} for node in range(n_nodes)}
+            graphs.append(FileGraph(place, nodes, [(u, v, {}) for u, v in edges.tolist()]))
+    return graphs
+
+
+NETWORK_KINDS: dict[str, Callable[[Path, Problems, int], list[FileGraph]]] = {
+    ".graphml": _read_graphml,
+    ".gexf": _read_gexf,
+    ".gml": _read_gml,
+    ".g6": _read_graph6,
+    ".s6": _read_graph6,
+    ".json": read_json,
+    ".jsonl": read_json_lines,
+}
+
+
+def _from_networkx(place: str, graph: Any) -> FileGraph:
+    data = {k: v for k, v in graph.graph.items() if k not in ("node_default", "edge_default")}
+    return FileGraph(
+        place,
+        dict(graph.nodes(data=True)),
+        list(graph.edges(data=True)),
+        graph.is_directed(),
+        data,
+    )
+
+
+def _networkx(path: Path) -> Any:
+    try:
+        import networkx
+    except ImportError:
+        raise ImportError(
+            f"Reading {path.name} needs networkx: pip install gramlet[graphs]"
+        ) from None
+    return networkx
+
+
+def _parsed(path: Path, kind: str, parse: Callable[[], Any]) -> Any:
+    """What networkx makes of a file; whatever it trips over becomes one line."""
+    try:
+        return parse()
+    except (ValueError, EOFError, OSError):
+        raise
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply.") from None
+    except Exception as why:
+        # networkx raises errors of many types on malformed files: KeyError, AttributeError, ...
+        reason = " ".join(str(why).split())[:200] or type(why).__name__
+        raise ValueError(f"{path} cannot be read as {kind} ({reason}).") from why
+
+
+def _refuse_hostile_xml(path: Path, max_bytes: int) -> None:
+    """One pass over the file that refuses entities, outside references and deep nesting."""
+    parser = expat.ParserCreate()
+    depth = 0
+
+    def refuse(*_: Any) -> None:
+        raise ValueError(
+            f"Refusing to read {path}: it declares XML entities, which data files do not need."
+        )
+
+    def enter(*_: Any) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST_XML:
+            raise ValueError(f"{path} is nested more than {_DEEPEST_XML} deep.")
+
+    def leave(*_: Any) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser.EntityDeclHandler = refuse
+    parser.UnparsedEntityDeclHandler = refuse
+    parser.ExternalEntityRefHandler = refuse
+    parser.StartElementHandler = enter
+    parser.EndElementHandler = leave
+    try:
+        with open_bytes(path, max_bytes) as stream:
+            parser.ParseFile(stream)
+    except expat.ExpatError as why:
+        raise ValueError(f"{path} is not well-formed XML ({why}). Is it cut off?") from None

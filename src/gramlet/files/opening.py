@@ -1,0 +1,79 @@
+"""Opening files of any kind: plain or gzip, as bytes or as text, within a limit of size.
+
+Every failure becomes one ValueError that names the file. What the bytes mean is left to the
+readers of each kind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+from gramlet.files.dataset import DatasetNotFoundError
+
+__all__ = ["DEFAULT_MAX_BYTES", "open_bytes", "open_text"]
+
+DEFAULT_MAX_BYTES = 4 * 2**30
+
+_GZIP_MARK = b"\x1f\x8b"
+
+
+class _Limited(io.RawIOBase):
+    """A stream that refuses to give more bytes than allowed."""
+
+    def __init__(self, source: BinaryIO, path: Path, max_bytes: int) -> None:
+        self._source = source
+        self._path = path
+        self._max_bytes = max_bytes
+        self._left = max_bytes
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._source.read(len(buffer))
+        self._left -= len(piece)
+        if self._left < 0:
+            raise ValueError(
+                f"{self._path} takes more than {self._max_bytes:,} bytes, unpacked. If you trust "
+                "the file, raise max_bytes."
+            )
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+@contextlib.contextmanager
+def open_bytes(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked if it is packed with gzip."""
+    if not path.is_file():
+        raise DatasetNotFoundError(f"There is no file {path}.")
+    try:
+        with contextlib.ExitStack() as stack:
+            plain: Any = stack.enter_context(path.open("rb"))
+            if plain.peek(2)[:2] == _GZIP_MARK:
+                plain = stack.enter_context(gzip.GzipFile(fileobj=plain))
+            yield io.BufferedReader(_Limited(plain, path, max_bytes), 1 << 16)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as why:
+        raise ValueError(
+            f"{path} is not a whole gzip file ({why}). Is it cut off? Get it again."
+        ) from why
+
+
+@contextlib.contextmanager
+def open_text(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> Iterator[TextIO]:
+    """The text of a file in UTF-8, with or without a byte order mark; line ends as they are."""
+    with open_bytes(path, max_bytes) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")  # type: ignore[arg-type]
+        try:
+            yield text
+        except UnicodeDecodeError as why:
+            found = why.object[why.start : why.start + 1].hex()
+            raise ValueError(
+                f"{path} is not a text file in UTF-8 (byte 0x{found}: {why.reason}). Save it as "
+                "UTF-8."
+            ) from None

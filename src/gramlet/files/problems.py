@@ -1,0 +1,55 @@
+"""What could not be read: raised at once, or left out, counted and listed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from gramlet.files.dataset import Skipped
+from gramlet.files.notices import counted, warn_caller
+
+__all__ = ["OnError", "Problems"]
+
+OnError = Literal["raise", "skip"]
+
+
+class Problems:
+    """The rows or files that a reader could not use.
+
+    Parameters
+    ----------
+    on_error : "raise" or "skip"
+    """
+
+    def __init__(self, on_error: str) -> None:
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f'on_error must be "raise" or "skip"; got {on_error!r}.')
+        self._on_error = on_error
+        self.skipped: list[Skipped] = []
+
+    @property
+    def skips(self) -> bool:
+        """Whether problems are listed instead of raised."""
+        return self._on_error == "skip"
+
+    def add(self, place: str, reason: str, way_out: str = "") -> None:
+        """Raise the problem, or list it."""
+        if not self.skips:
+            advice = way_out or 'Correct it, or leave it out with on_error="skip".'
+            raise ValueError(f"{place}: {reason}. {advice}")
+        self.skipped.append(Skipped(place, reason))
+
+    def finish(self, path: object, n_read: int, noun: str) -> list[Skipped]:
+        """Everything that was left out; one warning counts it. Nothing left is an error."""
+        if not self.skipped:
+            return self.skipped
+        total = n_read + len(self.skipped)
+        first = self.skipped[0]
+        if not n_read:
+            raise ValueError(
+                f"{path}: none of {counted(total, noun)} can be read; the first is {first}."
+            )
+        warn_caller(
+            f"{path}: {len(self.skipped):,} of {counted(total, noun)} were left out, the first at "
+            f"{first}. The field 'skipped' lists them."
+        )
+        return self.skipped

@@ -1,0 +1,236 @@
+"""read: the one door for files of graphs and molecules of every known kind.
+
+Finds out what a path is and hands it to the reader of its kind; what each kind means is left to
+them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gramlet.files.dataset import Dataset, DatasetNotFoundError
+from gramlet.files.file_graphs import ColumnNames
+from gramlet.files.folders import read_folder
+from gramlet.files.kinds import TABLES, describe_kinds, kind_of, stem_of
+from gramlet.files.molecule_rows import MoleculeOptions
+from gramlet.files.molecule_tables import read_molecule_table
+from gramlet.files.networks import NETWORK_KINDS, dataset_of_graphs, parse_graphs
+from gramlet.files.opening import DEFAULT_MAX_BYTES
+from gramlet.files.problems import OnError, Problems
+from gramlet.files.sdf import read_sdf
+from gramlet.files.tu.dataset import read_tu
+from gramlet.files.tu.members import is_tu
+
+__all__ = ["read"]
+
+
+def read(
+    path: str | Path,
+    target: str | int | None = None,
+    *,
+    molecules: str | int | None = None,
+    id: str | int | None = None,
+    sep: str | None = None,
+    header: bool | None = None,
+    directed: bool | None = None,
+    node_labels: str | None = None,
+    label: str | None = None,
+    edge_label: str | None = None,
+    weight: str | None = None,
+    attr: str | None = None,
+    edge_attr: str | None = None,
+    edge_weights: bool | None = None,
+    atoms: tuple[str, ...] = ("element", "charge"),
+    hydrogens: bool = False,
+    on_error: OnError = "raise",
+    n_jobs: int | None = None,
+    max_bytes: int = DEFAULT_MAX_BYTES,
+) -> Dataset:
+    """Read graphs or molecules from a file or folder of any known kind.
+
+    ==========================  ==================================================================
+    TU folder or ``.zip``       graphs and target, see :func:`read_tu`
+    ``.csv``, ``.tsv``          a table with a column of SMILES strings, ids and a target; the
+                                separator (``,`` ``;`` tab) and the headings are found
+    ``.smi``                    a SMILES string per line, then a name
+    ``.sdf``                    molecules with properties
+    ``.graphml``, ``.gexf``,    graphs with data on nodes, edges and graphs
+    ``.gml``, ``.json``,
+    ``.jsonl`` (node-link)
+    ``.g6``, ``.s6``            graphs without data, one per line
+    folder of such files        one graph per file, sorted by name; or as listed in the folder's one
+                                ``.csv`` or ``.tsv``, whose first column names files, with or
+                                without ending
+    ==========================  ==================================================================
+
+    All but zips may be packed with gzip. Nothing is fetched from a network and nothing in a file is
+    executed. Self-loops are dropped and the first of parallel edges is kept, with one warning that
+    counts what was left out.
+
+    Parameters
+    ----------
+    path : str or Path
+    target : str or int, optional
+        The column of the target: its heading or its number from 0; in SDF a property; in network
+        files the name of data of the graphs. By default "target", "label", "class", "y" or
+        "activity", or in tables the only column left. For TU data ``"graph_labels"`` or
+        ``"graph_attributes"``.
+    molecules : str or int, optional
+        The column of SMILES strings; by default "smiles" or the like, or the only column that
+        contains SMILES strings.
+    id : str or int, optional
+        The column of identifiers.
+    sep, header : str, bool, optional
+        The separator of a table, and whether its first row is one of headings.
+    directed : bool, optional
+        Whether graphs are directed. By default .graphml, .gexf, .gml and node-link files are what
+        they say, all others are undirected.
+    node_labels : "degree" or "none", optional
+        Labels made of degrees instead of the file's, or no labels; as for :func:`as_batch`.
+    label, edge_label, weight, attr, edge_attr : str, optional
+        Where network files keep columns; by default "label", "label", "weight", "attr", "attr".
+        Attributes may be lists, or numbers under ``attr_0``, ``attr_1``, ...
+    edge_weights : bool, optional
+        As for :func:`read_tu`.
+    atoms, hydrogens, n_jobs
+        How molecules become graphs; as for :func:`molecules`.
+    on_error : "raise" or "skip"
+        What to do with rows, records or graphs that cannot be read or have no target: a ValueError
+        with file and line, or leave them out. ``dataset.skipped`` lists them, one warning counts
+        them, and ids and targets stay with their graphs.
+    max_bytes : int
+        The most that a file may take, unpacked.
+
+    Returns
+    -------
+    Dataset
+        ``graphs``, ``target``, ``name``, and where the file has them ``ids``, ``molecules``,
+        ``target_name``, ``skipped``.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import gramlet
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "solubility.csv")
+    ...     _ = file.write_text("name;smiles;logS\\nethanol;CCO;1.1\\nbenzene;c1ccccc1;-1.64\\n")
+    ...     data = gramlet.read(file, target="logS")
+    >>> data.target.tolist(), data.ids, data.task
+    ([1.1, -1.64], ['ethanol', 'benzene'], 'regression')
+    """
+    path = Path(path).expanduser()
+    options = {
+        "molecules": molecules, "sep": sep, "header": header, "id": id, "label": label,
+        "edge_label": edge_label, "weight": weight, "attr": attr, "edge_attr": edge_attr,
+        "edge_weights": edge_weights,
+    }  # fmt: skip
+    problems = Problems(on_error)
+    reading = MoleculeOptions(tuple(atoms), hydrogens, n_jobs)
+    names = ColumnNames(label, edge_label, weight, attr, edge_attr)
+    kind = _kind(path)
+    _refuse_foreign_options(path, kind, options)
+    if kind == "tu":
+        dataset = _read_tu(path, target, edge_weights, directed, max_bytes)
+    elif kind == "folder":
+        dataset = read_folder(path, target, sep, directed, names, reading, problems, max_bytes)
+    elif kind in TABLES:
+        dataset = read_molecule_table(
+            path, smi=kind == ".smi", target=target, molecules=molecules, id=id, sep=sep,
+            header=header, options=reading, problems=problems, name=stem_of(path),
+            max_bytes=max_bytes,
+        )  # fmt: skip
+    elif kind == ".sdf":
+        dataset = read_sdf(
+            path, target=_word(target), id=_word(id), options=reading, problems=problems,
+            name=stem_of(path), max_bytes=max_bytes,
+        )  # fmt: skip
+    else:
+        graphs = parse_graphs(path, kind, problems, max_bytes)
+        dataset = dataset_of_graphs(
+            graphs, path, names, problems, directed=directed, target=_word(target), id=_word(id),
+            name=stem_of(path),
+        )  # fmt: skip
+    return _adjusted(dataset, directed, node_labels)
+
+
+def _kind(path: Path) -> str:
+    """ "tu", "folder", or the ending that says what a file is."""
+    if path.is_dir():
+        return "tu" if is_tu(path) else "folder"
+    if not path.exists():
+        if is_tu(path):
+            return "tu"
+        raise DatasetNotFoundError(
+            f"There is no file or folder {path}. Data sets are loaded by name with "
+            "gramlet.load_dataset."
+        )
+    kind = kind_of(path)
+    if kind is None:
+        raise ValueError(
+            f"{path} is of no known kind: its ending is {path.suffix or 'missing'!r}. Known are "
+            f"{describe_kinds()}."
+        )
+    return "tu" if kind == ".zip" else kind
+
+
+_OPTIONS_OF_TABLES = {"molecules", "sep", "header", "id"}
+_OPTIONS_OF_NETWORKS = {"label", "edge_label", "weight", "attr", "edge_attr"}
+
+
+def _refuse_foreign_options(path: Path, kind: str, options: dict[str, Any]) -> None:
+    """An option that the kind of file does not have is a mistake."""
+    if kind == "tu":
+        allowed = {"edge_weights"}
+    elif kind == "folder":
+        allowed = {"sep", *_OPTIONS_OF_NETWORKS}
+    elif kind in NETWORK_KINDS:
+        allowed = {"id", *_OPTIONS_OF_NETWORKS}
+    else:
+        allowed = _OPTIONS_OF_TABLES if kind in TABLES else {"id"}
+    for option, value in options.items():
+        if value is not None and option not in allowed:
+            what = {"tu": "TU data", "folder": "a folder of graphs"}.get(kind, f"a {kind} file")
+            raise ValueError(f"{path} is {what}, for which {option}= has no meaning.")
+
+
+def _word(wanted: str | int | None) -> str | None:
+    return None if wanted is None else str(wanted)
+
+
+def _read_tu(
+    path: Path,
+    target: str | int | None,
+    edge_weights: bool | None,
+    directed: bool | None,
+    max_bytes: int,
+) -> Dataset:
+    if target not in (None, "graph_labels", "graph_attributes"):
+        raise ValueError(
+            f"{path} is TU data, whose target= is 'graph_labels' or 'graph_attributes'; got "
+            f"{target!r}."
+        )
+    dataset = read_tu(path, edge_weights=edge_weights, directed=directed, max_bytes=max_bytes)
+    if target == "graph_attributes" and dataset.get("graph_attributes") is not None:
+        dataset.target = dataset.graph_attributes
+        dataset.target_names = None
+    elif target is not None and (
+        dataset.target is None or (dataset.target.dtype.kind == "f") != (target != "graph_labels")
+    ):
+        raise ValueError(f"{path} has no file {dataset.name}_{target}.txt.")
+    return dataset
+
+
+def _adjusted(dataset: Dataset, directed: bool | None, node_labels: str | None) -> Dataset:
+    if directed is None and node_labels is None:
+        return dataset
+    from gramlet.graphs.convert import as_batch
+
+    changes: dict[str, Any] = {}
+    if directed is not None and dataset.graphs.directed != directed:
+        changes["directed"] = directed
+    if node_labels is not None:
+        changes["node_labels"] = node_labels
+    if changes:
+        dataset.graphs = as_batch(dataset.graphs, **changes)
+    return dataset

@@ -1,0 +1,143 @@
+"""SDF files: molecules with their properties, record by record.
+
+Cuts the file into records and properties; RDKit reads the structures, `molecule_rows` the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gramlet.files.dataset import Dataset
+from gramlet.files.molecule_rows import MoleculeOptions, MoleculeRow, dataset_of_rows
+from gramlet.files.molecule_tables import ID_HEADINGS, TARGET_HEADINGS
+from gramlet.files.opening import open_text
+from gramlet.files.problems import Problems
+from gramlet.files.tables import ColumnNotFoundError
+
+__all__ = ["molecules_of_sdf", "read_sdf"]
+
+_END = "$$$$"
+_PROPERTY = re.compile(r">.*?<(.*)>")
+_LONGEST_RECORD = 1 << 26
+
+
+@dataclass
+class _Record:
+    """One molecule's text: the line it begins on, its structure and its properties."""
+
+    line: int
+    block: str
+    properties: dict[str, str]
+
+    @property
+    def title(self) -> str:
+        return self.block.partition("\n")[0].strip()
+
+
+def read_sdf(
+    path: Path,
+    *,
+    target: str | None,
+    id: str | None,
+    options: MoleculeOptions,
+    problems: Problems,
+    name: str,
+    max_bytes: int,
+) -> Dataset:
+    """The molecules of an SDF file; ids are the titles or a property, the target a property."""
+    records = list(_records(path, max_bytes))
+    if not records:
+        raise ValueError(f"{path} has no molecules.")
+    target = _property(path, records, target, TARGET_HEADINGS, "target")
+    id = _property(path, records, id, ID_HEADINGS, "id") if id else None
+    rows = []
+    for record in records:
+        place = f"{path}, line {record.line}"
+        molecule, smiles, problem = None, "", None
+        try:
+            molecule, smiles = _structure(record.block)
+        except ValueError as why:
+            problem = str(why)
+        identifier = record.title if id is None else record.properties.get(id, "")
+        cell = None if target is None else record.properties.get(target, "")
+        rows.append(MoleculeRow(place, molecule, smiles, identifier, cell, problem))
+    return dataset_of_rows(path, rows, options, problems, name=name, target_name=target)
+
+
+def molecules_of_sdf(path: Path, problems: Problems, max_bytes: int) -> list[tuple[Any, str]]:
+    """RDKit's molecules of an SDF or mol file, each with its SMILES string."""
+    found = []
+    for record in _records(path, max_bytes):
+        try:
+            found.append(_structure(record.block))
+        except ValueError as why:
+            problems.add(f"{path}, line {record.line}", str(why))
+    return found
+
+
+def _records(path: Path, max_bytes: int) -> Iterator[_Record]:
+    with open_text(path, max_bytes) as text:
+        lines: list[str] = []
+        first, size = 1, 0
+        for number, line in enumerate(text, start=1):
+            size += len(line)
+            if size > _LONGEST_RECORD:
+                raise ValueError(f"{path}, line {first}: a record of more than {size:,} bytes.")
+            if line.startswith(_END):
+                yield _record(first, lines)
+                lines, first, size = [], number + 1, 0
+            else:
+                lines.append(line.rstrip("\r\n"))
+        if any(line.strip() for line in lines):
+            yield _record(first, lines)
+
+
+def _record(first: int, lines: list[str]) -> _Record:
+    end = next((i for i, line in enumerate(lines) if line.startswith("M  END")), None)
+    stop = len(lines) if end is None else end + 1
+    properties: dict[str, str] = {}
+    name: str | None = None
+    for line in lines[stop:]:
+        heading = _PROPERTY.match(line)
+        if heading is not None:
+            name = heading[1].strip()
+            properties[name] = ""
+        elif not line.strip():
+            name = None
+        elif name is not None:
+            properties[name] = f"{properties[name]}\n{line}".strip()
+    return _Record(first, "\n".join(lines[:stop]) + "\n", properties)
+
+
+def _structure(block: str) -> tuple[Any, str]:
+    """RDKit's molecule and its SMILES string."""
+    try:
+        from rdkit import Chem, rdBase
+    except ImportError:
+        raise ImportError("Reading SDF files needs RDKit: pip install gramlet[chem]") from None
+    if "M  END" not in block:
+        raise ValueError("the record ends before 'M  END'; is the file cut off?")
+    with rdBase.BlockLogs():
+        molecule = Chem.MolFromMolBlock(block)
+    if molecule is None:
+        raise ValueError("RDKit cannot read the molecule")
+    return molecule, Chem.MolToSmiles(molecule)
+
+
+def _property(
+    path: Path, records: list[_Record], wanted: str | None, usual: tuple[str, ...], option: str
+) -> str | None:
+    names = {name: None for record in records for name in record.properties}
+    if wanted is None:
+        folded = {name.lower(): name for name in reversed(names)}
+        return next((folded[name] for name in usual if name in folded), None)
+    if wanted not in names:
+        there = ", ".join(map(repr, names)) or "none"
+        raise ColumnNotFoundError(
+            f"{path}: no property is called {wanted!r} ({option}=); there are {there}."
+        )
+    return wanted

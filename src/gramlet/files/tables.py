@@ -1,0 +1,182 @@
+"""Tables in text: `.csv`, `.tsv` and `.smi`, with separator, headings and columns found.
+
+Gives rows with the number of the line each begins on. What the cells mean is left to the readers
+that ask for a table.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from gramlet.files.opening import DEFAULT_MAX_BYTES, open_text
+
+__all__ = ["ColumnNotFoundError", "Row", "Table", "find_column", "read_lines", "read_table"]
+
+SEPARATORS = (",", ";", "\t")
+
+_HEAD = 60
+_LONGEST_LINE = 1 << 24
+
+
+class ColumnNotFoundError(ValueError):
+    """A table has no column of the name, or of the names, that it was asked for."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The cells of one row, and the line it begins on."""
+
+    line: int
+    cells: list[str]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under headings; without headings, columns are known by number."""
+
+    path: Path
+    headings: list[str] | None
+    rows: list[Row]
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.headings) if self.headings is not None else len(self.rows[0].cells)
+
+    def name(self, column: int) -> str:
+        """What a column is called in messages."""
+        return repr(self.headings[column]) if self.headings is not None else f"{column}"
+
+    def describe(self) -> str:
+        """The columns that there are, for messages."""
+        if self.headings is None:
+            return f"there are {self.n_columns} columns, numbered from 0"
+        return f"there are {', '.join(map(repr, self.headings))}"
+
+
+def read_table(
+    path: Path,
+    sep: str | None,
+    is_headings: Callable[[list[str]], bool],
+    max_bytes: int = DEFAULT_MAX_BYTES,
+) -> Table:
+    """The rows of a `.csv` or `.tsv` file that are not empty.
+
+    ``is_headings`` is asked whether the first row is one of headings. All rows have as many cells
+    as the first; empty cells that are missing at the end of a row count as there.
+    """
+    with open_text(path, max_bytes) as text:
+        lines = _lines(text, path)
+        head = list(itertools.islice(lines, _HEAD))
+        sep = sep or _separator(head, path)
+        table = list(_csv_rows(itertools.chain(head, lines), sep, path))
+    if not table:
+        raise ValueError(f"{path} has no rows.")
+    headings = table.pop(0).cells if is_headings(table[0].cells) else None
+    if headings is not None:
+        _refuse_repeated(path, headings)
+    if not table:
+        raise ValueError(f"{path} has a line of headings and no rows.")
+    width = len(headings) if headings is not None else len(table[0].cells)
+    return Table(path, headings, [_filled(path, row, width) for row in table])
+
+
+def _lines(text: TextIO, path: Path) -> Iterator[str]:
+    number = 1
+    while line := text.readline(_LONGEST_LINE):
+        if len(line) == _LONGEST_LINE:
+            raise ValueError(
+                f"{path}, line {number} is longer than {_LONGEST_LINE:,} characters; this is not "
+                "a table."
+            )
+        yield line
+        number += 1
+
+
+def _csv_rows(lines: Iterator[str], sep: str, path: Path) -> Iterator[Row]:
+    reader = csv.reader(lines, delimiter=sep, strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield Row(line, [cell.strip() for cell in cells])
+            line = reader.line_num + 1
+    except csv.Error as why:
+        raise ValueError(f"{path}, line {line}: {why}.") from None
+
+
+def _separator(head: list[str], path: Path) -> str:
+    """The separator by which most of the first rows have equally many cells, more than one."""
+    usual = "\t" if ".tsv" in path.name.lower() else ","
+    scores = {}
+    for candidate in SEPARATORS:
+        try:
+            rows = [row for row in csv.reader(head, delimiter=candidate) if any(row)]
+        except csv.Error:
+            continue
+        if len(head) == _HEAD:
+            rows = rows[:-1]  # it may go on beyond the head
+        widths = Counter(map(len, rows))
+        if widths:
+            width, count = widths.most_common(1)[0]
+            scores[candidate] = (width > 1, count / len(rows), candidate == usual, width)
+    best = max(scores, key=scores.__getitem__, default=usual)
+    return best if scores and scores[best][0] else usual
+
+
+def _filled(path: Path, row: Row, width: int) -> Row:
+    if len(row.cells) > width:
+        raise ValueError(
+            f"{path}, line {row.line}: the row has {len(row.cells)} cells where the first has "
+            f"{width}. Put quotes around cells that contain the separator."
+        )
+    return Row(row.line, row.cells + [""] * (width - len(row.cells)))
+
+
+def _refuse_repeated(path: Path, headings: list[str]) -> None:
+    for heading in headings:
+        if heading and headings.count(heading) > 1:
+            raise ValueError(f"{path}: {headings.count(heading)} columns are called {heading!r}.")
+
+
+def read_lines(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> list[Row]:
+    """The lines of a `.smi` file, one cell each; comments and empty lines are left out."""
+    with open_text(path, max_bytes) as text:
+        rows = [
+            Row(number, [line.strip()])
+            for number, line in enumerate(_lines(text, path), start=1)
+            if line.strip() and not line.lstrip().startswith("#")
+        ]
+    if not rows:
+        raise ValueError(f"{path} has no rows.")
+    return rows
+
+
+def find_column(
+    table: Table, wanted: str | int | None, usual: Sequence[str], parameter: str
+) -> int | None:
+    """The number of a column: by its number, by its heading, or by a usual heading."""
+    if wanted is None:
+        folded = [_folded(heading) for heading in table.headings or ()]
+        return next((folded.index(name) for name in usual if name in folded), None)
+    if table.headings is not None and wanted in table.headings:
+        return table.headings.index(str(wanted))
+    if isinstance(wanted, str) and not (table.headings is None and wanted.isdecimal()):
+        raise ColumnNotFoundError(
+            f"{table.path}: no column is called {wanted!r} ({parameter}=); {table.describe()}."
+        )
+    number = int(wanted)
+    if not 0 <= number < table.n_columns:
+        raise ColumnNotFoundError(
+            f"{table.path}: there is no column {number} ({parameter}=); {table.describe()}."
+        )
+    return number
+
+
+def _folded(heading: str) -> str:
+    return heading.strip().lower().replace(" ", "_").replace("-", "_")
