@@ -5,6 +5,7 @@ Rows that cannot be used are reported together with their ids and targets, so th
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,16 +101,16 @@ def _graphs(
     rows: Sequence[MoleculeRow], options: MoleculeOptions
 ) -> tuple[GraphBatch, dict[int, str]]:
     """The graphs of all molecules that RDKit can read, and why it cannot read the others."""
-    from gramlet.graphs.chem import from_molecule, from_smiles
-    from gramlet.graphs.record import AttributeNames, join_records
+    from gramlet.graphs.molecules import read_molecules
 
-    records, unreadable = [], {}
-    for position, row in enumerate(rows):
-        if isinstance(row.structure, str):
-            try:
-                records.append(from_smiles(position, row.structure, AttributeNames()))
-            except ValueError:
-                unreadable[position] = f"{row.structure[:60]!r} is not a valid SMILES string"
-        else:
-            records.append(from_molecule(position, row.structure, AttributeNames()))
-    return join_records(records), unreadable
+    graphs, unreadable = read_molecules(
+        [row.structure for row in rows], options.atoms, options.hydrogens, options.n_jobs
+    )
+    return graphs, {
+        each.position: f"{_shown(each.given)} is not a molecule ({each.reason.rstrip('.')})"
+        for each in unreadable
+    }
+
+
+def _shown(given: Any) -> str:
+    return reprlib.repr(given) if isinstance(given, str) else "this"

@@ -132,14 +132,9 @@ def _is_number(cell: str) -> bool:
 
 
 def _is_smiles(cell: str) -> bool:
-    from gramlet.graphs.chem import from_smiles
-    from gramlet.graphs.record import AttributeNames
+    from gramlet.graphs.molecules import read_molecules
 
-    try:
-        from_smiles(0, cell, AttributeNames())
-    except ValueError:
-        return False
-    return True
+    return not read_molecules([cell])[1]
 
 
 def _molecule_column(table: Table, wanted: Column) -> int:

@@ -1,6 +1,6 @@
 """Files of graphs: `.graphml`, `.gexf`, `.gml`, `.g6`, `.s6`, `.json` and `.jsonl`.
 
-networkx parses the first three; what it could trip over (XML entities, deep nesting) is refused
+networkx parses .gexf and .gml; what it could trip over (XML entities, deep nesting) is refused
 before. Ids and targets are data of the graphs.
 """
 
@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
-from xml.parsers import expat
 
 from gramlet.files.dataset import Dataset
 from gramlet.files.file_graphs import ColumnNames, FileGraph, batch_of_graphs
 from gramlet.files.graph6 import parse_graph6, parse_sparse6
+from gramlet.files.graphml import read_graphml
 from gramlet.files.node_link import read_json, read_json_lines
 from gramlet.files.notes import restore_notes
 from gramlet.files.opening import open_bytes
 from gramlet.files.problems import Problems
+from gramlet.files.safe_xml import guarded_parser, parse_guarded
 from gramlet.files.tables import ColumnNotFoundError
 from gramlet.files.target import check_target
 
@@ -25,8 +26,6 @@ __all__ = ["NETWORK_KINDS", "dataset_of_graphs", "parse_graphs"]
 
 TARGET_NAMES = ("target", "label", "class", "y")
 ID_NAMES = ("id", "name")
-
-_DEEPEST_XML = 64
 
 
 def parse_graphs(path: Path, kind: str, problems: Problems, max_bytes: int) -> list[FileGraph]:
@@ -48,13 +47,16 @@ def dataset_of_graphs(
     """A Dataset of the graphs, with the target and the ids that they carry."""
     if not graphs and not problems.skipped:
         raise ValueError(f"{path} has no graphs.")
-    target_name = _data_name(path, graphs, target, TARGET_NAMES, "target")
+    notes = restore_notes(graphs, path)
+    usual = (*filter(None, [notes.pop("target_name", None)]), *TARGET_NAMES)
+    target_name = _data_name(path, graphs, target, usual, "target")
     kept, values = graphs, None
     if target_name is not None:
         kept, values = _targets(graphs, target_name, problems)
     id_name = _data_name(path, graphs, id, ID_NAMES, "id")
     skipped = problems.finish(path, len(kept), "graph")
-    notes = restore_notes(kept, path)
+    if "molecules" in notes:
+        notes["molecules"] = [graph.data["smiles"] for graph in kept]
     return Dataset(
         batch_of_graphs(kept, names, directed, path),
         values,
@@ -103,22 +105,12 @@ def _targets(
 
 
 def _read_graphml(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
-    _refuse_hostile_xml(path, max_bytes)
-    networkx = _networkx(path)
-    with open_bytes(path, max_bytes) as stream:
-        graphs = _parsed(path, "GraphML", lambda: _all_of_graphml(networkx, stream))
-    places = [f"{path}, graph {i}" if len(graphs) > 1 else str(path) for i in range(len(graphs))]
-    return [_from_networkx(place, graph) for place, graph in zip(places, graphs, strict=True)]
-
-
-def _all_of_graphml(networkx: Any, stream: Any) -> list[Any]:
-    # networkx.read_graphml gives the first graph only; a file may hold several.
-    reader = networkx.readwrite.graphml.GraphMLReader(node_type=str)
-    return list(reader(path=stream))
+    return read_graphml(path, max_bytes)
 
 
 def _read_gexf(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
-    _refuse_hostile_xml(path, max_bytes)
+    with open_bytes(path, max_bytes) as stream:
+        parse_guarded(guarded_parser(path), stream, path)
     networkx = _networkx(path)
     with open_bytes(path, max_bytes) as stream:
         graph = _parsed(path, "GEXF", lambda: networkx.read_gexf(stream))
@@ -196,35 +188,3 @@ def _parsed(path: Path, kind: str, parse: Callable[[], Any]) -> Any:
         # networkx raises errors of many types on malformed files: KeyError, AttributeError, ...
         reason = " ".join(str(why).split())[:200] or type(why).__name__
         raise ValueError(f"{path} cannot be read as {kind} ({reason}).") from why
-
-
-def _refuse_hostile_xml(path: Path, max_bytes: int) -> None:
-    """One pass over the file that refuses entities, outside references and deep nesting."""
-    parser = expat.ParserCreate()
-    depth = 0
-
-    def refuse(*_: Any) -> None:
-        raise ValueError(
-            f"Refusing to read {path}: it declares XML entities, which data files do not need."
-        )
-
-    def enter(*_: Any) -> None:
-        nonlocal depth
-        depth += 1
-        if depth > _DEEPEST_XML:
-            raise ValueError(f"{path} is nested more than {_DEEPEST_XML} deep.")
-
-    def leave(*_: Any) -> None:
-        nonlocal depth
-        depth -= 1
-
-    parser.EntityDeclHandler = refuse
-    parser.UnparsedEntityDeclHandler = refuse
-    parser.ExternalEntityRefHandler = refuse
-    parser.StartElementHandler = enter
-    parser.EndElementHandler = leave
-    try:
-        with open_bytes(path, max_bytes) as stream:
-            parser.ParseFile(stream)
-    except expat.ExpatError as why:
-        raise ValueError(f"{path} is not well-formed XML ({why}). Is it cut off?") from None

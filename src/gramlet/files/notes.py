@@ -25,8 +25,9 @@ def notes_of(dataset: Any) -> dict[str, Any]:
         for field in NAME_FIELDS
         if dataset.get(field) is not None
     }
-    if dataset.get("description"):
-        notes["description"] = dataset.description
+    for field in ("description", "target_name"):
+        if dataset.get(field):
+            notes[field] = dataset[field]
     return notes
 
 
@@ -43,8 +44,9 @@ def restore_notes(graphs: list[FileGraph], path: Path) -> dict[str, Any]:
         for field in NAME_FIELDS:
             if field in notes:
                 fields[field] = decode_names(notes[field])
-        if isinstance(notes.get("description"), str):
-            fields["description"] = notes["description"]
+        for field in ("description", "target_name"):
+            if isinstance(notes.get(field), str):
+                fields[field] = notes[field]
     except (ValueError, TypeError, AttributeError, RecursionError) as why:
         raise ValueError(f"{path}: the notes of gramlet are damaged ({why}).") from None
     return fields

@@ -6,6 +6,7 @@ them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,35 @@ from gramlet.files.sdf import read_sdf
 from gramlet.files.tu.dataset import read_tu
 from gramlet.files.tu.members import is_tu
 
-__all__ = ["read"]
+__all__ = ["ReadOptions", "read", "read_as"]
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """The options of `read`, by the same names."""
+
+    target: str | int | None = None
+    molecules: str | int | None = None
+    id: str | int | None = None
+    sep: str | None = None
+    header: bool | None = None
+    directed: bool | None = None
+    node_labels: str | None = None
+    label: str | None = None
+    edge_label: str | None = None
+    weight: str | None = None
+    attr: str | None = None
+    edge_attr: str | None = None
+    edge_weights: bool | None = None
+    atoms: tuple[str, ...] = ("element", "charge")
+    hydrogens: bool = False
+    on_error: str = "raise"
+    n_jobs: int | None = None
+    max_bytes: int = DEFAULT_MAX_BYTES
+
+    @property
+    def columns(self) -> ColumnNames:
+        return ColumnNames(self.label, self.edge_label, self.weight, self.attr, self.edge_attr)
 
 
 def read(
@@ -120,38 +149,43 @@ def read(
     ([1.1, -1.64], ['ethanol', 'benzene'], 'regression')
     """
     path = Path(path).expanduser()
-    options = {
-        "molecules": molecules, "sep": sep, "header": header, "id": id, "label": label,
-        "edge_label": edge_label, "weight": weight, "attr": attr, "edge_attr": edge_attr,
-        "edge_weights": edge_weights,
-    }  # fmt: skip
-    problems = Problems(on_error)
-    reading = MoleculeOptions(tuple(atoms), hydrogens, n_jobs)
-    names = ColumnNames(label, edge_label, weight, attr, edge_attr)
-    kind = _kind(path)
+    options = ReadOptions(
+        target, molecules, id, sep, header, directed, node_labels, label, edge_label, weight, attr,
+        edge_attr, edge_weights, tuple(atoms), hydrogens, on_error, n_jobs, max_bytes,
+    )  # fmt: skip
+    return read_as(path, _kind(path), options)
+
+
+def read_as(path: Path, kind: str, options: ReadOptions) -> Dataset:
+    """Read a file of a kind that is known: "tu", "folder", or one of the endings in `kinds`."""
     _refuse_foreign_options(path, kind, options)
+    problems = Problems(options.on_error)
+    molecules = MoleculeOptions(options.atoms, options.hydrogens, options.n_jobs)
+    name, target, max_bytes = stem_of(path), options.target, options.max_bytes
     if kind == "tu":
-        dataset = _read_tu(path, target, edge_weights, directed, max_bytes)
+        dataset = _read_tu(path, options)
     elif kind == "folder":
-        dataset = read_folder(path, target, sep, directed, names, reading, problems, max_bytes)
+        dataset = read_folder(
+            path, target, options.sep, options.directed, options.columns, molecules, problems,
+            max_bytes,
+        )  # fmt: skip
     elif kind in TABLES:
         dataset = read_molecule_table(
-            path, smi=kind == ".smi", target=target, molecules=molecules, id=id, sep=sep,
-            header=header, options=reading, problems=problems, name=stem_of(path),
-            max_bytes=max_bytes,
+            path, smi=kind == ".smi", target=target, molecules=options.molecules, id=options.id,
+            sep=options.sep, header=options.header, options=molecules, problems=problems,
+            name=name, max_bytes=max_bytes,
         )  # fmt: skip
     elif kind == ".sdf":
         dataset = read_sdf(
-            path, target=_word(target), id=_word(id), options=reading, problems=problems,
-            name=stem_of(path), max_bytes=max_bytes,
+            path, target=_word(target), id=_word(options.id), options=molecules,
+            problems=problems, name=name, max_bytes=max_bytes,
         )  # fmt: skip
     else:
-        graphs = parse_graphs(path, kind, problems, max_bytes)
         dataset = dataset_of_graphs(
-            graphs, path, names, problems, directed=directed, target=_word(target), id=_word(id),
-            name=stem_of(path),
+            parse_graphs(path, kind, problems, max_bytes), path, options.columns, problems,
+            directed=options.directed, target=_word(target), id=_word(options.id), name=name,
         )  # fmt: skip
-    return _adjusted(dataset, directed, node_labels)
+    return _adjusted(dataset, options.directed, options.node_labels)
 
 
 def _kind(path: Path) -> str:
@@ -178,7 +212,7 @@ _OPTIONS_OF_TABLES = {"molecules", "sep", "header", "id"}
 _OPTIONS_OF_NETWORKS = {"label", "edge_label", "weight", "attr", "edge_attr"}
 
 
-def _refuse_foreign_options(path: Path, kind: str, options: dict[str, Any]) -> None:
+def _refuse_foreign_options(path: Path, kind: str, options: ReadOptions) -> None:
     """An option that the kind of file does not have is a mistake."""
     if kind == "tu":
         allowed = {"edge_weights"}
@@ -188,8 +222,8 @@ def _refuse_foreign_options(path: Path, kind: str, options: dict[str, Any]) -> N
         allowed = {"id", *_OPTIONS_OF_NETWORKS}
     else:
         allowed = _OPTIONS_OF_TABLES if kind in TABLES else {"id"}
-    for option, value in options.items():
-        if value is not None and option not in allowed:
+    for option in sorted({"edge_weights", *_OPTIONS_OF_TABLES, *_OPTIONS_OF_NETWORKS} - allowed):
+        if getattr(options, option) is not None:
             what = {"tu": "TU data", "folder": "a folder of graphs"}.get(kind, f"a {kind} file")
             raise ValueError(f"{path} is {what}, for which {option}= has no meaning.")
 
@@ -198,19 +232,19 @@ def _word(wanted: str | int | None) -> str | None:
     return None if wanted is None else str(wanted)
 
 
-def _read_tu(
-    path: Path,
-    target: str | int | None,
-    edge_weights: bool | None,
-    directed: bool | None,
-    max_bytes: int,
-) -> Dataset:
+def _read_tu(path: Path, options: ReadOptions) -> Dataset:
+    target = options.target
     if target not in (None, "graph_labels", "graph_attributes"):
         raise ValueError(
             f"{path} is TU data, whose target= is 'graph_labels' or 'graph_attributes'; got "
             f"{target!r}."
         )
-    dataset = read_tu(path, edge_weights=edge_weights, directed=directed, max_bytes=max_bytes)
+    dataset = read_tu(
+        path,
+        edge_weights=options.edge_weights,
+        directed=options.directed,
+        max_bytes=options.max_bytes,
+    )
     if target == "graph_attributes" and dataset.get("graph_attributes") is not None:
         dataset.target = dataset.graph_attributes
         dataset.target_names = None

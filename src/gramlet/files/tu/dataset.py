@@ -95,6 +95,13 @@ def read_tu(
         **extras.get("names", {}),
     }
     fields: dict[str, Any] = {} if attributes is None else {"graph_attributes": attributes}
+    for field in ("ids", "molecules"):
+        if field in extras and len(extras[field]) != len(graphs):
+            location = files.location(f"{files.name}_gramlet.json")
+            raise ValueError(
+                f"{location}: {field} has {len(extras[field])} entries for {len(graphs)} graphs."
+            )
+    fields |= {f: extras[f] for f in ("ids", "molecules", "target_name") if f in extras}
     return Dataset(graphs, target, name=files.name, description=description, **names, **fields)
 
 

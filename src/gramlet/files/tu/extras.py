@@ -31,6 +31,9 @@ _TYPES: dict[str, type] = {
     "target_dtype": str,
     "node_attribute_columns": int,
     "edge_weights": bool,
+    "ids": list,
+    "molecules": list,
+    "target_name": str,
 }
 
 
@@ -76,6 +79,9 @@ def decode_extras(text: bytes, file: str) -> dict[str, Any]:
             raise ValueError(f"{file}: {key} must be of type {_TYPES[key].__name__}.")
         if type(value) is int and not 0 <= value <= _MOST:
             raise ValueError(f"{file}: {key} = {value} is not between 0 and {_MOST:,}.")
+    for key in ("ids", "molecules"):
+        if not all(isinstance(value, str) for value in extras.get(key, [])):
+            raise ValueError(f"{file}: {key} must be a list of strings.")
     try:
         extras["values"] = {
             role: _distinct([_decode(v) for v in values])

@@ -161,6 +161,11 @@ def _named(
         }
         if names:
             extras["names"] = names
+        for field in ("ids", "molecules"):
+            if dataset.get(field) is not None:
+                extras[field] = [str(value) for value in dataset[field]]
+        if dataset.get("target_name"):
+            extras["target_name"] = dataset.target_name
         if dataset.description:
             contents["README.txt"] = dataset.description + "\n"
     if extras:

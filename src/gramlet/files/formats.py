@@ -1,0 +1,133 @@
+"""The text of files: node-link JSON, GraphML, and tables of molecules.
+
+Says how a Dataset is written; `writing` decides where to and checks that nothing is lost.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from gramlet.files.dataset import Dataset
+from gramlet.files.graphml import graphml_text
+from gramlet.files.notes import NOTES, notes_of
+from gramlet.files.tu.extras import encode_values
+
+__all__ = ["write_graphml", "write_json", "write_json_lines", "write_table"]
+
+
+def write_json_lines(dataset: Dataset, kind: str) -> str:
+    """One node-link graph per line."""
+    return "".join(f"{json.dumps(graph, allow_nan=False)}\n" for graph in _node_link(dataset))
+
+
+def write_json(dataset: Dataset, kind: str) -> str:
+    """A list of node-link graphs."""
+    lines = [json.dumps(graph, allow_nan=False) for graph in _node_link(dataset)]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def _node_link(dataset: Dataset) -> Iterator[dict[str, Any]]:
+    for data, nodes, edges in _plain_graphs(dataset):
+        yield {
+            "directed": dataset.graphs.directed,
+            "multigraph": False,
+            "graph": data,
+            "nodes": [{"id": i, **node} for i, node in enumerate(nodes)],
+            "edges": [{"source": u, "target": v, **edge} for u, v, edge in edges],
+        }
+
+
+Columns = dict[str, Any]
+PlainGraph = tuple[Columns, list[Columns], list[tuple[int, int, Columns]]]
+
+
+def _plain_graphs(dataset: Dataset) -> Iterator[PlainGraph]:
+    """Data of the graph, of its nodes and of its edges, as JSON can hold them."""
+    batch = dataset.graphs
+    labels = None
+    if batch.node_labels is not None:
+        labels = encode_values(batch.node_labels.categories, "node labels")
+    edge_labels = None
+    if batch.edge_labels is not None:
+        edge_labels = encode_values(batch.edge_labels.categories, "edge labels")
+    for position, data in enumerate(_graph_data(dataset)):
+        one = batch[position]
+        nodes: list[Columns] = [{} for _ in range(one.n_nodes_total)]
+        if labels is not None and one.node_labels is not None:
+            _fill(nodes, "label", [labels[code] for code in one.node_labels.codes.tolist()])
+        if one.node_attributes is not None:
+            _fill(nodes, "attr", one.node_attributes.tolist())
+        tails, heads = one.arcs()
+        on_edges: list[Columns] = [{} for _ in range(len(tails))]
+        if edge_labels is not None and one.edge_labels is not None:
+            _fill(on_edges, "label", [edge_labels[c] for c in one.edge_labels.codes.tolist()])
+        if one.edge_weights is not None:
+            _fill(on_edges, "weight", one.edge_weights.tolist())
+        if one.edge_attributes is not None:
+            _fill(on_edges, "attr", one.edge_attributes.tolist())
+        arcs = zip(tails.tolist(), heads.tolist(), on_edges, strict=True)
+        yield data, nodes, [(u, v, d) for u, v, d in arcs if batch.directed or u < v]
+
+
+def _fill(rows: list[Columns], name: str, values: list[Any]) -> None:
+    for row, value in zip(rows, values, strict=True):
+        row[name] = value
+
+
+def _graph_data(dataset: Dataset) -> list[Columns]:
+    """Id, target and SMILES string of each graph; the first also has what belongs to all."""
+    rows: list[Columns] = [{} for _ in range(len(dataset.graphs))]
+    if dataset.ids is not None:
+        _fill(rows, "id", [str(name) for name in dataset.ids])
+    if dataset.target is not None:
+        values = encode_values(dataset.target.tolist(), "the target")
+        _fill(rows, dataset.target_name or "target", values)
+    if dataset.molecules is not None:
+        _fill(rows, "smiles", list(dataset.molecules))
+    notes = notes_of(dataset)
+    if notes and rows:
+        rows[0][NOTES] = notes
+    return rows
+
+
+def write_graphml(dataset: Dataset, kind: str) -> str:
+    """All graphs in one GraphML document; attributes as ``attr_0``, ``attr_1``, ..."""
+    return graphml_text(_flat_graphs(dataset), dataset.graphs.directed)
+
+
+def _flat_graphs(dataset: Dataset) -> Iterator[PlainGraph]:
+    for data, nodes, edges in _plain_graphs(dataset):
+        if NOTES in data:
+            data[NOTES] = json.dumps(data[NOTES])
+        yield data, [_flat(node) for node in nodes], [(u, v, _flat(edge)) for u, v, edge in edges]
+
+
+def _flat(data: Columns) -> Columns:
+    values = data.pop("attr", None)
+    if values is not None:
+        data.update({f"attr_{i}": value for i, value in enumerate(values)})
+    return data
+
+
+def write_table(dataset: Dataset, kind: str) -> str:
+    """The SMILES strings of molecules, with ids and, in tables, the target."""
+    molecules = dataset.molecules or []
+    if kind == ".smi":
+        ids = dataset.ids if dataset.ids is not None else [""] * len(molecules)
+        return "".join(f"{f'{s} {name}'.strip()}\n" for s, name in zip(molecules, ids, strict=True))
+    columns: dict[str, Any] = {"smiles": molecules}
+    if dataset.ids is not None:
+        columns["id"] = dataset.ids
+    if dataset.target is not None:
+        columns[dataset.target_name or "target"] = [
+            value if isinstance(value, str) else repr(value) for value in dataset.target.tolist()
+        ]
+    text = io.StringIO(newline="")
+    table = csv.writer(text, delimiter="\t" if kind == ".tsv" else ",", lineterminator="\n")
+    table.writerow(columns)
+    table.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()

@@ -1,0 +1,304 @@
+"""from_pandas: graphs from a table of edges, with tables of nodes and of targets beside it.
+
+Works on the columns of data frames; pandas itself is not imported.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.arrays import Array, Bools, Ints
+from gramlet.files.dataset import Dataset
+from gramlet.files.target import check_target
+from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.columns import Categorical
+
+__all__ = ["from_pandas"]
+
+Names = str | Sequence[str] | None
+
+
+def from_pandas(
+    edges: Any,
+    nodes: Any = None,
+    targets: Any = None,
+    graph: str = "graph",
+    source: str = "source",
+    target: str = "target",
+    directed: bool = False,
+    *,
+    node: str = "node",
+    node_label: str | None = None,
+    node_attributes: Names = None,
+    edge_label: str | None = None,
+    edge_weight: str | None = None,
+    edge_attributes: Names = None,
+    target_name: str | None = None,
+    name: str = "",
+) -> Dataset:
+    """Graphs from data frames: one row per edge, and optionally one row per node.
+
+    Graphs come in the order of ``targets`` if given, else of their first row in ``nodes``, else in
+    ``edges``. Nodes of a graph come in the order of their first row. The cost is linear, but for
+    the sorting of edges.
+
+    Parameters
+    ----------
+    edges : DataFrame
+        Columns ``graph``, ``source``, ``target``: which graph, and the names of both nodes.
+        Repeated edges are merged; self-loops, and repeats that differ, are an error.
+    nodes : DataFrame, optional
+        Columns ``graph`` and ``node``. Nodes without edges come from here; an edge whose node has
+        no row here is an error.
+    targets : Series or DataFrame, optional
+        One target per graph: a Series indexed by graph, or a frame with the column ``graph`` and
+        one other (or the one called ``target_name``). A graph with a target and no row elsewhere
+        is a graph without nodes.
+    graph, source, target, node : str
+        Names of columns.
+    directed : bool
+        Whether a row is an arc from source to target.
+    node_label, edge_label, edge_weight : str, optional
+        Columns of labels and weights; by default "label" in ``nodes``, "label" and "weight" in
+        ``edges``, where they exist.
+    node_attributes, edge_attributes : str or list of str, optional
+        Columns of numbers.
+    target_name : str, optional
+        Which column of ``targets`` to take.
+    name : str
+        The name of the Dataset.
+
+    Returns
+    -------
+    Dataset
+        ``graphs``, ``target``, ``ids`` (the names of the graphs), ``target_name``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import gramlet
+    >>> edges = pd.DataFrame({"graph": ["a", "a", "b"], "source": [1, 2, 1], "target": [2, 3, 2]})
+    >>> data = gramlet.from_pandas(edges, targets=pd.Series({"a": 0.5, "b": 1.5}))
+    >>> data.graphs, data.target.tolist()
+    (GraphBatch(2 graphs, 5 nodes, 3 edges), [0.5, 1.5])
+    """
+    of_edges = {column: _values(edges, column, "edges") for column in (graph, source, target)}
+    keys, values, found_name = _targets(targets, graph, target_name)
+    of_nodes = None
+    if nodes is not None:
+        of_nodes = {column: _values(nodes, column, "nodes") for column in (graph, node)}
+    order = _graph_order(keys, of_nodes and of_nodes[graph], of_edges[graph])
+    numbers, graph_of_node = _number_nodes(
+        order, of_edges[graph], of_edges[source], of_edges[target],
+        of_nodes and of_nodes[graph], of_nodes and of_nodes[node],
+    )  # fmt: skip
+    offsets = np.zeros(len(order) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(graph_of_node, minlength=len(order)), out=offsets[1:])
+    # Nodes get their numbers in the order of the batch: graph by graph, then as they came.
+    place = np.empty(len(graph_of_node), dtype=np.int64)
+    by_graph = np.argsort(graph_of_node, kind="stable")
+    place[by_graph] = np.arange(len(place))
+    n_edges = len(of_edges[graph])
+    tails, heads = place[numbers[:n_edges]], place[numbers[n_edges : 2 * n_edges]]
+    _refuse_loops(tails, heads, of_edges, graph, source)
+    batch = GraphBatch.from_arcs(
+        offsets,
+        tails,
+        heads,
+        directed=directed,
+        node_labels=_labels(nodes, node_label, "nodes", by_graph),
+        node_attributes=_numbers(nodes, node_attributes, "nodes", by_graph),
+        edge_labels=_labels(edges, edge_label, "edges"),
+        edge_weights=_weights(edges, edge_weight),
+        edge_attributes=_numbers(edges, edge_attributes, "edges"),
+    )
+    ids = [str(key) for key in order]
+    return Dataset(batch, values, name=name, ids=ids, target_name=found_name)
+
+
+# Columns of frames
+
+
+def _values(frame: Any, column: str, what: str) -> list[Hashable]:
+    """A column as plain Python values, none of them missing."""
+    _require_column(frame, column, what)
+    series = frame[column]
+    missing = np.flatnonzero(np.asarray(series.isna()))
+    if len(missing):
+        raise ValueError(
+            f"{what}: column {column!r} has no value in the row with index "
+            f"{frame.index[int(missing[0])]!r} ({len(missing)} in all)."
+        )
+    values: list[Hashable] = series.tolist()
+    return values
+
+
+def _require_column(frame: Any, column: str, what: str) -> None:
+    if not hasattr(frame, "columns"):
+        raise TypeError(f"{what} must be a pandas DataFrame; got {type(frame).__name__}.")
+    if column not in frame.columns:
+        raise ValueError(
+            f"{what} has no column {column!r}; it has {', '.join(map(repr, frame.columns))}."
+        )
+    if getattr(frame[column], "ndim", 1) != 1:
+        raise ValueError(f"{what} has several columns called {column!r}.")
+
+
+def _labels(
+    frame: Any, column: str | None, what: str, order: Ints | None = None
+) -> Categorical | None:
+    if frame is None:
+        _refuse_without_nodes(column, "node_label")
+        return None
+    if column is None:
+        if "label" not in frame.columns:
+            return None
+        column = "label"
+    labels = Categorical.from_values(_values(frame, column, what))
+    return labels if order is None else labels.take(order)
+
+
+def _weights(frame: Any, column: str | None) -> Array | None:
+    if column is None and "weight" not in frame.columns:
+        return None
+    table = _numbers(frame, column or "weight", "edges")
+    return None if table is None else table[:, 0]
+
+
+def _numbers(frame: Any, columns: Names, what: str, order: Ints | None = None) -> Array | None:
+    if columns is None:
+        return None
+    if frame is None:
+        _refuse_without_nodes(columns, "node_attributes")
+    columns = [columns] if isinstance(columns, str) else list(columns)
+    table = np.empty((len(frame), len(columns)))
+    for i, column in enumerate(columns):
+        values = _values(frame, column, what)
+        try:
+            table[:, i] = values
+        except (TypeError, ValueError):
+            raise ValueError(f"{what}: column {column!r} must contain numbers.") from None
+    if not np.isfinite(table).all():
+        row, bad = (int(i) for i in np.argwhere(~np.isfinite(table))[0])
+        raise ValueError(
+            f"{what}: column {columns[bad]!r} is not finite in the row with index "
+            f"{frame.index[row]!r}."
+        )
+    return table if order is None else table[order]
+
+
+def _refuse_without_nodes(given: Any, option: str) -> None:
+    if given is not None:
+        raise ValueError(f"{option}={given!r} names a column of nodes; give nodes=.")
+
+
+# Graphs and nodes
+
+
+def _targets(
+    targets: Any, graph: str, target_name: str | None
+) -> tuple[list[Hashable] | None, Array | None, str | None]:
+    """The graphs in order, their targets, and what the target is called."""
+    if targets is None:
+        return None, None, None
+    if not hasattr(targets, "columns"):
+        if not hasattr(targets, "index") or not hasattr(targets, "isna"):
+            raise TypeError(
+                f"targets must be a pandas Series or DataFrame; got {type(targets).__name__}."
+            )
+        keys, column = targets.index.tolist(), targets
+    else:
+        if graph in targets.columns:
+            keys = _values(targets, graph, "targets")
+        else:
+            keys = targets.index.tolist()
+        others = [name for name in targets.columns if name != graph]
+        if target_name is None and len(others) != 1:
+            raise ValueError(
+                f"targets has the columns {', '.join(map(repr, others))}; name one by target_name=."
+            )
+        wanted = others[0] if target_name is None else target_name
+        _require_column(targets, wanted, "targets")
+        column = targets[wanted]
+    if len(set(keys)) < len(keys):
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"targets lists the graph {twice!r} more than once.")
+    missing = np.flatnonzero(np.asarray(column.isna()))
+    if len(missing):
+        raise ValueError(
+            f"targets has no value for the graph {keys[int(missing[0])]!r} "
+            f"({len(missing)} in all). Leave these graphs out."
+        )
+    found = None if column.name is None else str(column.name)
+    return keys, check_target(np.array(column.tolist(), dtype=_dtype(column))), found
+
+
+def _dtype(column: Any) -> Any:
+    return object if str(column.dtype) in ("object", "category") else None
+
+
+def _graph_order(
+    keys: list[Hashable] | None, of_nodes: list[Hashable] | None, of_edges: list[Hashable]
+) -> dict[Hashable, int]:
+    """The number of each graph."""
+    if keys is None:
+        return {key: i for i, key in enumerate(dict.fromkeys([*(of_nodes or []), *of_edges]))}
+    order = {key: i for i, key in enumerate(keys)}
+    for what, graphs in (("nodes", of_nodes or []), ("edges", of_edges)):
+        for row, key in enumerate(graphs):
+            if key not in order:
+                raise ValueError(
+                    f"{what}: row {row} belongs to the graph {key!r}, which has no target."
+                )
+    return order
+
+
+def _number_nodes(
+    order: dict[Hashable, int],
+    edge_graphs: list[Hashable],
+    sources: list[Hashable],
+    targets: list[Hashable],
+    node_graphs: list[Hashable] | None,
+    node_names: list[Hashable] | None,
+) -> tuple[Ints, Ints]:
+    """The number of the node at each end of the edges, and the graph of each numbered node."""
+    index: dict[tuple[int, Hashable], int] = {}
+    if node_graphs is not None and node_names is not None:
+        for row, (key, name) in enumerate(zip(node_graphs, node_names, strict=True)):
+            if index.setdefault((order[key], name), len(index)) != row:
+                raise ValueError(
+                    f"nodes lists the node {name!r} of the graph {key!r} more than once."
+                )
+    numbers = np.empty(2 * len(sources), dtype=np.int64)
+    for column, ends in enumerate((sources, targets)):
+        shift = column * len(sources)
+        for row, (key, name) in enumerate(zip(edge_graphs, ends, strict=True)):
+            if node_graphs is None:
+                numbers[shift + row] = index.setdefault((order[key], name), len(index))
+                continue
+            found = index.get((order[key], name))
+            if found is None:
+                raise ValueError(
+                    f"edges: row {row} ends at the node {name!r} of the graph {key!r}, which has "
+                    "no row in nodes."
+                )
+            numbers[shift + row] = found
+    graph_of_node = np.fromiter((g for g, _ in index), dtype=np.int64, count=len(index))
+    return numbers, graph_of_node
+
+
+def _refuse_loops(
+    tails: Ints, heads: Ints, of_edges: dict[str, list[Hashable]], graph: str, source: str
+) -> None:
+    loops: Bools = tails == heads
+    if loops.any():
+        row = int(np.flatnonzero(loops)[0])
+        raise ValueError(
+            f"edges: row {row} is a self-loop at the node {reprlib.repr(of_edges[source][row])} of "
+            f"the graph {of_edges[graph][row]!r} ({int(loops.sum())} self-loops in all). Graphs "
+            "are simple: remove self-loops first."
+        )

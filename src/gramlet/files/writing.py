@@ -1,0 +1,233 @@
+"""write and convert: graphs into files of other kinds, whole or not at all, nothing lost in silence.
+
+What is written is read back and compared before it takes its name. How each kind is written is left
+to `formats` and `tu.write`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import warnings
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.safe_writing import writing
+from gramlet.files.dataset import Dataset
+from gramlet.files.formats import write_graphml, write_json, write_json_lines, write_table
+from gramlet.files.kinds import kind_of
+from gramlet.files.read import ReadOptions, read, read_as
+from gramlet.files.tu.write import write_tu
+
+__all__ = ["convert", "write"]
+
+_NAMES = ("target_names", "node_label_names", "edge_label_names", "description")
+_GRAPH_COLUMNS = (
+    "node_labels",
+    "edge_labels",
+    "edge_weights",
+    "node_attributes",
+    "edge_attributes",
+)
+_FIELDS = {"graphs", "target", "name", "target_name", "ids", "molecules", "skipped", *_NAMES}
+_SUFFIXES = (".zip", ".jsonl", ".json", ".graphml", ".smi", ".csv", ".tsv")
+
+_WRITERS: dict[str, Callable[[Dataset, str], str]] = {
+    ".jsonl": write_json_lines,
+    ".json": write_json,
+    ".graphml": write_graphml,
+    ".smi": write_table,
+    ".csv": write_table,
+    ".tsv": write_table,
+}
+
+
+def convert(
+    input: str | Path,
+    output: str | Path,
+    target: str | int | None = None,
+    *,
+    overwrite: bool = False,
+    drop: Collection[str] = (),
+    **options: Any,
+) -> Dataset:
+    """Read a file of any known kind and write it as another.
+
+    Parameters
+    ----------
+    input : str or Path
+        As for :func:`read`.
+    output : str or Path
+        As for :func:`write`.
+    target, **options
+        As for :func:`read`.
+    overwrite, drop
+        As for :func:`write`.
+
+    Returns
+    -------
+    Dataset
+        What was read and written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import gramlet
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "few.csv")
+    ...     _ = file.write_text("smiles,y\\nCCO,1\\nCC,0\\n")
+    ...     _ = gramlet.convert(file, f"{folder}/few.jsonl")
+    ...     gramlet.read(f"{folder}/few.jsonl").target.tolist()
+    [1, 0]
+    """
+    dataset = read(input, target, **options)
+    write(dataset, output, overwrite=overwrite, drop=drop)
+    return dataset
+
+
+def write(
+    dataset: Dataset,
+    path: str | Path,
+    *,
+    overwrite: bool = False,
+    drop: Collection[str] = (),
+) -> None:
+    """Write graphs, with target and ids, as a file of the kind that its ending says.
+
+    Without ending or ``.zip``: the TU format. ``.jsonl``, ``.json``: node-link graphs.
+    ``.graphml``: all graphs in one file. ``.csv``, ``.tsv``, ``.smi``: the SMILES
+    strings of molecules. All but TU may end in ``.gz``. What was written is read back and compared:
+    :func:`read` gives an equal Dataset, or nothing is written and a ValueError says what cannot be
+    kept.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    path : str or Path
+    overwrite : bool
+        Whether a file that is there already may be replaced.
+    drop : collection of str
+        Fields of the Dataset, or columns of its graphs, that may be left out: "target", "ids",
+        "description", "edge_weights", ...
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import gramlet
+    >>> mutag = gramlet.load_dataset("MUTAG")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gramlet.write(mutag, f"{folder}/mutag.jsonl.gz")
+    ...     gramlet.read(f"{folder}/mutag.jsonl.gz").graphs == mutag.graphs
+    True
+    """
+    path = Path(path).expanduser()
+    dataset = _without(dataset, drop)
+    kind = kind_of(path) if path.suffix else ".zip"
+    if kind not in _SUFFIXES:
+        raise ValueError(
+            f"{path}: graphs are written to {', '.join(_SUFFIXES)}, or without ending to a TU "
+            f"folder; got {path.suffix!r}."
+        )
+    _refuse_losses(dataset, path, kind)
+    if kind == ".zip":
+        write_tu(dataset, path, overwrite=overwrite)
+        return
+    if path.exists() and not overwrite:
+        raise FileExistsError(f"{path} exists already; give overwrite=True to replace it.")
+    text = _WRITERS[kind](dataset, kind).encode("utf-8")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path) as place:
+        if path.suffix.lower() == ".gz":
+            with gzip.GzipFile(place, "wb", mtime=0) as file:
+                file.write(text)
+        else:
+            place.write_bytes(text)
+        _compare(dataset, place, kind, path)
+
+
+def _without(dataset: Dataset, drop: Collection[str]) -> Dataset:
+    """The Dataset without fields and columns that may be lost."""
+    if isinstance(drop, str):
+        raise TypeError(f"drop must be a list of names; got {drop!r}.")
+    columns = {name: None for name in drop if name in _GRAPH_COLUMNS}
+    fields = {name: value for name, value in dataset.items() if name not in drop}
+    unknown = [name for name in drop if name not in _GRAPH_COLUMNS and name not in dataset.keys()]
+    if unknown or "graphs" in drop:
+        raise ValueError(
+            f"drop: {(unknown or ['graphs'])[0]!r} is neither a field of the Dataset that can be "
+            "left out nor a column of its graphs."
+        )
+    if "target" in drop:
+        fields["target_name"] = fields["target_names"] = None
+    if columns:
+        fields["graphs"] = dataset.graphs.with_columns(**columns)
+    return Dataset(**fields)
+
+
+def _refuse_losses(dataset: Dataset, path: Path, kind: str) -> None:
+    """Refuse what the kind of file has no place for."""
+    lost = [name for name in dataset.keys() - _FIELDS if dataset[name] is not None]
+    if kind in (".csv", ".tsv", ".smi"):
+        if dataset.molecules is None:
+            raise ValueError(
+                f"{path}: {kind} files contain molecules, and this data set has no SMILES strings."
+            )
+        lost += [name for name in _NAMES if dataset.get(name)]
+    if kind == ".smi" and dataset.target is not None:
+        lost.append("target")
+    if dataset.target is not None and dataset.target.ndim > 1 and kind != ".zip":
+        lost.append("target")
+    if lost:
+        names = ", ".join(map(repr, sorted(lost)))
+        raise ValueError(
+            f"{path}: a {kind} file cannot keep {names}. Choose another kind, or leave it out with "
+            f"drop={sorted(lost)!r}."
+        )
+
+
+def _compare(dataset: Dataset, place: Path, kind: str, path: Path) -> None:
+    """Read what was written, and refuse it if anything differs."""
+    options = ReadOptions()
+    if kind in (".csv", ".tsv"):
+        target = None if dataset.target is None else dataset.target_name or "target"
+        options = ReadOptions(target=target, molecules="smiles", header=True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            back = read_as(place, kind, options)
+    except ValueError as why:
+        reason = str(why).replace(str(place), str(path))
+        raise ValueError(f"{path}: the data cannot be kept in a {kind} file ({reason})") from why
+    differs = [field for field in ("target", "ids", "molecules", *_NAMES)
+               if not _same(dataset.get(field), back.get(field))]  # fmt: skip
+    if dataset.graphs != back.graphs:
+        differs += _differing_columns(dataset, back)
+    if differs:
+        raise ValueError(
+            f"{path}: a {kind} file cannot keep {', '.join(map(repr, differs))} as they are. "
+            "Choose another kind, or leave them out with drop=."
+        )
+
+
+def _differing_columns(dataset: Dataset, back: Dataset) -> list[str]:
+    mine, theirs = dataset.graphs, back.graphs
+    bare = dict.fromkeys(_GRAPH_COLUMNS)
+    if mine.with_columns(**bare) != theirs.with_columns(**bare):
+        return ["graphs"]
+    return [
+        name
+        for name in _GRAPH_COLUMNS
+        if mine.with_columns(**{**bare, name: getattr(mine, name)})
+        != theirs.with_columns(**{**bare, name: getattr(theirs, name)})
+    ]
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    if mine is None or theirs is None or isinstance(mine, str):
+        return not mine and not theirs if mine is None or theirs is None else bool(mine == theirs)
+    if isinstance(mine, dict):
+        return bool(mine == theirs)
+    one, other = np.asarray(mine), np.asarray(theirs)
+    return one.dtype.kind == other.dtype.kind and one.tolist() == other.tolist()
