@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from gramlet.files.dataset import Dataset, DatasetNotFoundError
-from gramlet.files.file_graphs import ColumnNames, FileGraph, batch_of_graphs
 from gramlet.files.kinds import describe_kinds, kind_of, stem_of
-from gramlet.files.molecule_rows import MoleculeOptions, MoleculeRow, dataset_of_rows
-from gramlet.files.molecule_tables import find_target
-from gramlet.files.networks import NETWORK_KINDS, dataset_of_graphs, parse_graphs
+from gramlet.files.molecules.rows import MoleculeOptions, MoleculeRow, dataset_of_rows
+from gramlet.files.molecules.sdf import molecules_of_sdf
+from gramlet.files.molecules.tables import find_target
+from gramlet.files.networks.file_graphs import ColumnNames, FileGraph, batch_of_graphs
+from gramlet.files.networks.reading import NETWORK_KINDS, dataset_of_graphs, parse_graphs
 from gramlet.files.problems import Problems
-from gramlet.files.sdf import molecules_of_sdf
 from gramlet.files.tables import Table, read_table
 from gramlet.files.target import is_missing, target_from_cells
 
@@ -36,9 +36,7 @@ def read_folder(
     tables = [file for file in files if kind_of(file) in _TABLES]
     files = [file for file in files if kind_of(file) in (*NETWORK_KINDS, ".sdf")]
     if not files:
-        raise DatasetNotFoundError(
-            f"{path} has no files of graphs; known are {describe_kinds()}."
-        )
+        raise DatasetNotFoundError(f"{path} has no files of graphs; known are {describe_kinds()}.")
     if len(tables) > 1:
         listed = ", ".join(file.name for file in tables)
         raise ValueError(f"{path} has {len(tables)} tables ({listed}); keep one, with the targets.")
@@ -56,7 +54,7 @@ def read_folder(
     if cells is None or target_name is None:
         dataset = dataset_of_graphs(
             graphs, path, names, problems, directed=directed,
-            target=None if tables else target, id=None, name=path.name,
+            target=None if tables or target is None else str(target), id=None, name=path.name,
         )  # fmt: skip
         if len(dataset.graphs) == len(graphs):
             dataset.ids = [stem_of(files[i]) for i in kept]
@@ -170,6 +168,4 @@ def _molecules(
             molecule, smiles = found[0]
             cell = None if cells is None else cells[position]
             rows.append(MoleculeRow(str(file), molecule, smiles, stem_of(file), cell))
-    return dataset_of_rows(
-        path, rows, options, problems, name=path.name, target_name=target_name
-    )
+    return dataset_of_rows(path, rows, options, problems, name=path.name, target_name=target_name)

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from gramlet.files.dataset import Dataset
-from gramlet.files.graphml import graphml_text
-from gramlet.files.notes import NOTES, notes_of
+from gramlet.files.networks.graphml import graphml_text
+from gramlet.files.networks.notes import NOTES, notes_of
 from gramlet.files.tu.extras import encode_values
 
 __all__ = ["write_graphml", "write_json", "write_json_lines", "write_table"]

@@ -68,7 +68,7 @@ def open_bytes(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> Iterator[Binar
 def open_text(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> Iterator[TextIO]:
     """The text of a file in UTF-8, with or without a byte order mark; line ends as they are."""
     with open_bytes(path, max_bytes) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")  # type: ignore[arg-type]
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:
             yield text
         except UnicodeDecodeError as why:

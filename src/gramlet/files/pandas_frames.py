@@ -88,14 +88,12 @@ def from_pandas(
     """
     of_edges = {column: _values(edges, column, "edges") for column in (graph, source, target)}
     keys, values, found_name = _targets(targets, graph, target_name)
-    of_nodes = None
-    if nodes is not None:
-        of_nodes = {column: _values(nodes, column, "nodes") for column in (graph, node)}
-    order = _graph_order(keys, of_nodes and of_nodes[graph], of_edges[graph])
+    node_graphs = None if nodes is None else _values(nodes, graph, "nodes")
+    node_names = None if nodes is None else _values(nodes, node, "nodes")
+    order = _graph_order(keys, node_graphs, of_edges[graph])
     numbers, graph_of_node = _number_nodes(
-        order, of_edges[graph], of_edges[source], of_edges[target],
-        of_nodes and of_nodes[graph], of_nodes and of_nodes[node],
-    )  # fmt: skip
+        order, of_edges[graph], of_edges[source], of_edges[target], node_graphs, node_names
+    )
     offsets = np.zeros(len(order) + 1, dtype=np.int64)
     np.cumsum(np.bincount(graph_of_node, minlength=len(order)), out=offsets[1:])
     # Nodes get their numbers in the order of the batch: graph by graph, then as they came.
@@ -177,7 +175,7 @@ def _numbers(frame: Any, columns: Names, what: str, order: Ints | None = None) -
     columns = [columns] if isinstance(columns, str) else list(columns)
     table = np.empty((len(frame), len(columns)))
     for i, column in enumerate(columns):
-        values = _values(frame, column, what)
+        values: Any = _values(frame, column, what)
         try:
             table[:, i] = values
         except (TypeError, ValueError):

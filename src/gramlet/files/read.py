@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from gramlet.files.dataset import Dataset, DatasetNotFoundError
-from gramlet.files.file_graphs import ColumnNames
 from gramlet.files.folders import read_folder
 from gramlet.files.kinds import TABLES, describe_kinds, kind_of, stem_of
-from gramlet.files.molecule_rows import MoleculeOptions
-from gramlet.files.molecule_tables import read_molecule_table
-from gramlet.files.networks import NETWORK_KINDS, dataset_of_graphs, parse_graphs
+from gramlet.files.molecules.rows import MoleculeOptions
+from gramlet.files.molecules.sdf import read_sdf
+from gramlet.files.molecules.tables import read_molecule_table
+from gramlet.files.networks.file_graphs import ColumnNames
+from gramlet.files.networks.reading import NETWORK_KINDS, dataset_of_graphs, parse_graphs
 from gramlet.files.opening import DEFAULT_MAX_BYTES
 from gramlet.files.problems import OnError, Problems
-from gramlet.files.sdf import read_sdf
 from gramlet.files.tu.dataset import read_tu
 from gramlet.files.tu.members import is_tu
 

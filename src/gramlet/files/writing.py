@@ -1,4 +1,4 @@
-"""write and convert: graphs into files of other kinds, whole or not at all, nothing lost in silence.
+"""write and convert: graphs into files of other kinds, with nothing lost in silence.
 
 What is written is read back and compared before it takes its name. How each kind is written is left
 to `formats` and `tu.write`.
@@ -153,7 +153,7 @@ def _without(dataset: Dataset, drop: Collection[str]) -> Dataset:
         raise TypeError(f"drop must be a list of names; got {drop!r}.")
     columns = {name: None for name in drop if name in _GRAPH_COLUMNS}
     fields = {name: value for name, value in dataset.items() if name not in drop}
-    unknown = [name for name in drop if name not in _GRAPH_COLUMNS and name not in dataset.keys()]
+    unknown = [name for name in drop if name not in _GRAPH_COLUMNS and name not in dataset]
     if unknown or "graphs" in drop:
         raise ValueError(
             f"drop: {(unknown or ['graphs'])[0]!r} is neither a field of the Dataset that can be "

@@ -19,7 +19,7 @@ from gramlet.files.tu.extras import restore_values
 from gramlet.files.tu.members import TUFiles
 from gramlet.files.tu.text import float_blocks, integer_blocks, joined
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.columns import Categorical
+from gramlet.graphs.columns import Categorical, pick
 
 __all__ = ["check_rows", "read_floats", "read_graphs", "read_integers"]
 
@@ -51,8 +51,7 @@ class _Arcs:
         """A column with one entry per line, without those of self-loops."""
         if column is None or not len(self.loops):
             return column
-        rows = np.delete(np.arange(self.n_lines), self.loops)
-        return column.take(rows) if isinstance(column, Categorical) else column[rows]
+        return pick(column, np.delete(np.arange(self.n_lines), self.loops))
 
 
 def read_graphs(
@@ -109,16 +108,9 @@ def _build(
             "of an edge that an earlier line has with other labels, weights or attributes; the "
             "first is kept."
         )
+    columns: dict[str, Any] = {name: pick(column, kept) for name, column in of_edges.items()}
     return GraphBatch.from_arcs(
-        offsets,
-        arcs.tails[kept],
-        arcs.heads[kept],
-        directed=directed,
-        **of_nodes,
-        **{
-            name: column.take(kept) if isinstance(column, Categorical) else column[kept]
-            for name, column in of_edges.items()
-        },
+        offsets, arcs.tails[kept], arcs.heads[kept], directed=directed, **of_nodes, **columns
     )
 
 

@@ -133,9 +133,7 @@ def _contents(
     return _named(name, roles, extras, dataset)
 
 
-def _add_edge_attributes(
-    graphs: GraphBatch, roles: dict[str, str], extras: dict[str, Any]
-) -> None:
+def _add_edge_attributes(graphs: GraphBatch, roles: dict[str, str], extras: dict[str, Any]) -> None:
     """Weights and attributes of edges share one file, weights first."""
     columns = []
     if graphs.edge_weights is not None:

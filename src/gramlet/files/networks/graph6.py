@@ -25,9 +25,7 @@ def parse_graph6(text: bytes) -> tuple[int, Ints]:
     n, body = _size(_sextets(text.removeprefix(b">>graph6<<")))
     n_bits = n * (n - 1) // 2
     if len(body) != (n_bits + 5) // 6:
-        raise ValueError(
-            f"{n} nodes need {(n_bits + 5) // 6} characters; the line has {len(body)}"
-        )
+        raise ValueError(f"{n} nodes need {(n_bits + 5) // 6} characters; the line has {len(body)}")
     bits = _bits(body)
     if bits[n_bits:].any():
         raise ValueError("the bits after the last pair of nodes are not 0")

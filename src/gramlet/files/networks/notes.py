@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from gramlet.files.file_graphs import FileGraph
+from gramlet.files.networks.file_graphs import FileGraph
 from gramlet.files.tu.extras import NAME_FIELDS, decode_names, encode_names
 
 __all__ = ["NOTES", "notes_of", "restore_notes"]

@@ -1,6 +1,6 @@
 """SDF files: molecules with their properties, record by record.
 
-Cuts the file into records and properties; RDKit reads the structures, `molecule_rows` the rest.
+Cuts the file into records and properties; RDKit reads the structures, `rows` the rest.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from gramlet.files.dataset import Dataset
-from gramlet.files.molecule_rows import MoleculeOptions, MoleculeRow, dataset_of_rows
-from gramlet.files.molecule_tables import ID_HEADINGS, TARGET_HEADINGS
+from gramlet.files.molecules.rows import MoleculeOptions, MoleculeRow, dataset_of_rows
+from gramlet.files.molecules.tables import ID_HEADINGS, TARGET_HEADINGS
 from gramlet.files.opening import open_text
 from gramlet.files.problems import Problems
 from gramlet.files.tables import ColumnNotFoundError

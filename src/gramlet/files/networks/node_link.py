@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
-from gramlet.files.file_graphs import FileGraph
+from gramlet.files.networks.file_graphs import FileGraph
 from gramlet.files.opening import open_text
 from gramlet.files.problems import Problems
 

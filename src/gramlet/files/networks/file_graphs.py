@@ -223,7 +223,7 @@ def _float(place: str, kind: str, name: str, value: Any) -> float:
 
 
 def _attributes(place: str, kind: str, name: str, owners: Owners) -> list[list[float]] | None:
-    """One row per node or edge: a list under the name, or numbers under ``name_0``, ``name_1``..."""
+    """One row per node or edge: a list under the name, or numbers under ``name_0``, ``name_1``."""
     if owners and name not in owners[0][1]:
         numbered = sorted(
             (int(found[1]), key)
@@ -264,11 +264,10 @@ def _warn_of_other_names(
     where: object,
 ) -> None:
     """Say what nodes or edges carry under other names, where none of the known ones is there."""
-    for kind, used, owners in (
-        ("nodes", ("node_labels", "node_attributes"), (d for g in graphs for d in g.nodes.values())),
-        ("edges", ("edge_labels", "edge_weights", "edge_attributes"),
-         (d for edges in simple for _, _, d in edges)),
-    ):  # fmt: skip
+    of_nodes = (data for graph in graphs for data in graph.nodes.values())
+    of_edges = (data for edges in simple for _, _, data in edges)
+    for kind, owners in (("nodes", of_nodes), ("edges", of_edges)):
+        used = [name for name in columns if name.startswith(kind[:4])]
         if any(part is not None for name in used for part in columns[name]):
             continue
         others = _distinct_names(owners)

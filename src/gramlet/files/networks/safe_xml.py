@@ -22,7 +22,7 @@ def guarded_parser(
     parser.buffer_text = True
     depth = 0
 
-    def refuse(*_: Any) -> None:
+    def refuse(*_: Any) -> int:
         raise ValueError(
             f"Refusing to read {path}: it declares XML entities, which data files do not need."
         )

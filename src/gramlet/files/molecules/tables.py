@@ -1,6 +1,6 @@
 """Tables of molecules: `.smi`, `.csv` and `.tsv` files with SMILES strings, ids and a target.
 
-Decides which column is which; rows and cells come from `tables`, graphs from `molecule_rows`.
+Decides which column is which; rows and cells come from `files.tables`, graphs from `rows`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gramlet.files.dataset import Dataset
-from gramlet.files.molecule_rows import MoleculeOptions, MoleculeRow, dataset_of_rows
+from gramlet.files.molecules.rows import MoleculeOptions, MoleculeRow, dataset_of_rows
 from gramlet.files.problems import Problems
 from gramlet.files.tables import (
     ColumnNotFoundError,

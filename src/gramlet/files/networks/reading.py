@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from gramlet.files.dataset import Dataset
-from gramlet.files.file_graphs import ColumnNames, FileGraph, batch_of_graphs
-from gramlet.files.graph6 import parse_graph6, parse_sparse6
-from gramlet.files.graphml import read_graphml
-from gramlet.files.node_link import read_json, read_json_lines
-from gramlet.files.notes import restore_notes
+from gramlet.files.networks.file_graphs import ColumnNames, FileGraph, batch_of_graphs
+from gramlet.files.networks.graph6 import parse_graph6, parse_sparse6
+from gramlet.files.networks.graphml import read_graphml
+from gramlet.files.networks.node_link import read_json, read_json_lines
+from gramlet.files.networks.notes import restore_notes
+from gramlet.files.networks.safe_xml import guarded_parser, parse_guarded
 from gramlet.files.opening import open_bytes
 from gramlet.files.problems import Problems
-from gramlet.files.safe_xml import guarded_parser, parse_guarded
 from gramlet.files.tables import ColumnNotFoundError
 from gramlet.files.target import check_target
 
@@ -72,7 +72,8 @@ def _data_name(
     path: Path, graphs: list[FileGraph], wanted: str | None, usual: tuple[str, ...], option: str
 ) -> str | None:
     if wanted is None:
-        return next((name for name in usual if graphs and all(name in g.data for g in graphs)), None)
+        everywhere = [n for n in usual if graphs and all(n in graph.data for graph in graphs)]
+        return everywhere[0] if everywhere else None
     there = sorted({str(name) for graph in graphs for name in graph.data})
     if wanted not in there:
         raise ColumnNotFoundError(
@@ -82,9 +83,7 @@ def _data_name(
     return wanted
 
 
-def _targets(
-    graphs: list[FileGraph], name: str, problems: Problems
-) -> tuple[list[FileGraph], Any]:
+def _targets(graphs: list[FileGraph], name: str, problems: Problems) -> tuple[list[FileGraph], Any]:
     kept, values = [], []
     for graph in graphs:
         value = graph.data.get(name)

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from gramlet.files.file_graphs import FileGraph
+from gramlet.files.networks.file_graphs import FileGraph
+from gramlet.files.networks.safe_xml import guarded_parser, parse_guarded
 from gramlet.files.opening import open_bytes
-from gramlet.files.safe_xml import guarded_parser, parse_guarded
 
 __all__ = ["graphml_text", "read_graphml"]
 
@@ -228,5 +228,3 @@ def _legal(text: str, name: str) -> str:
     if _ILLEGAL.search(text):
         raise ValueError(f"GraphML cannot keep {name!r}: it contains characters that XML has not.")
     return text
-
-

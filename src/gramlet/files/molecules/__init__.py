@@ -1,0 +1,1 @@
+"""Files of molecules: tables of SMILES strings, and SDF."""
