@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 import warnings
 import zipfile
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from gramlet import GraphBatch, read_tu, write_tu
 from gramlet.files.dataset import Dataset, DatasetNotFoundError
+from gramlet.files.tu.digits import parse_digits
 from gramlet.files.tu.text import parse_floats, parse_integers
 from reference.strategies import graph_batches
 
@@ -186,6 +188,7 @@ def test_graph_attributes_are_the_target_where_there_are_no_labels(tmp_path: Pat
 def test_edge_attributes_become_weights_only_if_asked(tmp_path: Path) -> None:
     folder = put(tmp_path, edge_attributes="1\n1\n.5\n.5\n3\n3\n")
     assert read_tu(folder).graphs.edge_weights is None
+    assert read_tu(folder).graphs.edge_attributes[:, 0].tolist() == [1, 1, 0.5, 0.5, 3, 3]
     weighted = read_tu(folder, edge_weights=True).graphs
     assert weighted.adjacency(0, weighted=True).tolist() == [[0, 1, 0], [1, 0, 0.5], [0, 0.5, 0]]
     with pytest.raises(ValueError, match=r"SET_edge_attributes.txt, line 1: .*one number"):
@@ -257,10 +260,13 @@ def test_names_of_labels_come_from_the_readme(tmp_path: Path) -> None:
             r"attributes.txt, line 5: -inf is not a finite",
         ),
         ({"graph_attributes": "1\n2\n3\n"}, r"graph_attributes.txt, line 3 is one too many"),
-        (
-            {"edge_labels": "0\n1\n1\n1\n2\n2\n"},
-            r"SET_edge_labels.txt, line 2: the edge \(2, 1\) has another value than in line 1",
-        ),
+        ({"graph_labels": "1\n1 2\n"}, r"SET_graph_labels.txt, line 2: '1 2' is not a number"),
+        ({"node_labels": "0\n7\n0;1\n7\n7\n"}, r"node_labels.txt, line 3: '0;1' is not a number"),
+        ({"edge_labels": "0\n" * 5 + "1,2\n"}, r"edge_labels.txt, line 6: 2 numbers where the"),
+        ({"edge_attributes": "1\n" * 5 + "x\n"}, r"edge_attributes.txt, line 6: 'x' is not a num"),
+        ({"edge_attributes": "1\n" * 5}, r"edge_attributes.txt, line 6 is missing"),
+        ({"A": "1,2\n1,1000000000000000000\n"}, r"SET_A.txt, line 2: .*numbered 1 to 5"),
+        ({"A": "1,2\n1,300000000\n"}, r"SET_A.txt, line 2: .*numbered 1 to 5"),
     ],
 )
 def test_flaws_are_named_by_file_and_line(
@@ -274,10 +280,54 @@ def test_flaws_are_named_by_file_and_line(
             read_tu(pack(folder, tmp_path / "SET.zip"))
 
 
-def test_contradicting_weights_are_named(tmp_path: Path) -> None:
-    folder = put(tmp_path, edge_attributes="1\n1\n.5\n.25\n3\n3\n")
-    with pytest.raises(ValueError, match=r"SET_edge_attributes.txt, line 4: .*in line 3"):
-        read_tu(folder, edge_weights=True)
+def test_the_first_of_parallel_edges_is_kept_with_one_warning(tmp_path: Path) -> None:
+    folder = put(
+        tmp_path,
+        edge_labels="0\n5\n1\n1\n2\n6\n",
+        edge_attributes="1,1\n1,1\n.5,0\n.5,3\n3,3\n3,3\n",
+    )
+    with pytest.warns(UserWarning, match="SET_A.txt: 3 lines left out") as caught:
+        graphs = read_tu(folder).graphs
+    assert len(caught) == 1
+    assert list(graphs.edge_labels) == [0, 0, 1, 1, 2, 2]
+    assert graphs.edge_attributes.tolist() == [[1, 1], [1, 1], [0.5, 0], [0.5, 0], [3, 3], [3, 3]]
+
+
+def test_directed_files(tmp_path: Path) -> None:
+    folder = put(
+        tmp_path,
+        A="1,2\n2,1\n3,2\n4,5\n4,5\n",
+        edge_labels="0\n5\n1\n2\n3\n",
+        edge_attributes="1\n2\n3\n4\n4\n",
+    )
+    with pytest.warns(UserWarning, match="1 line left out"):
+        graphs = read_tu(folder, directed=True).graphs
+    assert graphs == GraphBatch.from_edges(
+        [[(0, 1), (1, 0), (2, 1)], [(0, 1)]],
+        node_labels=[[0, 7, 0], [7, 7]],
+        edge_labels=[[0, 5, 1], [2]],
+        node_attributes=[[[0.5, 1], [1, 2], [2, 3]], [[3, 4], [4, -0.005]]],
+        edge_attributes=[[[1], [2], [3]], [[4]]],
+        directed=True,
+    )
+    plain = put(tmp_path / "plain", A="1,2\n3,2\n4,5\n4,5\n", edge_labels=None)
+    assert read_tu(plain, directed=True).graphs.n_edges.tolist() == [2, 1]
+    assert not read_tu(plain).graphs.directed
+
+
+def test_directed_graphs_with_edge_attributes_come_back(tmp_path: Path) -> None:
+    graphs = GraphBatch.from_edges(
+        [[(0, 1), (1, 0)], []],
+        n_nodes=[2, 1],
+        edge_weights=[[1, 2], []],
+        edge_attributes=[[[0.1, 0.2], [0.3, 0.4]], None],
+        directed=True,
+    )
+    write_tu(graphs, tmp_path / "NEW.zip", [0.5, 1])
+    back = read_tu(tmp_path / "NEW.zip").graphs
+    assert back.directed
+    assert back == graphs
+    assert read_tu(tmp_path / "NEW.zip", edge_weights=False).graphs.edge_attributes.shape == (2, 3)
 
 
 def test_what_is_not_there(tmp_path: Path) -> None:
@@ -337,7 +387,89 @@ def test_litter_in_archives_is_passed_over(tmp_path: Path) -> None:
     assert len(read_tu(archive).graphs) == 2
 
 
+@pytest.mark.parametrize(
+    "spelling", ["{0}//{1}", "./{0}/{1}", "{0}\\{1}", "deep//{0}/./{1}", "{1}"]
+)
+def test_members_under_any_spelling(tmp_path: Path, spelling: str) -> None:
+    folder = put(tmp_path)
+    with zipfile.ZipFile(tmp_path / "SET.zip", "w") as packed:
+        for file in folder.iterdir():
+            packed.writestr(spelling.format("SET", file.name), file.read_bytes())
+    assert read_tu(tmp_path / "SET.zip").graphs == read_tu(folder).graphs
+
+
+def test_two_spellings_of_one_member_are_refused(tmp_path: Path) -> None:
+    archive = pack(put(tmp_path), tmp_path / "SET.zip")
+    with zipfile.ZipFile(archive, "a") as packed:
+        packed.writestr("SET//SET_A.txt", "1,2\n")
+    with pytest.raises(ValueError, match=r"SET/SET_A.txt is there twice"):
+        read_tu(archive)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, zipfile.ZIP_DEFLATED])
+def test_damage_inside_of_packed_files(tmp_path: Path, method: int) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.integers(1, 6, size=(5000, 2))
+    folder = put(tmp_path, A="".join(f"{u},{v}\n" for u, v in rows), edge_labels=None)
+    with zipfile.ZipFile(tmp_path / "SET.zip", "w", method) as packed:
+        for file in sorted(folder.iterdir()):
+            packed.write(file, f"SET/{file.name}")
+        offset = packed.getinfo("SET/SET_A.txt").header_offset
+    content = bytearray((tmp_path / "SET.zip").read_bytes())
+    for place in range(offset + 800, offset + 830):
+        content[place] ^= 0x55
+    (tmp_path / "SET.zip").write_bytes(content)
+    with pytest.raises(ValueError, match=r"SET.zip: SET(/SET)?_A.txt"):
+        read_tu(tmp_path / "SET.zip")
+
+
+def test_a_readme_of_blank_lines_takes_no_time(tmp_path: Path) -> None:
+    folder = put(tmp_path)
+    (folder / "README.txt").write_text("Node labels:\n" + " \n" * 300_000 + "0 C\n\n" * 3)
+    start = time.process_time()
+    assert read_tu(folder).node_label_names == {0: "C"}
+    assert time.process_time() - start < 2
+
+
 # Numbers in text
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 10**9), st.integers(0, 10**8 - 1)), min_size=1, max_size=30),
+    st.integers(1, 40),
+    st.sampled_from([",", ", ", " , "]),
+    st.sampled_from(["\n", "\r\n", " \n"]),
+    st.sampled_from(["", "\n", "\n\n \n"]),
+)
+def test_blocks_of_any_size_give_the_same_numbers(
+    rows: list[tuple[int, int]], size: int, separator: str, line_end: str, rest: str
+) -> None:
+    written = line_end.join(f"{u}{separator}{v}" for u, v in rows) + rest
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gramlet.files.tu.text._BLOCK", size)
+        assert parse_integers(written.encode(), "file").tolist() == [list(row) for row in rows]
+        with pytest.raises(ValueError, match=rf"file, line {len(rows) + 1}: the line is empty"):
+            parse_integers((written.rstrip() + "\n \n\n1,2").encode(), "file")
+
+
+@given(st.lists(st.lists(st.integers(0, 10**8 - 1), min_size=3, max_size=3), min_size=1))
+def test_digits_eight_at_once(rows: list[list[int]]) -> None:
+    body = "".join(",".join(map(str, row)) + "\n" for row in rows).encode()
+    table = parse_digits(body, 3)
+    assert table is not None
+    assert table.tolist() == rows
+    assert parse_digits(body, 2) is None
+    for damage in (b"-", b"x", b",", b"\n", b"\r"):
+        assert parse_digits(damage + body, 3) is None
+        if damage != b"\r" or len(rows) > 1:  # a single row may end in a carriage return
+            assert parse_digits(body[:-1] + damage + b"\n", 3) is None
+
+
+def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gramlet.files.tu.text._BLOCK", 100)
+    monkeypatch.setattr("gramlet.files.tu.text.LONGEST_LINE", 1000)
+    with pytest.raises(ValueError, match="file, line 2 is longer than 1,000 bytes"):
+        parse_integers(b"1\n" + b"1" * 5000, "file")
 
 
 @given(
@@ -528,6 +660,13 @@ def test_what_cannot_be_written(
         ('{"gramlet": 1, "values": {"node_labels": 3}}', "must be lists of labels"),
         ('{"gramlet": 1, "values": {"node_labels": [{"a": 1}]}}', "must be lists of labels"),
         ('{"gramlet": 1, "values": {"node_labels": ["a", "b"]}}', "line 2: code 7 stands for none"),
+        ('{"gramlet": 1, "values": {"node_labels": ["a", "a"]}}', "one value is listed twice"),
+        ('{"gramlet": 1, "values": {"node_labels": [NaN]}}', "NaN is not a JSON number"),
+        ('{"gramlet": 1, "n_graphs": true}', "n_graphs must be of type int"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"gramlet": 1, "values": {"node_labels": [' + "[" * 99 + "]" * 99 + "]}}", "deep"),
+        ('{"gramlet": 1, "ids": [1, 2]}', "ids must be a list of strings"),
+        ('{"gramlet": 1, "molecules": ["C"]}', "molecules has 1 entries for 2 graphs"),
     ],
 )
 def test_damaged_extras_are_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -537,7 +676,29 @@ def test_damaged_extras_are_refused(tmp_path: Path, text: str, message: str) -> 
         read_tu(folder)
 
 
+def test_extras_do_not_allocate_what_they_name(tmp_path: Path) -> None:
+    folder = put(tmp_path, graph_labels=None)
+    (folder / "SET_gramlet.json").write_text('{"gramlet": 1, "n_graphs": 99000000}')
+    with pytest.raises(ValueError, match="lists 5 nodes for 99,000,000 graphs"):
+        read_tu(folder)
+
+
 # The container
+
+
+def test_a_dataset_unpacks_and_knows_its_task() -> None:
+    graphs = GraphBatch.from_edges([[(0, 1)], []], n_nodes=[2, 1])
+    X, y = Dataset(graphs, [0.5, 1])
+    assert X is graphs
+    assert y.tolist() == [0.5, 1]
+    assert Dataset(graphs, [0.5, 1]).task == "regression"
+    assert Dataset(graphs, ["a", "b"]).task == "classification"
+    assert Dataset(graphs).task is None
+    assert Dataset(graphs, [[1, 2], [3, 4]]).task is None
+    with pytest.raises(AttributeError, match="follows from the target"):
+        Dataset(graphs).task = "regression"
+    with pytest.raises(ValueError, match="ids has 1 entries for 2 graphs"):
+        Dataset(graphs, ids=["a"])
 
 
 def test_dataset_fields_by_attribute_and_key() -> None:
@@ -583,6 +744,39 @@ def test_benchmark_data(
     assert data.graphs.n_nodes_total == n_nodes
     assert data.graphs.n_edges.sum() == n_edges
     assert np.unique(data.target).tolist() == classes
+
+
+@pytest.mark.parametrize(
+    ("name", "n_graphs", "n_empty", "n_attributes", "n_classes"),
+    [
+        ("BZR_MD", 306, 0, 1, 2),
+        ("Letter-high", 2250, 0, None, 15),
+        ("Fingerprint", 2800, 651, 2, 15),
+    ],
+)
+def test_archives_as_their_authors_ship_them(
+    shared_data: Path,
+    name: str,
+    n_graphs: int,
+    n_empty: int,
+    n_attributes: int | None,
+    n_classes: int,
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        data = read_tu(shared_data / "upstream" / f"{name}.zip")
+    assert len(data.graphs) == n_graphs
+    assert (data.graphs.sizes == 0).sum() == n_empty
+    assert len(np.unique(data.target)) == n_classes
+    found = data.graphs.edge_attributes
+    assert (None if found is None else found.shape[1]) == n_attributes
+    if name == "BZR_MD":
+        assert data.edge_label_names == {
+            0: "aromatic", 1: "no chemical bond", 2: "single", 3: "double", 4: "triple"
+        }  # fmt: skip
+        assert found[0, 0] == 1.386571072826777
+    else:
+        assert data.target_names[0] == {"Letter-high": "N", "Fingerprint": "L"}[name]
 
 
 def test_benchmark_data_against_a_plain_reading(shared_data: Path) -> None:

@@ -120,7 +120,7 @@ def _structure(block: str) -> tuple[Any, str]:
     except ImportError:
         raise ImportError("Reading SDF files needs RDKit: pip install gramlet[chem]") from None
     if "M  END" not in block:
-        raise ValueError("the record ends before 'M  END'; is the file cut off?")
+        raise ValueError("the record ends before 'M  END', so the file may be cut off")
     with rdBase.BlockLogs():
         molecule = Chem.MolFromMolBlock(block)
     if molecule is None:

@@ -27,6 +27,10 @@ __all__ = ["NETWORK_KINDS", "dataset_of_graphs", "parse_graphs"]
 TARGET_NAMES = ("target", "label", "class", "y")
 ID_NAMES = ("id", "name")
 
+# sparse6 says "a million nodes" in six characters; this many are believed without edges.
+_MOST_NODES = 1_000_000
+_NODES_PER_CHARACTER = 64
+
 
 def parse_graphs(path: Path, kind: str, problems: Problems, max_bytes: int) -> list[FileGraph]:
     """The graphs of one file."""
@@ -126,9 +130,11 @@ def _read_gml(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]
 
 def _read_graph6(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
     graphs = []
+    n_characters, n_total = 0, 0
     with open_bytes(path, max_bytes) as stream:
         for number, line in enumerate(stream, start=1):
             text = line.strip()
+            n_characters += len(text)
             if not text or text in (b">>graph6<<", b">>sparse6<<"):
                 continue
             place = f"{path}, line {number}"
@@ -138,7 +144,13 @@ def _read_graph6(path: Path, problems: Problems, max_bytes: int) -> list[FileGra
             except ValueError as why:
                 problems.add(place, f"{why}")
                 continue
-            nodes: dict[Hashable, dict[str, Any]] = {node: {} for node in range(n_nodes)}
+            n_total += n_nodes
+            if n_total > _MOST_NODES + _NODES_PER_CHARACTER * n_characters:
+                raise ValueError(
+                    f"{place}: the graphs have more than {_MOST_NODES:,} nodes, and few edges; "
+                    "such a file is a slip or an attack."
+                )
+            nodes: dict[Hashable, dict[str, Any]] = dict.fromkeys(range(n_nodes), {})
             graphs.append(FileGraph(place, nodes, [(u, v, {}) for u, v in edges.tolist()]))
     return graphs
 

@@ -1,0 +1,347 @@
+"""Network files: what they say is what is read; hostile and damaged ones are refused in one line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gramlet
+from gramlet import GraphBatch
+from gramlet.files.networks.graph6 import parse_graph6, parse_sparse6
+from gramlet.files.tables import ColumnNotFoundError
+
+
+def put(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def example(directed: bool = False) -> nx.Graph:
+    graph = (nx.DiGraph if directed else nx.Graph)(target=1.5, name="first")
+    for node, label in enumerate("abca"):
+        graph.add_node(node, label=label, attr=float(node))
+    graph.add_edge(0, 1, label="x", weight=2.0)
+    graph.add_edge(2, 1, label="y", weight=0.5)
+    return graph
+
+
+def expected(directed: bool = False) -> GraphBatch:
+    return GraphBatch.from_edges(
+        [[(0, 1), (2, 1)]],
+        node_labels=[list("abca")],
+        node_attributes=[[[0.0], [1.0], [2.0], [3.0]]],
+        edge_labels=[["x", "y"]],
+        edge_weights=[[2.0, 0.5]],
+        directed=directed,
+    )
+
+
+# What is read
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("kind", ["graphml", "gexf", "json", "jsonl"])
+def test_graphs_with_all_columns(tmp_path: Path, kind: str, directed: bool, packed: bool) -> None:
+    path = tmp_path / f"one.{kind}"
+    graph = example(directed)
+    if kind == "graphml":
+        nx.write_graphml(graph, path)
+    elif kind == "gexf":
+        # GEXF has its own label for nodes; labels of edges need another name there.
+        nx.write_gexf(graph, path)
+    else:
+        put(path, json.dumps(nx.node_link_data(graph, edges="links" if directed else "edges")))
+    if packed:
+        path = put(tmp_path / f"one.{kind}.gz", gzip.compress(path.read_bytes()))
+    data = gramlet.read(path)
+    if kind == "gexf":
+        assert data.graphs.directed is directed
+        assert list(data.graphs.node_labels) == list("abca")
+        return
+    assert data.graphs == expected(directed)
+    assert data.graphs.directed is directed
+    assert data.target.tolist() == [1.5]
+    assert data.ids == ["first"]
+    assert data.target_name == "target"
+    other = gramlet.read(path, directed=not directed).graphs
+    assert other.directed is not directed
+    assert other.n_edges.tolist() == [2 if directed else 4]
+
+
+def test_gml(tmp_path: Path) -> None:
+    text = """graph [ directed 1 target 3
+      node [ id 7 label "a" ] node [ id 9 label "a" ] edge [ source 9 target 7 weight 2.5 ] ]"""
+    data = gramlet.read(put(tmp_path / "g.gml", text))
+    assert data.graphs == GraphBatch.from_edges(
+        [[(1, 0)]], node_labels=[["a", "a"]], edge_weights=[[2.5]], directed=True
+    )
+    assert data.target.tolist() == [3]
+
+
+def test_several_graphs_with_targets_and_ids(tmp_path: Path) -> None:
+    lines = [
+        json.dumps({"graph": {"id": f"g{i}", "y": i % 2}, "nodes": [{"id": 0}], "edges": []})
+        for i in range(3)
+    ]
+    data = gramlet.read(put(tmp_path / "s.jsonl", "\n".join(lines) + "\n\n"))
+    assert data.ids == ["g0", "g1", "g2"]
+    assert data.target.tolist() == [0, 1, 0]
+    as_list = put(tmp_path / "s.json", "[" + ",".join(lines) + "]")
+    assert gramlet.read(as_list).graphs == data.graphs
+    with pytest.raises(ColumnNotFoundError, match=r"called 'z' \(target=\); there are 'id', 'y'"):
+        gramlet.read(as_list, "z")
+
+
+def test_attributes_as_lists_and_as_columns(tmp_path: Path) -> None:
+    as_list = {"nodes": [{"id": 0, "attr": [1, 2]}, {"id": 1, "attr": [3, 4]}]}
+    as_columns = {"nodes": [{"attr_0": 1, "attr_1": 2}, {"attr_0": 3, "attr_1": 4}]}
+    for i, content in enumerate((as_list, as_columns)):
+        data = gramlet.read(put(tmp_path / f"{i}.json", json.dumps(content)))
+        assert data.graphs.node_attributes.tolist() == [[1, 2], [3, 4]]
+
+
+def test_columns_under_other_names(tmp_path: Path) -> None:
+    content = {
+        "nodes": [{"id": "u", "atom": "C", "mass": 12}, {"id": "v", "atom": "O", "mass": 16}],
+        "edges": [{"source": "u", "target": "v", "order": 2}],
+    }
+    path = put(tmp_path / "m.json", json.dumps(content))
+    with pytest.warns(UserWarning) as caught:
+        assert gramlet.read(path).graphs == GraphBatch.from_edges([[(0, 1)]])
+    said = [str(each.message) for each in caught]
+    assert len(said) == 2
+    assert "nodes carry data under 'atom', 'mass', which is not read" in said[0]
+    assert "edges carry data under 'order'" in said[1]
+    named = gramlet.read(path, label="atom", attr="mass", edge_label="order").graphs
+    assert list(named.node_labels) == ["C", "O"]
+    assert named.node_attributes.tolist() == [[12], [16]]
+    with pytest.raises(ValueError, match=r"no node has 'atoms' \(label=\)"):
+        gramlet.read(path, label="atoms", edge_label="order")
+
+
+def test_loops_and_parallel_edges_are_counted_once(tmp_path: Path) -> None:
+    graph = nx.MultiGraph()
+    graph.add_edges_from([(0, 1, {"weight": 1}), (0, 1, {"weight": 2}), (1, 0, {"weight": 3})])
+    graph.add_edges_from([(2, 2, {"weight": 1}), (1, 2, {"weight": 4})])
+    nx.write_graphml(graph, tmp_path / "m.graphml")
+    put(tmp_path / "m.json", json.dumps(nx.node_link_data(graph, edges="edges")))
+    for name in ("m.graphml", "m.json"):
+        with pytest.warns(UserWarning) as caught:
+            graphs = gramlet.read(tmp_path / name).graphs
+        said = [str(each.message).partition(": ")[2] for each in caught]
+        assert said == [
+            "1 self-loop was dropped; graphs are simple.",
+            "2 parallel edges were dropped; graphs are simple, and the first is kept.",
+        ]
+        assert {each.filename for each in caught} == {__file__}
+        assert graphs == GraphBatch.from_edges([[(0, 1), (1, 2)]], edge_weights=[[1, 4]])
+
+
+def test_opposite_arcs_that_differ_are_counted(tmp_path: Path) -> None:
+    content = {
+        "directed": True,
+        "nodes": [{"id": 0}, {"id": 1}, {"id": 2}],
+        "edges": [
+            {"source": 0, "target": 1, "label": "a"},
+            {"source": 1, "target": 0, "label": "b"},
+            {"source": 1, "target": 2, "label": "c"},
+            {"source": 2, "target": 1, "label": "c"},
+        ],
+    }
+    path = put(tmp_path / "d.json", json.dumps(content))
+    assert gramlet.read(path).graphs.n_edges.tolist() == [4]
+    with pytest.warns(UserWarning, match="1 parallel edge was dropped"):
+        graphs = gramlet.read(path, directed=False).graphs
+    assert list(graphs.edge_labels) == ["a", "a", "c", "c"]
+
+
+def test_directed_and_undirected_graphs_in_one_file(tmp_path: Path) -> None:
+    line = '{{"directed": {}, "nodes": [{{"id": 0}}, {{"id": 1}}], "edges": [{{"source": 0, "target": 1}}]}}'
+    path = put(tmp_path / "b.jsonl", line.format("true") + "\n" + line.format("false") + "\n")
+    with pytest.raises(ValueError, match=r"line 1 is directed and .*line 2 is undirected"):
+        gramlet.read(path)
+    assert gramlet.read(path, directed=False).graphs.n_edges.tolist() == [1, 1]
+
+
+# graph6 and sparse6
+
+
+@given(st.integers(0, 70), st.floats(0, 1), st.integers(0, 2**32 - 1))
+def test_graph6_and_sparse6_as_networkx_writes_them(n: int, density: float, seed: int) -> None:
+    graph = nx.gnp_random_graph(n, density**3, seed=seed)
+    dense = np.zeros((n, n), dtype=int)
+    for parse, write in ((parse_graph6, nx.to_graph6_bytes), (parse_sparse6, nx.to_sparse6_bytes)):
+        n_nodes, edges = parse(write(graph, header=False).strip())
+        dense[:] = 0
+        dense[edges[:, 0], edges[:, 1]] = 1
+        assert n_nodes == n
+        assert len(edges) == graph.number_of_edges()
+        found = dense + dense.T
+        assert (found == nx.to_numpy_array(graph, nodelist=range(n))).all()
+
+
+def test_files_of_graph6_and_sparse6(tmp_path: Path) -> None:
+    graphs = [nx.petersen_graph(), nx.path_graph(3), nx.empty_graph(0)]
+    for name, encode in (("p.g6", nx.to_graph6_bytes), ("p.s6.gz", nx.to_sparse6_bytes)):
+        content = b"".join(encode(graph) for graph in graphs)
+        path = put(tmp_path / name, gzip.compress(content) if name.endswith("gz") else content)
+        assert gramlet.read(path).graphs == gramlet.as_batch(graphs)
+    path = put(tmp_path / "bad.g6", b"Bw\nBww\n\x01\nC\n")
+    with pytest.raises(ValueError, match=r"bad.g6, line 2: 3 nodes need 1 characters; .* has 2"):
+        gramlet.read(path)
+    with pytest.warns(UserWarning, match="3 of 4 graphs"):
+        data = gramlet.read(path, on_error="skip")
+    assert len(data.graphs) == 1
+    assert [each.place[-1] for each in data.skipped] == ["2", "3", "4"]
+
+
+@pytest.mark.parametrize("line", [b"~~~~~~~~", b":~~~~~~~~", b"~", b":", b"~~??"])
+def test_huge_numbers_of_nodes_allocate_nothing(tmp_path: Path, line: bytes) -> None:
+    with pytest.raises(ValueError, match=r"x.g6, line 1: "):
+        gramlet.read(put(tmp_path / "x.g6", line + b"\n"))
+
+
+def test_many_nodes_without_edges_are_refused(tmp_path: Path) -> None:
+    # Each line of six characters stands for 133,795 nodes.
+    with pytest.raises(ValueError, match=r"x.s6, line 8: .* more than 1,000,000 nodes"):
+        gramlet.read(put(tmp_path / "x.s6", b":~_ibE\n" * 1000))
+
+
+# Hostile and damaged files
+
+LAUGHS = """<?xml version="1.0"?><!DOCTYPE g [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;">]>
+<graphml><graph edgedefault="undirected"><node id="&b;"/></graph></graphml>"""
+OUTSIDE = """<?xml version="1.0"?><!DOCTYPE g [<!ENTITY a SYSTEM "file:///etc/passwd">]>
+<graphml><graph edgedefault="undirected"><node id="&a;"/></graph></graphml>"""
+DEEP = "<graphml>" + "<a>" * 5000 + "</a>" * 5000 + "</graphml>"
+
+
+@pytest.mark.parametrize("kind", ["graphml", "gexf"])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (LAUGHS, "Refusing to read .*: it declares XML entities"),
+        (OUTSIDE, "Refusing to read .*: it declares XML entities"),
+        (DEEP, "nested more than 64 deep"),
+        ("<graphml><graph", "line 1: not well-formed XML .*cut off"),
+        ("", "not well-formed XML"),
+        ("\x00\x01", "not well-formed XML"),
+    ],
+)
+def test_hostile_xml(tmp_path: Path, kind: str, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        gramlet.read(put(tmp_path / f"x.{kind}", text))
+
+
+HEAD = '<graphml><key id="k" for="node" attr.name="label" attr.type="int"/>'
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            '<graph><node id="a"><data key="k">x</data></node></graph>',
+            "'label' is 'x', which is no",
+        ),
+        ('<graph><node id="a"/><node id="a"/></graph>', "line 1: two nodes of one graph .* 'a'"),
+        ('<graph><edge source="a"/></graph>', "an edge is outside of a graph or has no source"),
+        ('<graph><edge source="a" target="b"/></graph>', "ends at 'a', which is not a node"),
+        ("<node/>", "a node is outside of a graph"),
+        ("<graph><hyperedge/></graph>", "hyperedges are not supported"),
+        ('<graph><node id="a"><graph/></node></graph>', "a graph inside of a node"),
+        ("", "has no graphs"),
+        (
+            '<graph><node id="a"/><node id="b"/><edge source="a" target="b" directed="true"/></graph>',
+            "directed and undirected edges in one graph",
+        ),
+        (
+            '<graph><node id="a"><data key="k">1</data></node><node id="b"/></graph>',
+            "node 'b' has no 'label', but others have",
+        ),
+    ],
+)
+def test_graphml_that_is_no_graph(tmp_path: Path, body: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        gramlet.read(put(tmp_path / "x.graphml", HEAD + body + "</graphml>"))
+
+
+def test_graphml_defaults_types_and_drawings(tmp_path: Path) -> None:
+    text = """<graphml xmlns:y="u"><key id="c" for="node" attr.name="label" attr.type="string">
+      <default>grey</default></key><key id="w" for="edge" attr.name="weight" attr.type="double"/>
+      <key id="d" for="node"/><key id="b" for="graph" attr.name="class" attr.type="boolean"/>
+      <graph edgedefault="directed"><data key="b">true</data>
+      <node id="n0"><data key="d"><y:Shape><y:Label>drawn</y:Label></y:Shape></data></node>
+      <node id="n1"><data key="c"> red </data></node>
+      <edge source="n1" target="n0"><data key="w">1e3</data></edge></graph></graphml>"""
+    data = gramlet.read(put(tmp_path / "x.graphml", text))
+    assert list(data.graphs.node_labels) == ["grey", " red "]
+    assert data.graphs.edge_weights.tolist() == [1000.0]
+    assert data.target.tolist() == [True]
+    assert data.graphs.directed
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[" * 100_000, "nested too deeply"),
+        ("{", r"x.json: not valid JSON"),
+        ("3", "not a node-link graph"),
+        ('{"nodes": 3}', "needs a list 'nodes'"),
+        ('{"nodes": [3]}', "node 0 is not an object"),
+        ('{"nodes": [], "edges": [{"source": 1}]}', "edge 0 has no 'source' and 'target'"),
+        ('{"nodes": [], "edges": [{"source": 1, "target": 2}]}', "ends at 1, which is not a node"),
+        ('{"nodes": [{"id": 1}, {"id": 1}]}', "two nodes have the id 1"),
+        ('{"nodes": [{"id": {}}]}', "must be a string or a number"),
+        ('{"nodes": [{"id": 1, "attr": "x"}]}', "'attr' of a node is 'x'; give finite numbers"),
+        ('{"nodes": [{"id": 1, "attr": 1e999}]}', "give finite numbers"),
+        ('{"nodes": [{"id": 1, "attr": NaN}]}', "NaN is not a JSON number"),
+        ('{"nodes": [{"id": 1, "label": {}}]}', "not a label"),
+        ('{"nodes": [{"attr": [1]}, {"attr": [1, 2]}]}', "differ in length"),
+        ('{"nodes": [], "directed": 1}', "'directed' true or false"),
+        ('{"nodes": [], "graph": {"target": [1]}}', "the target 'target' is a list"),
+        ('{"nodes": [], "graph": {"target": null}}', "the target 'target' is None"),
+        ("[]", "has no graphs"),
+        ('{"nodes": [], "graph": {"gramlet": "{"}}', "notes of gramlet are damaged"),
+    ],
+)
+def test_json_that_is_no_graph(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        gramlet.read(put(tmp_path / "x.json", text))
+
+
+def test_bad_lines_may_be_left_out(tmp_path: Path) -> None:
+    good = '{"nodes": [{"id": 0}], "graph": {"y": %d}}'
+    text = "\n".join([good % 0, "{", good % 1, '{"nodes": 1}', good % 2])
+    path = put(tmp_path / "x.jsonl", text)
+    with pytest.raises(ValueError, match=r"x.jsonl, line 2: not valid JSON"):
+        gramlet.read(path)
+    with pytest.warns(UserWarning, match="2 of 5 graphs were left out"):
+        data = gramlet.read(path, on_error="skip")
+    assert data.target.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="none of 1 graph can be read"):
+        gramlet.read(put(tmp_path / "y.jsonl", "{\n"), on_error="skip")
+
+
+@pytest.mark.parametrize("kind", ["gml", "gexf", "graphml"])
+@pytest.mark.parametrize("cut", [0.2, 0.5, 0.9, 0.97])
+def test_cut_off_files(tmp_path: Path, kind: str, cut: float) -> None:
+    graph = nx.relabel_nodes(nx.petersen_graph(), str)
+    path = tmp_path / f"p.{kind}"
+    getattr(nx, f"write_{kind}")(graph, path)
+    whole = path.read_bytes()
+    with pytest.raises(ValueError, match=rf"p\.{kind}"):
+        gramlet.read(put(path, whole[: int(len(whole) * cut)]))
+
+
+def test_columns_that_only_some_graphs_have(tmp_path: Path) -> None:
+    path = put(tmp_path / "x.jsonl", '{"nodes": [{"label": 1}]}\n{"nodes": [{}]}\n{"nodes": []}\n')
+    with pytest.raises(ValueError, match=r"line 1 has node labels and .*line 2 has none"):
+        gramlet.read(path)

@@ -1,0 +1,73 @@
+"""The one rule that tells classes from real numbers."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from gramlet.files.target import infer_task, target_from_cells
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        (["a", "b"], "classification"),
+        ([str(i / 7) for i in range(100)], "classification"),
+        ([True, False], "classification"),
+        ([1, 2, 3], "classification"),
+        ([1.0, 2.0, 3.0], "classification"),
+        ([1.0, 2.5], "regression"),
+        (range(49), "classification"),
+        (range(50), "regression"),
+        ([i % 10 for i in range(50)], "classification"),
+        ([i % 11 for i in range(50)], "regression"),
+        ([float(i % 11) for i in range(50)], "regression"),
+        (np.array([1, 2.5], dtype=object), "regression"),
+        (np.array([1, "2.5"], dtype=object), "classification"),
+        (np.array(["a", "b"], dtype=object), "classification"),
+        (np.array([True, False], dtype=object), "classification"),
+        ([5], "classification"),
+    ],
+)
+def test_the_rule(values, task):
+    values = values if isinstance(values, np.ndarray) else np.asarray(list(values))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert infer_task(values) == task
+
+
+def test_whole_numbers_taken_for_regression_are_said_once():
+    with pytest.warns(UserWarning, match="60 distinct whole numbers for 60 graphs") as caught:
+        infer_task(range(60), warn=True)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.0, np.nan, 2.0, np.inf],
+        np.array([1.0, None, 2.0, float("nan")], dtype=object),
+        np.array(["a", None, "b", None], dtype=object),
+    ],
+)
+def test_missing_targets_are_listed(values):
+    with pytest.raises(ValueError, match=r"for 2 of 4 graphs \(positions 1, 3\)"):
+        infer_task(values)
+
+
+def test_one_value_per_graph():
+    with pytest.raises(ValueError, match=r"got shape \(2, 2\)"):
+        infer_task([[1, 2], [3, 4]])
+
+
+def test_cells_of_tables():
+    assert target_from_cells(["1", " 2"])[0].dtype == np.int64
+    assert target_from_cells(["1e3", "2"])[0].tolist() == [1000.0, 2.0]
+    values, unfit = target_from_cells(["0.5", "-inf", "x"])
+    assert values.tolist() == [0.5, 0.0, 0.0]
+    assert sorted(unfit) == [1, 2]
+    assert target_from_cells(["9" * 30, "1"])[0].tolist() == [1e30, 1.0]
+    assert target_from_cells(["9" * 5000, "1"])[0].tolist() == ["9" * 5000, "1"]
