@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,12 @@ from gramlet import Dataset, GraphBatch
 from reference.strategies import graph_batches
 
 KINDS = ("jsonl", "json", "jsonl.gz", "graphml", "graphml.gz", "zip")
+
+
+def _fits_graphml(graphs: GraphBatch) -> bool:
+    """Whether all labels are strings and numbers."""
+    columns = [c for c in (graphs.node_labels, graphs.edge_labels) if c is not None]
+    return all(isinstance(label, str | int | float) for column in columns for label in column)
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -38,14 +45,12 @@ def test_round_trip(
         target_names={0: "null", "b": "B"},
     )
     path = folder / f"x.{kind}"
-    try:
-        gramlet.write(full, path)
-    except (ValueError, TypeError) as why:
-        # GraphML has strings and numbers only.
-        assert kind.startswith("graphml")
-        assert "cannot" in str(why)
+    if kind.startswith("graphml") and not _fits_graphml(graphs):
+        with pytest.raises(ValueError, match="cannot"):
+            gramlet.write(full, path)
         assert list(folder.iterdir()) == []
         return
+    gramlet.write(full, path)
     back = gramlet.read(path)
     assert back.graphs == graphs
     for field in ("ids", "target_name", "description", "target_names"):
@@ -83,7 +88,7 @@ def test_mutag_goes_round(tmp_path: Path) -> None:
     mutag = gramlet.load_dataset("MUTAG")
     gramlet.write(mutag, tmp_path / "a")
     steps = ["a", "b.jsonl", "c.graphml", "d.zip", "e.json.gz"]
-    for one, other in zip(steps, steps[1:], strict=False):
+    for one, other in pairwise(steps):
         gramlet.convert(tmp_path / one, tmp_path / other)
     back = gramlet.read(tmp_path / "e.json.gz")
     assert back.graphs == mutag.graphs
@@ -96,7 +101,7 @@ def test_molecules_keep_their_strings(tmp_path: Path) -> None:
     pytest.importorskip("rdkit")
     (tmp_path / "m.csv").write_text("name;smiles;logS\nethanol;CCO;1.1\nbenzene, etc;c1ccccc1;-2\n")
     steps = ["m.csv", "a.zip", "b.jsonl", "c.graphml", "d.tsv", "e.csv.gz"]
-    for one, other in zip(steps, steps[1:], strict=False):
+    for one, other in pairwise(steps):
         read = gramlet.convert(tmp_path / one, tmp_path / other)
         assert read.molecules == ["CCO", "c1ccccc1"]
     last = gramlet.read(tmp_path / "e.csv.gz")
@@ -115,6 +120,10 @@ def test_graphs_that_are_not_those_of_the_strings(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"cannot keep 'graphs'"):
         gramlet.write(data, tmp_path / "x.smi")
     assert list(tmp_path.iterdir()) == []
+
+
+def labelled(*labels: object) -> GraphBatch:
+    return GraphBatch.from_edges([[]], node_labels=[list(labels)])
 
 
 def test_losses_are_named(tmp_path: Path) -> None:

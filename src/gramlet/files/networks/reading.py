@@ -150,7 +150,8 @@ def _read_graph6(path: Path, problems: Problems, max_bytes: int) -> list[FileGra
                     f"{place}: the graphs have more than {_MOST_NODES:,} nodes, and few edges; "
                     "such a file is a slip or an attack."
                 )
-            nodes: dict[Hashable, dict[str, Any]] = dict.fromkeys(range(n_nodes), {})
+            nothing: dict[str, Any] = {}  # one for all nodes: there may be many
+            nodes: dict[Hashable, dict[str, Any]] = dict.fromkeys(range(n_nodes), nothing)
             graphs.append(FileGraph(place, nodes, [(u, v, {}) for u, v in edges.tolist()]))
     return graphs
 
