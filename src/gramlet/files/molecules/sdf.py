@@ -115,17 +115,10 @@ def _record(first: int, lines: list[str]) -> _Record:
 
 def _structure(block: str) -> tuple[Any, str]:
     """RDKit's molecule and its SMILES string."""
-    try:
-        from rdkit import Chem, rdBase
-    except ImportError:
-        raise ImportError("Reading SDF files needs RDKit: pip install gramlet[chem]") from None
-    if "M  END" not in block:
-        raise ValueError("the record ends before 'M  END', so the file may be cut off")
-    with rdBase.BlockLogs():
-        molecule = Chem.MolFromMolBlock(block)
-    if molecule is None:
-        raise ValueError("RDKit cannot read the molecule")
-    return molecule, Chem.MolToSmiles(molecule)
+    from gramlet.graphs.parsing import molecule_from_block, rdkit
+
+    molecule = molecule_from_block(block)
+    return molecule, rdkit().MolToSmiles(molecule)
 
 
 def _property(

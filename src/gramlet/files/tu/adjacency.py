@@ -9,8 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-
 from gramlet.common.arrays import Array, Ints
 
 __all__ = ["first_of_parallel", "plain_csr"]
@@ -23,6 +21,8 @@ def plain_csr(n_nodes: int, tails: Array, heads: Array, directed: bool) -> tuple
     >>> indptr.tolist(), indices.tolist()
     ([0, 1, 2, 4], [2, 2, 0, 1])
     """
+    from scipy import sparse  # here: reading data sets with labelled edges does without
+
     there = np.ones(len(tails), dtype=bool)
     adjacency = sparse.coo_array((there, (tails, heads)), shape=(n_nodes, n_nodes)).tocsr()
     del there, tails, heads
