@@ -186,7 +186,7 @@ def test_wrong_use(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"data_home='.*' is not a folder"):
         load_dataset("NCI1", data_home=tmp_path / "missing")
     for name in ("../secret", "a/b", "", ".hidden", 3, "C:\\x"):
-        with pytest.raises(ValueError, match=r"is not the name of a data set.*read_tu"):
+        with pytest.raises(ValueError, match=r"is not the name of a data set.*gramlet.read"):
             load_dataset(name)  # type: ignore[arg-type]
 
 
@@ -402,6 +402,21 @@ def test_catalogue_agrees_with_the_data(shared_data: Path) -> None:
         assert row.node_labels == (data.graphs.node_labels is not None)
         assert row.edge_labels == (data.graphs.edge_labels is not None)
         assert row.node_attributes == (0 if attributes is None else attributes.shape[1])
+
+
+def test_graphs_and_target_alone() -> None:
+    X, y = load_dataset("mutag", return_X_y=True, download=False)
+    whole = load_dataset("MUTAG")
+    assert whole.graphs == X
+    assert y.tolist() == whole.target.tolist()
+    assert [part is not None for part in load_dataset("b3db", return_X_y=True)] == [True, True]
+
+
+def test_names_of_files_are_not_looked_up(collection: Collection) -> None:
+    for name in ("molecules.csv", "MUTAG.zip", "graphs.json.gz"):
+        with pytest.raises(ValueError, match=r"not the name of a data set.*gramlet.read\(path\)"):
+            load_dataset(name)
+    assert collection.requests == {}
 
 
 def test_loading_imports_nothing_heavy() -> None:

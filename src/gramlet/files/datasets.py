@@ -1,6 +1,6 @@
 """Data sets by name: from a folder of one's own, from the package, from the cache, or downloaded.
 
-Where to look and in which order; what the files hold is read by `tudataset`, what is known of the
+Where to look and in which order; what the files hold is read by `tu`, what is known of the
 names stands in `catalogue`, and `download` talks to the network.
 """
 
@@ -10,13 +10,17 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal, overload
 
+from gramlet.common.arrays import Array
 from gramlet.common.places import cache_folder
 from gramlet.files.b3db import B3DB_NAMES, load_b3db
 from gramlet.files.catalogue import content_digest, list_datasets, similar_names
 from gramlet.files.dataset import Dataset, DatasetNotFoundError
 from gramlet.files.download import BASE_URL, DownloadError, fetch
+from gramlet.files.kinds import kind_of
 from gramlet.files.tu.dataset import read_tu
+from gramlet.graphs.batch import GraphBatch
 
 __all__ = ["list_datasets", "load_dataset"]
 
@@ -27,13 +31,36 @@ _EMBEDDED_NAMES = {name.lower(): name for name in ("MUTAG", *B3DB_NAMES)}
 _TARGET_NAMES = {"MUTAG": {-1: "not mutagenic", 1: "mutagenic"}}
 
 
+@overload
+def load_dataset(
+    name: str,
+    data_home: str | Path | None = ...,
+    *,
+    download: bool = ...,
+    edge_weights: bool | None = ...,
+    return_X_y: Literal[False] = ...,
+) -> Dataset: ...
+
+
+@overload
+def load_dataset(
+    name: str,
+    data_home: str | Path | None = ...,
+    *,
+    download: bool = ...,
+    edge_weights: bool | None = ...,
+    return_X_y: Literal[True],
+) -> tuple[GraphBatch, Array]: ...
+
+
 def load_dataset(
     name: str,
     data_home: str | Path | None = None,
     *,
     download: bool = True,
     edge_weights: bool | None = None,
-) -> Dataset:
+    return_X_y: bool = False,
+) -> Dataset | tuple[GraphBatch, Array]:
     """Load a data set by its name: an embedded one, or one of the TU collection.
 
     Looked for, as a folder ``NAME`` or an archive ``NAME.zip``, in ``data_home``; in the folders of
@@ -53,6 +80,8 @@ def load_dataset(
         Whether the network may be used.
     edge_weights : bool, optional
         As for :func:`read_tu`.
+    return_X_y : bool
+        Whether to return ``(graphs, target)`` alone.
 
     Returns
     -------
@@ -72,13 +101,22 @@ def load_dataset(
     GraphBatch(1 graph, 17 nodes, 19 edges, 3 node labels, 3 edge labels)
     >>> mutag.target[:5].tolist()
     [1, -1, -1, 1, -1]
+    >>> X, y = load_dataset("mutag", return_X_y=True)
     >>> load_dataset("B3DB").molecules[0]
     'O=C(O)c1cc(N=Nc2ccc(S(=O)(=O)Nc3ccccn3)cc2)ccc1O'
     """
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][\w.-]*", name, re.ASCII):
+    dataset = _load(name, data_home, download, edge_weights)
+    return (dataset.graphs, dataset.target) if return_X_y else dataset
+
+
+def _load(
+    name: str, data_home: str | Path | None, download: bool, edge_weights: bool | None
+) -> Dataset:
+    is_name = isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9][\w.-]*", name, re.ASCII)
+    if not is_name or kind_of(Path(name)) is not None:
         raise ValueError(
             f"load_dataset: {name!r} is not the name of a data set (letters, digits, '-', '_', "
-            "'.'). To read files of your own use gramlet.read_tu(path)."
+            "'.'). To read files of your own use gramlet.read(path)."
         )
     if data_home is not None and not Path(data_home).expanduser().is_dir():
         raise DatasetNotFoundError(f"load_dataset: data_home={str(data_home)!r} is not a folder.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from gramlet.common.arrays import Array, Ints
 
 __all__ = ["first_of_parallel", "plain_csr"]
