@@ -72,7 +72,7 @@ def test_the_molecules_are_found_by_what_they_are(tmp_path: Path) -> None:
 
 def test_quoted_fields_with_newlines_keep_line_numbers(tmp_path: Path) -> None:
     text = 'note,smiles,y\n"a,\nb ""c""",CCO,1\nx,C(C,0\n'
-    with pytest.raises(ValueError, match=r"t.csv, line 4: 'C\(C' is not a molecule"):
+    with pytest.raises(ValueError, match=r"t.csv, line 4: 'C\(C' is not a valid SMILES string"):
         gramlet.read(put(tmp_path, "t.csv", text))
     with pytest.warns(UserWarning, match="1 of 2 molecules"):
         data = gramlet.read(tmp_path / "t.csv", on_error="skip", id="note")
@@ -116,7 +116,7 @@ def test_skipped_rows_shift_nothing(tmp_path: Path) -> None:
     assert data.target.tolist() == [1.5, 8.0]
     assert data.molecules == ["CCO", "CCl"]
     assert [str(each).partition("line ")[2] for each in data.skipped] == [
-        "3: 'C(C' is not a molecule (extra open parentheses at character 2)",
+        "3: 'C(C' is not a valid SMILES string (extra open parentheses at character 2)",
         "4: column 'smiles' has no molecule",
         "5: the target 'y' is missing",
         "6: the target 'y' is 'nan'",
@@ -128,7 +128,7 @@ def test_skipped_rows_shift_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ("C(C,1", r"line 3: 'C\(C' is not a molecule"),
+        ("C(C,1", r"line 3: 'C\(C' is not a valid SMILES string"),
         (",1", "line 3: column 'smiles' has no molecule"),
         ("CC,", "line 3: the target 'y' is missing"),
         ("CC,NaN", "line 3: the target 'y' is 'NaN'"),

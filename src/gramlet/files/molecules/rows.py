@@ -107,10 +107,11 @@ def _graphs(
         [row.structure for row in rows], options.atoms, options.hydrogens, options.n_jobs
     )
     return graphs, {
-        each.position: f"{_shown(each.given)} is not a molecule ({each.reason.rstrip('.')})"
-        for each in unreadable
+        each.position: f"{_what(each.given)} ({each.reason.rstrip('.')})" for each in unreadable
     }
 
 
-def _shown(given: Any) -> str:
-    return reprlib.repr(given) if isinstance(given, str) else "this"
+def _what(given: Any) -> str:
+    if isinstance(given, str):
+        return f"{reprlib.repr(given)} is not a valid SMILES string"
+    return "RDKit cannot use the molecule"
