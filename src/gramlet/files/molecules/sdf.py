@@ -117,8 +117,11 @@ def _structure(block: str) -> tuple[Any, str]:
     """RDKit's molecule and its SMILES string."""
     from gramlet.graphs.parsing import molecule_from_block, rdkit
 
-    molecule = molecule_from_block(block)
-    return molecule, rdkit().MolToSmiles(molecule)
+    try:
+        molecule = molecule_from_block(block)
+        return molecule, rdkit().MolToSmiles(molecule)
+    except RuntimeError:  # RDKit's own checks, on molecules that are hardly any
+        raise ValueError("RDKit cannot read its atoms and bonds") from None
 
 
 def _property(

@@ -192,11 +192,13 @@ def _parsed(path: Path, kind: str, parse: Callable[[], Any]) -> Any:
     """What networkx makes of a file; whatever it trips over becomes one line."""
     try:
         return parse()
-    except (ValueError, EOFError, OSError):
+    except (EOFError, OSError):
         raise
     except RecursionError:
         raise ValueError(f"{path} is nested too deeply.") from None
     except Exception as why:
+        if isinstance(why, ValueError) and str(path) in str(why):
+            raise  # our own, of the file's size
         # networkx raises errors of many types on malformed files: KeyError, AttributeError, ...
         reason = " ".join(str(why).split())[:200] or type(why).__name__
         raise ValueError(f"{path} cannot be read as {kind} ({reason}).") from why

@@ -58,3 +58,5 @@ def parse_guarded(parser: Any, stream: BinaryIO, path: Path) -> None:
             f"{path}, line {why.lineno}: not well-formed XML ({expat.ErrorString(why.code)}). Is "
             "the file cut off?"
         ) from None
+    except LookupError as why:
+        raise ValueError(f"{path} cannot be read ({why}). Save it as UTF-8.") from None

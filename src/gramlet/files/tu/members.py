@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import lzma
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,6 +33,8 @@ _DAMAGE = (
     RuntimeError,
     NotImplementedError,
     OSError,
+    UnicodeDecodeError,
+    struct.error,
 )
 
 
@@ -134,9 +137,15 @@ class TUFiles:
             raise
         except _DAMAGE as why:
             raise ValueError(
-                f"{self._archive}: {_plain_name(member)} cannot be read ({why}). "
+                f"{self._archive}: {_plain_name(member)} cannot be read ({_brief(why)}). "
                 "The archive is damaged, encrypted or of an unknown kind: get it again."
             ) from why
+
+
+def _brief(why: BaseException) -> str:
+    """What zipfile says, which may quote much of the archive."""
+    said = " ".join(str(why).split()) or type(why).__name__
+    return said if len(said) <= 200 else f"{said[:200]}..."
 
 
 def open_tu(path: str | Path, max_bytes: int = DEFAULT_MAX_BYTES) -> TUFiles:
@@ -195,10 +204,10 @@ def _dataset_name(files: Iterable[str], likely: str, path: Path) -> str:
 def _open_archive(path: Path, max_bytes: int) -> TUFiles:
     try:
         with zipfile.ZipFile(path) as archive:
-            members = [info.filename for info in archive.infolist() if not info.is_dir()]
-    except (zipfile.BadZipFile, OSError, NotImplementedError) as why:
+            members = [i.filename for i in archive.infolist() if i.filename and not i.is_dir()]
+    except _DAMAGE as why:
         raise ValueError(
-            f"{path} is not a readable zip archive ({why}). Is the file cut off? Get it again."
+            f"{path} is not a readable zip archive ({_brief(why)}). Is the file cut off? Get it again."
         ) from why
     for member in members:
         _refuse_escape(member, path)
