@@ -207,7 +207,8 @@ def _open_archive(path: Path, max_bytes: int) -> TUFiles:
             members = [i.filename for i in archive.infolist() if i.filename and not i.is_dir()]
     except _DAMAGE as why:
         raise ValueError(
-            f"{path} is not a readable zip archive ({_brief(why)}). Is the file cut off? Get it again."
+            f"{path} is not a readable zip archive ({_brief(why)}). Is the file cut off? Get it "
+            "again."
         ) from why
     for member in members:
         _refuse_escape(member, path)
