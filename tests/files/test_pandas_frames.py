@@ -66,6 +66,17 @@ def test_names_of_columns_and_frames_of_targets():
     assert whole.target.dtype == np.int64
 
 
+def test_targets_in_a_column_of_nodes_or_edges():
+    data = gramlet.from_pandas(edges(y=[1.5, 0.5, 0.5]), targets="y")
+    assert (data.ids, data.target.tolist(), data.target_name) == (["b", "a"], [1.5, 0.5], "y")
+    of_nodes = nodes(kind=list("pppqqq"))
+    assert gramlet.from_pandas(edges(), of_nodes, "kind").target.tolist() == ["p", "q"]
+    with pytest.raises(ValueError, match="'y' has several values for the graph 'a'"):
+        gramlet.from_pandas(edges(y=[1, 2, 3]), targets="y")
+    with pytest.raises(ValueError, match="edges has no column 'z'"):
+        gramlet.from_pandas(edges(), targets="z")
+
+
 def test_it_agrees_with_a_plain_construction():
     rng = np.random.default_rng(0)
     graph = rng.integers(0, 40, 3000)

@@ -54,10 +54,11 @@ def from_pandas(
     nodes : DataFrame, optional
         Columns ``graph`` and ``node``. Nodes without edges come from here; an edge whose node has
         no row here is an error.
-    targets : Series or DataFrame, optional
+    targets : Series, DataFrame or str, optional
         One target per graph: a Series indexed by graph, or a frame with the column ``graph`` and
-        one other (or the one called ``target_name``). A graph with a target and no row elsewhere
-        is a graph without nodes.
+        one other (or the one called ``target_name``); a graph with a target and no row elsewhere
+        is a graph without nodes. Or the name of a column of ``nodes`` or ``edges`` that has one
+        value per graph.
     graph, source, target, node : str
         Names of columns.
     directed : bool
@@ -87,6 +88,8 @@ def from_pandas(
     (GraphBatch(2 graphs, 5 nodes, 3 edges), [0.5, 1.5])
     """
     of_edges = {column: _values(edges, column, "edges") for column in (graph, source, target)}
+    if isinstance(targets, str):
+        targets = _target_column(targets, nodes, edges, graph)
     keys, values, found_name = _targets(targets, graph, target_name)
     node_graphs = None if nodes is None else _values(nodes, graph, "nodes")
     node_names = None if nodes is None else _values(nodes, node, "nodes")
@@ -233,6 +236,21 @@ def _targets(
         )
     found = None if column.name is None else str(column.name)
     return keys, check_target(np.array(column.tolist(), dtype=_dtype(column))), found
+
+
+def _target_column(name: str, nodes: Any, edges: Any, graph: str) -> Any:
+    """A Series of targets from a column that repeats each graph's target in all its rows."""
+    in_nodes = nodes is not None and name in nodes.columns
+    what, frame = ("nodes", nodes) if in_nodes else ("edges", edges)
+    _require_column(frame, name, what)
+    distinct = frame[[graph, name]].drop_duplicates()
+    twice = distinct[distinct[graph].duplicated()]
+    if len(twice):
+        raise ValueError(
+            f"{what}: column {name!r} has several values for the graph {twice[graph].iloc[0]!r}; "
+            "a target is one value per graph."
+        )
+    return distinct.set_index(graph)[name]
 
 
 def _dtype(column: Any) -> Any:

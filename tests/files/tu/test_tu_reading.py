@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import gramlet
 from gramlet import GraphBatch, read_tu
 from reference.tu_files import GOOD, pack, put
 
@@ -168,6 +169,12 @@ def test_names_of_labels_come_from_the_readme(tmp_path: Path) -> None:
     assert data.description.startswith("About\n\nNode labels:")
     assert data.node_label_names == {0: "C", 7: "a long name"}
     assert data.edge_label_names == {0: "x"}
+
+
+def test_labels_by_degree_or_none(tmp_path: Path) -> None:
+    folder = put(tmp_path)
+    assert list(gramlet.read(folder, node_labels="degree").graphs.node_labels) == [1, 2, 1, 1, 1]
+    assert gramlet.read(folder, node_labels="none").graphs.node_labels is None
 
 
 # The benchmark data
