@@ -308,9 +308,9 @@ class TestErrors:
             ("evaluate --holdout 2", "'test_size' parameter"),
             ("evaluate --json no/such/x.json", "there is no folder 'no/such'"),
             ("evaluate no/such.zip", "there is no file or folder 'no/such.zip'"),
-            ("evaluate no.csv", "There is no file no.csv"),
+            ("evaluate no.csv", "there is no file or folder 'no.csv'"),
             ("evaluate MUTAG --data-dir no/such", "'no/such' is not a folder"),
-            ("info MUTAG --target x", "are for files of SMILES strings"),
+            ("info MUTAG --target x", "--target names a column of a file"),
             ("gram MUTAG", "Missing option"),
             ("gram MUTAG -o K.txt", "must end in .npy or .npz or .csv"),
             ("gram MUTAG -o no/such/K.npy", "there is no folder 'no/such'"),
@@ -366,7 +366,7 @@ class TestErrors:
         molecules.write_text(SMILES + "C(C,yes\n")
         code, _, err = run("info", molecules)
         assert code == 1
-        assert "molecules.csv, line 18: 'C(C' is not a valid" in one_line_error(err)
+        assert "molecules.csv, line 18: 'C(C' is not a molecule" in one_line_error(err)
         code, _, err = run("info", molecules, "--target", "nope")
         assert code == 2
 

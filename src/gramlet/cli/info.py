@@ -40,6 +40,8 @@ def info(
 def _facts(data: Dataset) -> list[str]:
     graphs = data.graphs
     lines = [_classes(data)]
+    if graphs.directed:
+        lines.append("directed: yes")
     for what, labels, names in (
         ("node labels", graphs.node_labels, data.node_label_names),
         ("edge labels", graphs.edge_labels, data.edge_label_names),

@@ -1,7 +1,8 @@
-"""INPUT, as commands take it: a data set's name, files in the TU format, or SMILES strings."""
+"""INPUT, as commands take it: a data set's name, or a file or folder of any kind `read` knows."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,44 +26,53 @@ def read_input(text: str, reading: Reading) -> Dataset:
         If it is there and cannot be read.
     """
     from gramlet.files.dataset import DatasetNotFoundError
-    from gramlet.files.smiles import ColumnNotFoundError
+    from gramlet.files.tables import ColumnNotFoundError
 
     try:
-        return _read(text, reading)
+        data = _read(text, reading)
     except DatasetNotFoundError as why:
         # A name everyone knows that could not be fetched is the network's failure.
-        message = str(why).replace("data_home", "--data-dir")
-        raise (Failure if _well_known(text) else WrongUse)(message) from why
+        raise (Failure if _well_known(text) else WrongUse)(_with_options_named(why)) from why
     except ColumnNotFoundError as why:
-        raise WrongUse(str(why)) from why
+        raise WrongUse(_with_options_named(why)) from why
     except OSError as why:
         raise Failure(f"{text!r} cannot be read: {why.strerror or why}.") from why
     except ValueError as why:
-        raise Failure(_with_place(str(why), text)) from why
+        raise Failure(_with_place(_with_options_named(why), text)) from why
+    if reading.node_labels is not None:
+        data.node_label_names = None  # they are of the labels that were in the file
+    return data
 
 
 def _read(text: str, reading: Reading) -> Dataset:
     from gramlet.files.datasets import load_dataset
-    from gramlet.files.smiles import SMILES_SUFFIXES, read_smiles
-    from gramlet.files.tu.dataset import read_tu
+    from gramlet.files.kinds import kind_of
+    from gramlet.files.read import read
 
     if not text.strip() or "\0" in text:
         raise WrongUse(f"INPUT {text!r} names nothing; give a data set's name, a file or a folder.")
     path = Path(text).expanduser()
-    if path.suffix.lower() in SMILES_SUFFIXES:
-        return read_smiles(path, _column(reading.molecules), _column(reading.target))
-    if reading.molecules is not None or reading.target is not None:
-        raise WrongUse(
-            "--molecules and --target are for files of SMILES strings "
-            f"({', '.join(SMILES_SUFFIXES)}); {text!r} is none."
-        )
-    if path.name != text or path.suffix.lower() == ".zip" or _is_there(path):
+    if path.name != text or kind_of(path) is not None or _is_there(path):
         if not path.exists():
             raise WrongUse(f"there is no file or folder {text!r}.")
-        return read_tu(path)
+        return read(path, **reading.options())
     if reading.data_dir is not None and not reading.data_dir.is_dir():
         raise WrongUse(f"--data-dir: {str(reading.data_dir)!r} is not a folder.")
-    return load_dataset(text, reading.data_dir)
+    return _with_options(load_dataset(text, reading.data_dir), text, reading)
+
+
+def _with_options(data: Dataset, text: str, reading: Reading) -> Dataset:
+    """A data set by name: its labels and directions can be changed, it has no columns to name."""
+    from gramlet.graphs.convert import as_batch
+
+    options = reading.options()
+    for name in ("target", "molecules", "id"):
+        if name in options:
+            raise WrongUse(f"--{name} names a column of a file; {text!r} is a data set's name.")
+    options.pop("on_error", None)
+    if options:
+        data.graphs = as_batch(data.graphs, **options)
+    return data
 
 
 def _is_there(path: Path) -> bool:
@@ -72,14 +82,20 @@ def _is_there(path: Path) -> bool:
     return path.is_file()
 
 
-def _column(text: str | None) -> str | int | None:
-    return int(text) if text is not None and text.isdecimal() else text
-
-
 def _well_known(name: str) -> bool:
     from gramlet.files.catalogue import facts_of
 
     return facts_of(name) is not None
+
+
+def _with_options_named(why: Exception) -> str:
+    """The message of a function, with the options of the command line for its parameters."""
+    message = (
+        str(why).replace("data_home", "--data-dir").replace('on_error="skip"', "--on-error skip")
+    )
+    for name in ("target", "molecules", "id", "directed"):
+        message = re.sub(rf"\b{name}=", f"--{name} ", message)
+    return message
 
 
 def _with_place(message: str, text: str) -> str:
@@ -91,7 +107,7 @@ def target_of(dataset: Dataset, text: str) -> Any:
     """The classes, which must be there."""
     if dataset.target is None:
         raise WrongUse(
-            f"{text!r} has no classes to learn. A TU data set needs a file _graph_labels.txt; in a "
-            "table of SMILES strings name the column of the classes by --target."
+            f"{text!r} has no classes to learn. A TU data set needs a file _graph_labels.txt; of a "
+            "table or a file of graphs name the column of the classes by --target."
         )
     return dataset.target

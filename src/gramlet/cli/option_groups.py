@@ -10,6 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -19,27 +20,79 @@ from gramlet.cli.options import DataDir
 __all__ = ["Reading", "spread"]
 
 
+class OnError(StrEnum):
+    """What to do with rows that cannot be read."""
+
+    stop = "stop"
+    skip = "skip"
+
+
+class NodeLabels(StrEnum):
+    """Labels to make for the nodes."""
+
+    degree = "degree"
+    none = "none"
+
+
 @dataclass(frozen=True)
 class Reading:
     """How INPUT is read: the options of every command that reads graphs."""
 
     data_dir: DataDir = None
-    molecules: Annotated[
-        str | None,
-        typer.Option(
-            "--molecules",
-            metavar="COLUMN",
-            help="Of a table: heading, or number from 0, of the SMILES strings.",
-        ),
-    ] = None
     target: Annotated[
         str | None,
         typer.Option(
             "--target",
             metavar="COLUMN",
-            help="Of a table: heading, or number from 0, of the classes.",
+            help="What to learn: heading, or number from 0, of a column; a property of molecules "
+            "or graphs.",
         ),
     ] = None
+    molecules: Annotated[
+        str | None,
+        typer.Option(
+            "--molecules", metavar="COLUMN", help="Of a table: the column of the SMILES strings."
+        ),
+    ] = None
+    id: Annotated[
+        str | None,
+        typer.Option("--id", metavar="COLUMN", help="Of a table: the column of identifiers."),
+    ] = None
+    on_error: Annotated[
+        OnError,
+        typer.Option(
+            "--on-error", help="What to do with rows that cannot be read: stop, or leave them out."
+        ),
+    ] = OnError.stop
+    node_labels: Annotated[
+        NodeLabels | None,
+        typer.Option(
+            "--node-labels",
+            help="Label nodes by their degrees, or not at all, instead of the file's labels.",
+        ),
+    ] = None
+    directed: Annotated[
+        bool | None,
+        typer.Option(
+            "--directed/--undirected",
+            help="Read edges as arcs, or without direction. [default: what the file says]",
+        ),
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """The options of `gramlet.files.read.read` that were given, by their names there."""
+        columns = {name: _column(getattr(self, name)) for name in ("target", "molecules", "id")}
+        found = {
+            **columns,
+            "on_error": "skip" if self.on_error is OnError.skip else None,
+            "node_labels": None if self.node_labels is None else self.node_labels.value,
+            "directed": self.directed,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def _column(text: str | None) -> str | int | None:
+    return int(text) if text is not None and text.isdecimal() else text
 
 
 def spread(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,8 +101,8 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
     >>> from inspect import signature
     >>> def show(source: str, reading: Reading) -> str:
     ...     return f"{source}: {reading.target}"
-    >>> list(signature(spread(show)).parameters)
-    ['source', 'data_dir', 'molecules', 'target']
+    >>> list(signature(spread(show)).parameters)  # doctest: +NORMALIZE_WHITESPACE
+    ['source', 'data_dir', 'target', 'molecules', 'id', 'on_error', 'node_labels', 'directed']
     >>> spread(show)(source="x.csv", target="y")
     'x.csv: y'
     """

@@ -24,8 +24,8 @@ __all__ = [
 ]
 
 INPUT_HELP = (
-    "A data set's name, a TU folder or zip, or a file of SMILES strings (.smi, or .csv with "
-    "headings)."
+    "A data set's name, a TU folder or zip, a file of molecules (.smi, .csv, .tsv, .sdf) or of "
+    "graphs (.graphml, .gexf, .gml, .g6, .s6, .json, .jsonl), or a folder of such files."
 )
 
 DataDir = Annotated[

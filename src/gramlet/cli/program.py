@@ -10,6 +10,7 @@ import typer
 
 from gramlet._version import __version__
 from gramlet.cli import (
+    convert,
     datasets,
     embed,
     evaluate,
@@ -47,6 +48,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "kernels": kernels.kernels,
     "datasets": datasets.datasets,
     "info": info.info,
+    "convert": convert.convert,
 }
 
 

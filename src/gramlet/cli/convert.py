@@ -1,0 +1,52 @@
+"""``gramlet convert``: graphs from one kind of file to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gramlet.cli.errors import Failure, WrongUse
+from gramlet.cli.inputs import read_input
+from gramlet.cli.option_groups import Reading
+from gramlet.cli.options import Input
+from gramlet.cli.output import check_place
+
+__all__ = ["convert"]
+
+
+def convert(
+    source: Input,
+    output: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUTPUT",
+            help="What to write: .jsonl, .json, .graphml, .csv, .tsv, .smi (also with .gz), .zip "
+            "(TU), or a TU folder.",
+        ),
+    ],
+    *,
+    reading: Reading,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a file that is there already.")
+    ] = False,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", metavar="FIELD", help="Leave this out, e.g. 'ids'; repeatable."),
+    ] = None,
+) -> None:
+    """Write graphs as a file of another kind; nothing is lost that --drop does not name."""
+    from gramlet.files.writing import write
+
+    if not output.is_dir():
+        check_place(output)
+    if output.exists() and not overwrite:
+        raise WrongUse(f"{str(output)!r} exists already; --overwrite replaces it.")
+    data = read_input(source, reading)
+    try:
+        write(data, output, overwrite=overwrite, drop=drop or ())
+    except ValueError as why:
+        message = str(why).replace("overwrite=True", "--overwrite").replace("drop=", "--drop ")
+        raise Failure(message) from why
+    print(f"{len(data.graphs)} graphs in {output}")

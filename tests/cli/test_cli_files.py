@@ -1,0 +1,83 @@
+"""Files of every kind on the command line: options of reading, and ``gramlet convert``."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+import gramlet
+from gramlet.cli import main
+
+pytest.importorskip("rdkit", reason="SMILES strings are read by RDKit")
+
+TABLE = "name;structure;logp;active\nethanol;CCO;-0.3;yes\nethane;CC;1.8;no\nbroken;C(C;0;no\n"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "few.csv").write_text(TABLE)
+
+    def runner(*arguments):
+        code = main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return runner
+
+
+def test_columns_and_rows_that_cannot_be_read(run):
+    options = ("--molecules", "structure", "--target", "active", "--id", "name")
+    code, _, err = run("info", "few.csv", *options)
+    assert code == 1
+    assert "line 4" in err
+    assert "--on-error skip" in err
+    code, out, err = run("info", "few.csv", *options, "--on-error", "skip")
+    assert code == 0, err
+    assert "few: 2 graphs" in out
+    assert "classes: 2 (no 1, yes 1)" in out
+    assert len(err.splitlines()) == 1
+    assert err.startswith("gramlet: warning: ")
+    code, _, err = run("info", "few.csv", "--target", "nope", "--on-error", "skip")
+    assert code == 2
+    assert "nope" in err
+
+
+def test_labels_and_directions(run, tmp_path):
+    code, out, _ = run("info", "MUTAG", "--node-labels", "degree")
+    assert code == 0
+    assert "node labels: 4 (1, 2, 3, 4)" in out
+    code, out, _ = run("info", "MUTAG", "--node-labels", "none")
+    assert "node labels: none" in out
+    code, out, _ = run("info", "MUTAG", "--directed")
+    assert code == 0
+    assert "directed: yes" in out
+    assert "edges  39.6" in out  # two arcs per edge
+    code, _, err = run("info", "MUTAG", "--target", "x")
+    assert code == 2
+    assert "names a column of a file" in err
+
+
+def test_convert_and_back(run, tmp_path):
+    assert run("convert", "MUTAG", "m.jsonl.gz")[0] == 0
+    code, out, err = run("convert", "m.jsonl.gz", "BACK")
+    assert code == 0, err
+    assert out == "188 graphs in BACK\n"
+    back, mutag = gramlet.read(tmp_path / "BACK"), gramlet.load_dataset("MUTAG")
+    assert back.graphs == mutag.graphs
+    np.testing.assert_array_equal(back.target, mutag.target)
+
+
+def test_what_convert_refuses(run, tmp_path):
+    before = sorted(os.listdir(tmp_path))
+    code, _, err = run("convert", "MUTAG", "few.csv")
+    assert code == 2
+    assert "--overwrite replaces it" in err
+    for place in ("m.xyz", "no/such/m.jsonl", "m.smi"):
+        code, out, err = run("convert", "MUTAG", place)
+        assert code in (1, 2)
+        assert out == ""
+        assert len(err.splitlines()) == 1
+    assert sorted(os.listdir(tmp_path)) == before
