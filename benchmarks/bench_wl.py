@@ -17,6 +17,7 @@ from gramlet import (
     WeisfeilerLehman,
     WLOptimalAssignment,
 )
+from gramlet.engine.core.tiles import Tiling
 from gramlet.kernels.weisfeiler_lehman.colour_counts import ColourCounter, Colouring
 
 
@@ -134,7 +135,7 @@ register(
 
 def count_colours(batch: GraphBatch) -> Any:
     """Refinement and the counts of all levels: everything but the Gram matrix."""
-    return ColourCounter(Colouring(5, True, False)).fit(batch)
+    return ColourCounter(Colouring(5, True, False)).fit(batch, Tiling())
 
 
 register(

@@ -366,7 +366,7 @@ class TestErrors:
         molecules.write_text(SMILES + "C(C,yes\n")
         code, _, err = run("info", molecules)
         assert code == 1
-        assert "molecules.csv, line 18: 'C(C' is not a molecule" in one_line_error(err)
+        assert "molecules.csv, line 18: 'C(C' is not a valid SMILES string" in one_line_error(err)
         code, _, err = run("info", molecules, "--target", "nope")
         assert code == 2
 
