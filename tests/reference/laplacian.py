@@ -79,7 +79,7 @@ def vertex_features(
     alphabet: Sequence[Hashable] = (),
     heat_times: Sequence[float] = (0.1, 1, 10),
 ) -> np.ndarray:
-    """One row a node: one-hot labels, degree, attributes, diagonals of heat, or a callable's."""
+    """One row per node: one-hot labels, degree, attributes, diagonals of heat, or a callable's."""
     if callable(features):
         return np.asarray(features(graph), dtype=float)
     graph = one_graph(graph)

@@ -64,7 +64,7 @@ def normalised_laplacian(graph) -> np.ndarray:
 
 
 def node_embedding(graph, n_dims: int) -> np.ndarray:
-    """Coordinates by the smallest eigenvalues of the normalised Laplacian, one row a node."""
+    """Coordinates by the smallest eigenvalues of the normalised Laplacian, one row per node."""
     graph = one_graph(graph)
     return coordinates(eigenspaces(normalised_laplacian(graph)), graph.n, n_dims)[1]
 

@@ -118,7 +118,7 @@ class GraphletMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
 
     @abstractmethod
     def names(self) -> list[str]:
-        """A readable name a feature."""
+        """A readable name per feature."""
 
     def _most_labelled_nodes(self) -> int:
         return MAX_NODES
@@ -131,12 +131,12 @@ class GraphletMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         """The features of patterns given by their adjacency matrices."""
 
     def _n_label_inputs(self) -> int:
-        """Columns of one-hot labels a node: the fitted ones, and one for all others."""
+        """Columns of one-hot labels per node: the fitted ones, and one for all others."""
         return 0 if self.n_labels_ is None else self.n_labels_ + 1
 
 
 def input_atoms(weights: Array, k: int) -> Array:
-    """What each input of a pattern adds: one row a pair of nodes, then one a node's label.
+    """What each input of a pattern adds: one row a pair of nodes, then one per node's label.
 
     An edge sets two entries of the flattened adjacency matrix.
     """
@@ -288,7 +288,7 @@ class GaussianMap(GraphletMap):
         return summed_features(counts, inputs, [layer], self._cosines, **tiling)
 
     def names(self) -> list[str]:
-        """A name a feature."""
+        """A name per feature."""
         return [f"{type(self).__name__} {j}" for j in range(self.n_components)]
 
 

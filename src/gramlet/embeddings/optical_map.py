@@ -51,7 +51,7 @@ class OpticalMap(GraphletMap):
     device : object with ``transform(X)``, optional
         Optical hardware: takes rows of k² zeros and ones and gives intensities abs(W a + b)², m
         of them a row; this map divides by sqrt(m) and averages. n_components, bias and scale are
-        then the device's own affair. Every distinct pattern is sent once. See `LightOnDevice`.
+        then left to the device. Every distinct pattern is sent once. See `LightOnDevice`.
     random_state : int, RandomState or None
         Draws W and b; None: `GraphSampling`'s own decides.
 
@@ -201,7 +201,7 @@ class OpticalMap(GraphletMap):
         return seen
 
     def names(self) -> list[str]:
-        """A name a feature."""
+        """A name per feature."""
         return [f"OpticalMap {j}" for j in range(self.n_features_)]
 
 

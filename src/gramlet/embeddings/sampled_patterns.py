@@ -72,7 +72,7 @@ class Drawn:
         return len(self.indptr) - 1
 
     def node_labels(self) -> Ints:
-        """The labels of every pattern's nodes, one row a pattern."""
+        """The labels of every pattern's nodes, one row per pattern."""
         return unpacked_labels(self.words, self.k, self.base)
 
     def regrouped(self, groups: Ints, n_groups: int) -> tuple[Ints, Ints, Floats]:

@@ -1,6 +1,6 @@
 """How an evaluation goes: which graphs train, which test, which C are tried.
 
-Splits only; what is fitted on them, and how options are chosen, is the business of `run`.
+Splits only; what is fitted on them, and how options are chosen, is in `run`.
 """
 
 from __future__ import annotations

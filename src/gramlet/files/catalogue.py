@@ -1,7 +1,7 @@
 """The embedded data sets and the well-known names of the TU collection, with what is known of each.
 
 Facts only: sizes and kinds of labels for choosing a data set, digests for checking a download.
-Getting the data is `datasets`' affair.
+Getting the data is left to `datasets`.
 """
 
 from __future__ import annotations

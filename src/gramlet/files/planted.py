@@ -121,7 +121,7 @@ def _with_noise(
     n_nodes: int,
     n_edges: int,
 ) -> GraphBatch:
-    """The trees, one a row, each with as many nodes and edges added at random."""
+    """The trees, one per row, each with as many nodes and edges added at random."""
     n_graphs, size = labels.shape
     noise_labels = rng.integers(_N_LABELS, size=(n_graphs, n_nodes))
     # The k-th new node is joined to any node before it that noise may touch.
@@ -143,7 +143,7 @@ def _with_noise(
 def _noise_edges(
     rng: np.random.Generator, parents: Ints, children: Ints, n_edges: int
 ) -> tuple[Ints, Ints, Ints]:
-    """Graph and ends of ``n_edges`` new edges a graph, any free pairs being equally likely."""
+    """Graph and ends of ``n_edges`` new edges per graph, any free pairs being equally likely."""
     n_graphs, n_nodes = len(parents), parents.shape[1] + 1
     joined = np.zeros((n_graphs, n_nodes, n_nodes), dtype=bool)
     joined[np.arange(n_graphs)[:, None], parents, children] = True

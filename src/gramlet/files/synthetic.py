@@ -41,7 +41,7 @@ def stochastic_block_model_classes(
     Nodes fall into communities of equal size b. Two nodes are joined with probability p_in if they
     are of one community and p_out if not. Class 0 has p_in = ``within_prob``, class 1 has r times
     that; p_out = (d − (b − 1) p_in) / (n − b) makes the expected degree d in both, so that degrees
-    do not tell the classes apart. The closer r is to 1, the harder it is. Cost: O(n²) a graph.
+    do not tell the classes apart. The closer r is to 1, the harder it is. Cost: O(n²) per graph.
 
     Parameters
     ----------

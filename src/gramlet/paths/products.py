@@ -115,7 +115,7 @@ class ProductKernel:
             return self.blocks
         if n_columns != len(self.kernels):
             raise ValueError(
-                f"product_kernel has {len(self.kernels)} kernels, one a column, and X has "
+                f"product_kernel has {len(self.kernels)} kernels, one per column, and X has "
                 f"{n_columns} columns; say with blocks= which columns each kernel gets."
             )
         return range(n_columns)

@@ -24,7 +24,7 @@ def linear(X: Any, Y: Any | None = None) -> Any:
 
     .. math:: k(x, y) = \sum_j x_j y_j
 
-    Costs O(d) a pair, by BLAS.
+    Costs O(d) per pair, by BLAS.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def polynomial(X: Any, Y: Any | None = None, degree: int = 2) -> Any:
 
     .. math:: k(x, y) = (1 + x \cdot y)^p, \quad p = \mathrm{degree}
 
-    Costs O(d) a pair, by BLAS.
+    Costs O(d) per pair, by BLAS.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def all_subsets(X: Any, Y: Any | None = None, *, n_jobs: int | None = None) -> A
         = \prod_{j=1}^{d} (1 + x_j y_j)
 
     The 2^d features are the paths of a chain of d steps, each taken with weight x_j y_j or passed
-    by with weight 1. Costs O(d) a pair (O of the stored entries, if sparse).
+    by with weight 1. Costs O(d) per pair (O of the stored entries, if sparse).
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def anova(
     .. math:: k_m(x, y) = \sum_{|A| = m} \prod_{j \in A} x_j y_j = T_m^d, \qquad
         T_s^r = x_r y_r T_{s-1}^{r-1} + T_s^{r-1},
 
-    with T_0^r = 1 and T_s^r = 0 for s > r. Costs O(d·m) a pair (O(m) a stored entry, if sparse);
+    with T_0^r = 1 and T_s^r = 0 for s > r. Costs O(d·m) per pair (O(m) a stored entry, if sparse);
     beside the result, memory for one block of columns a thread.
 
     Parameters

@@ -78,7 +78,7 @@ def draw_graph(
     ----------
     graph : one graph, as `gramlet.as_batch` takes it in a list
     values : array, optional
-        One number a node; nodes are coloured by it, ``centre`` being white. Without it nodes are
+        One number per node; nodes are coloured by it, ``centre`` being white. Without it nodes are
         coloured by label.
     ax : matplotlib axes, optional
     node_names : mapping, optional

@@ -276,7 +276,7 @@ def test_attributes_that_are_missing_or_not_finite():
     with pytest.raises(ValueError, match="node 1 of graph 1 are not finite"):
         FeatureLaplacian(vertex_features="attributes").fit(broken)
     kernel = FeatureLaplacian(vertex_features="attributes").fit(broken[:1])
-    with pytest.raises(ValueError, match="fitted on graphs with 1 attributes a node"):
+    with pytest.raises(ValueError, match="fitted on graphs with 1 attributes per node"):
         kernel.transform(GraphBatch.from_edges([[]], node_attributes=[[[1.0, 2.0]]]))
 
 

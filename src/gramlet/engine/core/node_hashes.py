@@ -1,7 +1,7 @@
 """Numbers that tell nodes apart by what is around them, and not by how they are numbered.
 
 Colour refinement on 64-bit hashes: no table is kept and nothing is counted, so it serves to put
-nodes into an order that relabelling does not change, not to compare graphs (see `refine` for that).
+nodes into an order that relabelling does not change, not to compare graphs (see `colour_refinement`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["node_signatures", "scramble"]
 
 
 def node_signatures(batch: GraphBatch, n_rounds: int) -> UInt64s:
-    """One number a node: of its labels and attributes, its surroundings and its graph.
+    """One number per node: of its labels and attributes, its surroundings and its graph.
 
     Nodes that some isomorphism takes to each other have equal signatures, and so may a few others
     that ``n_rounds`` of refinement do not tell apart.

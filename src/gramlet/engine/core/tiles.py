@@ -2,7 +2,7 @@
 
 The rows are cut into ranges of equal work, the same ranges whatever the number of threads, so
 results do not depend on it. Shows progress when asked, stops between tiles on Ctrl-C, and keeps
-BLAS to one thread a tile. What is computed in a tile is the caller's business.
+BLAS to one thread per tile. What a tile computes is left to the caller.
 """
 
 from __future__ import annotations

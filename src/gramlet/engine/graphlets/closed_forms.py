@@ -1,7 +1,7 @@
 """Connected induced subgraphs of up to four nodes, counted by closed formulas.
 
 Triangles, four-cycles and four-cliques are found over edges; stars, paths, paws and diamonds follow
-from degrees and triangles. Larger subgraphs are the business of `connected`.
+from degrees and triangles. Larger subgraphs are counted in `connected`.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def count_by_visiting(
 ) -> None:
     """Count connected sets of 2..k nodes (3 ≤ k ≤ 6) of the graphs begin:end, one by one.
 
-    Adds to ``counts[graph - begin, class_columns(k) column]``. Cost: a few nanoseconds a set.
+    Adds to ``counts[graph - begin, class_columns(k) column]``. Cost: a few nanoseconds per set.
 
     References
     ----------

@@ -37,7 +37,7 @@ def own_csr(g: int, k: int, node_offsets: Ints, indptr: Ints, indices: Ints) -> 
 
 @njit(nogil=True, cache=True)
 def adjacency_bits(starts: Ints, targets: Ints) -> UInt64s:
-    """One row of bits a node, filled up to whole words; no rows at all for a large graph."""
+    """One row of bits per node, filled up to whole words; no rows at all for a large graph."""
     n = len(starts) - 1
     if n > _MOST_NODES_AS_BITS:
         return np.zeros((0, 0), dtype=np.uint64)

@@ -35,7 +35,7 @@ def unpacked_labels(words: Ints, k: int, base: int) -> Ints:
 def canonical_labelled(codes: Ints, words: Ints, k: int, base: int) -> tuple[Ints, Ints]:
     """Codes and words of the canonical forms; equal for isomorphic patterns and for no others.
 
-    Cost O(k! k²) a pattern.
+    Cost O(k! k²) per pattern.
 
     Parameters
     ----------

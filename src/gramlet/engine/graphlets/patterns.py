@@ -1,8 +1,8 @@
 """Patterns on k nodes as integers, and their classes up to isomorphism.
 
-A pattern is the adjacency of k nodes in order, one bit a pair, from the lowest bit: (0,1), (0,2),
+A pattern is the adjacency of k nodes in order, one bit per pair, from the lowest bit: (0,1), (0,2),
 ..., (0,k−1), (1,2), ... Its class is known by the smallest code among all orders of its nodes.
-Which patterns a graph has is told by `graphlets` and `sampling`.
+Which patterns a graph has is found in `graphlets` and `sampling`.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def _bit_counts(codes: Ints) -> Ints:
     return ((codes[:, None] >> np.arange(n_pairs(MAX_NODES))) & 1).sum(axis=1)
 
 
-# Compiled. An order is packed in three bits a node: the place of node i stands at bit 3i.
+# Compiled. An order is packed in three bits per node: the place of node i stands at bit 3i.
 
 
 @njit(nogil=True, cache=True)

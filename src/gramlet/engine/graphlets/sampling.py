@@ -70,7 +70,7 @@ def sample_codes(
 ) -> Ints:
     """Codes of random k-node subgraphs, in the order drawn.
 
-    Cost O(k²) a sample, and the steps of the walk.
+    Cost O(k²) per sample, and the steps of the walk.
 
     Parameters
     ----------

@@ -2,8 +2,8 @@
 
 Matrices of one order are kept as packed lower triangles. One factorisation a pair is left to do; it
 runs on many columns side by side, so that the processor's vector units have work. Where the
-matrices come from is the business of `laplacian`; matrices of differing coordinates are in
-`supports`.
+matrices come from is in `covariances`; matrices of differing coordinates are in
+`sparse_covariances`.
 """
 
 from __future__ import annotations

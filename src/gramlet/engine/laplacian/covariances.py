@@ -2,7 +2,7 @@
 
 L = D − A + ηI is factored by Cholesky within its envelope, in reversed breadth-first order: sparse
 graphs fill in little and trees not at all. One compiled loop goes over all balls of a batch. How
-covariances are compared is in `bhattacharyya` and `supports`.
+covariances are compared is in `bhattacharyya` and `sparse_covariances`.
 """
 
 from __future__ import annotations

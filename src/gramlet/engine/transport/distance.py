@@ -1,7 +1,7 @@
 """Optimal transport between two discrete distributions, one problem at a time.
 
 `wasserstein` is the function for users, `emd` the same thing for compiled code. The method is in
-`transport_simplex`; many pairs of point sets at once are the business of `earth_mover`.
+`network_simplex`; many pairs of point sets at once are in `earth_mover`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The cost of moving mass between two points is their Euclidean distance, points of different labels
 being a fixed further way apart. The distances of points are left to `ground_distances`; the solvers
-are in `transport_simplex` and, for sets of very unequal size, `transport_few`.
+are in `network_simplex` and, for sets of very unequal size, `few_sinks`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class MassPoints:
     offsets : array, shape (sets + 1,)
         Set i owns the points ``offsets[i]:offsets[i + 1]``.
     columns : array, shape (dimensions, points)
-        Coordinates; one row a dimension, so that loops over points run along memory.
+        Coordinates; one row per dimension, so that loops over points run along memory.
     labels : array, shape (points,)
     masses : array of int, shape (points,)
         Positive; those of a set add up to ``2 ** MASS_BITS``.
@@ -166,7 +166,7 @@ class _Side(NamedTuple):
     offsets: Ints
     masses: Ints
     places: Places
-    centres: Floats  # a row a set
+    centres: Floats  # a row per set
     radii: Floats
     common: Ints  # the label of all points of a set, or _MIXED
 

@@ -1,6 +1,6 @@
 """A first tree for the network simplex method: cheap cells first, whatever the masses allow.
 
-Where the tree lives is told in `transport_tables`; it is made optimal in `transport_simplex`.
+How the tree is stored is in `workspace`; it is made optimal in `network_simplex`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The network simplex method for small dense transport problems, in exact integer arithmetic.
 
 Arrays and scalars only: which problems are solved, and where their costs come from, is left to
-`transport` and `earth_mover`. The tables it works on are told of in `transport_tables`, the tree it
-begins with comes from `transport_start`.
+`distance` and `earth_mover`. The tables it works on are described in `workspace`, the tree it
+begins with comes from `initial_tree`.
 """
 
 # How it works

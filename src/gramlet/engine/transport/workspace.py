@@ -2,14 +2,14 @@
 
 Costs and masses are rounded to integers once (to about 2⁻⁵⁰ of the largest cost and 2⁻⁶⁰ of the
 total mass); from there on every comparison is exact, so that ties need no tolerance. What is done
-with the tables is in `transport_start` and `transport_simplex`.
+with the tables is in `initial_tree` and `network_simplex`.
 """
 
 # The workspace is five plain tables, so that a call passes few arrays and counts no references:
 #   cost    sinks × sources, float64
 #   scaled  the same as integers; their low bits are free to carry the index of a sink or source
-#   source  one column a source: the caller's number for it, a scratch row
-#   sink    one column a sink: the caller's number for it, its price, scratch rows
+#   source  one column per source: the caller's number for it, a scratch row
+#   sink    one column per sink: the caller's number for it, its price, scratch rows
 #   tree    one column a node (sinks, then sources): the node above it, the flow on the arc between
 #           the two, the words of the bit mask of the sinks below it; before there is a tree, the
 #           demands and supplies stand where the flows will be
@@ -62,7 +62,7 @@ def transport_workspace(
 ) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
     """Room for every problem whose smaller and larger sides have at most these many points."""
     height = padded(max(n_small, 1), 16)
-    # An odd number of cache lines a row, or rows would push each other out of the cache.
+    # An odd number of cache lines per row, or rows would push each other out of the cache.
     width = (padded(max(n_large, 1), 16) // 16 | 1) * 16
     words = (height + 63) // 64
     return (

@@ -1,6 +1,6 @@
 """Learning weights of features from pairs of graphs: three solvers of one convex problem.
 
-Minimise the weighted mean of smoothed hinge losses (`pairloss`) over weights w, subject per level h
+Minimise the weighted mean of smoothed hinge losses (`pair_loss`) over weights w, subject per level h
 to ‖w_h − 1‖₂ ≤ radius_h and w ≥ 0. Everything here is arrays; names and meaning are the kernels'.
 """
 

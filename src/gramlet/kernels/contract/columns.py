@@ -43,7 +43,7 @@ def required_attributes(batch: GraphBatch, name: str, width: int | None = None) 
         )
     if width is not None and values.shape[1] != width:
         raise ValueError(
-            f"{name} was fitted on graphs with {width} attributes a node, but is given graphs "
+            f"{name} was fitted on graphs with {width} attributes per node, but is given graphs "
             f"with {values.shape[1]}."
         )
     return values

@@ -96,7 +96,7 @@ class GraphletKernel(ExplicitFeatures, CountKernel):
 
     Cost: k = 3, 4 in O(Σ deg²) and the four-cliques, by formulas; k = 5, 6 some ten nanoseconds for
     each *connected* subgraph (of the complement, for dense graphs); those that are not connected
-    follow from the others. ``method="sample"``: O(k²) a sample.
+    follow from the others. ``method="sample"``: O(k²) per sample.
 
     Parameters
     ----------

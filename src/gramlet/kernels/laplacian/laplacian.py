@@ -120,7 +120,7 @@ class FeatureLaplacian(GraphKernel):
     log k = ¼(ln|S₁| + ln|S₂|) − ½ ln|(S₁ + S₂)/2|. Two graphs are alike when the same features are
     there and lie as near to each other in the graph. Edge weights count. Invariant to renumbering
     nodes, for graphs of any size; positive semi-definite; k(G, G) = 1. Cost: a sparse factorisation
-    a graph, then O(p³) a pair, p the features (for labels: those that occur in the two graphs).
+    a graph, then O(p³) per pair, p the features (for labels: those that occur in the two graphs).
 
     Parameters
     ----------
@@ -133,13 +133,13 @@ class FeatureLaplacian(GraphKernel):
     vertex_features : {"labels", "degree", "attributes", "heat"} or callable, default "labels"
         Labels one-hot; the number of neighbours; the node attributes; the diagonals
         [exp(−t(D − A))]_vv of heat diffusion; or a function that takes a graph (a `GraphBatch` of
-        one) and gives an array with one row a node.
+        one) and gives an array with one row per node.
     heat_times : sequence of float, default (0.1, 1, 10)
         The times t of "heat".
     base_kernel : callable, optional
-        ``base_kernel(P, Q)`` takes two arrays of features, one row a vertex, and gives the matrix
+        ``base_kernel(P, Q)`` takes two arrays of features, one row per vertex, and gives the matrix
         of a positive semi-definite kernel between their rows. S then lives in that kernel's feature
-        space. By default the dot product. Needs gamma > 0; costs O((n + n')³) a pair.
+        space. By default the dot product. Needs gamma > 0; costs O((n + n')³) per pair.
     %(normalize_unit)s
     %(n_jobs)s
     %(verbose)s

@@ -133,7 +133,7 @@ class EMDKernel(GraphKernel):
     ``psd`` repairs the Gram matrix K = U diag(λ) Uᵀ of the fitted graphs: "clip" sets negative
     eigenvalues to 0, "flip" takes absolute values, "shift" adds −min λ to the diagonal. With "clip"
     and "flip" the rows of new graphs are multiplied by the same U diag(s) Uᵀ, s being 1 for λ > 0
-    and 0 or −1 else; with "shift" they stay as they are. Cost: an exact transport problem a pair,
+    and 0 or −1 else; with "shift" they stay as they are. Cost: an exact transport problem per pair,
     about O(n³) for graphs of n nodes; a repair adds O(N³) for N graphs.
 
     A graph without nodes has k = 0 to graphs with nodes and k = 1 to others without.

@@ -34,7 +34,7 @@ NODE_POINT_CONSTRAINTS: dict[str, list[Any]] = {
 
 @dataclass
 class PlacedNodes:
-    """The nodes of a batch: coordinates (one row a node), label codes and degrees."""
+    """The nodes of a batch: coordinates (one row per node), label codes and degrees."""
 
     offsets: Ints
     points: Floats
