@@ -10,6 +10,7 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Floats
 from gramlet.common.parameters import Interval
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import checked_weights
@@ -106,6 +107,11 @@ class LaplacianKernel(GraphKernel):
         rows = np.tile(np.eye(self.n_nodes_), (len(batch), 1))
         gamma = float(self.gamma)
         return CovarianceProfile(of_graphs(batch, rows, float(self.eta), gamma, **tiling), gamma)
+
+    def _validate_fitted(self) -> None:
+        require_instance("profile_", self.profile_, CovarianceProfile)
+        order: int = self.profile_.covariances.order
+        require(self.n_nodes_ == order, "n_nodes_ is not the order of the matrices")
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags()
@@ -216,6 +222,18 @@ class FeatureLaplacian(GraphKernel):
         if gamma == 0:
             return SupportedProfile(of_nonzero_features(batch, features, eta, **tiling))
         return CovarianceProfile(of_graphs(batch, features, eta, gamma, **tiling), gamma)
+
+    def _validate_fitted(self) -> None:
+        require_instance("reader_", self.reader_, VertexFeatures)
+        reader, profile = self.reader_, self.profile_
+        require(reader.features == self.vertex_features, "reader_ does not fit vertex_features")
+        kind = CovarianceProfile
+        if reader.features == "labels" or self.gamma == 0:
+            kind = SupportedProfile
+        require_instance("profile_", profile, kind)
+        if kind is CovarianceProfile:
+            order = profile.covariances.order
+            require(order in (0, reader.width), "the matrices do not fit the features")
 
     def __graph_tags__(self) -> GraphTags:
         attributes = self.vertex_features == "attributes"
