@@ -126,7 +126,7 @@ class Encoder:
         cls = type(value)
         name = self._allowed(value, refusal(cls), cls)
         if isinstance(value, tuple):
-            node = {"object": name, "items": self._items(value)}
+            node: dict[str, Any] = {"object": name, "items": self._items(value)}
         elif has_own_state(cls, "__setstate__"):
             node = {"object": name, "state": self._at("", value.__getstate__())}
         else:

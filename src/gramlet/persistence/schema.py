@@ -248,7 +248,7 @@ def list_of(inner: Field, size: str | None = None, kind: type = list) -> Field:
     """A list (or tuple) of values that one field accepts."""
 
     def check(place: str, value: Any, dims: Dims) -> None:
-        if type(value) is not kind:
+        if type(value) is not kind or not isinstance(value, list | tuple):
             raise ValueError(f"{place} must be a {kind.__name__}; found {_short(value)}.")
         for i, item in enumerate(value):
             inner.check(f"{place}[{i}]", item, dims)

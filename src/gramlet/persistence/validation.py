@@ -83,7 +83,7 @@ def _check_state(value: Any, schema: Schema) -> None:
         value._validate_params()
     dims: Dims = {}
     _check_fields(name, attributes, schema.always, dims)
-    if any(key in attributes for key in schema.fitted):
+    if not schema.fitted or any(key in attributes for key in schema.fitted):
         _check_fitted(value, schema, dims)
 
 
@@ -120,7 +120,7 @@ def _try(value: Any, n_features: int) -> None:
         for method in _ANSWERS:
             try:
                 answer = getattr(value, method, None)
-                result = None if answer is None else answer(row)
+                result: Any = None if answer is None else answer(row)
             except Exception as error:
                 raise ValueError(
                     f"{type(value).__name__}.{method} fails for a row of zeros: {error}"

@@ -233,16 +233,13 @@ def _unpack_sparse(told: dict[str, Any]) -> Any:
         _check_diagonals(*parts)
     elif form != "coo":
         _check_compressed(form, shape, *parts)
-    value = cls(parts, shape=shape)
-    if form in _COMPRESSED:
-        value.check_format(full_check=True)
-    return value
+    return cls(parts, shape=shape)
 
 
 def _check_compressed(
     form: str, shape: tuple[int, int], data: Any, indices: Any, indptr: Any
 ) -> None:
-    """The lengths of the arrays; whether indices are in range is seen by `check_format`."""
+    """The arrays of a compressed matrix; scipy's own check overlooks offsets that fall."""
     for array in (indices, indptr):
         if array.dtype not in (np.int32, np.int64) or array.ndim != 1:
             raise ValueError("the indices of a sparse matrix are not a list of integers.")
@@ -252,6 +249,12 @@ def _check_compressed(
     blocks = data.shape[1] if form == "bsr" else 1
     if blocks < 1 or (len(indptr) - 1) * blocks != major or len(indices) != len(data):
         raise ValueError(f"a sparse matrix of shape {shape} does not fit its arrays.")
+    minor = shape[0] if form == "csc" else shape[1]
+    inner = minor // data.shape[2] if form == "bsr" and data.shape[2] else minor
+    if indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] != len(indices):
+        raise ValueError("the offsets of a sparse matrix must rise from 0 to its entries.")
+    if len(indices) and not (indices.min() >= 0 and indices.max() < inner):
+        raise ValueError("the indices of a sparse matrix point outside.")
 
 
 def _check_diagonals(data: Any, offsets: Any) -> None:

@@ -67,7 +67,8 @@ class CountKernel(GraphKernel):
         return CountProfile(self.counter_.count(batch, tiling), self._measure, fitted.n_known)
 
     def _validate_fitted(self) -> None:
-        profile, counter = self.profile_, self.counter_
+        profile: Any = self.profile_
+        counter = self.counter_
         require(type(counter) is type(self._counter()), "counter_ is not that of these parameters")
         require_instance("profile_", profile, CountProfile)
         require(profile.measure == self._measure, f"the measure must be {self._measure!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -109,8 +109,9 @@ class LaplacianKernel(GraphKernel):
         return CovarianceProfile(of_graphs(batch, rows, float(self.eta), gamma, **tiling), gamma)
 
     def _validate_fitted(self) -> None:
-        require_instance("profile_", self.profile_, CovarianceProfile)
-        order: int = self.profile_.covariances.order
+        profile: Any = self.profile_
+        require_instance("profile_", profile, CovarianceProfile)
+        order = profile.covariances.order
         require(self.n_nodes_ == order, "n_nodes_ is not the order of the matrices")
 
     def __graph_tags__(self) -> GraphTags:
@@ -225,9 +226,9 @@ class FeatureLaplacian(GraphKernel):
 
     def _validate_fitted(self) -> None:
         require_instance("reader_", self.reader_, VertexFeatures)
-        reader, profile = self.reader_, self.profile_
+        reader, profile = self.reader_, cast(Any, self.profile_)
         require(reader.features == self.vertex_features, "reader_ does not fit vertex_features")
-        kind = CovarianceProfile
+        kind: type = CovarianceProfile
         if reader.features == "labels" or self.gamma == 0:
             kind = SupportedProfile
         require_instance("profile_", profile, kind)

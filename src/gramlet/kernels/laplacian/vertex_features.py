@@ -93,7 +93,9 @@ class VertexFeatures:
         elif self.width is not None:
             fixed = {"degree": 1, "heat": len(self.times)}
             width = require_integer("width", self.width, 0)
-            require(fixed.get(self.features, width) == width, "width does not fit the features")
+            require(
+                fixed.get(str(self.features), width) == width, "width does not fit the features"
+            )
 
     def _rows(self, batch: GraphBatch, tiling: dict[str, Any]) -> Floats:
         if self.features == "attributes":

@@ -276,9 +276,11 @@ class EMDKernel(GraphKernel):
 
     def _validate_fitted(self) -> None:
         require_instance("reader_", self.reader_, NodeReader)
-        require_instance("profile_", self.profile_, PointProfile)
-        sets: Any = self.profile_.sets
-        require(len(sets.columns) in (0, self.reader_.n_dims), "n_dims does not fit the points")
+        profile: Any = self.profile_
+        require_instance("profile_", profile, PointProfile)
+        require(
+            len(profile.sets.columns) in (0, self.reader_.n_dims), "n_dims does not fit the points"
+        )
         if self.correction_ is not None:
             n = self.n_fitted_
             require_array("correction_", self.correction_, "float64", (n, n))

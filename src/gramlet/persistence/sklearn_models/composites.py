@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
+
+import numpy as np
 
 from gramlet.common.checks import is_integer
 from gramlet.persistence.schema import (
@@ -46,6 +49,38 @@ def _check_steps(place: str, value: Any, dims: Dims) -> None:
 
 
 _STEPS = Field(_check_steps)
+
+
+def _check_pipeline(model: Any, dims: Dims) -> None:
+    """Send a row of zeros through the steps behind the first: each must take what comes before."""
+    steps = [step for _, step in model.steps if step not in ("passthrough", None)]
+    if not steps or not all(_is_fitted(step) for step in steps):
+        return
+    width = _width(steps[0])
+    if width is None or not str(type(steps[0]).__module__).startswith("gramlet."):
+        return
+    row: Any = np.zeros((1, width))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for step in steps[1:-1]:
+            row = step.transform(row)
+        if len(steps) > 1:
+            last = getattr(steps[-1], "predict", None) or steps[-1].transform
+            last(row)
+
+
+def _is_fitted(step: Any) -> bool:
+    return any(name.endswith("_") and not name.startswith("__") for name in vars(step))
+
+
+def _width(step: Any) -> int | None:
+    """The number of columns that a fitted kernel or feature map of gramlet's gives."""
+    if hasattr(step, "n_fitted_"):
+        return int(step.n_fitted_)
+    inner = getattr(step, "kernel_", None)
+    if inner is not None and hasattr(inner, "counter_"):
+        return int(inner.counter_.n_features)
+    return None if inner is not None else len(step.get_feature_names_out())
 
 
 def _check_several(model: Any, dims: Dims) -> None:
@@ -156,6 +191,7 @@ COMPOSITES = {
     "sklearn.pipeline:Pipeline": Schema(
         # A folder named in a file would be read and written when the pipeline is fitted again.
         always={"steps": _STEPS, "memory": nothing(), "transform_input": optional(plain())},
+        check=_check_pipeline,
         trial=False,
     ),
     "sklearn.pipeline:FeatureUnion": Schema(

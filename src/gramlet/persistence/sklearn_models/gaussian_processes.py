@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.convert import as_batch
 from gramlet.persistence.schema import (
     Dims,
     Field,
@@ -17,7 +19,6 @@ from gramlet.persistence.schema import (
     floats,
     instance,
     labels,
-    list_of,
     optional,
     plain,
     real,
@@ -32,7 +33,21 @@ _FEATURES: dict[str, Field] = {
     "n_features_in_": optional(count("p", least=1)),
     "feature_names_in_": optional(labels("p")),
 }
-_SAMPLES = either(floats("n", "p"), instance("GraphBatch"), list_of(plain()))
+
+
+def _check_graphs(place: str, value: Any, dims: Dims) -> None:
+    """Require graphs that can be compared with each other: a batch, or an array of them."""
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = value.tolist()
+    graphs = value if isinstance(value, list) else [value]
+    if not all(isinstance(graph, GraphBatch) for graph in graphs):
+        raise ValueError(f"{place} must be graphs.")
+    if isinstance(value, list) and any(len(graph) != 1 for graph in graphs):
+        raise ValueError(f"{place} must have one graph in each place.")
+    as_batch(value)
+
+
+_SAMPLES = either(floats("n", "p"), Field(_check_graphs))
 
 
 def _check_samples(model: Any, dims: Dims) -> None:
@@ -41,7 +56,8 @@ def _check_samples(model: Any, dims: Dims) -> None:
     if (np.diagonal(model.L_) <= 0).any():
         raise ValueError("L_ must have a positive diagonal.")
     on_graphs = _on_graphs(model.kernel_)
-    if on_graphs is not (type(model.X_train_).__name__ == "GraphBatch"):
+    vectors = isinstance(model.X_train_, np.ndarray) and model.X_train_.dtype != object
+    if on_graphs is vectors:
         raise ValueError("X_train_ is not what the kernel compares.")
 
 

@@ -25,6 +25,8 @@ from gramlet.persistence.schema import (
 
 __all__ = ["LINEAR_MODELS"]
 
+Fields = dict[str, Field]
+
 _FEATURES: dict[str, Field] = {
     "n_features_in_": count("p", least=1),
     "feature_names_in_": optional(labels("p")),
@@ -55,12 +57,12 @@ def _check_classifier(model: Any, dims: Dims) -> None:
         raise ValueError(f"{n_classes} classes do not fit {dims['rows']} rows of coefficients.")
 
 
-def _classifier(always: dict[str, Field] | None = None, **more: Field) -> Schema:
-    return Schema({**_CLASSIFIER, **more}, always or {}, _check_classifier)
+def _classifier(more: Fields | None = None, always: Fields | None = None) -> Schema:
+    return Schema({**_CLASSIFIER, **(more or {})}, always or {}, _check_classifier)
 
 
-def _regressor(always: dict[str, Field] | None = None, **more: Field) -> Schema:
-    return Schema({**_REGRESSOR, **more}, always or {})
+def _regressor(more: Fields | None = None, always: Fields | None = None) -> Schema:
+    return Schema({**_REGRESSOR, **(more or {})}, always or {})
 
 
 _BINARIZER = instance("LabelBinarizer")
@@ -97,40 +99,38 @@ def _check_kernel_ridge(model: Any, dims: Dims) -> None:
 
 _RIDGE = "sklearn.linear_model._ridge"
 _DESCENT = "sklearn.linear_model._coordinate_descent"
+_GRADIENT = "sklearn.linear_model._stochastic_gradient"
+_PATH: dict[str, Field] = {
+    "alpha_": real(),
+    "alphas_": either(floats(None), floats(None, None)),
+    "mse_path_": either(floats(None, None), floats(None, None, None)),
+}
 _GAP: dict[str, Field] = {"dual_gap_": optional(either(real(), floats(None)))}
 LINEAR_MODELS = {
     "sklearn.svm._classes:LinearSVC": _classifier(),
     "sklearn.svm._classes:LinearSVR": _regressor(),
     "sklearn.linear_model._logistic:LogisticRegression": _classifier(),
-    f"{_RIDGE}:RidgeClassifier": _classifier(_label_binarizer=_BINARIZER),
+    f"{_RIDGE}:RidgeClassifier": _classifier({"_label_binarizer": _BINARIZER}),
     f"{_RIDGE}:RidgeClassifierCV": _classifier(
+        {"_label_binarizer": _BINARIZER, **_RIDGE_CV},
         {"gcv_mode": optional(nothing()), "alpha_per_target": optional(exactly(False))},
-        _label_binarizer=_BINARIZER,
-        **_RIDGE_CV,
     ),
     f"{_RIDGE}:Ridge": _regressor(),
-    f"{_RIDGE}:RidgeCV": _regressor(**_RIDGE_CV),
+    f"{_RIDGE}:RidgeCV": _regressor(_RIDGE_CV),
     "sklearn.linear_model._base:LinearRegression": _regressor(
-        rank_=optional(either(count(), plain())), singular_=optional(floats(None))
+        {"rank_": optional(either(count(), plain())), "singular_": optional(floats(None))}
     ),
-    f"{_DESCENT}:Lasso": _regressor({"l1_ratio": exactly(1.0)}, **_GAP),
-    f"{_DESCENT}:ElasticNet": _regressor(**_GAP),
-    f"{_DESCENT}:LassoCV": _regressor(
-        **_GAP, alpha_=real(), alphas_=floats(None), mse_path_=floats(None, None)
+    f"{_DESCENT}:Lasso": _regressor(_GAP, {"l1_ratio": exactly(1.0)}),
+    f"{_DESCENT}:ElasticNet": _regressor(_GAP),
+    f"{_DESCENT}:LassoCV": _regressor({**_GAP, **_PATH}),
+    f"{_DESCENT}:ElasticNetCV": _regressor({**_GAP, **_PATH, "l1_ratio_": real()}),
+    "sklearn.linear_model._huber:HuberRegressor": _regressor(
+        {"scale_": real(), "outliers_": plain()}
     ),
-    f"{_DESCENT}:ElasticNetCV": _regressor(
-        **_GAP,
-        alpha_=real(),
-        alphas_=either(floats(None), floats(None, None)),
-        mse_path_=either(floats(None, None), floats(None, None, None)),
-        l1_ratio_=real(),
-    ),
-    "sklearn.linear_model._huber:HuberRegressor": _regressor(scale_=real(), outliers_=plain()),
-    "sklearn.linear_model._stochastic_gradient:SGDClassifier": _classifier(**_STEPS, **_AVERAGES),
-    "sklearn.linear_model._stochastic_gradient:SGDRegressor": _regressor(
-        t_=real(least=0.0), **_AVERAGES
-    ),
+    f"{_GRADIENT}:SGDClassifier": _classifier({**_STEPS, **_AVERAGES}),
+    f"{_GRADIENT}:SGDRegressor": _regressor({"t_": real(least=0.0), **_AVERAGES}),
     "sklearn.linear_model._perceptron:Perceptron": _classifier(
+        {**_STEPS, **_AVERAGES},
         {
             "loss": exactly("perceptron"),
             "learning_rate": exactly("constant"),
@@ -138,8 +138,6 @@ LINEAR_MODELS = {
             "power_t": real(),
             "average": flag(),
         },
-        **_STEPS,
-        **_AVERAGES,
     ),
     "sklearn.kernel_ridge:KernelRidge": Schema(
         {
