@@ -314,7 +314,8 @@ def _renamed(spots: list[tuple[Any, Any]], rng: np.random.Generator) -> str:
 # Mutants that are sound models of other graphs: they say so when they are given these.
 _OTHER_GRAPHS = re.compile(
     r"was fitted on graphs|needs node attributes|of one size|too large for|is too large|"
-    r"needs node labels|too many to tell patterns apart|lies in no bin|not a finite number"
+    r"needs node labels|is not a numeric array|too many to tell patterns apart|lies in no bin|"
+    r"not a finite number"
 )
 
 
@@ -334,7 +335,7 @@ def outcome(path: Path) -> str:
             return "fine"
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
-            sound = isinstance(error, ValueError) and _OTHER_GRAPHS.search(text)
+            sound = isinstance(error, ValueError | TypeError) and _OTHER_GRAPHS.search(text)
             return "fine" if sound else f"use: {text[:300]}"
 
 
@@ -381,6 +382,9 @@ def try_model(name: str, folder: Path, seed: int, first: int, count: int) -> Non
     for number in range(first, first + count):
         rng = np.random.default_rng([seed, number, *name.encode()])
         tree, changed, what = mutant(manifest["model"], arrays, rng)
+        if number % 4 == 3:  # two changes at once
+            tree, changed, more = mutant(tree, changed, rng)
+            what = f"{what}; {more}"
         print(f"TRY {name} {number} {what}", flush=True)
         try:
             written(path, {**manifest, "model": tree}, changed)

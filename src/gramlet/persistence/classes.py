@@ -55,10 +55,19 @@ def refusal(cls: type) -> str | None:
         return "it is not a class that models are made of"
     if issubclass(cls, _NOT_PLAIN) or hasattr(cls, "__del__"):
         return "it is made of more than its attributes"
+    if _is_abstract(cls):
+        return "it is a base of classes, not one that has instances"
     home = next((base for base in cls.__mro__ if "validate" in vars(base)), object)
     if not home.__module__.startswith("gramlet."):
         return "it has no method 'validate' that checks what comes from a file"
     return None
+
+
+@cache
+def _is_abstract(cls: type) -> bool:
+    return any(
+        getattr(getattr(cls, name, None), "__isabstractmethod__", False) for name in dir(cls)
+    )
 
 
 @cache

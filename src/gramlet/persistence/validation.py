@@ -35,7 +35,7 @@ def validate_object(value: Any) -> None:
     """Check an instance of an allowed class; ValueError if anything in it is amiss."""
     cls = type(value)
     if cls.__module__.startswith("gramlet."):
-        _check_jobs(getattr(value, "__dict__", {}))
+        _check_own(value)
         value.validate()
     else:
         _check_state(value, SCHEMAS[qualified_name(cls)])
@@ -56,10 +56,22 @@ def check_names(cls: type, names: Iterable[str]) -> None:
             raise ValueError(f"{cls.__name__}.{name} is not an attribute that is stored.")
 
 
+def _check_own(value: Any) -> None:
+    """What holds for every object of gramlet's, whatever its own check looks at."""
+    attributes = getattr(value, "__dict__", {})
+    _check_jobs(attributes)
+    if hasattr(value, "_get_param_names"):
+        known = {*type(value)._get_param_names(), _OUTPUT}
+        unknown = [name for name in attributes if name not in known and not name.endswith("_")]
+        if unknown:
+            raise ValueError(f"{type(value).__name__} has no parameters {sorted(unknown)}.")
+
+
 def _check_jobs(attributes: Mapping[str, Any]) -> None:
     """The number of threads must be one that a machine may have."""
     if attributes.get("n_jobs") is not None:
-        require_integer("n_jobs", attributes["n_jobs"], -_MOST_JOBS, _MOST_JOBS)
+        if require_integer("n_jobs", attributes["n_jobs"], -_MOST_JOBS, _MOST_JOBS) == 0:
+            raise ValueError("n_jobs must not be 0.")
 
 
 def _check_state(value: Any, schema: Schema) -> None:

@@ -159,7 +159,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
     def validate(self) -> None:
         """Check parameters and fitted state, which may come from a file; ValueError if amiss."""
         require_parameters(self)
-        if "profile_" not in vars(self):
+        if not any(name.endswith("_") for name in vars(self)):
             return
         require_instance("profile_", self.profile_, Profile)
         n_fitted = require_integer("n_fitted_", self.n_fitted_, 1)

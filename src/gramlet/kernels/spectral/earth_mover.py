@@ -278,9 +278,8 @@ class EMDKernel(GraphKernel):
         require_instance("reader_", self.reader_, NodeReader)
         profile: Any = self.profile_
         require_instance("profile_", profile, PointProfile)
-        require(
-            len(profile.sets.columns) in (0, self.reader_.n_dims), "n_dims does not fit the points"
-        )
+        fitting = len(profile.sets.columns) == self.reader_.n_dims
+        require(fitting or len(profile.sets.masses) == 0, "n_dims does not fit the points")
         if self.correction_ is not None:
             n = self.n_fitted_
             require_array("correction_", self.correction_, "float64", (n, n))

@@ -24,7 +24,7 @@ from gramlet.common.stored_state import (
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
 from gramlet.engine.walks.product_walks import KINDS, LabelledGraphs, walk_rows
 from gramlet.engine.walks.spectra import WalkSpectra, spectral_walk_rows
-from gramlet.engine.walks.spectral_radius import pair_radii
+from gramlet.engine.walks.spectral_radius import pair_radii, self_radii
 from gramlet.kernels.contract.profile import QUIET, Profile
 
 __all__ = ["LabelledWalks", "SpectralWalks", "WalkProfile", "WalkSums"]
@@ -99,6 +99,10 @@ class WalkProfile(Profile):
     @abstractmethod
     def _fill(self, begin: int, end: int, other: Self, options: tuple[Any, ...]) -> None:
         """Fill some rows."""
+
+    @abstractmethod
+    def _own_radii(self) -> Floats:
+        """The radii as they follow from the graphs."""
 
     @abstractmethod
     def _pair_radii(self, other: Self, rows: Ints, columns: Ints, tiling: Tiling) -> Floats:
@@ -183,6 +187,9 @@ class WalkProfile(Profile):
         n_graphs = self.graphs.n_graphs
         require_array("costs", self.costs, "float64", (n_graphs,), least=0.0, most=2.0**53)
         require_array("radii", self.radii, "float64", (n_graphs,), least=0.0)
+        if self.sums.kind == "geometric" or self.sums.signed:
+            radii = self._own_radii()
+            require(np.allclose(radii, self.radii, 1e-6, 1e-12), "radii are not the graphs' own")
         self.check_self()
 
 
@@ -190,6 +197,9 @@ class LabelledWalks(WalkProfile):
     """Graphs whose nodes meet only nodes of their own label."""
 
     graphs: LabelledGraphs
+
+    def _own_radii(self) -> Floats:
+        return self_radii(self.graphs, None)
 
     def _fill(self, begin: int, end: int, other: Self, options: tuple[Any, ...]) -> None:
         signed = self.sums.signed or other.sums.signed
@@ -203,6 +213,12 @@ class SpectralWalks(WalkProfile):
     """Graphs without labels, by their spectra."""
 
     graphs: WalkSpectra
+
+    def _own_radii(self) -> Floats:
+        # Eigenvectors that take part in no walk are left out, so the largest may be missing.
+        padded = np.append(np.abs(self.graphs.values), 0.0)
+        largest = np.maximum.reduceat(padded, self.graphs.offsets[:-1])
+        return np.maximum(np.where(np.diff(self.graphs.offsets) > 0, largest, 0.0), self.radii)
 
     def _fill(self, begin: int, end: int, other: Self, options: tuple[Any, ...]) -> None:
         spectral_walk_rows(begin, end, self.graphs, other.graphs, *options)

@@ -213,7 +213,9 @@ class WassersteinWL(GraphKernel):
             require_counts("masses", profile.masses, n_columns=n_colours + 1)
             return
         require_instance("profile_", profile, PointProfile)
-        if self.n_attributes_ is not None:
+        if self.n_attributes_ is None:
+            require(len(profile.sets.masses) == 0, "n_attributes_ is missing")
+        else:
             width = require_integer("n_attributes_", self.n_attributes_, 0)
             n_levels = self.n_iter + 1 if self.include_initial else self.n_iter
             wanted = width * n_levels
