@@ -79,7 +79,7 @@ def graphs(n: int, seed: int) -> GraphBatch:
 FITTED, NEW = graphs(9, 0), graphs(4, 1)
 CLASSES = np.arange(len(FITTED)) % 3
 TARGETS = np.linspace(0.0, 1.0, len(FITTED))
-_SMALL = {
+_SMALL: dict[str, dict[str, Any]] = {
     "gsa-match": {"n_samples": 20, "k": 4},
     "gsa-gaussian": {"n_samples": 20, "k": 4, "feature_map__n_components": 6},
     "gsa-eigen": {"n_samples": 20, "k": 4, "feature_map__n_components": 6},
@@ -87,6 +87,31 @@ _SMALL = {
     "rge": {"n_components": 6, "max_nodes": 4},
     "mlg": {"rank": 3, "n_landmarks": 6},
     "pyramid-match": {"n_levels": 2, "n_dims": 2},
+}
+# Kernels with parameters that make their fitted state another one.
+VARIANTS: dict[str, Callable[[], Any]] = {
+    "rw-unlabelled": lambda: gramlet.RandomWalk(use_labels=False),
+    "rw-weighted": lambda: gramlet.RandomWalk("exponential", weighted=True, use_labels=False),
+    "laplacian": lambda: gramlet.LaplacianKernel(),
+    "flg-attributes": lambda: gramlet.FeatureLaplacian(vertex_features="attributes"),
+    "flg-heat": lambda: gramlet.FeatureLaplacian(vertex_features="heat"),
+    "mlg-exact": lambda: gramlet.MultiscaleLaplacian(n_levels=1, method="exact"),
+    "mlg-attributes": lambda: gramlet.MultiscaleLaplacian(
+        n_levels=1, rank=3, n_landmarks=6, vertex_features="attributes", random_state=0
+    ),
+    "emd-clip": lambda: gramlet.EMDKernel(psd="clip", n_dims=2),
+    "graphlet-sampled": lambda: gramlet.GraphletKernel(
+        k=3, method="sample", n_samples=20, random_state=0
+    ),
+    "sp-weighted": lambda: gramlet.ShortestPath(weighted=True),
+    "sp-bins": lambda: gramlet.ShortestPath(weighted=True, bin_width=0.5),
+    "propagation-attributes": lambda: gramlet.Propagation(use_attributes=True, random_state=0),
+    "gsa-labelled": lambda: gramlet.GraphSampling(
+        k=3, n_samples=10, feature_map="match", use_labels=True, random_state=0
+    ),
+    "rge-data": lambda: gramlet.RandomGraphEmbedding(
+        n_components=4, n_dims=2, max_nodes=3, anchors="data", random_state=0
+    ),
 }
 CLASSIFIERS = {
     "svc": SVC(kernel="precomputed"),
@@ -155,6 +180,8 @@ def models() -> dict[str, Callable[[], Any]]:
     made: dict[str, Callable[[], Any]] = {
         entry.name: (lambda name=entry.name: _kernel(name)) for entry in registry.entries()
     }
+    for name, variant in VARIANTS.items():
+        made[name] = lambda variant=variant: variant().fit(FITTED)
     for name, machine in CLASSIFIERS.items():
         y = CLASSES % 2 if name == "svc-two" else CLASSES
         made[name] = lambda machine=machine, y=y: _with_kernel(machine, y)

@@ -69,9 +69,9 @@ def _check_own(value: Any) -> None:
 
 def _check_jobs(attributes: Mapping[str, Any]) -> None:
     """The number of threads must be one that a machine may have."""
-    if attributes.get("n_jobs") is not None:
-        if require_integer("n_jobs", attributes["n_jobs"], -_MOST_JOBS, _MOST_JOBS) == 0:
-            raise ValueError("n_jobs must not be 0.")
+    n_jobs = attributes.get("n_jobs")
+    if n_jobs is not None and require_integer("n_jobs", n_jobs, -_MOST_JOBS, _MOST_JOBS) == 0:
+        raise ValueError("n_jobs must not be 0.")
 
 
 def _check_state(value: Any, schema: Schema) -> None:
