@@ -63,7 +63,6 @@ def refusal(cls: type) -> str | None:
     return None
 
 
-@cache
 def _is_abstract(cls: type) -> bool:
     return any(
         getattr(getattr(cls, name, None), "__isabstractmethod__", False) for name in dir(cls)

@@ -10,6 +10,7 @@ import numpy as np
 from gramlet.common.arrays import Array
 from gramlet.common.stored_state import (
     require_array,
+    require_flag,
     require_integer,
     require_offsets,
     require_real,
@@ -40,16 +41,18 @@ def _unpack_categorical(parts: tuple[Array, tuple[Any, ...]]) -> Categorical:
     return Categorical(codes, categories)
 
 
-_BATCH_COLUMNS = ("node_labels", "edge_labels", "edge_weights", "node_attributes")
+_BATCH_COLUMNS = (
+    "node_labels", "edge_labels", "edge_weights", "node_attributes", "edge_attributes",
+)  # fmt: skip
 
 
 def _pack_batch(value: GraphBatch) -> dict[str, Any]:
-    names = ("node_offsets", "indptr", "indices", *_BATCH_COLUMNS)
+    names = ("node_offsets", "indptr", "indices", "directed", *_BATCH_COLUMNS)
     return {name: getattr(value, name) for name in names}
 
 
 def _unpack_batch(told: dict[str, Any]) -> GraphBatch:
-    if set(told) != {"node_offsets", "indptr", "indices", *_BATCH_COLUMNS}:
+    if set(told) != {"node_offsets", "indptr", "indices", "directed", *_BATCH_COLUMNS}:
         raise ValueError(f"a set of graphs in it has the columns {sorted(map(str, told))}.")
     heads = told["indices"]
     require_array("the heads of edges", heads, "int64", (None,), least=0)
@@ -61,7 +64,8 @@ def _unpack_batch(told: dict[str, Any]) -> GraphBatch:
     _check_columns(columns, n_nodes, len(heads))
     # Built as from a foreign source, with all the checks on the way.
     tails = np.repeat(np.arange(n_nodes), np.diff(indptr))
-    batch = GraphBatch.from_arcs(told["node_offsets"], tails, heads, **columns)
+    directed = require_flag("directed", told["directed"])
+    batch = GraphBatch.from_arcs(told["node_offsets"], tails, heads, directed=directed, **columns)
     if not np.array_equal(batch.indptr, indptr):
         raise ValueError("a set of graphs in it does not fit together.")
     return batch
@@ -76,6 +80,8 @@ def _check_columns(columns: dict[str, Any], n_nodes: int, n_arcs: int) -> None:
         require_array("edge_weights", columns["edge_weights"], "float64", (n_arcs,))
     if columns["node_attributes"] is not None:
         require_array("node_attributes", columns["node_attributes"], "float64", (n_nodes, None))
+    if columns["edge_attributes"] is not None:
+        require_array("edge_attributes", columns["edge_attributes"], "float64", (n_arcs, None))
 
 
 # scikit-learn's, told by the names of their types so that it is imported only if there are any
