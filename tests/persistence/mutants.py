@@ -340,7 +340,7 @@ def _renamed(spots: list[tuple[Any, Any]], rng: np.random.Generator) -> str:
 
 # Mutants that are sound models of other graphs: they say so when they are given these.
 _OTHER_GRAPHS = re.compile(
-    r"was fitted on graphs|needs node attributes|of one size|too large for|is too large|"
+    r"was fitted on|needs node attributes|of one size|too large for|is too large|"
     r"needs node labels|is not a numeric array|too many to tell patterns apart|lies in no bin|"
     r"not a finite number|singular to the precision"
 )

@@ -140,6 +140,9 @@ class Pieces:
         starts = require_offsets("starts", self.starts, n_pieces, len(self.roots))
         require((np.diff(starts) == sizes**2).all(), "a factor is not whole")
         require_array("roots", self.roots, "float64", (None,))
+        within = np.arange(len(self.nodes)) - np.repeat(self.offsets[:-1], sizes)
+        diagonal = np.repeat(starts[:-1], sizes) + within * (np.repeat(sizes, sizes) + 1)
+        require((self.roots[diagonal] > 0).all(), "a factor must have a positive diagonal")
         self._check_owners(offsets, sizes)
 
     def _check_owners(self, offsets: Ints, sizes: Ints) -> None:

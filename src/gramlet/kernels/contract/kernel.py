@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Floats
 from gramlet.common.parameters import require_parameters
-from gramlet.common.stored_state import require, require_instance, require_integer
+from gramlet.common.stored_state import require, require_flag, require_instance, require_integer
 from gramlet.engine.core.memory import require_room
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
@@ -162,6 +162,8 @@ class GraphKernel(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         if not any(name.endswith("_") for name in vars(self)):
             return
         require_instance("profile_", self.profile_, Profile)
+        if self.directed_ is not None:  # None: no fitted graph had an edge
+            require_flag("directed_", self.directed_)
         n_fitted = require_integer("n_fitted_", self.n_fitted_, 1)
         require(len(self.profile_) == n_fitted, "profile_ must have one entry per fitted graph")
         self._validate_fitted()
