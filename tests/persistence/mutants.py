@@ -257,7 +257,7 @@ def changed_array(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     if kind == 9:
         return array[..., None] if rng.integers(2) else array.reshape(-1)
     if kind == 10:
-        return np.asfortranarray(array.T) if array.ndim > 1 else array[::-1].copy()
+        return np.asfortranarray(array.T) if array.ndim > 1 else array.reshape(-1)[::-1].copy()
     return np.zeros_like(array)
 
 
