@@ -24,6 +24,7 @@ from gramlet.persistence.codec import Codec
 from gramlet.persistence.codec_table import codec_for
 from gramlet.persistence.container import plain_dtype
 from gramlet.persistence.limits import LARGEST_INTEGER, MOST_VALUES
+from gramlet.persistence.sklearn_models import SCHEMAS
 from gramlet.persistence.validation import check_names, validate_object
 
 __all__ = ["DEEPEST", "Encoder", "has_own_state"]
@@ -169,8 +170,11 @@ def _attributes(value: Any) -> dict[str, Any]:
     for name in copyreg._slotnames(cls):  # type: ignore[attr-defined]
         if hasattr(value, name):
             held[name] = getattr(value, name)
+    schema = SCHEMAS.get(qualified_name(cls))
+    left_out = schema.left_out if schema is not None else frozenset()
     return {
         name: item
         for name, item in held.items()
-        if not isinstance(inspect.getattr_static(cls, name, None), cached_property)
+        if name not in left_out
+        and not isinstance(inspect.getattr_static(cls, name, None), cached_property)
     }

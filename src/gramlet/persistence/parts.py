@@ -220,8 +220,13 @@ def _is_loss(value: Any) -> bool:
 
 def _is_loss_type(kind: Any) -> bool:
     return isinstance(kind, type) and kind.__name__.startswith(
-        _LOSS_ROOMS.get(kind.__module__, ("?",))
+        _LOSS_ROOMS.get(_loss_room(kind), ("?",))
     )
+
+
+def _loss_room(kind: type) -> str:
+    # Some versions of scikit-learn give their compiled losses the short name of the module.
+    return "sklearn._loss._loss" if kind.__module__ == "_loss" else kind.__module__
 
 
 def _pack_loss(value: Any) -> tuple[str, str, tuple[float, ...]]:
@@ -229,7 +234,7 @@ def _pack_loss(value: Any) -> tuple[str, str, tuple[float, ...]]:
     builder, numbers = value.__reduce__()[:2]
     if builder is not kind:  # one without parameters is copied by means of Cython's own
         numbers = ()
-    return kind.__module__, kind.__name__, tuple(float(number) for number in numbers)
+    return _loss_room(kind), kind.__name__, tuple(float(number) for number in numbers)
 
 
 def _unpack_loss(told: tuple[str, str, tuple[float, ...]]) -> Any:

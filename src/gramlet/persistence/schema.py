@@ -68,12 +68,15 @@ class Schema:
         What has to hold between attributes; called on fitted instances.
     trial : bool
         Whether a fitted instance is asked for the result of one row of zeros.
+    left_out : frozenset of str
+        What instances may have and do not need: it is not stored.
     """
 
     fitted: Mapping[str, Field] = field(default_factory=dict)
     always: Mapping[str, Field] = field(default_factory=dict)
     check: Callable[[Any, Dims], None] | None = None
     trial: bool = True
+    left_out: frozenset[str] = frozenset()
 
 
 def optional(inner: Field) -> Field:
@@ -206,15 +209,15 @@ def labels(size: str | None = None) -> Field:
     return Field(check)
 
 
-def csr(rows: str, columns: str) -> Field:
-    """A sparse matrix of finite numbers in rows, with 32-bit indices."""
+def csr(rows: str, columns: str, *indices: str) -> Field:
+    """A sparse matrix of finite numbers in rows, with indices of these types (32 bits)."""
 
     def check(place: str, value: Any, dims: Dims) -> None:
         if type(value) not in (sparse.csr_matrix, sparse.csr_array):
             raise ValueError(f"{place} must be a csr matrix; found {_short(value)}.")
         require_array(place, value.data, "float64", (None,))
-        for name in ("indices", "indptr"):
-            require_array(f"{place}.{name}", getattr(value, name), "int32", (None,))
+        if {str(value.indices.dtype), str(value.indptr.dtype)} - set(indices or ("int32",)):
+            raise ValueError(f"{place} has indices of type {value.indices.dtype}.")
         value.check_format(full_check=True)
         for extent, there in zip((rows, columns), value.shape, strict=True):
             _bind(place, extent, there, dims)

@@ -113,6 +113,7 @@ class LaplacianKernel(GraphKernel):
         require_instance("profile_", profile, CovarianceProfile)
         order = profile.covariances.order
         require(self.n_nodes_ == order, "n_nodes_ is not the order of the matrices")
+        require(profile.gamma == self.gamma, "gamma was changed after fit; fit the kernel again")
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags()
@@ -232,6 +233,8 @@ class FeatureLaplacian(GraphKernel):
         if reader.features == "labels" or self.gamma == 0:
             kind = SupportedProfile
         require_instance("profile_", profile, kind)
+        gamma = profile.gamma if kind is CovarianceProfile else profile.covariances.gamma
+        require(gamma == self.gamma, "gamma was changed after fit; fit the kernel again")
         if kind is CovarianceProfile:
             order = profile.covariances.order
             require(order in (0, reader.width), "the matrices do not fit the features")

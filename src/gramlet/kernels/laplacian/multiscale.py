@@ -224,6 +224,8 @@ class MultiscaleLaplacian(GraphKernel):
         require_instance("reader_", self.reader_, VertexFeatures)
         require(self.reader_.features == self.vertex_features, "reader_ does not fit")
         profile: Any = self.profile_
+        changed = "parameters were changed after fit; fit the kernel again"
+        require(getattr(profile, "gamma", None) == self.gamma, changed)
         if self.method == "exact":
             require_instance("profile_", profile, PieceProfile)
             n_levels = len(profile.pieces.of_graph) - 1
@@ -233,6 +235,8 @@ class MultiscaleLaplacian(GraphKernel):
             return
         require_instance("profile_", profile, CovarianceProfile)
         require_instance("levels_", self.levels_, LowRankLevels)
+        given, kept = (self.eta, self.gamma), (self.levels_.eta, self.levels_.gamma)
+        require(given == kept, changed)
         width = self.reader_.width or 0
         require(len(self.levels_.basis) == width, "levels_ does not fit the features")
         order = self.levels_.order

@@ -154,6 +154,7 @@ _SCORER: dict[str, Field] = {
     "_sign": one_of(1, -1),
     "_kwargs": Field(_check_kwargs),
     "_response_method": plain(),
+    "_deprecation_msg": optional(nothing()),
 }
 _ANY_SCORER = instance("_BaseScorer", "_PassthroughScorer")
 
@@ -245,7 +246,7 @@ COMPOSITES = {
     ),
     "sklearn.metrics._scorer:_Scorer": Schema(always=_SCORER, trial=False),
     "sklearn.metrics._scorer:_PassthroughScorer": Schema(
-        always={"_estimator": _ESTIMATOR, "_metadata_request": optional(nothing())}, trial=False
+        always={"_estimator": _ESTIMATOR}, trial=False, left_out=frozenset({"_metadata_request"})
     ),
     f"{_SPLIT}:KFold": Schema(always=_FOLDS),
     f"{_SPLIT}:StratifiedKFold": Schema(always=_FOLDS),

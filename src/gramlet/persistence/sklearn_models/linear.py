@@ -51,7 +51,7 @@ _REGRESSOR: dict[str, Field] = {
 
 
 def _check_classifier(model: Any, dims: Dims) -> None:
-    n_classes = dims["classes"]
+    n_classes = len(model.classes_)  # of some models in some versions a property
     wanted = 1 if n_classes == 2 else n_classes
     if n_classes < 2 or dims["rows"] != wanted:
         raise ValueError(f"{n_classes} classes do not fit {dims['rows']} rows of coefficients.")
@@ -66,10 +66,16 @@ def _regressor(more: Fields | None = None, always: Fields | None = None) -> Sche
 
 
 _BINARIZER = instance("LabelBinarizer")
+_RIDGE_CLASSES: Fields = {
+    "_label_binarizer": _BINARIZER,
+    "classes_": optional(labels("classes")),
+}
+_STORED: Fields = {"_store_cv_results": optional(flag())}
 _GRADIENT_LOSS = instance(
     "Hinge", "SquaredHinge", "CyHalfBinomialLoss", "ModifiedHuber", "CyHalfSquaredError",
     "CyHuberLoss", "EpsilonInsensitive", "SquaredEpsilonInsensitive", "Log",
 )  # fmt: skip
+_COST: Fields = {"C": optional(real())}
 _STEPS: dict[str, Field] = {
     "t_": real(least=0.0),
     "_expanded_class_weight": floats("classes"),
@@ -110,13 +116,17 @@ LINEAR_MODELS = {
     "sklearn.svm._classes:LinearSVC": _classifier(),
     "sklearn.svm._classes:LinearSVR": _regressor(),
     "sklearn.linear_model._logistic:LogisticRegression": _classifier(),
-    f"{_RIDGE}:RidgeClassifier": _classifier({"_label_binarizer": _BINARIZER}),
+    f"{_RIDGE}:RidgeClassifier": _classifier(_RIDGE_CLASSES),
     f"{_RIDGE}:RidgeClassifierCV": _classifier(
-        {"_label_binarizer": _BINARIZER, **_RIDGE_CV},
-        {"gcv_mode": optional(nothing()), "alpha_per_target": optional(exactly(False))},
+        {**_RIDGE_CLASSES, **_RIDGE_CV},
+        {
+            "gcv_mode": optional(nothing()),
+            "alpha_per_target": optional(exactly(False)),
+            **_STORED,
+        },
     ),
     f"{_RIDGE}:Ridge": _regressor(),
-    f"{_RIDGE}:RidgeCV": _regressor(_RIDGE_CV),
+    f"{_RIDGE}:RidgeCV": _regressor(_RIDGE_CV, _STORED),
     "sklearn.linear_model._base:LinearRegression": _regressor(
         {"rank_": optional(either(count(), plain())), "singular_": optional(floats(None))}
     ),
@@ -127,8 +137,8 @@ LINEAR_MODELS = {
     "sklearn.linear_model._huber:HuberRegressor": _regressor(
         {"scale_": real(), "outliers_": plain()}
     ),
-    f"{_GRADIENT}:SGDClassifier": _classifier({**_STEPS, **_AVERAGES}),
-    f"{_GRADIENT}:SGDRegressor": _regressor({"t_": real(least=0.0), **_AVERAGES}),
+    f"{_GRADIENT}:SGDClassifier": _classifier({**_STEPS, **_AVERAGES}, _COST),
+    f"{_GRADIENT}:SGDRegressor": _regressor({"t_": real(least=0.0), **_AVERAGES}, _COST),
     "sklearn.linear_model._perceptron:Perceptron": _classifier(
         {**_STEPS, **_AVERAGES},
         {
@@ -137,6 +147,7 @@ LINEAR_MODELS = {
             "epsilon": real(),
             "power_t": real(),
             "average": flag(),
+            **_COST,
         },
     ),
     "sklearn.kernel_ridge:KernelRidge": Schema(

@@ -26,6 +26,7 @@ from gramlet.persistence.schema import (
 
 __all__ = ["SUPPORT_VECTOR_MACHINES"]
 
+_COEFFICIENTS = either(floats("rows", "support"), csr("rows", "support", "int32", "int64"))
 _MACHINE: dict[str, Field] = {
     "n_features_in_": count("p", least=1),
     "feature_names_in_": optional(labels("p")),
@@ -34,9 +35,9 @@ _MACHINE: dict[str, Field] = {
     "_gamma": real(least=0.0),
     "support_": arrays("int32", "support", least=0),
     "support_vectors_": either(floats("support", "p"), floats(0, 0), csr("support", "p")),
-    "_n_support": arrays("int32", "parts", least=0),
-    "dual_coef_": either(floats("rows", "support"), csr("rows", "support")),
-    "_dual_coef_": either(floats("rows", "support"), csr("rows", "support")),
+    "_n_support": arrays("int32", "parts"),
+    "dual_coef_": _COEFFICIENTS,
+    "_dual_coef_": _COEFFICIENTS,
     "intercept_": floats("pairs"),
     "_intercept_": floats("pairs"),
     "_probA": floats("probabilities"),
@@ -89,7 +90,9 @@ def _check_classifier(machine: Any, dims: Dims) -> None:
     probability = getattr(machine, "_effective_probability", machine.probability) is True
     if dims["probabilities"] != (n_pairs if probability else 0):
         raise ValueError("the coefficients of probabilities do not fit the number of classes.")
-    if n_classes < 2 or int(machine._n_support.sum(dtype=np.int64)) != dims["support"]:
+    if n_classes < 2 or (machine._n_support < 0).any():
+        raise ValueError("_n_support must not be negative.")
+    if int(machine._n_support.sum(dtype=np.int64)) != dims["support"]:
         raise ValueError("_n_support does not add up to the number of support vectors.")
 
 
@@ -97,7 +100,8 @@ def _check_regressor(machine: Any, dims: Dims) -> None:
     _check_machine(machine, dims)
     if (dims["rows"], dims["pairs"], dims["parts"], dims["probabilities"]) != (1, 1, 2, 0):
         raise ValueError("a machine without classes must have one row of coefficients.")
-    if (machine._n_support != dims["support"]).any():
+    # Sparse machines without classes leave it unset; libsvm does not read it.
+    if not machine._sparse and (machine._n_support != dims["support"]).any():
         raise ValueError("_n_support is not the number of support vectors.")
 
 

@@ -79,7 +79,15 @@ def _check_function(model: Any, dims: Dims) -> None:
         raise ValueError("only a FunctionTransformer without functions can be restored.")
 
 
-_SCORES = either(floats("p", least=-np.inf), plain())
+def _check_scores(place: str, value: Any, dims: Dims) -> None:
+    """Require one number per feature; a feature that never changes has none that is finite."""
+    if type(value) is not np.ndarray or value.dtype != np.float64:
+        raise ValueError(f"{place} must be an array of float64.")
+    if value.shape != (dims["p"],):
+        raise ValueError(f"{place} must have one number per feature.")
+
+
+_SCORES = Field(_check_scores)
 _DATA = "sklearn.preprocessing._data"
 _LABEL = "sklearn.preprocessing._label"
 TRANSFORMERS = {
