@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,9 @@ from mutants import models  # noqa: E402
 
 N_MUTANTS = int(os.environ.get("GRAMLET_MUTANTS", "12"))
 SEED = int(os.environ.get("GRAMLET_MUTANTS_SEED", "0"))
-# A mutant takes some milliseconds; one that takes a minute does not end.
-_PATIENCE = 60.0
+# A mutant takes some milliseconds; one that takes a minute does not end. Before the first one,
+# models are fitted and code is compiled.
+_PATIENCE, _WARM_UP = 60.0, 900.0
 
 
 def failures(names: list[str], folder: Path, seed: int, count: int) -> list[str]:
@@ -60,18 +62,25 @@ def _watched(
     """The lines of a run, and how it ended if not by itself."""
     command = [sys.executable, str(HERE / "mutants.py"), str(folder)]
     command += [str(seed), str(first), str(count), *names]
-    patience = 120.0 + _PATIENCE * len(names) * (1 + count / 100)
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
-    ) as process:
-        try:
-            output, _ = process.communicate(timeout=patience)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            output, _ = process.communicate()
-            return output.splitlines(), "it does not end"
+    log = folder / "log.txt"
+    with open(log, "wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        silent_since, size = time.monotonic(), 0
+        while process.poll() is None:
+            time.sleep(0.05)
+            if log.stat().st_size != size:
+                silent_since, size = time.monotonic(), log.stat().st_size
+            patience = _PATIENCE if size else _WARM_UP
+            if time.monotonic() - silent_since > patience:
+                process.kill()
+                process.wait()
+                return _lines(log), "it does not end"
     ended = None if process.returncode == 0 else f"the process ended with {process.returncode}"
-    return output.splitlines(), ended
+    return _lines(log), ended
+
+
+def _lines(log: Path) -> list[str]:
+    return log.read_text(errors="replace").splitlines()
 
 
 @pytest.mark.parametrize("part", range(2))
@@ -79,3 +88,9 @@ def test_every_mutant_is_refused_or_gives_finite_numbers(part, tmp_path):
     names = list(models())[part::2]
     wrong = failures(names, tmp_path, SEED, N_MUTANTS)
     assert wrong == []
+
+
+def test_a_process_that_ends_early_is_seen(tmp_path):
+    found = failures(["no-such-model"], tmp_path, SEED, 1)
+    assert len(found) == 1
+    assert "ended with 1 before the first mutant" in found[0]
