@@ -28,6 +28,7 @@ from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -130,6 +131,7 @@ CLASSIFIERS = {
     "forest": RandomForestClassifier(2, random_state=np.random.RandomState(0)),
     "extra-trees": ExtraTreesClassifier(2, random_state=0),
     "boosting": GradientBoostingClassifier(n_estimators=2, max_depth=2, random_state=0),
+    "histogram-boosting": HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2),
     "network": MLPClassifier((3,), max_iter=3, random_state=0),
     "gaussian-process": GaussianProcessClassifier(RBF() + WhiteKernel(), optimizer=None),
     "pca": make_pipeline(PCA(2), SelectKBest(k=1), LogisticRegression()),

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import (
     GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
 from sklearn.feature_selection import SelectKBest, f_regression
@@ -117,6 +118,7 @@ CLASSIFIERS = {
     "neighbours-ball": KNeighborsClassifier(3, algorithm="ball_tree", metric="minkowski", p=3),
     "forest": RandomForestClassifier(8, random_state=np.random.RandomState(3)),
     "boosting": GradientBoostingClassifier(n_estimators=4, random_state=0),
+    "hist-boosting": HistGradientBoostingClassifier(max_iter=4, random_state=0),
     "network": MLPClassifier((4,), max_iter=20, random_state=0),
     "gaussian-process": GaussianProcessClassifier(RBF(3.0) + WhiteKernel(), optimizer=None),
     "select": make_pipeline(SelectKBest(k=5), LogisticRegression()),

@@ -110,6 +110,16 @@ FITS: dict[str, tuple[Any, Any, Any]] = {
     "boosting": (ensemble.GradientBoostingClassifier(n_estimators=2), X, CLASSES),
     "boosting-two": (ensemble.GradientBoostingClassifier(n_estimators=2), X, TWO),
     "boosting-regressor": (ensemble.GradientBoostingRegressor(n_estimators=2), X, TARGETS),
+    "histogram": (
+        ensemble.HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2),
+        X,
+        CLASSES,
+    ),
+    "histogram-regressor": (
+        ensemble.HistGradientBoostingRegressor(max_iter=2, min_samples_leaf=2),
+        X,
+        TARGETS,
+    ),
     "network": (neural_network.MLPClassifier((3,), max_iter=3, solver="sgd"), X, CLASSES),
     "network-lbfgs": (neural_network.MLPClassifier((3,), max_iter=3, solver="lbfgs"), X, TWO),
     "network-regressor": (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from gramlet.persistence.schema import Schema
 from gramlet.persistence.sklearn_models.composites import COMPOSITES
 from gramlet.persistence.sklearn_models.gaussian_processes import GAUSSIAN_PROCESSES
+from gramlet.persistence.sklearn_models.histogram_boosting import HISTOGRAM_BOOSTING
 from gramlet.persistence.sklearn_models.linear import LINEAR_MODELS
 from gramlet.persistence.sklearn_models.neighbours import NEIGHBOURS
 from gramlet.persistence.sklearn_models.networks import NETWORKS
@@ -21,6 +22,7 @@ __all__ = ["SCHEMAS"]
 SCHEMAS: dict[str, Schema] = {
     **COMPOSITES,
     **GAUSSIAN_PROCESSES,
+    **HISTOGRAM_BOOSTING,
     **LINEAR_MODELS,
     **NEIGHBOURS,
     **NETWORKS,
