@@ -34,7 +34,7 @@ def model_file(tmp_path: Path) -> Path:
 
 def forge(path: Path, tree: Any, arrays: list[Any] | None = None, **fields: Any) -> Path:
     """A file with a right checksum and a tree of one's own."""
-    manifest = {"format": "gramlet-model", "version": 1, "libraries": {}, "model": tree, **fields}
+    manifest = {"format": "gramlet-model", "version": 2, "libraries": {}, "model": tree, **fields}
     write_container(path, manifest, arrays or [])
     return path
 
@@ -57,7 +57,7 @@ def archive(members: list[tuple[str, bytes]], seal: bool = True) -> bytes:
 
 
 def manifest(tree: Any = None, **fields: Any) -> bytes:
-    whole = {"format": "gramlet-model", "version": 1, "libraries": {}, "model": tree, **fields}
+    whole = {"format": "gramlet-model", "version": 2, "libraries": {}, "model": tree, **fields}
     return json.dumps(whole).encode()
 
 
@@ -370,9 +370,13 @@ def test_foreign_files_are_refused(content, tmp_path):
         ([("manifest.json", b"[]")], "not that of a saved model"),
         ([("manifest.json", b"{}")], "not that of a saved model"),
         ([("manifest.json", manifest(format="other"))], "not that of a saved model"),
-        ([("manifest.json", manifest(version=2))], "Install a later gramlet"),
+        ([("manifest.json", manifest(version=3))], "Install a later gramlet"),
+        (
+            [("manifest.json", manifest(version=1, libraries={"gramlet": "0.0.1"}))],
+            r"version 1 \(written by gramlet 0\.0\.1\).*fit and save the model again",
+        ),
         ([("manifest.json", manifest(version="1"))], "version '1'"),
-        ([("manifest.json", b'{"format": "gramlet-model", "version": 1}')], "no model"),
+        ([("manifest.json", b'{"format": "gramlet-model", "version": 2}')], "no model"),
         ([("manifest.json", "{ü}".encode())], "cannot be read"),
     ],
 )

@@ -8,6 +8,8 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array
+from gramlet.common.parameters import require_parameters
+from gramlet.common.stored_state import require
 from gramlet.kernels.contract.output import framed
 from gramlet.kernels.contract.tags import graph_tags
 
@@ -62,6 +64,13 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """Fit, and give the features of X; they are counted once."""
         self.fit(X, y)
         return framed(self, self.kernel_.profile_.features(), X)
+
+    def validate(self) -> None:
+        """Check that the fitted kernel has features; ValueError if not."""
+        require_parameters(self)
+        for name in ("kernel", "kernel_"):
+            if name in vars(self):
+                require(hasattr(type(getattr(self, name)), "features"), f"{name} has no features")
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """A readable name per column."""

@@ -7,13 +7,15 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import GenericKernelMixin, Hyperparameter, Kernel
 
 from gramlet.common.arrays import Floats
+from gramlet.common.stored_state import require, require_instance
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
 from gramlet.kernels.contract.kernel import normalize_in_place
+from gramlet.kernels.contract.tags import is_embedding
 
 __all__ = ["GraphKernelGP"]
 
@@ -171,6 +173,20 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
         """Compute the self-similarities of the graphs."""
         graphs = as_batch(X)
         return np.array(self._fitted_kernel(graphs)[0].diagonal(graphs))
+
+    def validate(self) -> None:
+        """Check the kernel and what is tuned, which may come from a file; ValueError if amiss."""
+        require_instance("kernel", self.kernel, BaseEstimator)
+        require(not is_embedding(self.kernel), "kernel must be a graph kernel")
+        require_instance("tune", self.tune, Mapping, type(None))
+        self.bounds  # noqa: B018 (refuses names and bounds that make no sense)
+        if self._fitted is not None:
+            require_instance("_fitted", self._fitted, tuple)
+            require(len(self._fitted) == 2, "_fitted must be a kernel and its graphs")
+            kernel, graphs = self._fitted
+            require(type(kernel) is type(self.kernel), "_fitted is another kernel")
+            require_instance("the fitted graphs", graphs, GraphBatch)
+            require(kernel.n_fitted_ == len(graphs), "_fitted has another number of graphs")
 
     def is_stationary(self) -> bool:
         """False: a kernel on graphs knows no shifts."""

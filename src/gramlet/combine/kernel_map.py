@@ -12,7 +12,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats
-from gramlet.common.parameters import HasMethods, Interval
+from gramlet.common.parameters import HasMethods, Interval, require_parameters
+from gramlet.common.stored_state import require, require_array, require_instance
 from gramlet.graphs.convert import as_batch
 from gramlet.kernels import registry
 from gramlet.kernels.contract.tags import is_embedding
@@ -131,6 +132,24 @@ class KernelMap(TransformerMixin, BaseEstimator):
         if is_embedding(self.kernel_):
             rows = np.asarray(rows) @ self.features_.T
         return np.asarray(self.pca_.transform(rows))
+
+    def validate(self) -> None:
+        """Check parameters and fitted state, which may come from a file; ValueError if amiss."""
+        require_parameters(self)
+        if "pca_" not in vars(self):
+            return
+        require_instance("pca_", self.pca_, KernelPCA)
+        embedding = is_embedding(self.kernel_)
+        n_fitted = self.pca_.n_features_in_
+        k = len(self.pca_.eigenvalues_)
+        require(k == self.n_components, "n_components is not that of pca_")
+        require_array("scores_", self.scores_, "float64", (n_fitted, k))
+        require_array("eigenvalues_", self.eigenvalues_, "float64", (k,))
+        require_array("explained_share_", self.explained_share_, "float64", (k,))
+        if embedding:
+            require_array("features_", self.features_, "float64", (n_fitted, None))
+        else:
+            require(self.kernel_.n_fitted_ == n_fitted, "kernel_ does not fit pca_")
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """A name a component."""

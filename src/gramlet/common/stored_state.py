@@ -120,6 +120,8 @@ def require_counts(
             what = ("rows", "columns")[axis]
             raise ValueError(f"{name} must have {extent} {what}; found {value.shape[axis]}.")
     require_array(f"the entries of {name}", value.data, "float64", (None,), least=0.0)
+    if (np.diff(value.indptr) < 0).any() or value.indptr[-1] != len(value.indices):
+        raise ValueError(f"the offsets of {name} must rise from 0 to its entries.")
     value.check_format(full_check=True)
 
 

@@ -17,6 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats
+from gramlet.common.parameters import require_parameters
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
@@ -105,6 +106,16 @@ class GraphEmbedding(TransformerMixin, BaseEstimator):
     @abstractmethod
     def _names(self) -> list[str]:
         """A readable name per column."""
+
+    def validate(self) -> None:
+        """Check parameters and fitted state, which may come from a file; ValueError if amiss."""
+        require_parameters(self)
+        if any(name.endswith("_") for name in vars(self)):
+            self._validate_fitted()
+
+    @abstractmethod
+    def _validate_fitted(self) -> None:
+        """Check the fitted state; ValueError if it does not fit together."""
 
     def _tiling(self) -> Tiling:
         """How the engines' tiles are to run and what their progress bar says."""

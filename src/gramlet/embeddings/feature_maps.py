@@ -19,7 +19,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.common.parameters import Interval
+from gramlet.common.parameters import Interval, require_parameters
+from gramlet.common.stored_state import require, require_array, require_integer, require_items
 from gramlet.embeddings.sampled_patterns import Drawn
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.graphlets.patterns import (
@@ -111,6 +112,23 @@ class GraphletMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
 
     def learn(self, drawn: Drawn) -> None:
         """Learn from what was drawn from the fitted graphs, if there is something to learn."""
+
+    def validate(self) -> None:
+        """Check parameters and fitted state, which may come from a file; ValueError if amiss."""
+        require_parameters(self)
+        if "k_" not in vars(self):
+            return
+        require_integer("k_", self.k_, 1, MAX_NODES)
+        if self.label_names_ is None:
+            require(self.n_labels_ is None, "n_labels_ is there without names of labels")
+        else:
+            require_items("label_names_", self.label_names_, str)
+            require(self.n_labels_ == len(self.label_names_), "n_labels_ is not their number")
+            require(self.k_ <= self._most_labelled_nodes(), "k_ is too large for labels")
+        self._validate_drawn()
+
+    def _validate_drawn(self) -> None:
+        """Check the random numbers; ValueError if they do not fit the parameters."""
 
     @abstractmethod
     def sums(self, drawn: Drawn, **tiling: Any) -> Any:
@@ -267,6 +285,11 @@ class GaussianMap(GraphletMap):
         shape = (self._n_inputs(), self.n_components)
         self.weights_ = rng.standard_normal(shape) / self.sigma
         self.offsets_ = rng.uniform(0.0, 2.0 * np.pi, self.n_components)
+
+    def _validate_drawn(self) -> None:
+        shape = (self._n_inputs(), self.n_components)
+        require_array("weights_", self.weights_, "float64", shape)
+        require_array("offsets_", self.offsets_, "float64", shape[1:])
 
     def _describe(self, matrices: Floats) -> Floats:
         rows = self._inputs_of(matrices)

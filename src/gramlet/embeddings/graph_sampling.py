@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import require, require_instance, require_integer, require_real
 from gramlet.embeddings.base import EMBEDDING_CONSTRAINTS, GraphEmbedding
 from gramlet.embeddings.feature_maps import EigenGaussianMap, GaussianMap, GraphletMap
 from gramlet.embeddings.match_map import MatchMap
@@ -35,6 +36,10 @@ _MAPS: dict[str, type[GraphletMap]] = {
     "eigen": EigenGaussianMap,
     "match": MatchMap,
 }
+
+
+# More samples than a file may ask for.
+_MOST_SAMPLES = 10**9
 
 
 @shared_texts
@@ -180,6 +185,18 @@ class GraphSampling(GraphEmbedding):
         features = self.feature_map_.sums(profile, **tiling)
         features /= self.n_samples_
         return features
+
+    def _validate_fitted(self) -> None:
+        require_integer("seed_", self.seed_, 0, 2**63 - 1)
+        require_integer("n_samples_", self.n_samples_, 1, _MOST_SAMPLES)
+        if self.flyback_ is not None:
+            require(0.0 <= require_real("flyback_", self.flyback_) < 1.0, "flyback_ is too large")
+        require_instance("labels_", self.labels_, NodeLabels)
+        require_instance("feature_map_", self.feature_map_, GraphletMap)
+        fitted: Any = self.feature_map_
+        require(getattr(fitted, "k_", None) == self.k, "feature_map_ is not one for this k")
+        n_labels = len(self.labels_) if self.labels_.used else None
+        require(fitted.n_labels_ == n_labels, "feature_map_ does not fit the labels")
 
     def _names(self) -> list[str]:
         return self.feature_map_.names()

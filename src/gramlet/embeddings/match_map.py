@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.stored_state import require, require_array
 from gramlet.embeddings.feature_maps import GraphletMap
 from gramlet.embeddings.sampled_patterns import Drawn
 from gramlet.engine.graphlets.labelled_patterns import (
@@ -68,6 +69,19 @@ class MatchMap(GraphletMap):
         """With labels, remember the patterns drawn from the fitted graphs."""
         if self.n_labels_ is not None:
             self.known_ = np.unique(np.column_stack(self._forms(drawn)), axis=0)
+
+    def _validate_drawn(self) -> None:
+        if self.n_labels_ is not None:
+            require_array("known_", self.known_, "int64", (None, 2), least=0)
+            base = self.n_labels_ + 2
+            require(
+                not len(self.known_)
+                or bool(
+                    (self.known_[:, 0].max() < 1 << n_pairs(self.k_))
+                    and int(self.known_[:, 1].max()) < base**self.k_
+                ),
+                "known_ has patterns that are not there",
+            )
 
     def _forms(self, drawn: Drawn) -> tuple[Ints, Ints]:
         if self.isomorphic:

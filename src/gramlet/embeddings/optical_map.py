@@ -9,6 +9,7 @@ import numpy as np
 
 from gramlet.common.arrays import Complexes, Floats, UInt8s
 from gramlet.common.parameters import HasMethods, Interval
+from gramlet.common.stored_state import require, require_array
 from gramlet.embeddings.feature_maps import (
     COMPONENTS,
     GraphletMap,
@@ -118,6 +119,13 @@ class OpticalMap(GraphletMap):
         self.weights_ = spread * (rng.standard_normal(shape) + 1j * rng.standard_normal(shape))
         light = rng.standard_normal(shape[1:]) + 1j * rng.standard_normal(shape[1:])
         self.offsets_ = spread * light if self.bias else np.zeros_like(light)
+
+    def _validate_drawn(self) -> None:
+        require(self.device is None, "a device cannot be restored from a file")
+        require(self.n_features_ == self.n_components, "n_features_ is not n_components")
+        shape = (self.k_ * (self.k_ + self._n_label_inputs()), self.n_components)
+        require_array("weights_", self.weights_, "complex128", shape)
+        require_array("offsets_", self.offsets_, "complex128", shape[1:])
 
     def _describe(self, matrices: Floats) -> Floats:
         rows = matrices.reshape(len(matrices), -1)

@@ -15,6 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import (
+    require,
+    require_array,
+    require_instance,
+    require_items,
+    require_real,
+)
 from gramlet.embeddings.base import EMBEDDING_CONSTRAINTS, GraphEmbedding
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distances, mass_points
@@ -193,6 +200,20 @@ class RandomGraphEmbedding(GraphEmbedding):
         labels = block.argmax(axis=1) if block.shape[1] else np.zeros(len(rows), dtype=np.int64)
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return mass_points(offsets, points, labels, np.ones(len(rows), dtype=np.int64))
+
+    def _validate_fitted(self) -> None:
+        require_instance("reader_", self.reader_, NodeReader)
+        require_real("scale_", self.scale_, 0.0)
+        require(self.reader_.n_dims == self.n_dims, "n_dims is not that of reader_")
+        values = self.reader_.labels.vocabulary.values or None
+        require(self.labels_ == values, "labels_ are not those of reader_")
+        require_items("anchors_", self.anchors_, tuple)
+        require(len(self.anchors_) > 0, "there must be a random graph")
+        width = self.n_dims + (0 if values is None else len(values) + 1)
+        for points, masses in self.anchors_:
+            require_array("anchors_", points, "float64", (None, width))
+            require_array("anchors_", masses, "float64", (len(points),), least=0.0)
+            require(len(masses) > 0, "a random graph must have nodes")
 
     def _names(self) -> list[str]:
         return [f"random graph {j}" for j in range(len(self.anchors_))]

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from gramlet.common.arrays import Ints
-from gramlet.common.parameters import Interval
+from gramlet.common.parameters import Interval, require_parameters
 from gramlet.engine.graphlets.sampling import sample_codes
 from gramlet.graphs.convert import as_batch
 
@@ -31,6 +31,10 @@ class Sampler(BaseEstimator):
     @abstractmethod
     def engine_flyback(self) -> float | None:
         """The law as the engine takes it, after a check of the parameters."""
+
+    def validate(self) -> None:
+        """Check the parameters; ValueError if one is not allowed."""
+        require_parameters(self)
 
     def sample(
         self, X: Any, k: int, n_samples: int, random_state: Any = None, n_jobs: int | None = None

@@ -1,8 +1,8 @@
 """Which classes and functions a saved model may name, and how a name becomes a class again.
 
-The one place that decides what a file may bring to life. A name is looked up in a module of gramlet
-or scikit-learn, step by step in the modules' own dictionaries; nothing is called on the way, and
-what is found must be a class of an allowed kind, defined where the name says.
+The one place that decides what a file may bring to life. Of scikit-learn these are the classes in
+`sklearn_models` and a list of functions; a name that is not on the list is refused before anything
+is imported. Of gramlet these are the classes of some rooms that have a method ``validate``.
 """
 
 from __future__ import annotations
@@ -10,43 +10,26 @@ from __future__ import annotations
 import enum
 import importlib
 import types
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from gramlet.persistence.sklearn_models import SCHEMAS
+
 __all__ = ["find_class", "find_function", "qualified_name", "refusal", "refusal_of_function"]
 
-# Kinds of scikit-learn's classes that fitted estimators are made of, besides compiled ones.
-_SKLEARN_KINDS = frozenset(
-    {
-        "sklearn.base:BaseEstimator",
-        "sklearn.gaussian_process.kernels:Kernel",
-        "sklearn.calibration:_CalibratedClassifier",
-        "sklearn.model_selection._split:BaseCrossValidator",
-        "sklearn.model_selection._split:BaseShuffleSplit",
-        "sklearn.model_selection._split:_RepeatedSplits",
-        "sklearn.metrics._scorer:_BaseScorer",
-        "sklearn.metrics._scorer:_PassthroughScorer",
-        "sklearn.neural_network._stochastic_optimizers:BaseOptimizer",
-        "sklearn.ensemble._hist_gradient_boosting.predictor:TreePredictor",
-        "sklearn._loss.loss:BaseLoss",
-        "sklearn._loss.link:BaseLink",
-        "sklearn._loss.link:Interval",
-    }
-)
-# Functions that compute and do nothing else; files and downloads live in other rooms.
-_FUNCTION_ROOMS = (
-    "gramlet.kernels.",
-    "gramlet.embeddings.",
-    "gramlet.engine.",
-    "gramlet.paths.",
-    "sklearn.feature_selection._univariate_selection.",
-    "sklearn.feature_selection._mutual_info.",
-    "sklearn.metrics._classification.",
-    "sklearn.metrics._ranking.",
-    "sklearn.metrics._regression.",
-    "sklearn.metrics.pairwise.",
-)
+# Rooms of gramlet whose classes fitted models are made of.
+_ROOMS = ("combine", "discrepancy", "embeddings", "engine", "kernels", "paths")
+# Scores for the selection of features: functions that compute and do nothing else.
+_SELECTION = {
+    "sklearn.feature_selection._univariate_selection:chi2",
+    "sklearn.feature_selection._univariate_selection:f_classif",
+    "sklearn.feature_selection._univariate_selection:f_regression",
+    "sklearn.feature_selection._univariate_selection:r_regression",
+    "sklearn.feature_selection._mutual_info:mutual_info_classif",
+    "sklearn.feature_selection._mutual_info:mutual_info_regression",
+}
 # Not made of attributes alone, so that they cannot be built from their attributes.
 _NOT_PLAIN = (
     dict, list, set, frozenset, str, bytes, bytearray, int, float, complex, type, enum.Enum,
@@ -61,34 +44,69 @@ def qualified_name(thing: Any) -> str:
 
 def refusal(cls: type) -> str | None:
     """Why instances of a class cannot be saved; None if they can."""
-    room = cls.__module__.partition(".")[0]
-    if room not in ("gramlet", "sklearn") or cls.__module__ == room:
+    room = cls.__module__.split(".")
+    if room[0] == "sklearn":
+        if qualified_name(cls) in SCHEMAS:
+            return None
+        return "it is not one of the classes of scikit-learn whose state can be checked"
+    if room[0] != "gramlet":
         return "it is defined outside gramlet and scikit-learn"
-    if room == "sklearn" and not any(
-        qualified_name(base) in _SKLEARN_KINDS for base in cls.__mro__
-    ):
-        return "it is not one of the classes of scikit-learn whose state is known to be plain"
-    if issubclass(cls, _NOT_PLAIN):
+    if len(room) < 2 or room[1] not in _ROOMS:
+        return "it is not a class that models are made of"
+    if issubclass(cls, _NOT_PLAIN) or hasattr(cls, "__del__"):
         return "it is made of more than its attributes"
-    if hasattr(cls, "__del__"):
-        return "it does something when it is deleted"
+    if _is_abstract(cls):
+        return "it is a base of classes, not one that has instances"
+    home = next((base for base in cls.__mro__ if "validate" in vars(base)), object)
+    if not home.__module__.startswith("gramlet."):
+        return "it has no method 'validate' that checks what comes from a file"
     return None
+
+
+def _is_abstract(cls: type) -> bool:
+    return any(
+        getattr(getattr(cls, name, None), "__isabstractmethod__", False) for name in dir(cls)
+    )
+
+
+@cache
+def _allowed_functions() -> frozenset[str]:
+    """The functions that a model may name: scores of features and of predictions."""
+    from sklearn.metrics import get_scorer, get_scorer_names
+
+    scores = {qualified_name(get_scorer(name)._score_func) for name in get_scorer_names()}
+    return frozenset(scores | _SELECTION)
 
 
 def refusal_of_function(function: Any) -> str | None:
     """Why a function cannot be saved by its name; None if it can."""
     if not isinstance(function, types.FunctionType):
         return "it is not a plain function"
-    if not f"{function.__module__}.".startswith(_FUNCTION_ROOMS):
-        return "of functions only kernels of gramlet and scores of scikit-learn can be saved"
-    if "<" in function.__qualname__ or "." in function.__qualname__:
-        return "it is not a function of a module"
+    if qualified_name(function) not in _allowed_functions():
+        return "of functions only the scores of scikit-learn can be saved"
     return None
 
 
 def find_class(name: Any) -> type:
     """The class of a name; ValueError if there is none that a model may have."""
-    found = _look_up(name)
+    home, inside = _parts(name)
+    if home.startswith("sklearn."):
+        allowed = name in SCHEMAS
+    else:
+        steps = home.split(".")
+        # Modules that begin with two underscores are programs, not libraries: importing runs them.
+        allowed = (
+            len(steps) > 2
+            and steps[0] == "gramlet"
+            and steps[1] in _ROOMS
+            and all(step.isidentifier() and not step.startswith("__") for step in steps)
+        )
+    if not allowed:
+        raise ValueError(
+            f"the class {name!r} is not allowed in a model: it is not on the list of classes of "
+            "gramlet and scikit-learn that can be checked."
+        )
+    found = _look_up(home, inside, name)
     if not isinstance(found, type):
         raise ValueError(f"{name!r} is not a class.")
     reason = refusal(found)
@@ -99,29 +117,20 @@ def find_class(name: Any) -> type:
 
 def find_function(name: Any) -> Any:
     """The function of a name; ValueError if there is none that a model may have."""
-    found = _look_up(name)
-    reason = refusal_of_function(found)
-    if reason is not None:
-        raise ValueError(f"the function {name!r} is not allowed in a model: {reason}.")
-    return found
+    home, inside = _parts(name)
+    if name not in _allowed_functions():
+        raise ValueError(f"the function {name!r} is not allowed in a model.")
+    return _look_up(home, inside, name)
 
 
-def _look_up(name: Any) -> Any:
+def _parts(name: Any) -> tuple[str, str]:
     if not isinstance(name, str) or name.count(":") != 1:
         raise ValueError(f"{name!r} is not the name of a class or function.")
     home, _, inside = name.partition(":")
-    steps = home.split(".")
-    # Modules that begin with two underscores are programs, not libraries: importing runs them.
-    importable = (
-        len(steps) > 1
-        and steps[0] in ("gramlet", "sklearn")
-        and all(step.isidentifier() and not step.startswith("__") for step in steps)
-        and not {"tests", "conftest"} & set(steps)
-    )
-    if not importable:
-        raise ValueError(
-            f"it names {name!r}; only classes of gramlet and scikit-learn may be in a model."
-        )
+    return home, inside
+
+
+def _look_up(home: str, inside: str, name: str) -> Any:
     try:
         found: Any = importlib.import_module(home)
     except ImportError as error:

@@ -14,6 +14,7 @@ import json
 import math
 import os
 import re
+import stat
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -24,15 +25,21 @@ import numpy as np
 
 from gramlet.common.arrays import Array
 from gramlet.common.safe_writing import writing
+from gramlet.persistence.limits import (
+    DEEPEST_JSON,
+    MOST_VALUES,
+    TIGHTEST,
+    TIGHTEST_MANIFEST,
+    WIDEST_EMPTY,
+)
 
 __all__ = ["ModelFileError", "plain_dtype", "read_container", "write_container"]
 
 _MANIFEST = "manifest.json"
 _ARRAY_NAME = re.compile(r"arrays/(0|[1-9][0-9]{0,8})\.npy")
+_TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _SEAL = b"gramlet sha256 "
 _SEAL_LENGTH = len(_SEAL) + 64
-# No member is packed tighter than this, so that a file which claims to be is a trap.
-_TIGHTEST = 100
 _BLOCK = 1 << 20
 
 
@@ -85,7 +92,8 @@ def _write_member(archive: zipfile.ZipFile, name: str, content: bytes | Array) -
     # A fixed date: the file tells of the model, not of the day.
     member = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
     member.external_attr = 0o644 << 16
-    worth_it = trial.packed < 0.9 * trial.size and trial.size <= _TIGHTEST * trial.packed
+    tightest = TIGHTEST_MANIFEST if name == _MANIFEST else TIGHTEST
+    worth_it = trial.packed < 0.9 * trial.size and trial.size <= tightest * trial.packed
     member.compress_type = zipfile.ZIP_DEFLATED if worth_it else zipfile.ZIP_STORED
     member._compresslevel = _Trial.level  # type: ignore[attr-defined]
     with archive.open(member, "w", force_zip64=trial.size >= 1 << 31) as stream:
@@ -177,16 +185,32 @@ def _check_seal(file: IO[bytes], path: str | os.PathLike[str]) -> None:
 def _read_members(archive: zipfile.ZipFile, file_size: int) -> tuple[Any, list[Array]]:
     members = archive.infolist()
     numbers = _numbers_of([member.filename for member in members])
+    for member in members:
+        _check_member(member)
     claimed = sum(member.file_size for member in members)
-    if claimed > _TIGHTEST * file_size:
+    if claimed > TIGHTEST * file_size:
         raise ModelFileError(
             f"it claims to hold {claimed} bytes in a file of {file_size}; no saved model does."
         )
-    for member in members:
-        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ModelFileError(f"its member {member.filename!r} is packed in a foreign way.")
     manifest = _parse(archive.read(_MANIFEST))
     return manifest, [_array(archive.read(f"arrays/{number}.npy")) for number in numbers]
+
+
+def _check_member(member: zipfile.ZipInfo) -> None:
+    """Refuse members that no saved model has, before one byte of them is unpacked."""
+    name = member.filename
+    if member.flag_bits & 0x1:
+        raise ModelFileError(f"its member {name!r} is encrypted.")
+    if member.is_dir() or stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG):
+        raise ModelFileError(f"its member {name!r} is a link or a folder, not a file.")
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ModelFileError(f"its member {name!r} is packed in a foreign way.")
+    tightest = TIGHTEST_MANIFEST if name == _MANIFEST else TIGHTEST
+    if member.file_size > tightest * max(member.compress_size, 1):
+        raise ModelFileError(
+            f"its member {name!r} claims to hold {member.file_size} bytes in "
+            f"{member.compress_size}; no saved model does."
+        )
 
 
 def _numbers_of(names: list[str]) -> range:
@@ -203,12 +227,36 @@ def _numbers_of(names: list[str]) -> range:
 
 def _parse(text: bytes) -> Any:
     def refuse(constant: str) -> Any:
-        raise ModelFileError(f"{_MANIFEST} has the number {constant}, which JSON has not.")
+        raise ModelFileError(f"{_MANIFEST} contains {constant}, which is not valid JSON.")
 
-    try:
-        return json.loads(text.decode("ascii"), parse_constant=refuse)
-    except RecursionError:
-        raise ModelFileError(f"{_MANIFEST} is nested too deeply.") from None
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        fields = dict(pairs)
+        if len(fields) != len(pairs):
+            raise ModelFileError(f"{_MANIFEST} contains a name twice in one place.")
+        return fields
+
+    _check_extent(text)
+    return json.loads(text.decode("ascii"), parse_constant=refuse, object_pairs_hook=once)
+
+
+def _check_extent(text: bytes) -> None:
+    """Measure JSON before it becomes Python's objects: how deep it is, how many values it has."""
+    bare = np.frombuffer(_TEXT.sub(b"", text), dtype=np.uint8)
+    steps = np.zeros(256, dtype=np.int8)
+    steps[[ord("["), ord("{")]] = 1
+    steps[[ord("]"), ord("}")]] = -1
+    n_values = 0
+    depth = 0
+    for at in range(0, len(bare), _BLOCK):
+        block = bare[at : at + _BLOCK]
+        depths = depth + np.cumsum(steps[block], dtype=np.int64)
+        if depths.max(initial=0) > DEEPEST_JSON:
+            raise ModelFileError(f"{_MANIFEST} is nested too deeply.")
+        depth = int(depths[-1])
+        n_values += int(np.isin(block, [ord(","), ord("["), ord("{")]).sum())
+    # A value of the tree takes up to two of JSON: its tag and itself.
+    if n_values > 4 * MOST_VALUES:
+        raise ModelFileError(f"{_MANIFEST} contains {n_values} values; no saved model does.")
 
 
 def _array(content: bytes) -> Array:
@@ -225,8 +273,12 @@ def _array(content: bytes) -> Array:
     if not plain_dtype(dtype):
         raise ModelFileError("an array holds Python objects; only plain arrays are read.")
     begin = stream.tell()
-    if any(extent < 0 for extent in shape) or (
-        math.prod(shape) * dtype.itemsize != len(content) - begin
+    if math.prod(extent or 1 for extent in shape) > WIDEST_EMPTY and 0 in shape:
+        raise ModelFileError(f"an array of shape {shape} has no entries.")
+    if (
+        dtype.itemsize == 0
+        or any(extent < 0 for extent in shape)
+        or (math.prod(shape) * dtype.itemsize != len(content) - begin)
     ):
         raise ModelFileError(f"an array of shape {shape} does not have as many bytes.")
     array = np.empty(shape, dtype, order="F" if by_columns else "C")

@@ -2,7 +2,8 @@
 
 Every tag has one method here. Trees come from files that may be damaged or hostile: whatever does
 not fit is an exception, which `files.load` turns into a `ModelFileError`. Nothing is called but the
-methods of this module, the builders in `special`, and ``__setstate__`` of allowed classes.
+methods of this module, the builders of the codecs, ``__setstate__`` of gramlet's own classes, and
+the checks of `validation`.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from typing import Any
 
 from gramlet.common.arrays import Array
 from gramlet.persistence.classes import find_class, find_function
+from gramlet.persistence.codec_table import CODECS
 from gramlet.persistence.encoding import DEEPEST, has_own_state
-from gramlet.persistence.hooks import CODECS
+from gramlet.persistence.limits import LARGEST_INTEGER, MOST_VALUES
+from gramlet.persistence.validation import check_names, validate_object
 
 __all__ = ["Decoder"]
 
+_LONGEST_HEX = len(hex(-LARGEST_INTEGER))
 _FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
@@ -26,13 +30,14 @@ class Decoder:
     def __init__(self, arrays: list[Array]) -> None:
         self.uses_sklearn = False
         self._arrays = arrays
-        self._shared: dict[int, Any] = {}
+        self._shared: dict[int, tuple[Any, int]] = {}
         self._depth = 0
+        self._n_values = 0
         self._methods = {
             "int": self._int,
             "float": self._float,
             "ref": self._ref,
-            "list": self._list,
+            "list": lambda node: self._items(node["list"]),
             "tuple": lambda node: tuple(self._items(node["tuple"])),
             "set": lambda node: set(self._items(node["set"])),
             "frozenset": lambda node: frozenset(self._items(node["frozenset"])),
@@ -44,6 +49,9 @@ class Decoder:
 
     def decode(self, node: Any) -> Any:
         """The value of a node."""
+        self._count(1)
+        if type(node) is int and abs(node) > LARGEST_INTEGER:
+            raise ValueError("an integer in it is too long.")
         if node is None or type(node) in (bool, str, int, float):
             return node
         if type(node) is not dict:
@@ -51,11 +59,18 @@ class Decoder:
         self._depth += 1
         if self._depth > DEEPEST:
             raise ValueError("it is nested too deeply.")
+        before = self._n_values
         value = self._tagged(node)
         if "id" in node:
-            self._share(node, value)
+            self._share(node["id"], value, self._n_values - before + 1)
         self._depth -= 1
         return value
+
+    def _count(self, n_values: int) -> None:
+        # What is shared counts wherever it stands: small files must not stand for endless trees.
+        self._n_values += n_values
+        if self._n_values > MOST_VALUES:
+            raise ValueError(f"it is made of more than {MOST_VALUES} values.")
 
     def _tagged(self, node: dict[str, Any]) -> Any:
         tags = [tag for tag in node if tag in self._methods or tag in CODECS]
@@ -67,12 +82,10 @@ class Decoder:
         self.uses_sklearn |= CODECS[tag].of_sklearn
         return CODECS[tag].unpack(self.decode(node[tag]))
 
-    def _share(self, node: dict[str, Any], value: Any) -> None:
-        if "id" in node:
-            number = node["id"]
-            if type(number) is not int or self._shared.get(number, value) is not value:
-                raise ValueError(f"two parts of it have the number {number!r}.")
-            self._shared[number] = value
+    def _share(self, number: Any, value: Any, weight: int) -> None:
+        if type(number) is not int or number in self._shared:
+            raise ValueError(f"two parts of it have the number {number!r}.")
+        self._shared[number] = value, weight
 
     def _items(self, nodes: Any) -> list[Any]:
         if type(nodes) is not list:
@@ -80,25 +93,30 @@ class Decoder:
         return [self.decode(node) for node in nodes]
 
     def _int(self, node: dict[str, Any]) -> int:
-        return int(node["int"], 16)
+        text = node["int"]
+        if type(text) is not str or len(text) > _LONGEST_HEX:
+            raise ValueError("an integer in it is too long.")
+        return int(text, 16)
 
     def _float(self, node: dict[str, Any]) -> float:
         return _FLOATS[node["float"]]
 
     def _ref(self, node: dict[str, Any]) -> Any:
-        return self._shared[node["ref"]]
-
-    def _list(self, node: dict[str, Any]) -> list[Any]:
-        values: list[Any] = []
-        self._share(node, values)
-        values.extend(self._items(node["list"]))
-        return values
+        # Only what is complete has a number: nothing can contain itself.
+        if node["ref"] not in self._shared:
+            raise ValueError(f"it refers to a part {node['ref']!r} that does not come before.")
+        value, weight = self._shared[node["ref"]]
+        self._count(weight)
+        return value
 
     def _dict(self, node: dict[str, Any]) -> dict[Any, Any]:
+        if type(node["dict"]) is not list:
+            raise ValueError("a collection in it is not a list.")
         values: dict[Any, Any] = {}
-        self._share(node, values)
         for key, item in node["dict"]:
             values[self.decode(key)] = self.decode(item)
+        if len(values) != len(node["dict"]):
+            raise ValueError("a dict in it has a key twice.")
         return values
 
     def _array(self, node: dict[str, Any]) -> Array:
@@ -111,28 +129,31 @@ class Decoder:
         cls = find_class(node["object"])
         self.uses_sklearn |= cls.__module__.startswith("sklearn.")
         if issubclass(cls, tuple):
-            return tuple.__new__(cls, self._items(node["items"]))
-        if any(has_own_state(cls, method) for method in ("__reduce__", "__reduce_ex__")):
-            raise ValueError(f"the class {node['object']!r} is not told by its attributes.")
-        value: Any = object.__new__(cls)
-        self._share(node, value)
+            items = self._items(node["items"])
+            if len(items) != len(cls._fields):  # type: ignore[attr-defined]
+                raise ValueError(f"a {cls.__name__} in it has {len(items)} parts.")
+            value: Any = tuple.__new__(cls, items)
+        else:
+            value = object.__new__(cls)
+            self._fill(value, node)
+        validate_object(value)
+        return value
+
+    def _fill(self, value: Any, node: dict[str, Any]) -> None:
+        """Give an instance what it was made of."""
+        cls = type(value)
         if has_own_state(cls, "__setstate__"):
             # Not by attributes, even if the file says so: the class checks what it is given.
             value.__setstate__(self.decode(node["state"]))
-        elif "state" in node:
-            _set_attributes(value, self.decode(node["state"]))
-        else:
-            _set_attributes(
-                value, {name: self.decode(item) for name, item in node["attributes"].items()}
-            )
-        return value
-
-
-def _set_attributes(value: Any, attributes: dict[str, Any]) -> None:
-    slots = set(copyreg._slotnames(type(value)))  # type: ignore[attr-defined]
-    for name, item in attributes.items():
-        if name in slots:
-            object.__setattr__(value, name, item)
-        else:
-            # Past the class's own ``__setattr__``: what does not change is not sealed yet.
-            value.__dict__[name] = item
+            return
+        if type(node["attributes"]) is not dict:
+            raise ValueError(f"the attributes of a {cls.__name__} in it are not a dict.")
+        check_names(cls, node["attributes"])
+        slots = set(copyreg._slotnames(cls))  # type: ignore[attr-defined]
+        for name, item in node["attributes"].items():
+            decoded = self.decode(item)
+            if name in slots:
+                object.__setattr__(value, name, decoded)
+            else:
+                # Past the class's own ``__setattr__``: what does not change is not sealed yet.
+                value.__dict__[name] = decoded

@@ -2,8 +2,8 @@
 
 None, booleans, text and ordinary numbers stand for themselves; everything else is an object with
 one tag: ``{"tuple": [...]}``, ``{"array": 3}``, ``{"object": "gramlet…:WeisfeilerLehman", …}``.
-What the model holds twice is told once: the first place gets an ``id``, the others refer to it.
-`decoding` is the way back; it knows the same tags.
+What the model holds twice is stored once: the first place gets an ``id``, the others refer to it.
+`decoding` is the way back; it knows the same tags. Objects are checked as they are when loaded.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ import numpy as np
 from gramlet.common.arrays import Array
 from gramlet.persistence.classes import qualified_name, refusal, refusal_of_function
 from gramlet.persistence.codec import Codec
+from gramlet.persistence.codec_table import codec_for
 from gramlet.persistence.container import plain_dtype
-from gramlet.persistence.hooks import codec_for
+from gramlet.persistence.limits import LARGEST_INTEGER, MOST_VALUES
+from gramlet.persistence.sklearn_models import SCHEMAS
+from gramlet.persistence.validation import check_names, validate_object
 
 __all__ = ["DEEPEST", "Encoder", "has_own_state"]
 
@@ -47,6 +50,7 @@ class Encoder:
         self._alive: list[Any] = []  # an id is only good while its object lives
         self._open: set[int] = set()
         self._n_shared = 0
+        self._n_values = 0
         self._path: list[str] = []
 
     def encode_model(self, model: Any) -> Any:
@@ -60,6 +64,9 @@ class Encoder:
                 f"gramlet.save: the model is nested more than {DEEPEST} levels deep, at "
                 f"{''.join(self._path[:6])}…"
             )
+        self._n_values += 1
+        if self._n_values > MOST_VALUES:
+            raise ValueError(f"gramlet.save: the model has more than {MOST_VALUES} values.")
         node = self._encode(value)
         self._path.pop()
         return node
@@ -69,6 +76,8 @@ class Encoder:
         if value is None or kind is bool or kind is str:
             return value
         if kind is int:
+            if abs(value) > LARGEST_INTEGER:
+                raise self._refuse(value, "it is an integer of more than 4096 bits")
             return value if abs(value) < _PLAIN_INTEGERS else {"int": hex(value)}
         if kind is float:
             return value if math.isfinite(value) else {"float": repr(value)}
@@ -88,9 +97,7 @@ class Encoder:
         self._nodes[key] = node
         self._alive.append(value)
         codec = None if type(value) in _COLLECTIONS else codec_for(value)
-        # Lists, dicts and objects exist before their content when read back; others do not.
-        if codec is not None or isinstance(value, tuple | set | frozenset):
-            self._open.add(key)
+        self._open.add(key)
         node.update(self._body(value, codec))
         self._open.discard(key)
         return node
@@ -120,19 +127,21 @@ class Encoder:
         cls = type(value)
         name = self._allowed(value, refusal(cls), cls)
         if isinstance(value, tuple):
-            return {"object": name, "items": self._items(value)}
-        if has_own_state(cls, "__getstate__") or has_own_state(cls, "__setstate__"):
-            state = value.__getstate__()
-            if isinstance(state, dict):
-                state.pop("_sklearn_version", None)
-            return {"object": name, "state": self._at("", state)}
-        if has_own_state(cls, "__reduce__") or has_own_state(cls, "__reduce_ex__"):
-            raise self._refuse(value, "it has a way of its own to be copied")
-        attributes = {
-            attribute: self._at(f".{attribute}", item)
-            for attribute, item in _attributes(value).items()
-        }
-        return {"object": name, "attributes": attributes}
+            node: dict[str, Any] = {"object": name, "items": self._items(value)}
+        elif has_own_state(cls, "__setstate__"):
+            node = {"object": name, "state": self._at("", value.__getstate__())}
+        else:
+            attributes = _attributes(value)
+            check_names(cls, attributes)
+            told = {key: self._at(f".{key}", item) for key, item in attributes.items()}
+            node = {"object": name, "attributes": told}
+        try:
+            validate_object(value)
+        except Exception as error:
+            raise TypeError(
+                f"gramlet.save cannot save {''.join(self._path)}: {error} {_WAY_OUT}"
+            ) from error
+        return node
 
     def _allowed(self, value: Any, reason: str | None, named: Any) -> str:
         if reason is not None:
@@ -149,12 +158,9 @@ class Encoder:
 
 
 def has_own_state(cls: type, method: str) -> bool:
-    """Whether a class of gramlet or scikit-learn defines ``__getstate__`` or its like.
-
-    What every scikit-learn estimator inherits does not count: it keeps all attributes as they are.
-    """
+    """Whether a class of gramlet's says itself what is stored of it."""
     home = next((base for base in cls.__mro__ if method in vars(base)), object)
-    return home is not object and qualified_name(home) != "sklearn.base:BaseEstimator"
+    return home.__module__.startswith("gramlet.")
 
 
 def _attributes(value: Any) -> dict[str, Any]:
@@ -164,8 +170,11 @@ def _attributes(value: Any) -> dict[str, Any]:
     for name in copyreg._slotnames(cls):  # type: ignore[attr-defined]
         if hasattr(value, name):
             held[name] = getattr(value, name)
+    schema = SCHEMAS.get(qualified_name(cls))
+    left_out = schema.left_out if schema is not None else frozenset()
     return {
         name: item
         for name, item in held.items()
-        if not isinstance(inspect.getattr_static(cls, name, None), cached_property)
+        if name not in left_out
+        and not isinstance(inspect.getattr_static(cls, name, None), cached_property)
     }

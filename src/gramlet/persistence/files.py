@@ -16,21 +16,22 @@ from gramlet.persistence.encoding import Encoder
 __all__ = ["load", "save"]
 
 _FORMAT = "gramlet-model"
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Save a fitted kernel or embedding, or a pipeline of one with a scikit-learn classifier.
 
-    The file holds numbers, text and arrays only, and loading it runs no code that is in it. It is
-    written beside its place and renamed: a file of that name is replaced, and stays as it was if
-    anything goes wrong. Cost: linear in its size.
+    The file contains numbers, text and arrays only, and loading it runs no code that is in it. It
+    is written beside its place and renamed: a file of that name is replaced, and stays as it was
+    if anything goes wrong. What `load` would refuse is not saved. Cost: linear in its size.
 
     Parameters
     ----------
     model : estimator
         Of gramlet or scikit-learn, fitted or not; parts of it may be shared. Functions and classes
-        of your own cannot be saved: the error says where in the model they are.
+        of your own, and classes of scikit-learn whose state gramlet cannot check, cannot be saved:
+        the error says where in the model they are.
     path : str or path
         The file; its folder must exist. The usual ending is ``.gramlet``.
 
@@ -65,8 +66,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Any:
     """Load a model that `save` wrote, without running any code that is in the file.
 
-    Only classes of gramlet and scikit-learn are built, by name, and given their attributes. If the
-    model was saved under another version of scikit-learn or gramlet, one warning names both.
+    Only classes on a list of gramlet's and scikit-learn's are built, and everything in them that
+    compiled code relies on is checked: a forged or damaged file is refused and does no harm. If the
+    model was saved with another version of scikit-learn or gramlet, one warning names both.
 
     Parameters
     ----------
@@ -80,7 +82,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        A `ValueError`: the file is foreign, damaged, or of a later format than this gramlet knows.
+        A `ValueError`: the file is foreign, damaged, forged, or of another format version.
     OSError
         If there is no such file, or it cannot be opened.
 
@@ -116,24 +118,35 @@ def _check_format(manifest: Any) -> None:
         raise ModelFileError("its manifest is not that of a saved model.")
     version = manifest.get("version")
     if type(version) is not int or version < 1:
-        raise ModelFileError(f"its format has version {version!r}, which there is not.")
-    if version > _FORMAT_VERSION:
+        raise ModelFileError(f"its format has version {version!r}, which does not exist.")
+    if version != _FORMAT_VERSION:
+        wrote = _wrote(manifest.get("libraries"), "gramlet")
+        way_out = (
+            "Install a later gramlet."
+            if version > _FORMAT_VERSION
+            else "Load it with the gramlet that wrote it, or fit and save the model again."
+        )
         raise ModelFileError(
-            f"its format has version {version}, and this gramlet ({__version__}) reads up to "
-            f"{_FORMAT_VERSION}. Install a later gramlet."
+            f"its format has version {version} (written by gramlet {wrote}); this gramlet "
+            f"({__version__}) reads version {_FORMAT_VERSION}. {way_out}"
         )
     if "model" not in manifest:
-        raise ModelFileError("its manifest tells of no model.")
+        raise ModelFileError("its manifest contains no model.")
+
+
+def _wrote(saved_with: Any, library: str) -> str:
+    """The version of a library that wrote a file, as the file says, fit for a message."""
+    version = saved_with.get(library) if isinstance(saved_with, dict) else None
+    return version[:40] if isinstance(version, str) else "(unknown)"
 
 
 def _warn_of_versions(path: str | os.PathLike[str], saved_with: Any, uses_sklearn: bool) -> None:
     """One warning if the code that is to run the model is not the code that fitted it."""
     here = _libraries()
-    saved = saved_with if isinstance(saved_with, dict) else {}
     relevant = ["gramlet", "scikit-learn"] if uses_sklearn else ["gramlet"]
-    other = [name for name in relevant if saved.get(name) != here[name]]
+    other = [name for name in relevant if _wrote(saved_with, name) != here[name]]
     if other:
-        before = " and ".join(f"{name} {saved.get(name, '(unknown)')}" for name in other)
+        before = " and ".join(f"{name} {_wrote(saved_with, name)}" for name in other)
         now = " and ".join(f"{name} {here[name]}" for name in other)
         warnings.warn(
             f"{os.fspath(path)!r} was saved with {before} and is loaded with {now}. If it behaves "

@@ -8,6 +8,13 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array
+from gramlet.common.stored_state import (
+    require_array,
+    require_flag,
+    require_integer,
+    require_offsets,
+    require_real,
+)
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
 from gramlet.persistence.codec import Codec, named, of_types
@@ -25,40 +32,59 @@ def _unpack_categorical(parts: tuple[Array, tuple[Any, ...]]) -> Categorical:
     codes, categories = parts
     if codes.ndim != 1 or codes.dtype.kind not in "iu":
         raise ValueError("the codes of a column of labels are not a list of integers.")
+    if type(categories) is not tuple or len(set(categories)) < len(categories):
+        raise ValueError("a column of labels has a label twice.")
+    if any(label != label for label in categories):
+        raise ValueError("a column of labels has NaN for a label.")
     if len(codes) and not (codes.min() >= 0 and codes.max() < len(categories)):
         raise ValueError("a column of labels has codes that stand for no label.")
     return Categorical(codes, categories)
 
 
-_BATCH_COLUMNS = ("node_labels", "edge_labels", "edge_weights", "node_attributes")
+_BATCH_COLUMNS = (
+    "node_labels", "edge_labels", "edge_weights", "node_attributes", "edge_attributes",
+)  # fmt: skip
 
 
 def _pack_batch(value: GraphBatch) -> dict[str, Any]:
-    names = ("node_offsets", "indptr", "indices", *_BATCH_COLUMNS)
+    names = ("node_offsets", "indptr", "indices", "directed", *_BATCH_COLUMNS)
     return {name: getattr(value, name) for name in names}
 
 
 def _unpack_batch(told: dict[str, Any]) -> GraphBatch:
-    indptr, heads = told["indptr"], told["indices"]
-    degrees = np.diff(indptr)
-    if len(indptr) != told["node_offsets"][-1] + 1 or indptr[0] != 0 or (degrees < 0).any():
+    if set(told) != {"node_offsets", "indptr", "indices", "directed", *_BATCH_COLUMNS}:
+        raise ValueError(f"a set of graphs in it has the columns {sorted(map(str, told))}.")
+    heads = told["indices"]
+    require_array("the heads of edges", heads, "int64", (None,), least=0)
+    n_nodes = int(require_offsets("the offsets of graphs", told["node_offsets"])[-1])
+    indptr = require_offsets("the offsets of nodes", told["indptr"], n_nodes, len(heads))
+    if len(heads) and heads.max() >= n_nodes:
         raise ValueError("a set of graphs in it does not fit together.")
-    # Built as from a foreign source, with all the checks on the way.
-    tails = np.repeat(np.arange(len(degrees)), degrees)
     columns = {name: told[name] for name in _BATCH_COLUMNS}
-    batch = GraphBatch.from_arcs(told["node_offsets"], tails, heads, **columns)
+    _check_columns(columns, n_nodes, len(heads))
+    # Built as from a foreign source, with all the checks on the way.
+    tails = np.repeat(np.arange(n_nodes), np.diff(indptr))
+    directed = require_flag("directed", told["directed"])
+    batch = GraphBatch.from_arcs(told["node_offsets"], tails, heads, directed=directed, **columns)
     if not np.array_equal(batch.indptr, indptr):
         raise ValueError("a set of graphs in it does not fit together.")
     return batch
 
 
+def _check_columns(columns: dict[str, Any], n_nodes: int, n_arcs: int) -> None:
+    for name, length in (("node_labels", n_nodes), ("edge_labels", n_arcs)):
+        column = columns[name]
+        if column is not None and (type(column) is not Categorical or len(column) != length):
+            raise ValueError(f"the column {name} of a set of graphs does not fit.")
+    if columns["edge_weights"] is not None:
+        require_array("edge_weights", columns["edge_weights"], "float64", (n_arcs,))
+    if columns["node_attributes"] is not None:
+        require_array("node_attributes", columns["node_attributes"], "float64", (n_nodes, None))
+    if columns["edge_attributes"] is not None:
+        require_array("edge_attributes", columns["edge_attributes"], "float64", (n_arcs, None))
+
+
 # scikit-learn's, told by the names of their types so that it is imported only if there are any
-
-
-def _unpack_bunch(fields: dict[str, Any]) -> Any:
-    from sklearn.utils import Bunch
-
-    return Bunch(**fields)
 
 
 def _pack_tree(value: Any) -> tuple[Any, ...]:
@@ -67,27 +93,50 @@ def _pack_tree(value: Any) -> tuple[Any, ...]:
 
 
 def _unpack_tree(parts: tuple[int, Array, int, dict[str, Any]]) -> Any:
-    from sklearn.tree._tree import Tree
+    from sklearn.tree._tree import NODE_DTYPE, Tree
 
     n_features, n_classes, n_outputs, state = parts
+    require_integer("the features of a tree", n_features, 1, 1 << 31)
+    require_integer("the outputs of a tree", n_outputs, 1, 1 << 16)
+    require_array("the classes of a tree", n_classes, "int64", (n_outputs,), least=1)
+    if set(state) != {"max_depth", "node_count", "nodes", "values"}:
+        raise ValueError(f"a decision tree in it has the parts {sorted(map(str, state))}.")
     nodes = state["nodes"]
-    here = np.arange(len(nodes))
-    left, right = nodes["left_child"], nodes["right_child"]
-    inner = left != -1
-    sound = (
-        n_features >= 0
-        and n_classes.shape == (n_outputs,)
-        and state["node_count"] == len(nodes)
-        # Children come after their parents: every way down ends.
-        and ((left > here) & (left < len(nodes)) | ~inner).all()
-        and ((right > here) & (right < len(nodes)) | ~inner).all()
-        and ((nodes["feature"] >= 0) & (nodes["feature"] < n_features) | ~inner).all()
-    )
-    if not sound:
+    if type(nodes) is not np.ndarray or nodes.dtype != NODE_DTYPE or nodes.ndim != 1:
+        raise ValueError("the nodes of a decision tree are not of the expected type.")
+    require_integer("node_count", state["node_count"], 1)
+    shape = (state["node_count"], n_outputs, int(n_classes.max()))
+    require_array("the values of a tree", state["values"], "float64", shape)
+    if len(nodes) != state["node_count"] or _depth(nodes, n_features) != state["max_depth"]:
         raise ValueError("a decision tree in it does not fit together.")
     tree = Tree(n_features, n_classes.astype(np.intp), n_outputs)
     tree.__setstate__(state)
     return tree
+
+
+def _depth(nodes: Array, n_features: int) -> int:
+    """The depth of a tree, every node of which is reached exactly once; -1 if it is none."""
+    here = np.arange(len(nodes))
+    left, right, feature = nodes["left_child"], nodes["right_child"], nodes["feature"]
+    inner = left != -1
+    children = np.concatenate([left[inner], right[inner]])
+    parents = np.concatenate([here[inner]] * 2)
+    sound = (
+        (right[~inner] == -1).all()
+        and (children > parents).all()
+        and (children < len(nodes)).all()
+        and ((feature[inner] >= 0) & (feature[inner] < n_features)).all()
+        and all(np.isfinite(nodes[name]).all() for name in ("threshold", "impurity"))
+    )
+    if not sound or not np.array_equal(np.sort(children), here[1:]):
+        return -1
+    depth = 0
+    level = here[:1][inner[:1]]
+    while len(level):
+        depth += 1
+        level = np.concatenate([left[level], right[level]])
+        level = level[inner[level]]
+    return depth
 
 
 _METRICS = {
@@ -123,8 +172,39 @@ def _unpack_search_tree(parts: tuple[str, Array, int, str, dict[str, float]]) ->
     kind, data, leaf_size, metric, options = parts
     if metric not in _METRICS.values() or not set(options) <= {"p"}:
         raise ValueError(f"a search tree in it has an unknown metric {metric!r}.")
+    require_array("the points of a search tree", data, "float64", (None, None))
+    require_integer("the leaf size of a search tree", leaf_size, 1)
+    require_real("p", options.get("p", 2.0), 1.0, 1e6)
+    if 0 in data.shape:
+        raise ValueError("a search tree in it has no points.")
     classes = {"KDTree": neighbors.KDTree, "BallTree": neighbors.BallTree}
     return classes[kind](data, leaf_size=leaf_size, metric=metric, **options)
+
+
+# Losses of boosting, built anew: what they keep follows from their name and number of classes.
+_BOOSTING_LOSSES = ("HalfSquaredError", "AbsoluteError", "HalfBinomialLoss", "ExponentialLoss")
+
+
+def _is_boosting_loss(value: Any) -> bool:
+    names = (*_BOOSTING_LOSSES, "HalfMultinomialLoss")
+    return named(*(f"sklearn._loss.loss:{name}" for name in names))(value)
+
+
+def _pack_boosting_loss(value: Any) -> tuple[str, int]:
+    return type(value).__name__, int(value.n_classes or 0)
+
+
+def _unpack_boosting_loss(told: tuple[str, int]) -> Any:
+    from sklearn._loss import loss
+
+    name, n_classes = told
+    if name == "HalfMultinomialLoss":
+        return loss.HalfMultinomialLoss(
+            n_classes=require_integer("n_classes", n_classes, 3, 1 << 20)
+        )
+    if name not in _BOOSTING_LOSSES:
+        raise ValueError(f"{name!r} is not a loss.")
+    return getattr(loss, name)()
 
 
 # Compiled losses and how their names tell them from what else lives there.
@@ -140,8 +220,13 @@ def _is_loss(value: Any) -> bool:
 
 def _is_loss_type(kind: Any) -> bool:
     return isinstance(kind, type) and kind.__name__.startswith(
-        _LOSS_ROOMS.get(kind.__module__, ("?",))
+        _LOSS_ROOMS.get(_loss_room(kind), ("?",))
     )
+
+
+def _loss_room(kind: type) -> str:
+    # Some versions of scikit-learn give their compiled losses the short name of the module.
+    return "sklearn._loss._loss" if kind.__module__ == "_loss" else kind.__module__
 
 
 def _pack_loss(value: Any) -> tuple[str, str, tuple[float, ...]]:
@@ -149,12 +234,14 @@ def _pack_loss(value: Any) -> tuple[str, str, tuple[float, ...]]:
     builder, numbers = value.__reduce__()[:2]
     if builder is not kind:  # one without parameters is copied by means of Cython's own
         numbers = ()
-    return kind.__module__, kind.__name__, tuple(float(number) for number in numbers)
+    return _loss_room(kind), kind.__name__, tuple(float(number) for number in numbers)
 
 
 def _unpack_loss(told: tuple[str, str, tuple[float, ...]]) -> Any:
     room, name, numbers = told
-    if room not in _LOSS_ROOMS or not all(type(number) is float for number in numbers):
+    if room not in _LOSS_ROOMS or not all(
+        type(number) is float and np.isfinite(number) for number in numbers
+    ):
         raise ValueError(f"{room}:{name} is not a loss.")
     kind: Any = vars(importlib.import_module(room)).get(name)
     if not _is_loss_type(kind):
@@ -165,8 +252,8 @@ def _unpack_loss(told: tuple[str, str, tuple[float, ...]]) -> Any:
 PART_CODECS = (
     Codec("categorical", of_types(Categorical), _pack_categorical, _unpack_categorical),
     Codec("batch", of_types(GraphBatch), _pack_batch, _unpack_batch),
-    Codec("bunch", named("sklearn.utils._bunch:Bunch"), dict, _unpack_bunch, True),
     Codec("tree", named("sklearn.tree._tree:Tree"), _pack_tree, _unpack_tree, True),
     Codec("search_tree", _is_search_tree, _pack_search_tree, _unpack_search_tree, True),
+    Codec("boosting_loss", _is_boosting_loss, _pack_boosting_loss, _unpack_boosting_loss, True),
     Codec("loss", _is_loss, _pack_loss, _unpack_loss, True),
 )

@@ -11,8 +11,11 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Array
+from gramlet.common.checks import is_integer
+from gramlet.common.stored_state import require_array, require_integer, require_real
 from gramlet.persistence.codec import Codec, of_types
 from gramlet.persistence.container import plain_dtype
+from gramlet.persistence.limits import LARGEST_INTEGER, WIDEST_EMPTY
 
 __all__ = ["VALUE_CODECS"]
 
@@ -73,7 +76,7 @@ def _unpack_scalar(parts: tuple[str, Any]) -> np.generic:
 
 
 def _unpack_dtype(name: str) -> np.dtype[Any]:
-    if not re.fullmatch(r"[<>=|][a-zA-Z][0-9]*(\[[0-9a-zA-Z]+\])?", name):
+    if not re.fullmatch(r"[<>=|][a-zA-Z][0-9]{0,4}(\[[0-9]{0,4}[a-zA-Z]+\])?", name):
         raise ValueError(f"{name!r} is not the name of a type of numbers.")
     return np.dtype(name)
 
@@ -84,7 +87,9 @@ def _is_object_array(value: Any) -> bool:
 
 def _unpack_object_array(parts: tuple[tuple[int, ...], list[Any]]) -> Array:
     shape, items = parts
-    if any(extent < 0 for extent in shape) or math.prod(shape) != len(items):
+    if any(not is_integer(extent) or extent < 0 for extent in shape) or (
+        math.prod(shape) != len(items) or math.prod(extent or 1 for extent in shape) > WIDEST_EMPTY
+    ):
         raise ValueError(f"an array of shape {shape} does not have as many entries.")
     array = np.empty(len(items), dtype=object)
     for i, item in enumerate(items):  # one by one: numpy would unpack tuples into rows
@@ -98,6 +103,8 @@ def _pack_masked(value: np.ma.MaskedArray[Any, Any]) -> tuple[Any, ...]:
 
 def _unpack_masked(parts: tuple[Any, Any, Any]) -> np.ma.MaskedArray[Any, Any]:
     data, mask, fill_value = parts
+    if mask.dtype != bool or mask.shape != data.shape or fill_value.ndim:
+        raise ValueError("the mask of an array does not fit it.")
     return np.ma.MaskedArray(data, mask=mask, fill_value=fill_value[()])
 
 
@@ -125,25 +132,71 @@ def _pack_generator(value: np.random.Generator) -> tuple[Any, ...]:
     return dict(source.state), dict(source.seed_seq.state)  # type: ignore[attr-defined]
 
 
-def _check_position(state: dict[str, Any]) -> None:
-    """The place in a generator's buffer, which its compiled code believes."""
-    buffers = {"MT19937": ("pos", state["state"], 624), "Philox": ("buffer_pos", state, 4)}
-    if state["bit_generator"] in buffers:
-        name, place, last = buffers[state["bit_generator"]]
-        if not 0 <= place[name] <= last:
-            raise ValueError(f"a random generator in it is at {place[name]} of {last}.")
+# Seeds have up to this many words, and generators descend from each other up to this often.
+_LONGEST_SEED = 64
+_STATES = {
+    "PCG64": (("state", "inc"), 128),
+    "PCG64DXSM": (("state", "inc"), 128),
+}
+_WORDS = {"MT19937": ("key", "uint32", 624), "SFC64": ("state", "uint64", 4)}
+
+
+def _check_state(state: dict[str, Any]) -> None:
+    """The state of a generator, which its compiled code relies on."""
+    name, inner = state["bit_generator"], state["state"]
+    if name in _STATES:
+        keys, bits = _STATES[name]
+        for key in keys:
+            require_integer(f"the {key} of a random generator", inner[key], 0, (1 << bits) - 1)
+    elif name in _WORDS:
+        key, dtype, length = _WORDS[name]
+        require_array("the state of a random generator", inner[key], dtype, (length,))
+    else:
+        require_array("the counter of a random generator", inner["counter"], "uint64", (4,))
+        require_array("the key of a random generator", inner["key"], "uint64", (2,))
+        require_array("the buffer of a random generator", state["buffer"], "uint64", (4,))
+        require_integer("the position of a random generator", state["buffer_pos"], 0, 4)
+    if name == "MT19937":
+        require_integer("the position of a random generator", inner["pos"], 0, 624)
+    if "has_uint32" in state:
+        require_integer("has_uint32", state["has_uint32"], 0, 1)
+        require_integer("uinteger", state["uinteger"], 0, (1 << 32) - 1)
+    if "has_gauss" in state:
+        require_integer("has_gauss", state["has_gauss"], 0, 1)
+        require_real("gauss", state["gauss"])
+
+
+def _check_seed(seed: dict[str, Any]) -> None:
+    """What a `SeedSequence` is made of: it would take as long to mix as it is told to."""
+    if set(seed) != {"entropy", "spawn_key", "pool_size", "n_children_spawned"}:
+        raise ValueError(f"the seed of a random generator has the parts {sorted(map(str, seed))}.")
+    entropy = seed["entropy"]
+    numbers = entropy if isinstance(entropy, list | tuple) else [entropy]
+    if isinstance(entropy, np.ndarray) and entropy.ndim == 1 and entropy.dtype.kind in "iu":
+        numbers = entropy.tolist()
+    key = seed["spawn_key"]
+    if not isinstance(key, tuple) or max(len(numbers), len(key)) > _LONGEST_SEED:
+        raise ValueError("the seed of a random generator is too long.")
+    for number in (*(n for n in numbers if n is not None), *key):
+        require_integer("the seed of a random generator", number, 0, LARGEST_INTEGER)
+    require_integer("the pool of a random generator", seed["pool_size"], 4, _LONGEST_SEED)
+    require_integer("n_children_spawned", seed["n_children_spawned"], 0, (1 << 32) - 1)
 
 
 def _unpack_generator(parts: tuple[dict[str, Any], dict[str, Any]]) -> np.random.Generator:
     state, seed = parts
-    _check_position(state)
-    source = _BIT_GENERATORS[state["bit_generator"]](np.random.SeedSequence(**seed))
+    kind = _BIT_GENERATORS[state["bit_generator"]]
+    _check_state(state)
+    _check_seed(seed)
+    source = kind(np.random.SeedSequence(**seed))
     source.state = state  # type: ignore[assignment]
     return np.random.Generator(source)
 
 
 def _unpack_random_state(state: dict[str, Any]) -> np.random.RandomState:
-    _check_position(state)
+    if state["bit_generator"] != "MT19937":
+        raise ValueError("a RandomState must be a Mersenne Twister.")
+    _check_state(state)
     value = np.random.RandomState(0)
     value.set_state(state)
     return value
@@ -170,17 +223,48 @@ def _pack_sparse(value: Any) -> dict[str, Any]:
 
 
 def _unpack_sparse(told: dict[str, Any]) -> Any:
-    value = _SPARSE[told["class"]](told["parts"], shape=told["shape"])
-    if value.format in _COMPRESSED:
-        value.check_format(full_check=True)
-    return value
+    cls, shape, parts = _SPARSE[told["class"]], told["shape"], told["parts"]
+    if type(shape) is not tuple or len(shape) != 2:
+        raise ValueError(f"a sparse matrix has the shape {shape!r}.")
+    for extent in shape:
+        require_integer("the extent of a sparse matrix", extent, 0)
+    form = cls.__name__.partition("_")[0]
+    if form == "dia":
+        _check_diagonals(*parts)
+    elif form != "coo":
+        _check_compressed(form, shape, *parts)
+    return cls(parts, shape=shape)
+
+
+def _check_compressed(
+    form: str, shape: tuple[int, int], data: Any, indices: Any, indptr: Any
+) -> None:
+    """The arrays of a compressed matrix; scipy's own check overlooks offsets that fall."""
+    for array in (indices, indptr):
+        if array.dtype not in (np.int32, np.int64) or array.ndim != 1:
+            raise ValueError("the indices of a sparse matrix are not a list of integers.")
+    if data.dtype.kind not in "biufc" or data.ndim != (3 if form == "bsr" else 1):
+        raise ValueError("the entries of a sparse matrix are not numbers.")
+    major = shape[1] if form == "csc" else shape[0]
+    blocks = data.shape[1] if form == "bsr" else 1
+    if blocks < 1 or (len(indptr) - 1) * blocks != major or len(indices) != len(data):
+        raise ValueError(f"a sparse matrix of shape {shape} does not fit its arrays.")
+    minor = shape[0] if form == "csc" else shape[1]
+    inner = minor // data.shape[2] if form == "bsr" and data.shape[2] else minor
+    if indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] != len(indices):
+        raise ValueError("the offsets of a sparse matrix must rise from 0 to its entries.")
+    if len(indices) and not (indices.min() >= 0 and indices.max() < inner):
+        raise ValueError("the indices of a sparse matrix point outside.")
+
+
+def _check_diagonals(data: Any, offsets: Any) -> None:
+    if data.ndim != 2 or offsets.shape != data.shape[:1] or offsets.dtype.kind not in "iu":
+        raise ValueError("the diagonals of a sparse matrix do not fit its offsets.")
 
 
 VALUE_CODECS = (
     Codec("bytes", of_types(bytes), lambda v: base64.b64encode(v).decode("ascii"), _unpack_bytes),
     Codec("complex", of_types(complex), lambda v: (v.real, v.imag), lambda v: complex(*v)),
-    Codec("slice", of_types(slice), lambda v: (v.start, v.stop, v.step), lambda v: slice(*v)),
-    Codec("range", of_types(range), lambda v: (v.start, v.stop, v.step), lambda v: range(*v)),
     Codec("type", _is_type, _pack_type, _unpack_type),
     Codec(
         "scalar",

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from gramlet.common.arrays import Ints
+from gramlet.common.stored_state import require_array, require_offsets
 
 __all__ = ["SignatureTable", "pack_rows"]
 
@@ -72,11 +73,22 @@ class SignatureTable:
         return {"offsets": self.offsets, "data": self.data}
 
     def __setstate__(self, state: dict[str, Ints]) -> None:
-        offsets, data = state["offsets"], state["data"]
-        # The compiled look-up believes the offsets; a state may come from a file.
-        if offsets[0] != 0 or offsets[-1] != len(data) or (np.diff(offsets) < 0).any():
-            raise ValueError("The offsets of a table of signatures do not fit its data.")
-        self.__init__(state["offsets"], state["data"])  # type: ignore[misc]
+        self.offsets, self.data = state["offsets"], state["data"]
+        self._check()
+        self._slots = _slots_of(self.offsets, self.data)
+
+    def validate(self, width: int | None = None) -> None:
+        """Check what the compiled look-up relies on; ValueError if it does not hold.
+
+        With a ``width``, every signature must have that many entries.
+        """
+        self._check()
+        if width is not None and (np.diff(self.offsets) != width).any():
+            raise ValueError(f"Signatures must have {width} entries each.")
+
+    def _check(self) -> None:
+        require_array("the data of signatures", self.data, "int64", (None,))
+        require_offsets("the offsets of signatures", self.offsets, end=len(self.data))
 
 
 @njit(nogil=True, cache=True)

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require_array, require_integer
+from gramlet.common.stored_state import require, require_array, require_integer
 from gramlet.engine.core.tiles import for_tiles, mirror, one_blas_thread
 
 __all__ = [
@@ -88,6 +88,10 @@ class Covariances:
         n = len(self.quarter_logs)
         require_array("packed", self.packed, "float64", (n, order * (order + 1) // 2))
         require_array("quarter_logs", self.quarter_logs, "float64", (n,))
+        packed = np.ascontiguousarray(self.packed)
+        require(order == 0 or (smallest_pivots(packed, order) > 0).all(), "a matrix is singular")
+        logs = Covariances.build(packed, order).quarter_logs
+        require(np.allclose(logs, self.quarter_logs, 1e-6, 1e-6), "quarter_logs do not fit")
 
 
 def compare(rows: Covariances, columns: Covariances, **tiling: Any) -> Floats:

@@ -140,6 +140,28 @@ class Pieces:
         starts = require_offsets("starts", self.starts, n_pieces, len(self.roots))
         require((np.diff(starts) == sizes**2).all(), "a factor is not whole")
         require_array("roots", self.roots, "float64", (None,))
+        within = np.arange(len(self.nodes)) - np.repeat(self.offsets[:-1], sizes)
+        diagonal = np.repeat(starts[:-1], sizes) + within * (np.repeat(sizes, sizes) + 1)
+        require((self.roots[diagonal] > 0).all(), "a factor must have a positive diagonal")
+        self._check_owners(offsets, sizes)
+
+    def _check_owners(self, offsets: Ints, sizes: Ints) -> None:
+        """Pieces must be counted level after level, each within one graph, no node twice."""
+        bounds = self.of_graph[:, [0, -1]].reshape(-1)
+        chained = bounds[0] == 0 and (bounds[1:-1:2] == bounds[2::2]).all()
+        require(chained and bounds[-1] == len(sizes), "the levels must follow each other")
+        graphs = np.arange(len(offsets) - 1)
+        of_node = np.repeat(graphs, np.diff(offsets))
+        own = (self.of_node >= self.of_graph[:, of_node]) & (
+            self.of_node < self.of_graph[:, of_node + 1]
+        )
+        require(own.all(), "the piece of a node must be one of its graph")
+        owners = np.concatenate([np.repeat(graphs, np.diff(level)) for level in self.of_graph])
+        pieces = np.repeat(np.arange(len(sizes)), sizes)
+        require((of_node[self.nodes] == owners[pieces]).all(), "a piece must lie in one graph")
+        ordered = np.lexsort((self.nodes, pieces))
+        twice = (np.diff(self.nodes[ordered]) == 0) & (np.diff(pieces[ordered]) == 0)
+        require(not twice.any(), "a piece must not have a node twice")
 
     def take(self, rows: Ints) -> Pieces:
         """The graphs at these positions, with their pieces numbered anew."""

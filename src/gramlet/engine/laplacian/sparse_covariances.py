@@ -93,6 +93,10 @@ class SupportedCovariances:
         inner = np.ones(len(self.codes), dtype=bool)
         inner[offsets[:-1][offsets[:-1] < len(inner)]] = False
         require((np.diff(self.codes, prepend=-1)[inner] > 0).all(), "codes must rise")
+        pivots = smallest_supported_pivots(offsets, starts, self.values)
+        require((pivots[orders > 0] > 0).all(), "a matrix is singular")
+        logs = _own_logs(self.gamma, offsets, self.codes, starts, self.values)
+        require(np.allclose(logs, self.logs, 1e-6, 1e-6), "logs do not fit the matrices")
 
     def columns(self) -> tuple[Ints, Ints, Ints, Floats, Floats]:
         """The arrays, as the compiled loops take them."""

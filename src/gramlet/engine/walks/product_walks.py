@@ -87,9 +87,30 @@ class LabelledGraphs(NamedTuple):
         classes = require_offsets("class_offsets", self.class_offsets, len(sizes), n_classes)
         for name in ("class_labels", "class_begins", "class_ends"):
             require_array(name, getattr(self, name), "int64", (n_classes,), least=0)
-        ends = np.repeat(sizes, np.diff(classes))
-        require((self.class_begins <= self.class_ends).all(), "a class ends before it begins")
-        require((self.class_ends <= ends).all(), "a class ends beyond its graph")
+        self._check_classes(sizes, np.diff(classes))
+        tails = np.repeat(np.arange(n_nodes), np.diff(self.indptr))
+        shifted = self.heads + np.repeat(offsets[:-1], sizes)[tails]
+        places = np.lexsort((shifted, tails)), np.lexsort((tails, shifted))
+        there, back = (np.stack([tails, shifted])[:, at] for at in places)
+        same = (self.weights[places[0]] == self.weights[places[1]]).all()
+        require(same and (there == back[::-1]).all(), "edges must be the same both ways")
+
+    def _check_classes(self, sizes: Ints, counts: Ints) -> None:
+        """The classes of a graph must cover its nodes in turn, with labels that ascend."""
+        require(((counts == 0) == (sizes == 0)).all(), "a graph with nodes must have classes")
+        graphs = np.repeat(np.arange(len(sizes)), counts)
+        begins, ends, labels = self.class_begins, self.class_ends, self.class_labels
+        inner = graphs[1:] == graphs[:-1]
+        first = np.append(True, ~inner)[: len(graphs)]
+        last = np.append(~inner, True)[: len(graphs)]
+        require(
+            (begins[first] == 0).all()
+            and (ends[last] == sizes[graphs[last]]).all()
+            and (begins < ends).all()
+            and (begins[1:][inner] == ends[:-1][inner]).all(),
+            "the classes of a graph must cover its nodes",
+        )
+        require((labels[1:][inner] > labels[:-1][inner]).all(), "labels must ascend")
 
     def take(self, rows: Ints) -> LabelledGraphs:
         """The graphs at these positions."""

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from gramlet.common.arrays import Ints
+from gramlet.common.stored_state import require_flag, require_integer, require_items
 from gramlet.engine.core.signature_table import SignatureTable
 
 __all__ = ["Refinement", "refine"]
@@ -51,6 +52,24 @@ class Refinement:
             signatures = node_signatures(indptr, indices, levels[-1], self._edges(edge_labels))
             levels.append(table.lookup(*signatures))
         return np.stack(levels)
+
+    def validate(self) -> None:
+        """Check that the tables of all levels fit each other; ValueError if not."""
+        require_integer("n_initial", self.n_initial, 0)
+        require_flag("with_edge_labels", self.with_edge_labels)
+        require_items("the tables of a refinement", self.tables, SignatureTable)
+        for known, table in zip(self.n_colours, self.tables, strict=False):
+            lengths = np.diff(table.offsets)
+            if (lengths < 1).any() or (self.with_edge_labels and (lengths % 2 == 0).any()):
+                raise ValueError("A signature of a refinement has the wrong length.")
+            colours = np.ones(len(table.data), dtype=bool)
+            if self.with_edge_labels:
+                # Own colour, then pairs of edge label and colour: every second entry is a colour.
+                places = np.arange(len(table.data)) - np.repeat(table.offsets[:-1], lengths)
+                colours = places % 2 == 0
+            used = table.data[colours]
+            if (table.data < 0).any() or (len(used) and used.max() >= known):
+                raise ValueError("A signature of a refinement has colours that are not there.")
 
     def _edges(self, edge_labels: Ints | None) -> Ints:
         if not self.with_edge_labels or edge_labels is None:

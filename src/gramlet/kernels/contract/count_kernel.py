@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Ints
+from gramlet.common.stored_state import require, require_instance, require_integer
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import Measure, count_codes
 from gramlet.graphs.batch import GraphBatch
@@ -39,6 +40,10 @@ class Counter(Protocol):
     def validate(self) -> None:
         """Raise ValueError if the fitted state does not fit together."""
 
+    @property
+    def n_features(self) -> int:
+        """The number of fitted features."""
+
 
 class CountKernel(GraphKernel):
     """Base of the kernels that compare counts of features: by dot product or sum of minima.
@@ -60,6 +65,16 @@ class CountKernel(GraphKernel):
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> CountProfile:
         fitted: Any = self.profile_
         return CountProfile(self.counter_.count(batch, tiling), self._measure, fitted.n_known)
+
+    def _validate_fitted(self) -> None:
+        profile: Any = self.profile_
+        counter = self.counter_
+        require(type(counter) is type(self._counter()), "counter_ is not that of these parameters")
+        require_instance("profile_", profile, CountProfile)
+        require(profile.measure == self._measure, f"the measure must be {self._measure!r}")
+        n_known = require_integer("n_known", profile.n_known, 0, counter.n_features)
+        known = (n_known, profile.counts.shape[1])
+        require(known == (counter.n_features,) * 2, "counter_ does not have as many features")
 
 
 class ExplicitFeatures:

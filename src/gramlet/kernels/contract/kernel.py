@@ -17,6 +17,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Floats
+from gramlet.common.parameters import require_parameters
+from gramlet.common.stored_state import require, require_flag, require_instance, require_integer
 from gramlet.engine.core.memory import require_room
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
@@ -153,6 +155,21 @@ class GraphKernel(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
     def _finish_rows(self, matrix: Floats) -> Floats:
         """What is left to do to rows against the fitted graphs."""
         return matrix
+
+    def validate(self) -> None:
+        """Check parameters and fitted state, which may come from a file; ValueError if amiss."""
+        require_parameters(self)
+        if not any(name.endswith("_") for name in vars(self)):
+            return
+        require_instance("profile_", self.profile_, Profile)
+        if self.directed_ is not None:  # None: no fitted graph had an edge
+            require_flag("directed_", self.directed_)
+        n_fitted = require_integer("n_fitted_", self.n_fitted_, 1)
+        require(len(self.profile_) == n_fitted, "profile_ must have one entry per fitted graph")
+        self._validate_fitted()
+
+    def _validate_fitted(self) -> None:
+        """Check what must hold between parameters and fitted state; ValueError if it does not."""
 
     def _tiling(self) -> Tiling:
         """How the engines' tiles are to run and what their progress bar says."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require
+from gramlet.common.stored_state import require_instance, require_real
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distances
 from gramlet.kernels.contract.profile import QUIET, Profile
@@ -74,5 +74,6 @@ class PointProfile(Profile):
             )
 
     def validate(self) -> None:
-        self.sets.validate()
-        require(np.isfinite([self.gamma, self.label_distance]).all(), "gamma must be finite")
+        require_instance("sets", self.sets, MassPoints)
+        require_real("gamma", self.gamma, 0.0)
+        require_real("label_distance", self.label_distance, 0.0, 1e300)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require, require_array, require_counts
+from gramlet.common.stored_state import require, require_array, require_counts, require_integer
 from gramlet.engine.core.ragged import row_numbers
 from gramlet.engine.core.tiles import Tiling, one_blas_thread
 from gramlet.engine.counts.comparison import CountIndex, Measure, compare, compare_self
@@ -103,7 +103,7 @@ class CountProfile(Profile):
     def validate(self) -> None:
         require_counts("counts", self.counts)
         require(self.measure in ("dot", "min"), "measure must be 'dot' or 'min'")
-        require(0 <= self.n_known <= self.counts.shape[1], "n_known must be a number of columns")
+        require_integer("n_known", self.n_known, 0, self.counts.shape[1])
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from gramlet.common.arrays import Ints
+from gramlet.common.stored_state import require_instance
 from gramlet.graphs.columns import Categorical
 
 __all__ = ["LabelVocabulary"]
@@ -57,6 +58,17 @@ class LabelVocabulary:
         if column is None or self.values is None:
             return np.zeros(count, dtype=np.int64)
         return column.recode({v: i for i, v in enumerate(self.values)}, len(self.values))
+
+    def validate(self) -> None:
+        """Check that the labels are distinct values that can be looked up; ValueError if not."""
+        require_instance("what", self.what, str)
+        if self.values is None:
+            return
+        require_instance("the labels of a vocabulary", self.values, tuple)
+        if any(value != value for value in self.values):
+            raise ValueError("NaN is not a label: it is not equal to itself.")
+        if len(set(self.values)) < len(self.values):
+            raise ValueError("A vocabulary must not contain a label twice.")
 
     def __len__(self) -> int:
         return 1 if self.values is None else len(self.values)

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from gramlet.common.parameters import Interval, StrOptions
-from gramlet.common.stored_state import require, require_integer
+from gramlet.common.stored_state import require, require_flag, require_integer
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.graphlets.patterns import MAX_NODES, classes_of_codes, pattern_names, patterns
 from gramlet.engine.graphlets.sampling import sample_counts
@@ -25,6 +25,8 @@ __all__ = ["GraphletCounter", "GraphletKernel"]
 
 
 _LARGEST_EXACT = 6
+# More samples than a file may ask for.
+_MOST_SAMPLES = 10**9
 
 
 class GraphletCounter:
@@ -55,8 +57,15 @@ class GraphletCounter:
     def validate(self) -> None:
         require_integer("k", self.k, least=3, most=MAX_NODES)
         require(not self.exact or self.k <= _LARGEST_EXACT, "k is out of range")
-        require_integer("n_samples", self.n_samples, least=1)
+        require_integer("n_samples", self.n_samples, least=1, most=_MOST_SAMPLES)
         require_integer("seed", self.seed, least=0, most=2**63 - 1)
+        require_flag("exact", self.exact)
+        require_flag("connected_only", self.connected_only)
+
+    @property
+    def n_features(self) -> int:
+        known = patterns(self.k)
+        return int(known.connected.sum()) if self.connected_only else len(known)
 
     def _exact(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
         return sparse.csr_matrix(

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from gramlet.common.arrays import Ints
 from gramlet.common.parameters import StrOptions
-from gramlet.common.stored_state import require, require_instance
+from gramlet.common.stored_state import require_instance
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import Measure, count_codes
@@ -52,6 +52,10 @@ class VertexCounter:
 
     def validate(self) -> None:
         require_instance("labels", self.labels, NodeLabels)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.labels)
 
 
 def edge_types(batch: GraphBatch, colours: Ints, edge_codes: Ints | None) -> tuple[Ints, Ints]:
@@ -95,7 +99,11 @@ class EdgeCounter:
         require_instance("labels", self.labels, NodeLabels)
         require_instance("edge_labels", self.edge_labels, EdgeLabels)
         require_instance("types", self.types, SignatureTable)
-        require(len(self.types.data) == 3 * len(self.types), "an edge type has three parts")
+        self.types.validate(width=3)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.types)
 
 
 @shared_texts

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.common.stored_state import require
+from gramlet.common.stored_state import require, require_flag, require_instance, require_real
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.laplacian.bhattacharyya import Covariances, compare, compare_self
@@ -67,8 +67,8 @@ class CovarianceProfile(UnitProfile):
         return compare_self(self.covariances, **tiling)
 
     def validate(self) -> None:
-        self.covariances.validate()
-        require(np.isfinite(self.gamma) and self.gamma >= 0, "gamma must be at least 0")
+        require_instance("covariances", self.covariances, Covariances)
+        require_real("gamma", self.gamma, 0.0)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class SupportedProfile(UnitProfile):
         return compare_supported_self(self.covariances, **tiling)
 
     def validate(self) -> None:
-        self.covariances.validate()
+        require_instance("covariances", self.covariances, SupportedCovariances)
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,8 @@ class KernelisedProfile(UnitProfile):
         return self.base.compare_self(self.features, self.graphs, tiling)
 
     def validate(self) -> None:
-        self.graphs.validate()
+        require_instance("base", self.base, BaseKernel)
+        require_instance("graphs", self.graphs, KernelisedGraphs)
         require(len(self.features) == self.graphs.offsets[-1], "one row of features per node")
 
 
@@ -156,5 +157,6 @@ class PieceProfile(UnitProfile):
         return compare_pieces_self(self.pieces, self.by_label, self.gamma, **tiling)
 
     def validate(self) -> None:
-        self.pieces.validate()
-        require(np.isfinite(self.gamma) and self.gamma > 0, "gamma must be above 0")
+        require_instance("pieces", self.pieces, Pieces)
+        require_flag("by_label", self.by_label)
+        require_real("gamma", self.gamma, 1e-140)

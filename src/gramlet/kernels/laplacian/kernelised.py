@@ -42,6 +42,10 @@ class BaseKernel:
     gamma: float
     width: int | None
 
+    def validate(self) -> None:
+        """Raise ValueError: a function of the user's own cannot be restored from a file."""
+        raise ValueError("A base_kernel is a function and cannot be restored from a file.")
+
     def prepare(self, batch: GraphBatch, features: Array, tiling: Tiling) -> KernelisedGraphs:
         """Everything about these graphs that does not depend on what they are compared with."""
         parts = [np.zeros(0)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats
 from gramlet.common.parameters import Interval
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import checked_weights
@@ -106,6 +107,13 @@ class LaplacianKernel(GraphKernel):
         rows = np.tile(np.eye(self.n_nodes_), (len(batch), 1))
         gamma = float(self.gamma)
         return CovarianceProfile(of_graphs(batch, rows, float(self.eta), gamma, **tiling), gamma)
+
+    def _validate_fitted(self) -> None:
+        profile: Any = self.profile_
+        require_instance("profile_", profile, CovarianceProfile)
+        order = profile.covariances.order
+        require(self.n_nodes_ == order, "n_nodes_ is not the order of the matrices")
+        require(profile.gamma == self.gamma, "gamma was changed after fit; fit the kernel again")
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags()
@@ -216,6 +224,20 @@ class FeatureLaplacian(GraphKernel):
         if gamma == 0:
             return SupportedProfile(of_nonzero_features(batch, features, eta, **tiling))
         return CovarianceProfile(of_graphs(batch, features, eta, gamma, **tiling), gamma)
+
+    def _validate_fitted(self) -> None:
+        require_instance("reader_", self.reader_, VertexFeatures)
+        reader, profile = self.reader_, cast(Any, self.profile_)
+        require(reader.features == self.vertex_features, "reader_ does not fit vertex_features")
+        kind: type = CovarianceProfile
+        if reader.features == "labels" or self.gamma == 0:
+            kind = SupportedProfile
+        require_instance("profile_", profile, kind)
+        gamma = profile.gamma if kind is CovarianceProfile else profile.covariances.gamma
+        require(gamma == self.gamma, "gamma was changed after fit; fit the kernel again")
+        if kind is CovarianceProfile:
+            order = profile.covariances.order
+            require(order in (0, reader.width), "the matrices do not fit the features")
 
     def __graph_tags__(self) -> GraphTags:
         attributes = self.vertex_features == "attributes"

@@ -13,6 +13,14 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.common.stored_state import (
+    require,
+    require_array,
+    require_instance,
+    require_integer,
+    require_items,
+    require_real,
+)
 from gramlet.engine.core.node_hashes import node_signatures
 from gramlet.engine.core.tiles import one_blas_thread
 from gramlet.engine.laplacian.balls import ball_owners
@@ -74,6 +82,12 @@ class Level:
     landmarks: Covariances
     weights: Floats
 
+    def validate(self) -> None:
+        """Raise ValueError if the landmarks and weights do not fit together."""
+        require_integer("hops", self.hops, 0)
+        require_instance("landmarks", self.landmarks, Covariances)
+        require_array("weights", self.weights, "float64", (len(self.landmarks), None))
+
 
 @dataclass(frozen=True)
 class LowRankLevels:
@@ -116,6 +130,22 @@ class LowRankLevels:
             levels.append(Level(reach, chosen, weights))
             coordinates = project(balls, chosen, weights, **tiling)[of_node]
         return cls(eta, gamma, basis, tuple(levels)), coordinates
+
+    @property
+    def order(self) -> int:
+        """Coordinates of a vertex at the last level."""
+        return int((self.levels[-1].weights if self.levels else self.basis).shape[1])
+
+    def validate(self) -> None:
+        """Raise ValueError if the levels do not follow each other."""
+        require_real("eta", self.eta, 1e-140)
+        require_real("gamma", self.gamma, 0.0)
+        require_array("basis", self.basis, "float64", (None, None))
+        require_items("levels", self.levels, Level)
+        order = self.basis.shape[1]
+        for level in self.levels:
+            require(level.landmarks.order == order, "a level does not fit the one before")
+            order = level.weights.shape[1]
 
     def coordinates(self, batch: GraphBatch, features: Array, **tiling: Any) -> Floats:
         """The coordinates of vertices at the last level."""

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from gramlet.common.arrays import Array, Floats
 from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.laplacian.exact_levels import Pieces, piece_bytes
 from gramlet.graphs.batch import GraphBatch
@@ -218,6 +219,28 @@ class MultiscaleLaplacian(GraphKernel):
         rows = features.reshape(len(features), -1) if len(features) else np.zeros((0, 1))
         pieces = Pieces.build(batch, hops, rows, float(self.eta), **tiling)
         return PieceProfile(pieces, self.vertex_features == "labels", float(self.gamma))
+
+    def _validate_fitted(self) -> None:
+        require_instance("reader_", self.reader_, VertexFeatures)
+        require(self.reader_.features == self.vertex_features, "reader_ does not fit")
+        profile: Any = self.profile_
+        changed = "parameters were changed after fit; fit the kernel again"
+        require(getattr(profile, "gamma", None) == self.gamma, changed)
+        if self.method == "exact":
+            require_instance("profile_", profile, PieceProfile)
+            n_levels = len(profile.pieces.of_graph) - 1
+            require(self.n_levels == n_levels, "n_levels does not fit the pieces")
+            by_label = self.vertex_features == "labels"
+            require(profile.by_label is by_label, "the pieces do not fit the features")
+            return
+        require_instance("profile_", profile, CovarianceProfile)
+        require_instance("levels_", self.levels_, LowRankLevels)
+        given, kept = (self.eta, self.gamma), (self.levels_.eta, self.levels_.gamma)
+        require(given == kept, changed)
+        width = self.reader_.width or 0
+        require(len(self.levels_.basis) == width, "levels_ does not fit the features")
+        order = self.levels_.order
+        require(profile.covariances.order == order, "the matrices do not fit levels_")
 
     def __graph_tags__(self) -> GraphTags:
         exact, attributes = self.method == "exact", self.vertex_features == "attributes"

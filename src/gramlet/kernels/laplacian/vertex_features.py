@@ -14,6 +14,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.parameters import StrOptions
+from gramlet.common.stored_state import require, require_array, require_instance, require_integer
 from gramlet.engine.laplacian.covariances import heat_diagonals
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import place_of, required_attributes
@@ -79,6 +80,22 @@ class VertexFeatures:
         if self.labels is not None:
             return self.labels.encode(batch.node_labels, batch.n_nodes_total)
         return self._rows(batch, tiling)
+
+    def validate(self) -> None:
+        """Raise ValueError if the columns do not fit what is read."""
+        require_instance("owner", self.owner, str)
+        require_array("times", self.times, "float64", (None,), least=0.0)
+        kinds = ("labels", "degree", "attributes", "heat")
+        require(self.features in kinds, f"the features must be one of {kinds}")
+        require((self.labels is not None) == (self.features == "labels"), "labels do not fit")
+        if self.labels is not None:
+            require(self.width == len(self.labels), "width is not the number of labels")
+        elif self.width is not None:
+            fixed = {"degree": 1, "heat": len(self.times)}
+            width = require_integer("width", self.width, 0)
+            require(
+                fixed.get(str(self.features), width) == width, "width does not fit the features"
+            )
 
     def _rows(self, batch: GraphBatch, tiling: dict[str, Any]) -> Floats:
         if self.features == "attributes":

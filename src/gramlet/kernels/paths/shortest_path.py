@@ -10,7 +10,13 @@ from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import require, require_instance
+from gramlet.common.stored_state import (
+    require,
+    require_array,
+    require_flag,
+    require_instance,
+    require_real,
+)
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.paths.shortest_paths import count_paths
@@ -62,6 +68,15 @@ class LengthCodes:
             bins = codes.view(np.float64).tolist()
             return [f"[{b * width:g}, {(b + 1) * width:g})" for b in bins]
         return [f"{self.low[c]:g}" for c in codes]
+
+    def validate(self) -> None:
+        """Raise ValueError if the runs of lengths do not rise."""
+        if self.bin_width is not None:
+            require_real("bin_width", self.bin_width, 1e-140)
+        require_array("low", self.low, "float64", (None,), least=0.0)
+        require_array("high", self.high, "float64", (len(self.low),), least=0.0)
+        rising = (self.low <= self.high).all() and (self.high[:-1] < self.low[1:]).all()
+        require(rising, "the runs of lengths must rise")
 
 
 def _bin_codes(lengths: Floats, bin_width: float) -> Ints:
@@ -141,7 +156,13 @@ class PathCounter:
         require_instance("labels", self.labels, NodeLabels)
         require_instance("lengths", self.lengths, LengthCodes)
         require_instance("types", self.types, SignatureTable)
-        require(len(self.types.data) == 3 * len(self.types), "a path type has three parts")
+        self.types.validate(width=3)
+        require_flag("weighted", self.weighted)
+        require_instance("owner", self.owner, str)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.types)
 
     def _paths(
         self, batch: GraphBatch, codes: Ints, tiling: Tiling
@@ -179,7 +200,11 @@ class ColourPathCounter:
     def validate(self) -> None:
         require_instance("colouring", self.colouring, Colouring)
         require_instance("types", self.types, SignatureTable)
-        require(len(self.types.data) == 4 * len(self.types), "a path type has four parts")
+        self.types.validate(width=4)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.types)
 
     def _paths(self, batch: GraphBatch, levels: Ints, tiling: Tiling) -> tuple[Ints, Ints, Floats]:
         offsets, kinds, lengths, counts = count_paths(

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import require, require_array, require_offsets
+from gramlet.common.stored_state import require, require_array, require_instance, require_offsets
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
 from gramlet.engine.spectral.assignment import match_rows
 from gramlet.engine.spectral.coordinates import adjacency_coordinates
@@ -131,6 +131,14 @@ class GeometricAssignment(ExplicitFeatures, GraphKernel):
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> FeatureProfile:
         sets = self._point_sets(batch, tiling)
         return FeatureProfile(self._matchings(sets, tiling) / self.n_fitted_)
+
+    def _validate_fitted(self) -> None:
+        require_instance("fitted_sets_", self.fitted_sets_, PointSets)
+        require_instance("profile_", self.profile_, FeatureProfile)
+        n, sets = self.n_fitted_, self.fitted_sets_
+        require(len(sets.offsets) == n + 1, "fitted_sets_ must have one set per fitted graph")
+        require(sets.points.shape[1] == self.n_dims, "n_dims does not fit the points")
+        require_array("profile_.rows", self.profile_.rows, "float64", (n, n))
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(features=True, depends_on_fitted=True)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from gramlet.common.arrays import Ints
 from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import require_instance, require_integer
+from gramlet.common.stored_state import require, require_instance, require_integer
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import Measure
 from gramlet.engine.spectral.coordinates import adjacency_coordinates
@@ -26,6 +26,10 @@ __all__ = ["PyramidCounter", "PyramidMatch"]
 
 # Coordinates this little below a border count as on it, so that rounding does not move nodes.
 _BORDER = 1e-9
+
+
+# Arrays have one entry per cell: what a file may ask for at most.
+_MOST_CELLS = 1 << 27
 
 
 class PyramidCounter:
@@ -47,6 +51,11 @@ class PyramidCounter:
         require_instance("labels", self.labels, NodeLabels)
         require_integer("n_dims", self.n_dims, least=1)
         require_integer("n_levels", self.n_levels, least=0, most=20)
+        require(self.n_features <= _MOST_CELLS, "there are too many cells")
+
+    @property
+    def n_features(self) -> int:
+        return len(self.labels) * int(self.n_dims) * (2 ** (int(self.n_levels) + 1) - 1)
 
     def names(self) -> list[str]:
         cells = [

@@ -11,7 +11,14 @@ from sklearn.utils import check_random_state
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.parameters import Interval, StrOptions
-from gramlet.common.stored_state import require, require_array, require_instance
+from gramlet.common.stored_state import (
+    require,
+    require_array,
+    require_flag,
+    require_instance,
+    require_integer,
+    require_real,
+)
 from gramlet.engine.core.neighbour_means import neighbour_means
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
@@ -80,16 +87,23 @@ class PropagationCounter:
     def validate(self) -> None:
         require_array("directions", self.directions, "float64", (None, None))
         require_array("shifts", self.shifts, "float64", (None,))
-        n_steps = self.n_iter + 1
+        n_steps = require_integer("n_iter", self.n_iter, 0) + 1
         require(self.directions.shape == (n_steps, self.n_columns), "directions do not fit")
         require(len(self.shifts) == n_steps == len(self.tables), "steps do not fit")
-        require(self.width > 0, "width must be above 0")
+        require_real("width", self.width, 1e-140)
+        require_flag("root", self.root)
+        require_flag("use_attributes", self.use_attributes)
+        require_instance("owner", self.owner, str)
         for table in self.tables:
             require_instance("a table", table, SignatureTable)
-            require(len(table.data) == len(table), "a bin is one number")
+            table.validate(width=1)
         if not self.use_attributes:
             require_instance("labels", self.labels, NodeLabels)
             require(self.n_columns == len(self.labels) + 1, "n_columns does not fit the labels")
+
+    @property
+    def n_features(self) -> int:
+        return sum(len(table) for table in self.tables)
 
     def _bins(self, batch: GraphBatch) -> list[Ints]:
         """The bin of every node at every step: the bits of floor((x·u + b) / width)."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.walks.product_walks import KINDS, sort_by_label
 from gramlet.engine.walks.spectra import walk_spectra
@@ -140,6 +141,15 @@ class RandomWalk(GraphKernel):
         else:
             radii = np.zeros(len(batch))
         return LabelledWalks(sums, batch.sizes.astype(np.float64), radii, graphs)
+
+    def _validate_fitted(self) -> None:
+        require_instance("labels_", self.labels_, NodeLabels)
+        alike = self.labels_.vocabulary.values is None
+        profile: Any = self.profile_
+        require_instance("profile_", profile, SpectralWalks if alike else LabelledWalks)
+        given = (self.kind, float(self.decay), int(self.n_steps))
+        kept = (profile.sums.kind, profile.sums.decay, profile.sums.n_steps)
+        require(given == kept, "parameters were changed after fit; fit the kernel again")
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags()

@@ -13,11 +13,18 @@ from typing import Any, Self
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require, require_array
+from gramlet.common.stored_state import (
+    require,
+    require_array,
+    require_flag,
+    require_instance,
+    require_integer,
+    require_real,
+)
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
 from gramlet.engine.walks.product_walks import KINDS, LabelledGraphs, walk_rows
 from gramlet.engine.walks.spectra import WalkSpectra, spectral_walk_rows
-from gramlet.engine.walks.spectral_radius import pair_radii
+from gramlet.engine.walks.spectral_radius import pair_radii, self_radii
 from gramlet.kernels.contract.profile import QUIET, Profile
 
 __all__ = ["LabelledWalks", "SpectralWalks", "WalkProfile", "WalkSums"]
@@ -26,6 +33,8 @@ __all__ = ["LabelledWalks", "SpectralWalks", "WalkProfile", "WalkSums"]
 _ALL, _TRIANGLE, _DIAGONAL = 0, 1, 2
 # decay · ρ must stay below 1 by at least this much.
 _MARGIN = 1e-9
+# More steps than a file may ask for.
+_MOST_STEPS = 100_000
 
 
 @dataclass(frozen=True)
@@ -39,9 +48,11 @@ class WalkSums:
 
     def validate(self) -> None:
         """Raise ValueError for what `RandomWalk` would not accept."""
+        require_instance("kind", self.kind, str)
         require(self.kind in KINDS, "kind is not known")
-        require(np.isfinite(self.decay) and self.decay >= 0, "decay must be at least 0")
-        require(0 <= self.n_steps < 2**31, "n_steps must be at least 0")
+        require_real("decay", self.decay, 0.0)
+        require_integer("n_steps", self.n_steps, 0, _MOST_STEPS)
+        require_flag("signed", self.signed)
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,10 @@ class WalkProfile(Profile):
     @abstractmethod
     def _fill(self, begin: int, end: int, other: Self, options: tuple[Any, ...]) -> None:
         """Fill some rows."""
+
+    @abstractmethod
+    def _own_radii(self) -> Floats:
+        """The radii as they follow from the graphs."""
 
     @abstractmethod
     def _pair_radii(self, other: Self, rows: Ints, columns: Ints, tiling: Tiling) -> Floats:
@@ -166,17 +181,25 @@ class WalkProfile(Profile):
         )
 
     def validate(self) -> None:
-        self.sums.validate()
-        require_array("costs", self.costs, "float64", (None,))
-        require_array("radii", self.radii, "float64", (None,))
-        require(len(self.costs) == len(self.radii) == self.graphs.n_graphs, "lengths do not agree")
-        self.graphs.validate()
+        require_instance("sums", self.sums, WalkSums)
+        kind = LabelledGraphs if isinstance(self, LabelledWalks) else WalkSpectra
+        require_instance("graphs", self.graphs, kind)
+        n_graphs = self.graphs.n_graphs
+        require_array("costs", self.costs, "float64", (n_graphs,), least=0.0, most=2.0**53)
+        require_array("radii", self.radii, "float64", (n_graphs,), least=0.0)
+        if self.sums.kind == "geometric" or self.sums.signed:
+            radii = self._own_radii()
+            require(np.allclose(radii, self.radii, 1e-6, 1e-12), "radii are not the graphs' own")
+        self.check_self()
 
 
 class LabelledWalks(WalkProfile):
     """Graphs whose nodes meet only nodes of their own label."""
 
     graphs: LabelledGraphs
+
+    def _own_radii(self) -> Floats:
+        return self_radii(self.graphs, None)
 
     def _fill(self, begin: int, end: int, other: Self, options: tuple[Any, ...]) -> None:
         signed = self.sums.signed or other.sums.signed
@@ -190,6 +213,12 @@ class SpectralWalks(WalkProfile):
     """Graphs without labels, by their spectra."""
 
     graphs: WalkSpectra
+
+    def _own_radii(self) -> Floats:
+        # Eigenvectors that take part in no walk are left out, so the largest may be missing.
+        padded = np.append(np.abs(self.graphs.values), 0.0)
+        largest = np.maximum.reduceat(padded, self.graphs.offsets[:-1])
+        return np.maximum(np.where(np.diff(self.graphs.offsets) > 0, largest, 0.0), self.radii)
 
     def _fill(self, begin: int, end: int, other: Self, options: tuple[Any, ...]) -> None:
         spectral_walk_rows(begin, end, self.graphs, other.graphs, *options)

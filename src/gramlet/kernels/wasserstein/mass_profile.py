@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require, require_array, require_counts
+from gramlet.common.stored_state import require_array, require_counts, require_flag, require_real
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import CountIndex, compare, compare_self
 from gramlet.kernels.contract.profile import QUIET, Profile
@@ -72,6 +72,7 @@ class MassProfile(Profile):
 
     def validate(self) -> None:
         require_counts("masses", self.masses)
-        require_array("own", self.own, "float64", (None,))
-        require(len(self.own) == len(self), "own must have one number per graph")
-        require(np.isfinite([self.gamma, self.offset]).all(), "gamma and offset must be finite")
+        require_array("own", self.own, "float64", (len(self),), least=0.0)
+        require_real("gamma", self.gamma, 0.0)
+        require_real("offset", self.offset)
+        require_flag("bounded", self.bounded)

@@ -11,6 +11,13 @@ from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.parameters import Interval
+from gramlet.common.stored_state import (
+    require,
+    require_counts,
+    require_instance,
+    require_integer,
+    require_real,
+)
 from gramlet.engine.core.neighbour_means import neighbour_means
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.transport.earth_mover import mass_points
@@ -194,6 +201,25 @@ class WassersteinWL(GraphKernel):
         known = self.counter_.colouring.n_colours
         masses = colour_masses(counts, batch.sizes, len(known), sum(known))
         return MassProfile(masses, np.ones(len(batch)), float(self.gamma), 1.0, bounded=True)
+
+    def _validate_fitted(self) -> None:
+        check_levels(self)
+        require_real("gamma", self.gamma, 0.0)
+        profile: Any = self.profile_
+        if not self.use_attributes:
+            require_instance("profile_", profile, MassProfile)
+            require_instance("counter_", self.counter_, ColourCounter)
+            n_colours = self.counter_.n_features
+            require_counts("masses", profile.masses, n_columns=n_colours + 1)
+            return
+        require_instance("profile_", profile, PointProfile)
+        if self.n_attributes_ is None:
+            require(len(profile.sets.masses) == 0, "n_attributes_ is missing")
+        else:
+            width = require_integer("n_attributes_", self.n_attributes_, 0)
+            n_levels = self.n_iter + 1 if self.include_initial else self.n_iter
+            wanted = width * n_levels
+            require(len(profile.sets.columns) == wanted, "n_attributes_ does not fit the points")
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(

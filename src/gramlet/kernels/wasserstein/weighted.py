@@ -16,6 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import (
+    require_array,
+    require_counts,
+    require_instance,
+    require_items,
+    require_real,
+)
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.wasserstein import pattern_weights as importance
 from gramlet.graphs.batch import GraphBatch
@@ -402,6 +409,20 @@ class WeightedWassersteinWL(GraphKernel):
         whole = sparse.hstack([learned, symbol], format="csr")
         own = np.asarray(whole.sum(axis=1)).reshape(-1) + masses.unseen
         return MassProfile(whole, own, float(self.gamma), float(self.offset), bounded=False)
+
+    def _validate_fitted(self) -> None:
+        check_levels(self)
+        require_real("gamma", self.gamma, 0.0)
+        require_real("offset", self.offset)
+        profile: Any = self.profile_
+        require_instance("profile_", profile, MassProfile)
+        require_instance("counter_", self.counter_, ColourCounter)
+        known = self.counter_.colouring.n_colours
+        require_items("weights_", self.weights_, np.ndarray, len(known))
+        for weights, n_colours in zip(self.weights_, known, strict=True):
+            require_array("weights_", weights, "float64", (n_colours,), least=0.0)
+        require_counts("masses", profile.masses, n_columns=sum(known) + 1)
+        require_array("loss_history_", self.loss_history_, "float64", (None,))
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(

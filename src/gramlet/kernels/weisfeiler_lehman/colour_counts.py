@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Ints
-from gramlet.common.stored_state import require, require_instance
+from gramlet.common.stored_state import require, require_flag, require_instance, require_integer
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import count_codes
@@ -74,6 +74,21 @@ class Colouring:
         colours, edges = self.labels.encode(batch), self.edge_labels.encode(batch)
         levels = self.refinement.apply(batch.indptr, batch.indices, colours, edges)
         return levels[self.first_level :]
+
+    def validate(self) -> None:
+        """Raise ValueError if labels, levels and tables do not fit together."""
+        require_integer("n_iter", self.n_iter, 0)
+        require_flag("include_initial", self.include_initial)
+        require_instance("labels", self.labels, NodeLabels)
+        require_instance("edge_labels", self.edge_labels, EdgeLabels)
+        require_instance("refinement", self.refinement, Refinement)
+        refinement = self.refinement
+        require(len(refinement.tables) == self.n_iter, "there must be one table per level")
+        require(refinement.n_initial == len(self.labels), "n_initial does not fit the labels")
+        require(
+            refinement.with_edge_labels == self.edge_labels.used,
+            "the refinement and the edge labels do not agree",
+        )
 
     @property
     def first_level(self) -> int:
@@ -182,6 +197,10 @@ class ColourCounter:
     def validate(self) -> None:
         require_instance("colouring", self.colouring, Colouring)
 
+    @property
+    def n_features(self) -> int:
+        return sum(self.colouring.n_colours)
+
 
 class ColourEdgeCounter:
     """Counts the edges of each graph by the colours of their ends, at every level."""
@@ -229,4 +248,8 @@ class ColourEdgeCounter:
         require(len(self.types) == n_levels, "there must be one table of edge types per level")
         for table in self.types:
             require_instance("a table", table, SignatureTable)
-            require(len(table.data) == 3 * len(table), "an edge type has three parts")
+            table.validate(width=3)
+
+    @property
+    def n_features(self) -> int:
+        return sum(len(table) for table in self.types)
