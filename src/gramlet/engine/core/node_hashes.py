@@ -1,7 +1,8 @@
 """Numbers that tell nodes apart by what is around them, and not by how they are numbered.
 
 Colour refinement on 64-bit hashes: no table is kept and nothing is counted, so it serves to put
-nodes into an order that relabelling does not change, not to compare graphs (see `colour_refinement`).
+nodes into an order that relabelling does not change, not to compare graphs; `colour_refinement`
+does that.
 """
 
 from __future__ import annotations

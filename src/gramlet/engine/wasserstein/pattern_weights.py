@@ -1,7 +1,7 @@
 """Learning weights of features from pairs of graphs: three solvers of one convex problem.
 
-Minimise the weighted mean of smoothed hinge losses (`pair_loss`) over weights w, subject per level h
-to ‖w_h − 1‖₂ ≤ radius_h and w ≥ 0. Everything here is arrays; names and meaning are the kernels'.
+Minimise the weighted mean of smoothed hinge losses (`pair_loss`) over weights w, subject per level
+h to ‖w_h − 1‖₂ ≤ radius_h and w ≥ 0. Everything here is arrays; names and meaning are the kernels'.
 """
 
 from __future__ import annotations
