@@ -317,15 +317,21 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("target", "message"),
         [
-            (np.zeros(7), r"one class a graph: got shape \(7,\) for 24 graphs"),
+            (np.zeros(7), r"one value per graph: got shape \(7,\) for 24 graphs"),
             (np.zeros((24, 2)), r"got shape \(24, 2\)"),
             (np.zeros(24), r"y holds 1 class \(0.0\); a classifier needs at least two"),
-            (np.r_[np.nan, np.zeros(11), np.ones(12)], "no class .* the first at position 0"),
-            ([None, *[0] * 11, *[1] * 12], "no class .* the first at position 0"),
-            (np.linspace(0, 1, 24), "real numbers that are not classes"),
-            (["a", 1] * 12, "classes of one kind, strings or integers; got int, str"),
+            (
+                np.r_[np.nan, np.zeros(11), np.ones(12)],
+                "no usable value .* 1 of 24 graphs, at position 0",
+            ),
+            ([*[0] * 11, None, *[1] * 11, None], "for 2 of 24 graphs, at positions 11, 23"),
+            (np.r_[np.zeros(12), np.ones(11), np.inf], "infinite.* at position 23"),
+            (["a", 1] * 12, "values of one kind, strings or numbers; got int, str"),
             (np.repeat(["few", "many"], [3, 21]), "Class 'few' has 3 graphs, fewer than the 4"),
-            (np.repeat(["one", "many"], [1, 23]), "Class 'one' has 1 graph, .* Leave that class"),
+            (
+                np.repeat(["one", "many"], [1, 23]),
+                "Class 'one' has 1 graph, .* Leave that class out with min_class_size=4",
+            ),
         ],
     )
     def test_targets(self, target, message):
@@ -441,8 +447,8 @@ class TestResults:
         with pytest.raises(ValueError, match="not a result that gramlet wrote"):
             Result.from_json("{}")
         fields = result_of("x", [[0.5, 0.5]]).to_dict()
-        del fields["accuracies"]
-        with pytest.raises(ValueError, match="damaged: 'accuracies'"):
+        del fields["scores"]
+        with pytest.raises(ValueError, match="damaged: 'scores'"):
             Result.from_dict(fields)
 
     def test_tables(self):

@@ -1,17 +1,25 @@
-"""Protocols, nested selection of options, significance, and results as data."""
+"""Protocols, machines, selection of options, significance, and results as data."""
 
+from gramlet.evaluation.choice import Choice, choose
+from gramlet.evaluation.hints import Hint
 from gramlet.evaluation.protocol import Protocol
 from gramlet.evaluation.result import Result
-from gramlet.evaluation.run import choose, evaluate
+from gramlet.evaluation.run import evaluate
+from gramlet.evaluation.scorers import scorer_names
 from gramlet.evaluation.significance import Comparison, compare_results
 from gramlet.evaluation.tables import table
+from gramlet.evaluation.task import infer_task
 
 __all__ = [
+    "Choice",
     "Comparison",
+    "Hint",
     "Protocol",
     "Result",
     "choose",
     "compare_results",
     "evaluate",
+    "infer_task",
+    "scorer_names",
     "table",
 ]

@@ -1,13 +1,12 @@
-"""How an evaluation goes: which graphs train, which test, which C are tried.
+"""How an evaluation goes: how many folds, which C are tried, how options are chosen.
 
-Splits only; what is fitted on them, and how options are chosen, is in `run`.
+The folds themselves are made in `splits`; what is fitted on them is left to `selection`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any
 
@@ -15,26 +14,12 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Ints
 from gramlet.common.checks import is_integer
+from gramlet.evaluation.splits import Split, make_splits, split_whole
+from gramlet.evaluation.task import check_target
 
-__all__ = ["Protocol", "Split", "check_target"]
-
-Pair = tuple[Ints, Ints]
+__all__ = ["DEFAULT_C", "Protocol", "Split", "check_target"]
 
 DEFAULT_C = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
-
-
-@dataclass(frozen=True)
-class Split:
-    """One training part with its test part, and the inner folds of the training part.
-
-    All indices count graphs over the whole set; ``inner`` never mentions a test graph.
-    """
-
-    repeat: int
-    fold: int
-    train: Ints
-    test: Ints
-    inner: tuple[Pair, ...]
 
 
 @dataclass(frozen=True)
@@ -42,8 +27,9 @@ class Protocol:
     """Repeated stratified cross-validation with options chosen on the training parts only.
 
     Every outer training part is cut into ``inner_folds`` stratified folds of its own; the options
-    and the C with most right answers over these are fitted on the whole training part and tested
-    once on the outer test part. Ties go to the options listed first, then to the smaller C.
+    and the C with the best score over these are fitted on the whole training part and tested
+    once on the outer test part. Ties go to the options listed first, then to the smaller C. Folds
+    of a regression are plain and shuffled.
 
     Parameters
     ----------
@@ -54,7 +40,8 @@ class Protocol:
     inner_folds : int, default 5
         Folds of the inner cross-validation.
     C : sequence of float, default 1e-3, 1e-2, ..., 1e3
-        Penalties of the support vector machine to choose from.
+        Penalties of the support vector machine to choose from; a ridge penalty is the mean
+        self-similarity of the centred training matrix divided by C.
     test_size : float, optional
         Instead of folds: hold out this share of the graphs, ``repeats`` times over. See `holdout`.
     random_state : int, default 0
@@ -63,6 +50,15 @@ class Protocol:
         Tolerance of the support vector machines.
     max_iter : int, default 1,000,000
         Steps a support vector machine may take; one that stops there is reported by a warning.
+    groups : "scaffold" or sequence, optional
+        Graphs of one group are never in a training part and its test part at once, in inner folds
+        neither. "scaffold": molecules with the same Murcko scaffold; or one value per graph.
+    selection : {"nested", "best-of-grid"}, default "nested"
+        "best-of-grid" chooses on the test parts themselves, as some papers did: one set of options
+        and one C for all of them. Its results are optimistic, and say so wherever they are shown.
+    scale_C : bool, default False
+        Whether C of a support vector machine is relative to the data: divided by the mean
+        self-similarity of the centred training matrix.
 
     Examples
     --------
@@ -81,6 +77,9 @@ class Protocol:
     random_state: int = 0
     tol: float = 1e-3
     max_iter: int = 1_000_000
+    groups: str | tuple[Any, ...] | None = None
+    selection: str = "nested"
+    scale_C: bool = False
 
     def __post_init__(self) -> None:
         if self.test_size is None:
@@ -99,6 +98,18 @@ class Protocol:
                 f"The 'tol' parameter of Protocol must be a positive number. Got {self.tol!r} "
                 "instead."
             )
+        if self.selection not in ("nested", "best-of-grid"):
+            raise ValueError(
+                "The 'selection' parameter of Protocol must be 'nested' or 'best-of-grid'. Got "
+                f"{self.selection!r} instead."
+            )
+        if not isinstance(self.scale_C, bool | np.bool_):
+            raise ValueError(
+                f"The 'scale_C' parameter of Protocol must be True or False. Got {self.scale_C!r} "
+                "instead."
+            )
+        object.__setattr__(self, "scale_C", bool(self.scale_C))
+        object.__setattr__(self, "groups", self._checked_groups())
         object.__setattr__(self, "C", self._checked_costs())
 
     def _check_integer(self, name: str, least: int) -> None:
@@ -118,6 +129,17 @@ class Protocol:
                 f"The 'C' parameter of Protocol must be positive numbers. Got {self.C!r} instead."
             )
         return tuple(sorted(set(costs)))
+
+    def _checked_groups(self) -> str | tuple[Any, ...] | None:
+        if self.groups is None or (isinstance(self.groups, str) and self.groups == "scaffold"):
+            return self.groups
+        values = np.asarray(self.groups)
+        if isinstance(self.groups, str) or values.ndim != 1:
+            raise ValueError(
+                "The 'groups' parameter of Protocol must be 'scaffold', one value per graph, or "
+                f"None. Got {self.groups!r} instead."
+            )
+        return tuple(values.tolist())
 
     @classmethod
     def holdout(
@@ -139,6 +161,11 @@ class Protocol:
         """How many test parts there are in all."""
         return self.repeats * self.folds_a_repeat
 
+    @property
+    def optimistic(self) -> bool:
+        """Whether options are chosen on the parts that test them."""
+        return self.selection == "best-of-grid"
+
     def describe(self) -> str:
         """One line for the head of a table."""
         if self.test_size is None:
@@ -146,128 +173,41 @@ class Protocol:
         else:
             share = round(100 * self.test_size)
             outer = f"{100 - share}/{share} split × {self.repeats}"
+        if self.groups is not None:
+            outer += (
+                ", scaffolds kept whole" if self.groups == "scaffold" else ", groups kept whole"
+            )
+        if self.optimistic:
+            return f"{outer}, C and options chosen on the test parts (optimistic)"
         return f"{outer}, C and options chosen by inner {self.inner_folds}-fold"
 
-    def splits(self, codes: Ints, classes: Array) -> list[Split]:
+    def splits(self, codes: Ints, classes: Array, groups: Ints | None = None) -> list[Split]:
         """All splits of graphs with these class codes; the same whenever it is asked.
 
         Parameters
         ----------
         codes : array of int64
-            Each graph's class as a position in ``classes``.
+            Each graph's class as a position in ``classes``; or numbers, for a regression.
         classes : array
-            The classes' own names, for messages.
+            The classes' own names, for messages; empty for a regression.
+        groups : array of int64, optional
+            A code per graph; graphs with the same code stay together.
         """
-        self._check_members(np.bincount(codes, minlength=len(classes)), classes)
-        return [
-            Split(repeat, fold, train, test, self._inner(codes, train, repeat, fold))
-            for repeat in range(self.repeats)
-            for fold, (train, test) in enumerate(self._outer(codes, repeat))
-        ]
+        return make_splits(self, codes, classes, groups)
 
-    def whole(self, codes: Ints, classes: Array) -> Split:
+    def whole(self, codes: Ints, classes: Array, groups: Ints | None = None) -> Split:
         """All graphs as one training part: for choosing options, not for an estimate."""
-        counts = np.bincount(codes, minlength=len(classes))
-        smallest = int(np.argmin(counts))
-        if counts[smallest] < self.inner_folds:
-            raise ValueError(
-                f"Class {classes[smallest].item()!r} has {_graphs(int(counts[smallest]))}, fewer "
-                f"than the {self.inner_folds} folds that choose C and the options. Use fewer inner "
-                "folds, or leave that class out."
-            )
-        everything = np.arange(len(codes), dtype=np.int64)
-        return Split(0, 0, everything, everything[:0], self._inner(codes, everything, 0, 0))
+        return split_whole(self, codes, classes, groups)
 
-    def _check_members(self, counts: Ints, classes: Array) -> None:
-        smallest = int(np.argmin(counts))
-        count = int(counts[smallest])
-        subject = f"Class {classes[smallest].item()!r} has {_graphs(count)}"
-        if self.test_size is None:
-            if count < self.folds:
-                way_out = f"Use at most {count} folds, or leave" if count > 1 else "Leave"
-                raise ValueError(
-                    f"{subject}, fewer than the {self.folds} folds. {way_out} that class out."
-                )
-            left = count - math.ceil(count / self.folds)
-        else:
-            left = math.floor(count * (1 - self.test_size))
-        if left < self.inner_folds:
-            raise ValueError(
-                f"{subject}; as few as {left} of them are in a training part, fewer than the "
-                f"{self.inner_folds} inner folds. Use fewer inner folds, or leave that class out."
-            )
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {key: list(v) if isinstance(v, tuple) else v for key, v in plain.items()}
 
-    def _outer(self, codes: Ints, repeat: int) -> Iterator[Pair]:
-        from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
-
-        nothing = np.zeros(len(codes))
-        seed = _seed(self.random_state, repeat)
-        if self.test_size is None:
-            splitter = StratifiedKFold(self.folds, shuffle=True, random_state=seed)
-        else:
-            splitter = StratifiedShuffleSplit(1, test_size=self.test_size, random_state=seed)
-        for train, test in splitter.split(nothing, codes):
-            yield np.sort(train).astype(np.int64), np.sort(test).astype(np.int64)
-
-    def _inner(self, codes: Ints, train: Ints, repeat: int, fold: int) -> tuple[Pair, ...]:
-        from sklearn.model_selection import StratifiedKFold
-
-        seed = _seed(self.random_state, repeat, fold)
-        splitter = StratifiedKFold(self.inner_folds, shuffle=True, random_state=seed)
-        parts = splitter.split(np.zeros(len(train)), codes[train])
-        return tuple((train[fitted], train[held]) for fitted, held in parts)
-
-
-def _graphs(count: int) -> str:
-    return f"{count} graph" if count == 1 else f"{count} graphs"
-
-
-def _seed(*parts: int) -> int:
-    """One seed a split, unrelated to its neighbours'."""
-    return int(np.random.SeedSequence(parts).generate_state(1)[0])
-
-
-def check_target(y: Any, n_graphs: int) -> tuple[Ints, Array]:
-    """The classes of the graphs as codes, and the classes themselves, sorted.
-
-    Raises
-    ------
-    ValueError
-        If there is not one class a graph, a class is missing (NaN, None), the target is made of
-        real numbers rather than classes, or there are fewer than two classes.
-    """
-    from sklearn.utils.multiclass import type_of_target
-
-    values = np.asarray(y)
-    if values.ndim != 1 or len(values) != n_graphs:
-        raise ValueError(
-            f"y must hold one class a graph: got shape {values.shape} for {n_graphs} graphs."
-        )
-    missing = [i for i, value in enumerate(values.tolist()) if value is None or value != value]
-    if missing:
-        raise ValueError(
-            f"y has no class (NaN or None) for {len(missing)} graphs, the first at position "
-            f"{missing[0]}. Leave these graphs out."
-        )
-    if values.dtype.kind == "f" and type_of_target(values) == "continuous":
-        raise ValueError("y holds real numbers that are not classes; evaluation is of classifiers.")
-    if values.dtype == object:
-        values = _plain(values)
-    classes, codes = np.unique(values, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(
-            f"y holds {len(classes)} class{'es' * (len(classes) != 1)} "
-            f"({', '.join(repr(c.item()) for c in classes)}); a classifier needs at least two."
-        )
-    return codes.reshape(-1).astype(np.int64), classes
-
-
-def _plain(values: Array) -> Array:
-    """Objects as an array of strings or numbers, if they are all of one kind."""
-    kinds = {type(value).__name__ for value in values.tolist()}
-    plain = np.array(values.tolist())
-    if len(kinds) > 1 or plain.ndim != 1 or plain.dtype.kind not in "biufU":
-        raise ValueError(
-            f"y must hold classes of one kind, strings or integers; got {', '.join(sorted(kinds))}."
-        )
-    return plain
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Protocol:
+        """The protocol that `to_dict` wrote down."""
+        fields: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in plain.items()
+        }
+        return cls(**fields)

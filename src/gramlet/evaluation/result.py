@@ -1,23 +1,23 @@
-"""Results as data: what an evaluation found, to JSON and back.
+"""Results as data: what an evaluation found, with every prediction, to be scored again at any time.
 
-How results are shown is in `tables`, how two are compared in `significance`.
+To JSON and back is in `result_json`, tables are in `tables`, comparisons in `significance`.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from gramlet.common.arrays import Floats
+from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.evaluation.hints import Hint
 from gramlet.evaluation.protocol import Protocol
+from gramlet.evaluation.scorers import part_scores, scorer_of
 
 __all__ = ["DataFacts", "Result"]
-
-_FORMAT = "gramlet result 1"
 
 
 @dataclass(frozen=True)
@@ -28,16 +28,20 @@ class DataFacts:
     ----------
     name : str
     n_graphs : int
+        Those that took part.
     classes : dict
-        How many graphs each class has.
+        How many graphs each class has; empty for a regression.
     splits : str
-        Digest of classes and splits: equal if and only if two results stand on the same folds.
+        Digest of targets and splits: equal if and only if two results stand on the same folds.
+    left_out : int
+        Graphs of classes smaller than ``min_class_size``.
     """
 
     name: str
     n_graphs: int
     classes: dict[str, int]
     splits: str
+    left_out: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,53 +51,167 @@ class Result:
     Attributes
     ----------
     name : str
-    accuracies : array, shape (repeats, folds)
-        Share of right answers in each test part.
+    scores : array, shape (repeats, folds)
+        The score of each test part; the mean over draws, if there are several.
     chosen : list of lists of dict
         The options chosen in each training part, C among them; ``chosen[repeat][fold]``.
     refitted : bool
         Whether the kernel was fitted on each training part (or else computed once and sliced).
     kernel_seconds, other_seconds : float
-        Time in the kernel, and in choosing and fitting classifiers; as the clock on the wall goes.
+        Time in the kernel, and in choosing and fitting machines; as the clock on the wall goes.
+        Of work that was found in a store, only what was done now.
     protocol : Protocol
     data : DataFacts
+    task, scoring, classifier : str
+        What was predicted, by what it was scored, and the machine ("" where there is none).
+    classes : array
+        In sorted order, the last one positive; empty for a regression.
+    target : array, shape (n,), or None
+    folds : array of int64, shape (repeats, n), or None
+        The test part each graph was in; −1 for none.
+    predictions : array, shape (repeats, n), or None
+        Out-of-fold predictions in the order of the graphs; None or NaN for graphs not tested.
+    decisions : array, shape (repeats, n) or (repeats, n, classes), or None
+        Decision values of the last of two classes, or of each class.
+    tried : dict
+        The values that each option was chosen from, and C.
+    by_draw : tuple of Result
+        With several draws of random numbers, the result of each; predictions are the first's.
+    baselines : dict
+        Scores of the baselines on the same test parts.
+    hints : tuple of Hint
+        What may be wrong or better, as data.
     """
 
     name: str
-    accuracies: Floats
+    scores: Floats
     chosen: list[list[dict[str, Any]]]
     refitted: bool
     kernel_seconds: float
     other_seconds: float
     protocol: Protocol
     data: DataFacts = field(default_factory=lambda: DataFacts("", 0, {}, ""))
+    task: str = "classification"
+    scoring: str = "accuracy"
+    classifier: str = ""
+    classes: Array = field(default_factory=lambda: np.zeros(0))
+    target: Array | None = None
+    folds: Ints | None = None
+    predictions: Array | None = None
+    decisions: Floats | None = None
+    tried: dict[str, list[Any]] = field(default_factory=dict)
+    by_draw: tuple[Result, ...] = ()
+    baselines: dict[str, Floats] = field(default_factory=dict)
+    hints: tuple[Hint, ...] = ()
 
     @property
     def mean(self) -> float:
-        """Mean accuracy over all test parts."""
-        return float(self.accuracies.mean())
+        """Mean score over all test parts."""
+        return float(self.scores.mean())
 
     @property
     def std(self) -> float:
-        """Standard deviation (n − 1) of the repeats' mean accuracies.
+        """Standard deviation (n − 1) of the repeats' mean scores.
 
         The number most papers print behind ±. With one repeat there is none, and `std_folds` stands
         in. It says how much random folds change the mean, not how sure the mean is: for comparing
         two kernels use `gramlet.compare_results`.
         """
-        if len(self.accuracies) == 1:
+        if len(self.scores) == 1:
             return self.std_folds
-        return float(self.accuracies.mean(axis=1).std(ddof=1))
+        return float(self.scores.mean(axis=1).std(ddof=1))
 
     @property
     def std_folds(self) -> float:
-        """Standard deviation (n − 1) of the accuracies of all test parts; 0 if there is one."""
-        return float(self.accuracies.std(ddof=1)) if self.accuracies.size > 1 else 0.0
+        """Standard deviation (n − 1) of the scores of all test parts; 0 if there is one."""
+        return float(self.scores.std(ddof=1)) if self.scores.size > 1 else 0.0
+
+    @property
+    def std_draws(self) -> float:
+        """Standard deviation (n − 1) between draws of random numbers; 0 if there is one."""
+        means = [draw.mean for draw in self.by_draw]
+        return float(np.std(means, ddof=1)) if len(means) > 1 else 0.0
+
+    @property
+    def n_draws(self) -> int:
+        """How often random numbers were drawn anew."""
+        return max(1, len(self.by_draw))
+
+    @property
+    def optimistic(self) -> bool:
+        """Whether options were chosen on the test parts."""
+        return self.protocol.optimistic
 
     @property
     def seconds(self) -> float:
         """All the time the evaluation took."""
         return self.kernel_seconds + self.other_seconds
+
+    @property
+    def accuracies(self) -> Floats:
+        """The share of right answers in each test part, whatever the scorer was."""
+        return self.scores if self.scoring == "accuracy" else self.part_scores("accuracy")
+
+    def score(self, name: str) -> float:
+        """Any scorer of predictions or decision values, computed now: the mean over test parts.
+
+        Parts of fewer than two graphs, or of one class where the scorer needs two, are pooled
+        within a repeat.
+
+        Parameters
+        ----------
+        name : str
+            scikit-learn's name of a scorer, e.g. "balanced_accuracy", "roc_auc", "r2",
+            "neg_root_mean_squared_error".
+
+        Examples
+        --------
+        >>> from gramlet import Protocol, evaluate, load_dataset
+        >>> mutag = load_dataset("MUTAG")
+        >>> quick = Protocol(folds=5, repeats=1, inner_folds=3)
+        >>> result = evaluate("vertex", mutag.graphs, mutag.target, quick)
+        >>> result.score("roc_auc") > result.score("balanced_accuracy") > 0.7
+        True
+        """
+        return float(self.part_scores(name).mean())
+
+    def part_scores(self, name: str) -> Floats:
+        """The same for each test part; shape (repeats, folds)."""
+        if self.by_draw:
+            found: Floats = np.mean([draw.part_scores(name) for draw in self.by_draw], axis=0)
+            return found
+        scorer = scorer_of(name, self.task, len(self.classes))
+        if self.predictions is None or self.folds is None or self.target is None:
+            raise ValueError(f"The result {self.name!r} holds no predictions to score.")
+        rows = []
+        for repeat, row in enumerate(self.folds):
+            parts = [np.flatnonzero(row == fold) for fold in range(row.max() + 1)]
+            decisions = None if self.decisions is None else self.decisions[repeat]
+            predictions = self.codes(self.predictions[repeat])
+            rows.append(part_scores(scorer, self.codes(self.target), predictions, decisions, parts))
+        return np.array(rows)
+
+    def codes(self, values: Array) -> Array:
+        """Classes as positions in ``classes``, −1 for others and None; numbers as they are."""
+        if self.task == "regression":
+            return np.asarray(values, dtype=np.float64)
+        known = {value: code for code, value in enumerate(self.classes.tolist())}
+        return np.array([known.get(value, -1) for value in values.tolist()], dtype=np.int64)
+
+    def confusion_matrix(self, repeat: int | None = None) -> Ints:
+        """How often each class (rows) was taken for each class (columns), as `classes` has them.
+
+        Over all repeats, or one of them; see `gramlet.evaluation.measures`.
+        """
+        from gramlet.evaluation.measures import confusion_matrix
+
+        return confusion_matrix(self, repeat)
+
+    def calibration(self, n_bins: int = 10, label: Any = None) -> dict[str, list[float]]:
+        """How decision values, or predicted numbers, compare with what is true, in bins."""
+        from gramlet.evaluation.measures import calibration
+
+        return calibration(self, n_bins, label)
 
     def most_chosen(self) -> dict[str, tuple[Any, float]]:
         """Each option's most frequent value and the share of training parts that chose it."""
@@ -107,25 +225,20 @@ class Result:
         return found
 
     def __repr__(self) -> str:
-        spread = f" ± {100 * self.std:.1f}" if self.std else ""
-        return f"Result({self.name!r}, accuracy {100 * self.mean:.1f}{spread} %)"
+        percent = self.scoring == "accuracy"
+        factor, form = (100, ".1f") if percent else (1, ".3f")
+        spread = f" ± {factor * self.std:{form}}" if self.std else ""
+        unit = " %" if percent else ""
+        flag = ", optimistic" if self.optimistic else ""
+        return (
+            f"Result({self.name!r}, {self.scoring} {factor * self.mean:{form}}{spread}{unit}{flag})"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, dicts, numbers and strings."""
-        return {
-            "format": _FORMAT,
-            "name": self.name,
-            "mean": self.mean,
-            "std": self.std,
-            "std_folds": self.std_folds,
-            "accuracies": self.accuracies.tolist(),
-            "chosen": [[_plain(options) for options in row] for row in self.chosen],
-            "refitted": self.refitted,
-            "kernel_seconds": self.kernel_seconds,
-            "other_seconds": self.other_seconds,
-            "protocol": {**asdict(self.protocol), "C": list(self.protocol.C)},
-            "data": asdict(self.data),
-        }
+        from gramlet.evaluation.result_json import to_dict
+
+        return to_dict(self)
 
     def to_json(self, indent: int | None = None) -> str:
         """As JSON; options that JSON does not know (estimators) are written as their repr."""
@@ -134,36 +247,11 @@ class Result:
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Result:
         """The result that `to_dict` wrote down."""
-        if not isinstance(fields, dict) or fields.get("format") != _FORMAT:
-            raise ValueError(f"This is not a result that gramlet wrote ({_FORMAT!r} is missing).")
-        try:
-            costs = tuple(fields["protocol"]["C"])
-            return cls(
-                name=fields["name"],
-                accuracies=np.array(fields["accuracies"], dtype=np.float64),
-                chosen=fields["chosen"],
-                refitted=fields["refitted"],
-                kernel_seconds=fields["kernel_seconds"],
-                other_seconds=fields["other_seconds"],
-                protocol=Protocol(**{**fields["protocol"], "C": costs}),
-                data=DataFacts(**fields["data"]),
-            )
-        except (KeyError, TypeError) as why:
-            raise ValueError(f"This result is damaged: {why}.") from why
+        from gramlet.evaluation.result_json import from_dict
+
+        return from_dict(fields)
 
     @classmethod
     def from_json(cls, text: str) -> Result:
         """The result that `to_json` wrote down."""
         return cls.from_dict(json.loads(text))
-
-
-def _plain(options: dict[str, Any]) -> dict[str, Any]:
-    return {key: _plain_value(value) for key, value in options.items()}
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain_value(item) for item in value]
-    return value if isinstance(value, bool | int | float | str | None) else repr(value)

@@ -1,74 +1,117 @@
-"""The evaluation itself: options chosen inside the training parts, one test a split.
+"""The evaluation itself: data, subject, folds and store brought together.
 
-Goes through the sets of options one by one, so that one Gram matrix is in memory at a time, and
-keeps for every split the best so far. What a split is stands in `protocol`, what is fitted in
-`trials`.
+What is fitted is in `trials`, how options are chosen in `selection` and `best_of_grid`, what comes
+out in `result`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from gramlet.common.arrays import Ints
-from gramlet.engine.core.tiles import for_tiles, progress
-from gramlet.evaluation.protocol import Protocol, Split, check_target
-from gramlet.evaluation.result import DataFacts, Result
-from gramlet.evaluation.subjects import Subject, subject_of
-from gramlet.evaluation.trials import Data, Trial, prepare
+from gramlet._version import __version__
+from gramlet.common.arrays import Floats, Ints
+from gramlet.common.checks import require_count
+from gramlet.evaluation import assembly, hints
+from gramlet.evaluation.baselines import BASELINES
+from gramlet.evaluation.best_of_grid import best_of_grid
+from gramlet.evaluation.choice import Choice, choose
+from gramlet.evaluation.digests import digest_of
+from gramlet.evaluation.groups import groups_of
+from gramlet.evaluation.machines import CLASSIFIERS, machine_of
+from gramlet.evaluation.protocol import Protocol
+from gramlet.evaluation.result import Result
+from gramlet.evaluation.scorers import Scorer, scorer_of
+from gramlet.evaluation.selection import Race, nested
+from gramlet.evaluation.significance import overlap_of
+from gramlet.evaluation.splits import Split, make_splits
+from gramlet.evaluation.store import Store
+from gramlet.evaluation.subjects import Subject, ready_subject, subject_of
+from gramlet.evaluation.task import Target, target_of
+from gramlet.evaluation.trials import Data
+from gramlet.files.dataset import Dataset
+from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
 
 __all__ = ["Choice", "choose", "evaluate"]
 
 
-_TILES = 64  # pieces of work for the threads: more would cost more than they even out
-
-
 def evaluate(
     kernel: Any,
     graphs: Any,
-    y: Any,
+    y: Any = None,
     protocol: Protocol | None = None,
     *,
+    task: str = "auto",
+    scoring: str | None = None,
+    classifier: str | None = None,
+    class_weight: Any = None,
+    groups: Any = None,
+    min_class_size: int | None = None,
+    draws: int | None = None,
+    store: str | os.PathLike[str] | None = None,
     options: Mapping[str, Any] | None = None,
     normalize: bool | None = None,
     name: str | None = None,
     dataset: str = "",
     fit_once: bool = False,
+    baselines: bool = True,
     n_jobs: int | None = None,
     verbose: int | bool = False,
-) -> Result:
-    """Estimate how well a kernel classifies graphs it has not seen.
+) -> Any:
+    """Estimate how well a kernel predicts the target of graphs it has not seen.
 
-    A support vector machine with the kernel is tested by repeated stratified cross-validation. C
-    and the kernel's options are chosen by a second cross-validation inside each training part; test
+    A machine with the kernel is tested by repeated cross-validation, stratified for classes. C and
+    the kernel's options are chosen by a second cross-validation inside each training part; test
     graphs have no part in it. A kernel between two graphs that depends on these two alone is
     computed once for each set of options and cut into parts; a kernel that learns from the graphs
-    or the classes it is fitted on is fitted on each training part anew.
+    or the target it is fitted on is fitted on each training part anew.
 
-    Cost: one Gram matrix a set of options, and (options × C × inner folds) small support vector
-    machines a split.
+    Cost: one Gram matrix per set of options, and (options × C × inner folds) small support vector
+    machines per split; for ridge one eigendecomposition per training part, whatever the number of
+    penalties.
 
     Parameters
     ----------
-    kernel : str, estimator or pipeline
-        A name of the registry (``gramlet kernels`` lists them); "majority", the baseline that
-        always says the most frequent class; a kernel (an estimator with ``diagonal``); any other
-        transformer, whose output is taken as features, unscaled, for a linear machine; or a
-        classifier, such as a pipeline that ends in one, which is fitted as it stands and for which
-        C is one of the ``options``.
-    graphs : whatever `gramlet.as_batch` takes
-    y : array-like
-        One class a graph.
+    kernel : str, estimator, pipeline or dict of matrices
+        A name of the registry (``gramlet kernels`` lists them); a baseline: "majority" (the most
+        frequent class), "mean" (of a regression), "size" (numbers of nodes and edges); a kernel; an
+        embedding or any other transformer, whose features are centred and divided by one number;
+        a classifier or regressor, such as a pipeline that ends in one, which is fitted as it stands
+        and for which C is one of the ``options``. A dict ``{name: K}`` of ready Gram matrices, with
+        None for the graphs, gives a dict of results.
+    graphs : whatever `gramlet.as_batch` takes, or a Dataset
+    y : array-like, optional
+        One class or number per graph, matched by position; by default the Dataset's target.
     protocol : Protocol, optional
         By default 10 folds, 10 repeats, C from 1e-3 to 1e3.
+    task : {"auto", "classification", "regression"}
+        "auto": strings and booleans are classes; numbers are a regression target if one of them is
+        not whole, or if there are at least 50 graphs and more than a fifth as many distinct values.
+    scoring : str, optional
+        scikit-learn's name of a scorer of predictions or decision values. By default "accuracy" or
+        "r2". Options are chosen by the scorer that is reported.
+    classifier : {"svc", "ridge", "svr"}, optional
+        The machine. By default "svc" for classes (which "ridge", on one column per class, is for
+        too) and "ridge" for a regression (or "svr"). The ridge penalty is chosen by leave-one-out
+        inside the training part; with groups, by inner folds.
+    class_weight : "balanced" or mapping, optional
+        What C of "svc" is multiplied with for each class.
+    groups : array-like or "scaffold", optional
+        Graphs of one group are never in a training part and its test part at once.
+    min_class_size : int, optional
+        Leave out classes of fewer graphs; they get no prediction.
+    draws : int, optional
+        Repeat a kernel or embedding that draws random numbers with so many seeds; the result has
+        the mean, `Result.std_draws` and `Result.by_draw`. One without random numbers is run once.
+    store : path, optional
+        A folder in which finished work is kept: the same call goes on from there, or finds its
+        result. Damaged files are reported and computed again.
     options : mapping, optional
         Parameters to choose, each with the values to try, e.g. ``{"n_iter": [1, 2, 3]}``. By
         default those the registry names for a kernel given by name (``{}`` for none of them), and
@@ -82,10 +125,13 @@ def evaluate(
     dataset : str
         What the data are called in tables.
     fit_once : bool
-        Fit a kernel that learns from the graphs, though not from their classes, once on all of them
+        Fit a kernel that learns from the graphs, though not from their target, once on all of them
         (random graphs scaled to all graphs, say), where otherwise it is fitted in each training
-        part. Many times faster and common in papers; but the test graphs, without their classes,
+        part. Many times faster and common in papers; but the test graphs, without their target,
         have then been seen.
+    baselines : bool
+        Whether the result has the scores of "majority" (or "mean") and "size" beside its own, and
+        hints (`Result.hints`).
     n_jobs : int or None
         Threads (-1: all cores). The result does not depend on it.
     verbose : bool
@@ -93,12 +139,12 @@ def evaluate(
 
     Returns
     -------
-    Result
+    Result, or a dict of them
 
     Notes
     -----
     An estimator whose ``random_state`` is None gets the protocol's, so that the same call gives
-    the same result. Options are chosen with a compiled solver; the accuracies come from
+    the same result. Options of "svc" are chosen with a compiled solver; the scores come from
     scikit-learn's ``SVC`` with the chosen options.
 
     Examples
@@ -107,207 +153,172 @@ def evaluate(
     >>> mutag = load_dataset("MUTAG")
     >>> quick = Protocol(folds=5, repeats=1, inner_folds=3)
     >>> result = evaluate("vertex", mutag.graphs, mutag.target, quick)
-    >>> result.accuracies.shape
-    (1, 5)
-    >>> baseline = evaluate("majority", mutag.graphs, mutag.target, quick)
+    >>> result.scores.shape, result.predictions.shape
+    ((1, 5), (1, 188))
+    >>> baseline = evaluate("majority", mutag, protocol=quick)
     >>> round(baseline.mean, 2)
     0.67
     """
     protocol = Protocol() if protocol is None else protocol
     if not isinstance(protocol, Protocol):
         raise TypeError(f"protocol must be a gramlet.Protocol; got {type(protocol).__name__}.")
-    data = _data(graphs, y)
-    subject = subject_of(kernel, options, normalize, protocol.random_state, name, fit_once)
-    splits = protocol.splits(data.codes, data.classes)
-    race = _Race(subject, data, protocol, splits)
-    race.run(n_jobs, verbose)
-    shape = (protocol.repeats, protocol.folds_a_repeat)
-    sizes = np.array([len(split.test) for split in splits])
-    return Result(
-        name=subject.name,
-        accuracies=(race.correct / sizes).reshape(shape),
-        chosen=race.chosen_by_repeat(),
-        refitted=race.refitted,
-        kernel_seconds=race.kernel_seconds,
-        other_seconds=race.other_seconds,
-        protocol=protocol,
-        data=_facts(data, splits, dataset),
+    if draws is not None:
+        require_count("draws", draws, 1)
+    if isinstance(graphs, Dataset):
+        y = graphs.target if y is None else y
+        dataset = dataset or graphs.name
+    if y is None:
+        raise ValueError("y is missing: give one class or number per graph.")
+    ready = isinstance(kernel, Mapping)
+    batch = None if ready else as_batch(graphs.graphs if isinstance(graphs, Dataset) else graphs)
+    target = target_of(y, None if batch is None else len(batch), task, min_class_size)
+    codes = groups_of(groups, protocol, graphs, len(target.plain))
+    case = _Case(
+        batch, target, codes, protocol, scorer_of(scoring, target.task, target.n_classes),
+        classifier, class_weight, draws or 1, None if store is None else Store(store), dataset,
+        baselines, n_jobs, verbose,
+    )  # fmt: skip
+    if ready:
+        return case.ready(kernel, graphs)
+    subject = subject_of(
+        kernel, options, normalize, protocol.random_state, name, fit_once, target.task
     )
+    return case.run(subject)
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The options that cross-validation prefers.
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """Graphs, target and rules, on which subjects are evaluated."""
 
-    Attributes
-    ----------
-    options : dict
-    C : float or None
-        None if there is no C to choose (a classifier).
-    accuracy : float
-        Of the cross-validation that chose them: too good to be quoted as an estimate.
-    estimator : estimator
-        Unfitted, with these options.
-    """
+    graphs: GraphBatch | None
+    target: Target
+    groups: Ints | None
+    protocol: Protocol
+    scorer: Scorer
+    classifier: str | None
+    class_weight: Any
+    draws: int
+    store: Store | None
+    dataset: str
+    baselines: bool
+    n_jobs: int | None
+    verbose: int | bool
 
-    options: dict[str, Any]
-    C: float | None
-    accuracy: float
-    estimator: Any
+    @cached_property
+    def data(self) -> Data:
+        kept = self.target.kept
+        graphs = self.graphs
+        if graphs is not None and len(kept) < len(self.target.plain):
+            graphs = graphs[kept]
+        return Data(graphs, self.target, None if self.groups is None else self.groups[kept])
 
+    @cached_property
+    def splits(self) -> list[Split]:
+        by_folds = self.data.groups is not None and self._machine_name == "ridge"
+        inner = not self.protocol.optimistic or by_folds
+        target = self.target
+        return make_splits(self.protocol, target.values, target.classes, self.data.groups, inner)
 
-def choose(
-    kernel: Any,
-    graphs: Any,
-    y: Any,
-    protocol: Protocol | None = None,
-    *,
-    options: Mapping[str, Any] | None = None,
-    normalize: bool | None = None,
-    n_jobs: int | None = None,
-    verbose: int | bool = False,
-) -> Choice:
-    """Choose C and a kernel's options by cross-validation over all the graphs.
+    @property
+    def _machine_name(self) -> str:
+        return self.classifier or CLASSIFIERS[self.target.task][0]
 
-    For a model to be used, after `evaluate` has told what to expect of it. The arguments are those
-    of `evaluate`; of the protocol only ``inner_folds``, ``C`` and ``random_state`` matter.
-    """
-    protocol = Protocol() if protocol is None else protocol
-    data = _data(graphs, y)
-    subject = subject_of(kernel, options, normalize, protocol.random_state)
-    split = protocol.whole(data.codes, data.classes)
-    race = _Race(subject, data, protocol, [split])
-    race.run(n_jobs, verbose, always_score=True)
-    chosen = dict(race.chosen[0])
-    cost = chosen.pop("C", None) if subject.kind != "classifier" else None
-    accuracy = race.best[0] / len(split.train)
-    return Choice(chosen, cost, accuracy, subject.with_options(chosen))
+    def ready(self, matrices: Mapping[str, Any], graphs: Any) -> dict[str, Result]:
+        """Results of Gram matrices that were given."""
+        if graphs is not None:
+            raise ValueError(
+                "A dict of ready matrices is evaluated without graphs: give None for them."
+            )
+        if not matrices:
+            raise ValueError("There is no matrix to evaluate: the dict is empty.")
+        n, kept = len(self.target.plain), self.target.kept
+        subjects = [ready_subject(str(name), matrix, n) for name, matrix in matrices.items()]
+        if len(kept) < n:
+            subjects = [
+                replace(s, estimator=np.ascontiguousarray(s.estimator[np.ix_(kept, kept)]))
+                for s in subjects
+            ]
+        return {subject.name: self.run(subject) for subject in subjects}
 
+    def run(self, subject: Subject) -> Result:
+        """The result of one subject, from the store if it is there."""
+        splits = self.splits
+        self._race(subject)  # a classifier that does not fit is refused before anything is done
+        key = "" if self.store is None else self._key(subject)
+        if self.store is not None:
+            stored = self.store.read(key, key)
+            if stored is not None:
+                found = Result.from_dict(stored)
+                facts = replace(found.data, name=self.dataset)
+                return replace(found, name=subject.name, data=facts)
+        result = self._computed(subject, splits, key)
+        if self.store is not None:
+            self.store.write(key, key, result.to_dict())
+            self.store.remove(f"{key}.")
+        return result
 
-class _Race:
-    """The sets of options against each other, in every split on its own."""
-
-    def __init__(
-        self, subject: Subject, data: Data, protocol: Protocol, splits: Sequence[Split]
-    ) -> None:
-        self._subject = subject
-        self._data = data
-        self._protocol = protocol
-        self._splits = splits
-        self._unfinished = 0
-        self.best = np.full(len(splits), -1, dtype=np.int64)
-        self._rank = np.zeros(len(splits), dtype=np.int64)  # which option set holds the best
-        self.correct = np.zeros(len(splits), dtype=np.int64)
-        self.chosen: list[dict[str, Any]] = [{} for _ in splits]
-        self.refitted = False
-        self.kernel_seconds = 0.0
-        self.other_seconds = 0.0
-
-    def run(self, n_jobs: int | None, verbose: int | bool, always_score: bool = False) -> None:
-        groups = self._subject.groups()
-        total = len(groups) * len(self._splits) * self._protocol.inner_folds
-        with _machine_warnings_off(), progress(total, self._subject.name, verbose) as advance:
-            for group in groups:
-                started = time.perf_counter()
-                sets = [self._subject.option_sets[position] for position in group]
-                trial = prepare(self._subject, sets, self._data, self._protocol, n_jobs)
-                prepared = time.perf_counter()
-                choice = always_score or len(groups) * len(trial.grid) > 1
-                counts = self._inner_counts(trial, choice, n_jobs, advance)
-                ranks = np.repeat(group, len(trial.grid) // len(group))
-                self._test(trial, counts, ranks, n_jobs)
-                self._account(trial, prepared - started, time.perf_counter() - prepared)
-        if self._unfinished:
-            self._warn()
-
-    def _inner_counts(
-        self, trial: Trial, choice: bool, n_jobs: int | None, advance: Callable[[], None]
-    ) -> Ints:
-        """Right answers over the inner folds: one row a split, one column an entry of the grid."""
-        counts = np.zeros((len(self._splits), len(trial.grid)), dtype=np.int64)
-        if not choice:
-            return counts
-        parts = [(s, *pair) for s, split in enumerate(self._splits) for pair in split.inner]
-        found = np.zeros((len(parts), len(trial.grid)), dtype=np.int64)
-
-        def score(begin: int, end: int) -> None:
-            for p in range(begin, end):
-                _, fitted, held = parts[p]
-                with trial.stopwatch():
-                    found[p] = trial.counts(fitted, held)
-                advance()
-
-        for_tiles(score, len(parts), n_tiles=_TILES, n_jobs=n_jobs)
-        np.add.at(counts, [part[0] for part in parts], found)
-        return counts
-
-    def _test(self, trial: Trial, counts: Ints, ranks: Ints, n_jobs: int | None) -> None:
-        """Test a trial in the splits where it beats all before it.
-
-        ``ranks``: the place of each of the grid's entries among all sets of options.
-        """
-        positions = counts.argmax(axis=1)  # the first of equals: the smallest C
-        scores = counts.max(axis=1)
-        earlier = (scores == self.best) & (ranks[positions] < self._rank)
-        better = np.flatnonzero((scores > self.best) | earlier)
-        self.best[better] = scores[better]
-        self._rank[better] = ranks[positions[better]]
-
-        def test(begin: int, end: int) -> None:
-            for s in better[begin:end]:
-                split, position = self._splits[s], int(positions[s])
-                self.chosen[s] = dict(trial.grid[position])
-                if len(split.test):
-                    with trial.stopwatch():
-                        self.correct[s] = trial.correct(split.train, split.test, position)
-
-        for_tiles(test, len(better), n_tiles=_TILES, n_jobs=n_jobs)
-
-    def _account(self, trial: Trial, preparing: float, trying: float) -> None:
-        """Share the time that passed between the kernel and the machines."""
-        self._unfinished += sum(trial.unfinished)
-        self.refitted = self.refitted or trial.refitted
-        in_kernel = trying * trial.kernel_share()
-        self.kernel_seconds += preparing + in_kernel
-        self.other_seconds += trying - in_kernel
-
-    def chosen_by_repeat(self) -> list[list[dict[str, Any]]]:
-        folds = self._protocol.folds_a_repeat
-        return [self.chosen[k : k + folds] for k in range(0, len(self.chosen), folds)]
-
-    def _warn(self) -> None:
-        from sklearn.exceptions import ConvergenceWarning
-
-        warnings.warn(
-            f"{self._subject.name}: {self._unfinished} support vector machines stopped after "
-            f"max_iter={self._protocol.max_iter} steps, before they reached the tolerance. Raise "
-            "Protocol(max_iter=...), or leave the largest C out: these take the most steps.",
-            ConvergenceWarning,
-            stacklevel=4,
+    def _computed(self, subject: Subject, splits: Sequence[Split], key: str) -> Result:
+        n_draws = self.draws if subject.is_random else 1
+        races = [self._race(subject.draw(d), key, d) for d in range(n_draws)]
+        try:
+            if self.protocol.optimistic:
+                best_of_grid(races, self.verbose)
+            else:
+                for race in races:
+                    nested(race, self.verbose)
+        finally:
+            for race in races:
+                race.ledger.flush()
+        races[0].warn_of_unfinished(self.protocol.max_iter)
+        target = self.target
+        left_out = len(target.plain) - len(target.kept)
+        facts = assembly.facts_of(target.values, target.classes, left_out, splits, self.dataset)
+        result = assembly.join_draws(
+            [assembly.result_of(r, self.protocol, facts, self._machine_name) for r in races]
         )
+        if not self.baselines or subject.kind == "baseline":
+            return result
+        overlap = overlap_of(self.protocol)
+        return assembly.with_hints(result, self._baselines, self._hints(subject), overlap)
 
+    def _race(self, subject: Subject, key: str = "", draw: int = 0) -> Race:
+        machine = machine_of(
+            self.classifier, self.target, self.protocol, self.class_weight,
+            self.data.groups is not None,
+        )  # fmt: skip
+        ledger = self.store.ledger(key, draw) if self.store is not None and key else None
+        return Race(subject, self.data, machine, self.scorer, self.splits, self.n_jobs, ledger)
 
-@contextmanager
-def _machine_warnings_off() -> Iterator[None]:
-    """Of thousands of machines each could complain; they are counted, and one warning is given."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Solver terminated early")
-        yield
+    @cached_property
+    def _baselines(self) -> dict[str, Floats]:
+        """Scores of the baselines that need no kernel; without graphs, of those that need none."""
+        found = {}
+        for name in BASELINES[self.target.task]:
+            if name == "size" and self.graphs is None:
+                continue
+            race = self._race(subject_of(name, None, None, 0, task=self.target.task))
+            nested(race, False)
+            found[name] = assembly.scores_of(race)
+        return found
 
+    def _hints(self, subject: Subject) -> list[hints.Hint]:
+        if self.data.graphs is None:
+            return []
+        return [*hints.column_hints(subject, self.data.graphs), *self._duplicates]
 
-def _data(graphs: Any, y: Any) -> Data:
-    batch = as_batch(graphs)
-    return Data(batch, *check_target(y, len(batch)))
+    @cached_property
+    def _duplicates(self) -> list[hints.Hint]:
+        numbers = hints.equivalent_graphs(self.data.batch())
+        return hints.duplicate_hints(numbers, self.target, self.splits)
 
+    def _key(self, subject: Subject) -> str:
+        return digest_of(
+            __version__, self._graphs_digest, self.target.plain, self.target.task, self.groups,
+            subject.kind, type(subject.estimator), subject.estimator, subject.option_sets,
+            self.protocol.to_dict(), self.scorer.name, self._machine_name, self.class_weight,
+            self.target.kept, self.draws, self.baselines,
+        )  # fmt: skip
 
-def _facts(data: Data, splits: Sequence[Split], name: str) -> DataFacts:
-    digest = hashlib.sha256(data.codes.tobytes())
-    for split in splits:
-        digest.update(split.test.tobytes())
-    members = np.bincount(data.codes).tolist()
-    return DataFacts(
-        name=name,
-        n_graphs=len(data.graphs),
-        classes={str(c.item()): n for c, n in zip(data.classes, members, strict=True)},
-        splits=digest.hexdigest(),
-    )
+    @cached_property
+    def _graphs_digest(self) -> str:
+        return digest_of(self.graphs)

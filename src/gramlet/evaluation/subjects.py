@@ -1,4 +1,4 @@
-"""What is evaluated: a name of the registry, an estimator, or a pipeline, with options to try.
+"""What is evaluated: a name, an estimator, a pipeline or a ready matrix, with options to try.
 
 Decides here, and only here, whether one Gram matrix may serve all folds or a kernel must be fitted
 in every training part anew. The fitting itself is in `trials`.
@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
+
+from gramlet.common.arrays import Floats
+from gramlet.evaluation.baselines import baseline_named
 from gramlet.kernels import registry
 from gramlet.kernels.contract.tags import GraphTags, graph_tags
 
-__all__ = ["MAJORITY", "Kind", "Subject", "subject_of"]
+__all__ = ["Kind", "Subject", "ready_subject", "subject_of"]
 
-MAJORITY = "majority"
-
-Kind = Literal["majority", "sliced", "once", "refitted", "classifier"]
+Kind = Literal["baseline", "ready", "sliced", "once", "refitted", "predictor"]
 Options = Mapping[str, Any]
 
 
@@ -29,11 +31,12 @@ class Subject:
     Attributes
     ----------
     name : str
-    kind : {"majority", "sliced", "once", "refitted", "classifier"}
-        "sliced": k(G, G') depends on G and G' alone, so that one Gram matrix serves all folds.
-        "once": it does not, but is to be fitted on all graphs, without their classes.
-        "refitted": fitted in each training part. "classifier": predicts by itself.
-    estimator : estimator or None
+    kind : {"baseline", "ready", "sliced", "once", "refitted", "predictor"}
+        "ready": a matrix that was given. "sliced": k(G, G') depends on G and G' alone, so that one
+        Gram matrix serves all folds. "once": it does not, but is to be fitted on all graphs,
+        without their classes. "refitted": fitted in each training part. "predictor": predicts by
+        itself, without a machine.
+    estimator : estimator, matrix or None
     option_sets : list of dict
         In the order in which ties are decided.
     after_fit : tuple of str
@@ -45,6 +48,21 @@ class Subject:
     estimator: Any
     option_sets: list[dict[str, Any]]
     after_fit: tuple[str, ...] = ()
+
+    @property
+    def is_random(self) -> bool:
+        """Whether another seed gives other numbers."""
+        return self.kind not in ("baseline", "ready") and bool(_seeds(self.estimator))
+
+    def draw(self, number: int) -> Subject:
+        """The same with other random numbers; draw 0 is the subject itself."""
+        if number == 0 or not self.is_random:
+            return self
+        changes = {
+            key: int(np.random.SeedSequence((seed, number)).generate_state(1)[0])
+            for key, seed in _seeds(self.estimator).items()
+        }
+        return replace(self, estimator=self.with_options(changes))
 
     def with_options(self, option_set: Mapping[str, Any]) -> Any:
         """A fresh estimator with these options."""
@@ -71,11 +89,13 @@ def subject_of(
     random_state: int,
     name: str | None = None,
     fit_once: bool = False,
+    task: str = "classification",
 ) -> Subject:
     """Make a subject of whatever `evaluate` was given."""
     if isinstance(kernel, str):
-        if kernel == MAJORITY:
-            return Subject(name or MAJORITY, "majority", None, [{}])
+        baseline = baseline_named(kernel, task)
+        if baseline is not None:
+            return Subject(name or kernel, "baseline", baseline, [{}])
         named = registry.get(kernel)
         estimator = named.make()
         options = named.tunable if options is None else options
@@ -83,36 +103,96 @@ def subject_of(
     else:
         estimator = kernel
         options = {} if options is None else options
-    tags = _tags_of(estimator)
-    kind = _kind_of(estimator, tags)
+    _check_estimator(estimator, task)
     shown = name or (kernel if isinstance(kernel, str) else _name_of(estimator))
-    if fit_once:
-        kind = _once(kind, tags, shown)
     estimator = _settled(estimator, normalize, random_state)
     option_sets = _option_sets(estimator, options, shown)
+    tags = _tags_of(estimator, option_sets)
+    kind = _kind_of(estimator, tags)
+    if fit_once:
+        kind = _once(kind, tags, shown)
     return Subject(shown, kind, estimator, option_sets, tags.after_fit if tags else ())
 
 
-def _tags_of(estimator: Any) -> GraphTags | None:
-    """What one of gramlet's estimators says of itself; None for a stranger."""
-    return graph_tags(estimator) if hasattr(estimator, "__graph_tags__") else None
+def ready_subject(name: str, matrix: Any, n_graphs: int) -> Subject:
+    """A Gram matrix that was computed elsewhere."""
+    values = np.asarray(matrix)
+    place = f"The matrix {name!r}"
+    if values.dtype.kind not in "biuf" or values.shape != (n_graphs, n_graphs):
+        raise ValueError(
+            f"{place} must be square, one row and column of numbers per value of y ({n_graphs}); "
+            f"got shape {values.shape} of {values.dtype}."
+        )
+    gram: Floats = np.ascontiguousarray(values, dtype=np.float64)
+    if not np.isfinite(gram).all():
+        row, column = np.argwhere(~np.isfinite(gram))[0]
+        raise ValueError(f"{place} is not finite at row {row}, column {column}.")
+    gap = np.abs(gram - gram.T)
+    if gap.max(initial=0.0) > 1e-8 * max(1.0, float(np.abs(gram).max(initial=0.0))):
+        row, column = np.unravel_index(int(gap.argmax()), gap.shape)
+        raise ValueError(
+            f"{place} must be symmetric; the entries at row {row}, column {column} and in the "
+            f"mirrored place differ by {gap.max():g}."
+        )
+    return Subject(name, "ready", gram, [{}])
 
 
-def _kind_of(estimator: Any, tags: GraphTags | None) -> Kind:
-    from sklearn.base import is_classifier
+def _seeds(estimator: Any) -> dict[str, int]:
+    return {
+        key: int(value)
+        for key, value in estimator.get_params().items()
+        if key.split("__")[-1] == "random_state" and isinstance(value, int | np.integer)
+    }
+
+
+def _tags_of(estimator: Any, option_sets: Sequence[Options]) -> GraphTags | None:
+    """What one of gramlet's estimators says of itself with each set of options.
+
+    None for a stranger: also for a class of someone else's that inherits from one of ours, whose
+    word does not hold for what was changed.
+    """
+    from sklearn.base import clone
+
+    cls = type(estimator)
+    ours = cls.__module__.startswith("gramlet.") or "__graph_tags__" in vars(cls)
+    if not ours or not hasattr(estimator, "__graph_tags__"):
+        return None
+    found = [graph_tags(clone(estimator).set_params(**options)) for options in option_sets]
+    return replace(
+        found[0],
+        supervised=any(tags.supervised for tags in found),
+        depends_on_fitted=any(tags.depends_on_fitted for tags in found),
+        after_fit=tuple(key for key in found[0].after_fit if all(key in t.after_fit for t in found)),
+    )
+
+
+def _check_estimator(estimator: Any, task: str) -> None:
+    from sklearn.base import is_classifier, is_regressor
 
     if not hasattr(estimator, "get_params") or not hasattr(estimator, "fit"):
         raise TypeError(
             "evaluate takes a kernel's name, an estimator or a pipeline; got "
             f"{type(estimator).__name__}. `gramlet kernels` lists the names."
         )
-    if is_classifier(estimator):
-        return "classifier"
-    if not hasattr(estimator, "transform"):
+    if is_classifier(estimator) or is_regressor(estimator):
+        if is_classifier(estimator) != (task == "classification"):
+            kind = "a classifier" if is_classifier(estimator) else "a regressor"
+            raise ValueError(
+                f"{type(estimator).__name__} is {kind}, and the target is one of {task}. Say "
+                "task='classification' or task='regression' if the target was misunderstood."
+            )
+    elif not hasattr(estimator, "transform"):
         raise TypeError(
             f"evaluate needs a kernel, an embedding or a classifier; {type(estimator).__name__} "
             "has neither transform nor predict."
         )
+
+
+def _kind_of(estimator: Any, tags: GraphTags | None) -> Kind:
+    from sklearn.base import is_classifier, is_regressor
+
+    if is_classifier(estimator) or is_regressor(estimator):
+        return "predictor"
     # Of a stranger nothing is known: fitting it in each training part is always right.
     refitted = tags is None or tags.depends_on_fitted or tags.supervised
     return "refitted" if refitted else "sliced"
@@ -120,7 +200,7 @@ def _kind_of(estimator: Any, tags: GraphTags | None) -> Kind:
 
 def _once(kind: Kind, tags: GraphTags | None, name: str) -> Kind:
     """What becomes of a subject that is to be fitted once."""
-    if kind == "classifier" or tags is None or tags.supervised:
+    if kind == "predictor" or tags is None or tags.supervised:
         raise ValueError(
             f"fit_once=True fits on all graphs, those of the test parts among them, which is only "
             f"fair if classes play no part; {name!r} may use them. Leave fit_once out."

@@ -10,20 +10,25 @@ from gramlet.evaluation.significance import compare_results
 
 __all__ = ["as_good_as_the_best", "table"]
 
-_HEADINGS = ("kernel", "accuracy %", "seconds", "most often chosen")
+_OPTIMISTIC = "Optimistic: C and options were chosen on the test parts; not an estimate."
 
 
-def table(results: Sequence[Result] | Result, style: str = "text") -> Any:
-    """A table with one row a result: accuracy with its spread, time, and the options chosen.
+def table(results: Sequence[Result] | Result, style: str = "text", hints: bool = True) -> Any:
+    """A table with one row per result: the score with its spread, time, and the options chosen.
 
     Behind ± stands the standard deviation of the repeats' means (of the folds, if there is only one
-    repeat). Behind each option stands the share of training parts that chose the value.
+    repeat), and that between draws of random numbers where there are several. Behind each option
+    stands the share of training parts that chose the value. Results whose options were chosen on
+    the test parts are marked "optimistic".
 
     Parameters
     ----------
     results : Result or sequence of Result
+        With one scorer.
     style : {"text", "markdown", "rich"}
         Strings, or a ``rich.table.Table`` for a terminal.
+    hints : bool
+        Whether the results' hints follow, each once.
 
     Examples
     --------
@@ -38,7 +43,32 @@ def table(results: Sequence[Result] | Result, style: str = "text") -> Any:
     styles = {"text": _text, "markdown": _markdown, "rich": _rich}
     if style not in styles:
         raise ValueError(f"style must be one of {', '.join(styles)}; got {style!r}.")
-    return styles[style](rows)
+    scorers = sorted({row.scoring for row in rows})
+    if len(scorers) > 1:
+        raise ValueError(
+            f"The results have different scorers ({', '.join(scorers)}); make a table for each."
+        )
+    return styles[style](rows, _remarks(rows) if hints else [])
+
+
+def _remarks(rows: Sequence[Result]) -> list[str]:
+    """What is said under a table: each hint once, with the kernels it is about."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        for hint in row.hints:
+            found.setdefault(hint.text, []).append(row.name)
+    lines = []
+    for text, names in found.items():
+        everyone = len(names) > 1 and len(names) >= sum(bool(row.hints) for row in rows)
+        about = "" if everyone or names[0] in text else f"{', '.join(names)}: "
+        lines.append(about + text)
+    return lines
+
+
+def _headings(rows: Sequence[Result]) -> tuple[str, str, str, str]:
+    scoring = rows[0].scoring if rows else "accuracy"
+    shown = "accuracy %" if scoring == "accuracy" else scoring
+    return ("kernel", shown, "seconds", "most often chosen")
 
 
 def as_good_as_the_best(results: Sequence[Result], level: float = 0.05) -> tuple[Result, list[str]]:
@@ -48,17 +78,22 @@ def as_good_as_the_best(results: Sequence[Result], level: float = 0.05) -> tuple
     """
     best = max(results, key=lambda result: result.mean)
     others = [result for result in results if result is not best]
-    if best.accuracies.size < 2:
+    if best.scores.size < 2:
         return best, []
     near = [other.name for other in others if compare_results(best, other).p_value > level]
     return best, near
 
 
 def _cells(result: Result) -> tuple[str, str, str, str]:
-    spread = f" ± {100 * result.std:4.1f}" if result.std else " " * 7
+    percent = result.scoring == "accuracy"
+    factor, wide, narrow = (100, "5.1f", "4.1f") if percent else (1, "6.3f", "5.3f")
+    blank = " " * (3 + int(narrow[0]))
+    spread = f" ± {factor * result.std:{narrow}}" if result.std else blank
+    if result.n_draws > 1:
+        spread += f" (draws ± {factor * result.std_draws:{narrow[1:]}})"
     return (
-        result.name,
-        f"{100 * result.mean:5.1f}{spread}",
+        f"{result.name} (optimistic)" if result.optimistic else result.name,
+        f"{factor * result.mean:{wide}}{spread}",
         _seconds(result.seconds),
         " · ".join(_option(key, *found) for key, found in result.most_chosen().items()),
     )
@@ -77,39 +112,51 @@ def _seconds(seconds: float) -> str:
     return f"{seconds / 60:.0f} min"
 
 
-def _markdown(rows: Sequence[Result]) -> str:
-    lines: list[tuple[str, ...]] = [_HEADINGS, ("---", "---:", "---:", "---")]
+def _markdown(rows: Sequence[Result], remarks: Sequence[str]) -> str:
+    lines: list[tuple[str, ...]] = [_headings(rows), ("---", "---:", "---:", "---")]
     lines += [tuple(cell.strip().replace("|", "\\|") for cell in _cells(row)) for row in rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    table = ["| " + " | ".join(line) + " |" for line in lines]
+    below = [*_flag(rows), *remarks]
+    return "\n".join([*table, *(["", *(f"- {line}" for line in below)] if below else [])])
 
 
-def _text(rows: Sequence[Result]) -> str:
-    lines = [_HEADINGS, *(_cells(row) for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
+def _text(rows: Sequence[Result], remarks: Sequence[str]) -> str:
+    lines = [_headings(rows), *(_cells(row) for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(4)]
     shown = []
     for line in lines:
-        name, accuracy, seconds, options = line
+        name, score, seconds, options = line
         shown.append(
-            f"{name:<{widths[0]}}  {accuracy:>{widths[1]}}  {seconds:>{widths[2]}}  {options}"
+            f"{name:<{widths[0]}}  {score:>{widths[1]}}  {seconds:>{widths[2]}}  {options}"
         )
     shown.insert(1, "─" * max(len(line) for line in shown))
-    return "\n".join(line.rstrip() for line in shown)
+    below = [*_flag(rows), *remarks]
+    return "\n".join([*(line.rstrip() for line in shown), *(["", *below] if below else [])])
 
 
-def _rich(rows: Sequence[Result]) -> Any:
+def _flag(rows: Sequence[Result]) -> list[str]:
+    return [_OPTIMISTIC] if any(row.optimistic for row in rows) else []
+
+
+def _rich(rows: Sequence[Result], remarks: Sequence[str]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="underline")
-    grid.add_column(_HEADINGS[0], style="cyan", no_wrap=True)
-    grid.add_column(_HEADINGS[1], justify="right", no_wrap=True)
-    grid.add_column(_HEADINGS[2], justify="right", style="dim", no_wrap=True)
-    grid.add_column(_HEADINGS[3], style="dim")
+    headings = _headings(rows)
+    below = "\n".join([*_flag(rows), *remarks])
+    grid = Table(
+        box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="underline",
+        caption=Text(below) if below else None, caption_justify="left",
+    )  # fmt: skip
+    grid.add_column(headings[0], style="cyan", no_wrap=True)
+    grid.add_column(headings[1], justify="right", no_wrap=True)
+    grid.add_column(headings[2], justify="right", style="dim", no_wrap=True)
+    grid.add_column(headings[3], style="dim")
     best = max((row.mean for row in rows), default=0.0)
     for row in rows:
-        name, accuracy, seconds, options = _cells(row)
+        name, score, seconds, options = _cells(row)
         grid.add_row(
-            Text(name), Text(accuracy, "bold green" if row.mean == best else ""), seconds,
+            Text(name), Text(score, "bold green" if row.mean == best else ""), seconds,
             Text(options),
         )  # fmt: skip
     return grid

@@ -1,8 +1,9 @@
-"""Options at work: counting right answers on parts of the data.
+"""Options at work: predicting parts of the data.
 
-A trial is prepared once a set of options (or for several that one fit can serve) and then asked,
+A trial is prepared once per set of options (or for several that one fit can serve) and then asked,
 from several threads, about many pairs of a training part and a held part. It sees the held graphs
-only to classify them. Which trial wins is decided in `run`.
+only to predict them. Blocks of Gram matrices come from `blocks`; which trial wins is decided in
+`selection`.
 """
 
 from __future__ import annotations
@@ -11,31 +12,43 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.engine.machines.support_vectors import correct_by_cost, take_block
-from gramlet.evaluation.protocol import Protocol
+from gramlet.engine.machines.support_vectors import take_block
+from gramlet.evaluation.baselines import Baseline, size_features
+from gramlet.evaluation.blocks import (
+    centred_and_scaled,
+    depends_on_company,
+    fitted_blocks,
+    whole_grams,
+)
+from gramlet.evaluation.machines import Machine, Outcome, class_outcome
 from gramlet.evaluation.subjects import Subject
+from gramlet.evaluation.task import Target
 from gramlet.graphs.batch import GraphBatch
 
-__all__ = ["Data", "Trial", "prepare"]
+__all__ = ["Data", "Trial", "grid_of", "prepare"]
 
 
-_PROBED = 24  # graphs that are looked at to see whether a kernel depends on what else was fitted
-
-
+@dataclass(frozen=True, eq=False)
 class Data:
-    """Graphs with their classes, as codes and by their own names."""
+    """Graphs that take part, with their target; no graphs where matrices were given."""
 
-    def __init__(self, graphs: GraphBatch, codes: Ints, classes: Array) -> None:
-        self.graphs = graphs
-        self.codes = codes
-        self.classes = classes
-        self.target = classes[codes]
+    graphs: GraphBatch | None
+    target: Target
+    groups: Ints | None = None
+
+    def __len__(self) -> int:
+        return len(self.target.values)
+
+    def batch(self) -> GraphBatch:
+        """The graphs, where there must be some."""
+        assert self.graphs is not None, "this needs graphs"
+        return self.graphs
 
 
 class Trial(ABC):
@@ -45,17 +58,20 @@ class Trial(ABC):
     ----------
     grid : list of dict
         What there is to choose from: the sets of options one after the other, each with all C.
-    unfinished : list of int
-        Support vector machines that ran out of steps.
+    per_set : int
+        How many entries of the grid belong to one set of options.
     refitted : bool
         Whether the kernel is fitted on each training part.
+    chooses_cost : bool
+        Whether C is chosen by `losses` over inner folds, not by the scorer.
     """
 
     refitted = False
+    chooses_cost = False
 
-    def __init__(self, grid: list[dict[str, Any]]) -> None:
+    def __init__(self, grid: list[dict[str, Any]], per_set: int = 1) -> None:
         self.grid = grid
-        self.unfinished: list[int] = []
+        self.per_set = per_set
         # Lists, because threads may append to them at one time.
         self._seconds: list[float] = []
         self._kernel_seconds: list[float] = []
@@ -72,30 +88,32 @@ class Trial(ABC):
         return sum(self._kernel_seconds) / sum(self._seconds) if self._seconds else 0.0
 
     @abstractmethod
-    def counts(self, train: Ints, held: Ints) -> Ints:
-        """How many held graphs are classified rightly, for each entry of the grid."""
+    def tried(self, train: Ints, held: Ints) -> Outcome:
+        """Predictions for the held graphs, one row per entry of the grid."""
 
-    @abstractmethod
-    def correct(self, train: Ints, held: Ints, position: int) -> int:
+    def final(self, train: Ints, held: Ints, position: int) -> Outcome:
         """The same for one entry of the grid."""
+        return self.tried(train, held).row(position)
+
+    def losses(self, truth: Array, predictions: Array) -> Floats | None:
+        """What a machine chooses C by where that is not the scorer; one number per entry."""
+        return None
 
 
-class _Majority(Trial):
-    """Always the most frequent class of the training part; the first of equals."""
+class _Baseline(Trial):
+    """No kernel at all."""
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, baseline: Baseline, data: Data) -> None:
         super().__init__([{}])
-        self._codes = data.codes
+        self._baseline = baseline
+        self._target = data.target
+        self._sizes = size_features(data.batch()) if baseline.needs_graphs else None
 
-    def counts(self, train: Ints, held: Ints) -> Ints:
-        winner = np.bincount(self._codes[train]).argmax()
-        return np.array([np.count_nonzero(self._codes[held] == winner)])
-
-    def correct(self, train: Ints, held: Ints, position: int) -> int:
-        return int(self.counts(train, held)[0])
+    def tried(self, train: Ints, held: Ints) -> Outcome:
+        return self._baseline.outcome(self._target, self._sizes, train, held)
 
 
-class _Classifier(Trial):
+class _Predictor(Trial):
     """An estimator that predicts by itself."""
 
     refitted = True
@@ -105,28 +123,46 @@ class _Classifier(Trial):
         self._estimator = estimator
         self._data = data
 
-    def counts(self, train: Ints, held: Ints) -> Ints:
+    def tried(self, train: Ints, held: Ints) -> Outcome:
         from sklearn.base import clone
 
-        data = self._data
-        fitted = clone(self._estimator).fit(data.graphs[train], data.target[train])
-        predicted = np.asarray(fitted.predict(data.graphs[held]))
-        return np.array([np.count_nonzero(predicted == data.target[held])])
+        graphs, target = self._data.batch(), self._data.target
+        fitted = clone(self._estimator).fit(graphs[train], target.named[train])
+        predicted = np.asarray(fitted.predict(graphs[held]))
+        if target.task == "regression":
+            return Outcome(predicted.astype(np.float64).reshape(1, -1))
+        codes = np.searchsorted(target.classes, predicted)
+        values = _class_values(fitted, graphs[held], target)
+        if values is None:
+            return Outcome(codes[None])
+        return Outcome(codes[None], class_outcome(values[None]).decisions)
 
-    def correct(self, train: Ints, held: Ints, position: int) -> int:
-        return int(self.counts(train, held)[0])
+
+def _class_values(fitted: Any, graphs: GraphBatch, target: Target) -> Floats | None:
+    """A value per graph and class, larger for the likelier class; None if there is none."""
+    for name in ("decision_function", "predict_proba"):
+        if not hasattr(fitted, name):
+            continue
+        values = np.asarray(getattr(fitted, name)(graphs), dtype=np.float64)
+        if values.ndim == 1:
+            values = np.column_stack([-values / 2, values / 2])
+        known = np.searchsorted(target.classes, fitted.classes_)
+        if values.shape == (len(graphs), len(known)):
+            lowest = np.repeat(values.min(axis=1)[:, None] - 1.0, target.n_classes, axis=1)
+            lowest[:, known] = values
+            return lowest
+    return None
 
 
 class _KernelMachine(Trial):
-    """A support vector machine on blocks of a Gram matrix, wherever these come from."""
+    """A machine on blocks of a Gram matrix, wherever these come from."""
 
-    def __init__(
-        self, option_sets: Sequence[dict[str, Any]], data: Data, protocol: Protocol
-    ) -> None:
-        super().__init__([{**chosen, "C": cost} for chosen in option_sets for cost in protocol.C])
+    def __init__(self, option_sets: Sequence[dict[str, Any]], data: Data, machine: Machine) -> None:
+        super().__init__(_with_costs(option_sets, machine), max(1, len(machine.costs)))
         self._option_sets = option_sets
         self._data = data
-        self._protocol = protocol
+        self._machine = machine
+        self.chooses_cost = machine.chooses_cost
 
     @abstractmethod
     def _blocks(
@@ -134,48 +170,70 @@ class _KernelMachine(Trial):
     ) -> Iterator[tuple[Floats, Floats]]:
         """For each set of options the Gram matrix of the training part, and the held against it."""
 
-    def counts(self, train: Ints, held: Ints) -> Ints:
-        codes, rules = self._data.codes, self._protocol
-        counts = []
-        for gram, cross in self._blocks(train, held, self._option_sets):
-            right, unfinished = correct_by_cost(
-                gram, codes[train], cross, codes[held], np.array(rules.C), rules.tol, rules.max_iter
-            )
-            counts.append(right)
-            self.unfinished.append(unfinished)
-        return np.concatenate(counts)
+    def tried(self, train: Ints, held: Ints) -> Outcome:
+        target = self._data.target.values[train]
+        return _stacked(
+            [
+                self._machine.tried(gram, cross, target)
+                for gram, cross in self._blocks(train, held, self._option_sets)
+            ]
+        )
 
-    def correct(self, train: Ints, held: Ints, position: int) -> int:
-        from sklearn.svm import SVC
-
-        codes, rules = self._data.codes, self._protocol
-        which, cost = divmod(position, len(rules.C))
+    def final(self, train: Ints, held: Ints, position: int) -> Outcome:
+        which, cost = divmod(position, self.per_set)
         gram, cross = next(self._blocks(train, held, self._option_sets[which : which + 1]))
-        machine = SVC(kernel="precomputed", C=rules.C[cost], tol=rules.tol, max_iter=rules.max_iter)
-        predicted = machine.fit(gram, codes[train]).predict(cross)
-        self.unfinished.append(int(machine.fit_status_ != 0))
-        return int(np.count_nonzero(predicted == codes[held]))
+        return self._machine.final(gram, cross, self._data.target.values[train], cost)
+
+    def losses(self, truth: Array, predictions: Array) -> Floats | None:
+        return self._machine.losses(truth, predictions)
+
+
+def _with_costs(option_sets: Sequence[dict[str, Any]], machine: Machine) -> list[dict[str, Any]]:
+    costs: list[dict[str, Any]] = [{"C": cost} for cost in machine.costs] or [{}]
+    return [{**chosen, **cost} for chosen in option_sets for cost in costs]
+
+
+def grid_of(
+    subject: Subject, option_sets: Sequence[dict[str, Any]], machine: Machine
+) -> list[dict[str, Any]]:
+    """The grid that a trial of these options will have, without preparing it."""
+    if subject.kind in ("baseline", "predictor"):
+        return [dict(option_set) for option_set in option_sets]
+    return _with_costs(option_sets, machine)
+
+
+def _stacked(outcomes: Sequence[Outcome]) -> Outcome:
+    decisions = [o.decisions for o in outcomes if o.decisions is not None]
+    chosen = [o.chosen for o in outcomes if o.chosen is not None]
+    return Outcome(
+        np.concatenate([o.predictions for o in outcomes]),
+        np.concatenate(decisions) if decisions else None,
+        tuple(c for part in chosen for c in part) if chosen else None,
+    )
 
 
 class _Sliced(_KernelMachine):
-    """Blocks cut from the Gram matrices of all graphs, one a set of options."""
+    """Blocks cut from the Gram matrices of all graphs, one per set of options."""
 
     def __init__(
         self,
         grams: Sequence[Floats],
         option_sets: Sequence[dict[str, Any]],
         data: Data,
-        protocol: Protocol,
+        machine: Machine,
+        of_features: bool = False,
     ) -> None:
-        super().__init__(option_sets, data, protocol)
+        super().__init__(option_sets, data, machine)
         self._grams = grams
+        self._of_features = of_features
 
     def _blocks(
         self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
     ) -> Iterator[tuple[Floats, Floats]]:
         for option_set in option_sets:
             gram = self._grams[self._option_sets.index(option_set)]
-            yield take_block(gram, train, train), take_block(gram, held, train)
+            blocks = take_block(gram, train, train), take_block(gram, held, train)
+            yield centred_and_scaled(*blocks) if self._of_features else blocks
 
 
 class _Refitted(_KernelMachine):
@@ -184,25 +242,21 @@ class _Refitted(_KernelMachine):
     refitted = True
 
     def __init__(
-        self,
-        estimator: Any,
-        option_sets: Sequence[dict[str, Any]],
-        data: Data,
-        protocol: Protocol,
+        self, estimator: Any, option_sets: Sequence[dict[str, Any]], data: Data, machine: Machine
     ) -> None:
-        super().__init__(option_sets, data, protocol)
+        super().__init__(option_sets, data, machine)
         self._estimator = estimator
 
     def _blocks(
         self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
     ) -> Iterator[tuple[Floats, Floats]]:
-        data = self._data
+        graphs, target = self._data.batch(), self._data.target.named
         started = time.perf_counter()
-        for blocks in fitted_blocks(
-            self._estimator, option_sets, data.graphs[train], data.target[train], data.graphs[held]
+        for gram, cross, of_features in fitted_blocks(
+            self._estimator, option_sets, graphs[train], target[train], graphs[held]
         ):
             self._kernel_seconds.append(time.perf_counter() - started)
-            yield blocks
+            yield centred_and_scaled(gram, cross) if of_features else (gram, cross)
             started = time.perf_counter()
 
 
@@ -210,142 +264,25 @@ def prepare(
     subject: Subject,
     option_sets: Sequence[dict[str, Any]],
     data: Data,
-    protocol: Protocol,
+    machine: Machine,
     n_jobs: int | None,
 ) -> Trial:
     """Make a trial of one of the subject's groups of options.
 
     A kernel that can be sliced, or is to be fitted once, is computed now.
     """
-    if subject.kind == "majority":
-        return _Majority(data)
+    if subject.kind == "baseline":
+        return _Baseline(subject.estimator, data)
+    if subject.kind == "ready":
+        return _Sliced([subject.estimator], option_sets, data, machine)
     estimator = subject.with_options(option_sets[0])
-    if subject.kind == "classifier":
-        return _Classifier(estimator, option_sets[0], data)
+    if subject.kind == "predictor":
+        return _Predictor(estimator, option_sets[0], data)
     if subject.kind in ("sliced", "once"):
-        grams = _whole_grams(estimator, option_sets, data, n_jobs)
-        if subject.kind == "once" or not _depends_on_company(estimator, grams[0], data):
-            return _Sliced(grams, option_sets, data, protocol)
-    return _Refitted(estimator, option_sets, data, protocol)
-
-
-def _whole_grams(
-    estimator: Any, option_sets: Sequence[dict[str, Any]], data: Data, n_jobs: int | None
-) -> list[Floats]:
-    from sklearn.base import clone
-
-    threaded = clone(estimator)
-    if threaded.get_params().get("n_jobs", 1) is None:
-        threaded.set_params(n_jobs=n_jobs)
-    return [gram for gram, _ in _fitted_grams(threaded, option_sets, data.graphs, None)]
-
-
-def _depends_on_company(estimator: Any, gram: Floats, data: Data) -> bool:
-    """Whether fitting fewer graphs changes the kernel between them.
-
-    The registry says so for a kernel as such; a parameter (a repair of the spectrum, say) can make
-    it so for one instance. Asked of a few graphs, and answered by fitting half of them.
-    """
-    chosen = np.unique(np.linspace(0, len(data.graphs) - 1, _PROBED).astype(np.int64))
-    train, held = chosen[::2], chosen[1::2]
-    if not len(held):
-        return False
-    blocks = next(
-        fitted_blocks(estimator, [{}], data.graphs[train], data.target[train], data.graphs[held])
-    )
-    scale = float(np.abs(gram[np.ix_(chosen, chosen)]).max(initial=0.0))
-    expected = (gram[np.ix_(train, train)], gram[np.ix_(held, train)])
-    return not all(
-        np.allclose(found, wanted, rtol=1e-6, atol=1e-9 * scale)
-        for found, wanted in zip(blocks, expected, strict=True)
-    )
-
-
-def fitted_blocks(
-    estimator: Any,
-    option_sets: Sequence[dict[str, Any]],
-    train: GraphBatch,
-    target: Array,
-    held: GraphBatch,
-) -> Iterator[tuple[Floats, Floats]]:
-    """Fit a clone on the training graphs; their Gram matrix, and the held graphs against them.
-
-    One pair of matrices for each set of options. These may differ only in parameters that can be
-    set after the fit, of which there is one.
-    """
-    from sklearn.base import clone
-
-    fitted = clone(estimator)
-    # Both are lazy and go through the options together; the first Gram matrix fits.
-    grams = _fitted_grams(fitted, option_sets, train, target)
-    crosses = _outputs(fitted, option_sets, held)
-    for (gram, features), cross in zip(grams, crosses, strict=True):
-        matrix = cross if features is None else cross @ features.T
-        yield gram, _checked(_dense(matrix), (len(held), len(train)), fitted)
-
-
-def _fitted_grams(
-    estimator: Any,
-    option_sets: Sequence[dict[str, Any]],
-    graphs: GraphBatch,
-    target: Array | None,
-) -> Iterator[tuple[Floats, Any]]:
-    """Fit on the graphs; for each set of options their Gram matrix, and features if there are any.
-
-    A support vector machine on dot products is a linear one on the features, which are taken as
-    they are: neither centred nor scaled.
-    """
-    estimator.set_params(**option_sets[0])
-    if len(option_sets) > 1 and hasattr(estimator, "from_distances"):
-        outputs = _outputs(estimator.fit(graphs, target), option_sets, graphs)
-    else:
-        if hasattr(estimator, "fit_transform"):
-            first = estimator.fit_transform(graphs, target)
-        else:
-            first = estimator.fit(graphs, target).transform(graphs)
-        outputs = chain([first], _outputs(estimator, option_sets[1:], graphs))
-    for output in outputs:
-        yield _gram_of_output(estimator, output, graphs)
-
-
-def _outputs(
-    fitted: Any, option_sets: Sequence[dict[str, Any]], graphs: GraphBatch
-) -> Iterator[Any]:
-    """What a fitted estimator gives for the graphs with each set of options.
-
-    Where outputs are functions of distances, these are computed once.
-    """
-    distances = None
-    for option_set in option_sets:
-        fitted.set_params(**option_set)
-        if len(option_sets) > 1 and hasattr(fitted, "from_distances"):
-            distances = fitted.distance(graphs) if distances is None else distances
-            yield fitted.from_distances(distances)
-        else:
-            yield fitted.transform(graphs)
-
-
-def _gram_of_output(estimator: Any, output: Any, graphs: GraphBatch) -> tuple[Floats, Any]:
-    shape = (len(graphs), len(graphs))
-    if hasattr(estimator, "diagonal"):
-        return _checked(_dense(output), shape, estimator), None
-    return _checked(_dense(output @ output.T), shape, estimator), output
-
-
-def _dense(matrix: Any) -> Floats:
-    plain = matrix.toarray() if hasattr(matrix, "toarray") else matrix
-    return np.ascontiguousarray(plain, dtype=np.float64)
-
-
-def _checked(matrix: Floats, shape: tuple[int, int], estimator: Any) -> Floats:
-    if matrix.shape != shape:
-        raise ValueError(
-            f"{type(estimator).__name__} gave a matrix of shape {matrix.shape} where {shape} was "
-            "expected: one row a graph, one column a fitted graph."
+        grams, of_features = whole_grams(estimator, option_sets, data.batch(), n_jobs)
+        company = subject.kind == "sliced" and depends_on_company(
+            estimator, grams[0], data.batch(), data.target.named
         )
-    if not np.isfinite(matrix).all():
-        row = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
-        raise ValueError(
-            f"{type(estimator).__name__} gave a value that is not finite (row {row} of its matrix)."
-        )
-    return matrix
+        if not company:
+            return _Sliced(grams, option_sets, data, machine, of_features)
+    return _Refitted(estimator, option_sets, data, machine)

@@ -9,7 +9,21 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from gramlet.engine.machines import support_vectors as svm
-from gramlet.engine.machines.support_vectors import correct_by_cost, solve, take_block
+from gramlet.engine.machines.support_vectors import decide_by_cost, solve, take_block
+
+
+def correct_by_cost(gram, classes, cross, truth, costs, tol, max_iter, weights=None):
+    """Right answers of the class with most votes, the first of equals, for each C."""
+    n_classes = classes.max() + 1
+    weights = np.ones(n_classes) if weights is None else weights
+    decisions, unfinished = decide_by_cost(gram, classes, weights, cross, costs, tol, max_iter)
+    votes = np.zeros((n_classes, len(costs), len(cross)))
+    pairs = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+    for (i, j), values in zip(pairs, decisions, strict=True):
+        votes[i] += values > 0
+        votes[j] += values <= 0
+    return np.count_nonzero(votes.argmax(axis=0) == truth, axis=1), unfinished
+
 
 COSTS = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0])
 
@@ -39,12 +53,26 @@ def test_counts_are_those_of_scikit_learn(seed, n_classes):
     assert unfinished == 0
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_weighted_classes_are_those_of_scikit_learn(n_classes):
+    gram, classes, cross, truth = random_problem(7, 70, n_classes)
+    weights = np.array([0.2, 3.0, 1.0])[:n_classes]
+    found, _ = correct_by_cost(gram, classes, cross, truth, COSTS, 1e-8, 10**6, weights)
+    expected = []
+    for c in COSTS:
+        machine = SVC(kernel="precomputed", C=c, tol=1e-6, class_weight=dict(enumerate(weights)))
+        expected.append(np.count_nonzero(machine.fit(gram, classes).predict(cross) == truth))
+    assert found.tolist() == expected
+    plain, _ = correct_by_cost(gram, classes, cross, truth, COSTS, 1e-8, 10**6)
+    assert plain.tolist() != expected
+
+
 @given(st.integers(0, 10**6), st.integers(4, 40), st.integers(1, 8), st.sampled_from(COSTS))
 def test_the_solution_satisfies_the_optimality_conditions(seed, n, rank, cost):
     gram, classes, _, _ = random_problem(seed, n, 2, rank)
     signs = np.where(classes == 0, 1.0, -1.0)
     beta, slack = np.zeros(n), signs.copy()
-    bias, n_iter = solve(gram, signs, cost, beta, slack, 1e-6, 10**6)
+    bias, n_iter = solve(gram, signs, np.full(len(signs), cost), beta, slack, 1e-6, 10**6)
     assert n_iter < 10**6
     alpha = beta * signs
     assert alpha.min() >= 0
@@ -65,7 +93,7 @@ def test_long_runs_lay_weights_aside_and_end_at_the_same_optimum(seed, cost):
     gram, classes, _, _ = random_problem(seed, 400, 2, rank=4)
     signs = np.where(classes == 0, 1.0, -1.0)
     beta, slack = np.zeros(400), signs.copy()
-    bias, n_iter = solve(gram, signs, cost, beta, slack, 1e-4, 10**7)
+    bias, n_iter = solve(gram, signs, np.full(len(signs), cost), beta, slack, 1e-4, 10**7)
     assert 3 * 4 * 400 < n_iter < 10**7
     np.testing.assert_allclose(slack, signs - gram @ beta, atol=1e-6)
     machine = SVC(kernel="precomputed", C=cost, tol=1e-4).fit(gram, classes)
@@ -83,8 +111,8 @@ def test_weights_are_laid_aside_in_such_runs():
     gram, classes, _, _ = random_problem(0, 400, 2, rank=4)
     signs = np.where(classes == 0, 1.0, -1.0)
     beta, slack = np.zeros(400), signs.copy()
-    _, most, least = svm._descend(gram, signs, 10.0, beta, slack, 1e-4, 4000)
-    kept = svm._in_play(signs, 10.0, beta, slack, most, least)
+    _, most, least = svm._descend(gram, signs, np.full(400, 10.0), beta, slack, 1e-4, 4000)
+    kept = svm._in_play(signs, np.full(400, 10.0), beta, slack, most, least)
     assert 2 * len(kept) < 400
     free = np.flatnonzero((np.abs(beta) > 0) & (np.abs(beta) < 10.0))
     assert set(free) <= set(kept)
@@ -95,7 +123,7 @@ def test_a_long_run_cut_short_leaves_a_true_slack(steps):
     gram, classes, _, _ = random_problem(0, 400, 2, rank=4)
     signs = np.where(classes == 0, 1.0, -1.0)
     beta, slack = np.zeros(400), signs.copy()
-    assert solve(gram, signs, 10.0, beta, slack, 1e-9, steps)[1] == steps
+    assert solve(gram, signs, np.full(400, 10.0), beta, slack, 1e-9, steps)[1] == steps
     np.testing.assert_allclose(slack, signs - gram @ beta, atol=1e-6)
 
 

@@ -2,8 +2,8 @@
 
 Choosing C and a kernel's options by nested cross-validation takes tens of thousands of small
 problems, where a general estimator spends most of its time on checking its input. Here one compiled
-call goes through a whole grid of C, each solution starting from the one before. It only counts
-right answers: the classifiers that people keep are scikit-learn's.
+call goes through a whole grid of C, each solution starting from the one before. It only gives
+decision values for choosing: the classifiers that people keep are scikit-learn's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
 
-__all__ = ["correct_by_cost", "solve", "take_block"]
+__all__ = ["decide_by_cost", "solve", "take_block"]
 
 
 _LEAST_CHUNK = 1000  # steps between two looks at which weights are still in play
@@ -35,7 +35,7 @@ def take_block(matrix: Floats, rows: Ints, columns: Ints) -> Floats:
 def solve(
     gram: Floats,
     signs: Floats,
-    cost: float,
+    bounds: Floats,
     beta: Floats,
     slack: Floats,
     tol: float,
@@ -43,7 +43,7 @@ def solve(
 ) -> tuple[float, int]:
     """Solve the dual of a two-class machine by sequential minimal optimisation.
 
-    Maximises Σ|β_i| − ½ βᵀKβ over Σβ = 0 and 0 ≤ y_i β_i ≤ C. Each step moves one pair (i, j): i
+    Maximises Σ|β_i| − ½ βᵀKβ over Σβ = 0 and 0 ≤ y_i β_i ≤ C_i. Each step moves one pair (i, j): i
     the largest violator, j the one that promises the largest gain (second-order selection).
     Weights that have long been content at a bound are laid aside until the others are settled.
 
@@ -51,8 +51,8 @@ def solve(
     ----------
     gram : array, shape (n, n)
     signs : array of ±1
-    cost : float
-        C.
+    bounds : array, shape (n,)
+        C of each graph: the same for all, or larger where errors cost more.
     beta, slack : arrays, shape (n,)
         A feasible start and y − Kβ for it (zeros and ``signs`` to start afresh); hold the solution
         afterwards.
@@ -74,25 +74,30 @@ def solve(
     """
     n = len(signs)
     everything = np.arange(n)
-    index, part, part_signs, part_beta, part_slack = everything, gram, signs, beta, slack
+    index, part, part_signs, part_bounds = everything, gram, signs, bounds
+    part_beta, part_slack = beta, slack
     n_iter = 0
     while True:
         chunk = min(max(_LEAST_CHUNK, 4 * len(index)), max_iter - n_iter)
-        steps, most, least = _descend(part, part_signs, cost, part_beta, part_slack, tol, chunk)
+        steps, most, least = _descend(
+            part, part_signs, part_bounds, part_beta, part_slack, tol, chunk
+        )
         n_iter += steps
         for k in range(len(index)):
             beta[index[k]] = part_beta[k]
         if steps < chunk or n_iter >= max_iter:
             if len(index) == n:
-                return _bias(signs, cost, beta, slack, (most + least) / 2.0), n_iter
+                return _bias(signs, bounds, beta, slack, (most + least) / 2.0), n_iter
             # What was laid aside comes back: it may have come into play again.
             _refresh(gram, signs, beta, slack)
-            index, part, part_signs, part_beta, part_slack = everything, gram, signs, beta, slack
+            index, part, part_signs, part_bounds = everything, gram, signs, bounds
+            part_beta, part_slack = beta, slack
             continue
-        kept = _in_play(part_signs, cost, part_beta, part_slack, most, least)
+        kept = _in_play(part_signs, part_bounds, part_beta, part_slack, most, least)
         if 2 * len(kept) < len(index):
             part = take_block(part, kept, kept)
-            part_signs, part_beta, part_slack = part_signs[kept], part_beta[kept], part_slack[kept]
+            part_signs, part_bounds = part_signs[kept], part_bounds[kept]
+            part_beta, part_slack = part_beta[kept], part_slack[kept]
             index = index[kept]
 
 
@@ -100,7 +105,7 @@ def solve(
 def _descend(
     gram: Floats,
     signs: Floats,
-    cost: float,
+    bounds: Floats,
     beta: Floats,
     slack: Floats,
     tol: float,
@@ -114,8 +119,8 @@ def _descend(
     high, low, rising, falling, own = np.empty((5, n))
     for k in range(n):
         own[k] = gram[k, k]
-        high[k] = cost if signs[k] > 0 else 0.0
-        low[k] = high[k] - cost
+        high[k] = bounds[k] if signs[k] > 0 else 0.0
+        low[k] = high[k] - bounds[k]
         rising[k] = 0.0 if beta[k] < high[k] else -np.inf
         falling[k] = 0.0 if beta[k] > low[k] else np.inf
     step, i, j, n_steps = 0.0, 0, 0, 0
@@ -173,15 +178,15 @@ def _best_partner(
 
 @njit(nogil=True, cache=True)
 def _in_play(
-    signs: Floats, cost: float, beta: Floats, slack: Floats, most: float, least: float
+    signs: Floats, bounds: Floats, beta: Floats, slack: Floats, most: float, least: float
 ) -> Ints:
     """The weights left when those are laid aside that are at a bound and content there."""
     kept = np.empty(len(beta), dtype=np.int64)
     n = 0
     for k in range(len(beta)):
-        high = cost if signs[k] > 0 else 0.0
+        high = bounds[k] if signs[k] > 0 else 0.0
         content_high = beta[k] >= high and slack[k] > most
-        content_low = beta[k] <= high - cost and slack[k] < least
+        content_low = beta[k] <= high - bounds[k] and slack[k] < least
         if not (content_high or content_low):
             kept[n] = k
             n += 1
@@ -201,30 +206,29 @@ def _refresh(gram: Floats, signs: Floats, beta: Floats, slack: Floats) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _bias(signs: Floats, cost: float, beta: Floats, slack: Floats, middle: float) -> float:
+def _bias(signs: Floats, bounds: Floats, beta: Floats, slack: Floats, middle: float) -> float:
     """The offset: the mean over the free weights, or the middle of what is allowed."""
     total = 0.0
     free = 0
     for k in range(len(beta)):
-        if 0.0 < beta[k] * signs[k] < cost:
+        if 0.0 < beta[k] * signs[k] < bounds[k]:
             total += slack[k]
             free += 1
     return total / free if free else middle
 
 
 @njit(nogil=True, cache=True)
-def _vote(
+def _decide(
     gram: Floats,
     signs: Floats,
+    weights: Floats,
     cross: Floats,
     costs: Floats,
     tol: float,
     max_iter: int,
-    votes: Ints,
-    first: int,
-    second: int,
+    decisions: Floats,
 ) -> int:
-    """Give each C's votes for the new graphs to one of two classes; return the runs cut short."""
+    """Fill in the decision values of one pair of classes; return the runs cut short."""
     beta = np.zeros(len(signs))
     slack = signs.copy()
     unfinished = 0
@@ -232,32 +236,31 @@ def _vote(
     bias = 0.0
     for c in range(len(costs)):
         if not settled:
-            bias, n_iter = solve(gram, signs, costs[c], beta, slack, tol, max_iter)
+            bounds = costs[c] * weights
+            bias, n_iter = solve(gram, signs, bounds, beta, slack, tol, max_iter)
             unfinished += n_iter >= max_iter
             settled = n_iter < max_iter
             for k in range(len(signs)):
-                settled = settled and beta[k] * signs[k] < costs[c]
+                settled = settled and beta[k] * signs[k] < bounds[k]
         for k in range(cross.shape[0]):
             decision = bias
             for i in range(len(signs)):
                 decision += beta[i] * cross[k, i]
-            votes[first if decision > 0 else second, c, k] += 1
+            decisions[c, k] = decision
     return unfinished
 
 
 @njit(nogil=True, cache=True)
-def correct_by_cost(
+def decide_by_cost(
     gram: Floats,
     classes: Ints,
+    weights: Floats,
     cross: Floats,
-    truth: Ints,
     costs: Floats,
     tol: float,
     max_iter: int,
-) -> tuple[Ints, int]:
-    """How many graphs a support vector machine classifies rightly, for each C.
-
-    One machine a pair of classes; the class with most votes wins, the first of equals.
+) -> tuple[Floats, int]:
+    """Decision values of support vector machines, one per pair of classes, for each C.
 
     Parameters
     ----------
@@ -265,10 +268,10 @@ def correct_by_cost(
         Of the training graphs, C-contiguous.
     classes : array of int64
         Their classes, from 0.
+    weights : array, one number per class
+        What C is multiplied with for the graphs of a class.
     cross : array, shape (m, n)
         Of the graphs to classify (rows) against the training graphs.
-    truth : array of int64
-        Their classes.
     costs : array
         The values of C, ascending.
     tol : float
@@ -277,23 +280,26 @@ def correct_by_cost(
 
     Returns
     -------
-    correct : array of int64, one number a value of C
+    decisions : array, shape (pairs, costs, m)
+        Positive for the first class of a pair; pairs as (0, 1), (0, 2), ..., (1, 2), ...
     unfinished : int
         How many machines stopped at ``max_iter``.
     """
-    n_classes = 0
-    for k in range(len(classes)):
-        n_classes = max(n_classes, classes[k] + 1)
-    votes = np.zeros((n_classes, len(costs), len(truth)), dtype=np.int64)
-    everything = np.arange(len(truth))
+    n_classes = len(weights)
+    decisions = np.empty((n_classes * (n_classes - 1) // 2, len(costs), len(cross)))
+    everything = np.arange(len(cross))
     unfinished = 0
+    pair = 0
     for first in range(n_classes):
         for second in range(first + 1, n_classes):
             mine, signs = _members(classes, first, second)
             own = take_block(gram, mine, mine)
             new = take_block(cross, everything, mine)
-            unfinished += _vote(own, signs, new, costs, tol, max_iter, votes, first, second)
-    return _count(votes, truth), unfinished
+            unfinished += _decide(
+                own, signs, weights[classes[mine]], new, costs, tol, max_iter, decisions[pair]
+            )
+            pair += 1
+    return decisions, unfinished
 
 
 @njit(nogil=True, cache=True)
@@ -308,17 +314,3 @@ def _members(classes: Ints, first: int, second: int) -> tuple[Ints, Floats]:
             signs[n] = 1.0 if classes[k] == first else -1.0
             n += 1
     return mine[:n], signs[:n]
-
-
-@njit(nogil=True, cache=True)
-def _count(votes: Ints, truth: Ints) -> Ints:
-    """For each C, how often the true class is the first with most votes."""
-    correct = np.zeros(votes.shape[1], dtype=np.int64)
-    for c in range(votes.shape[1]):
-        for k in range(len(truth)):
-            winner = 0
-            for candidate in range(votes.shape[0]):
-                if votes[candidate, c, k] > votes[winner, c, k]:
-                    winner = candidate
-            correct[c] += winner == truth[k]
-    return correct

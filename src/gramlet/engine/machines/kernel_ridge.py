@@ -1,0 +1,123 @@
+"""Kernel ridge regression with a bias, for many penalties and targets from one decomposition.
+
+The centred Gram matrix K = UΛUᵀ of a training part gives, for every penalty λ, the fit, the exact
+leave-one-out residuals and the predictions of new graphs in O(n²). Which penalties are tried and
+what the targets mean is left to `gramlet.evaluation`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gramlet.common.arrays import Bools, Floats
+
+__all__ = ["CentredSpectrum", "centre", "decompose"]
+
+_NEGATIVE = 1e-10  # eigenvalues below −this × the largest are the matrix's own, not rounding
+_NOTHING = 1e-14  # a centred matrix this much smaller than the plain one is rounding
+
+
+@dataclass(frozen=True)
+class CentredSpectrum:
+    """The eigendecomposition of a centred Gram matrix.
+
+    Attributes
+    ----------
+    values : array, shape (n,)
+        Eigenvalues; 0 in place of negative ones that are no rounding error.
+    vectors : array, shape (n, n)
+    used : array of bool, shape (n,)
+        Directions that predictions are made from: all but those of negative eigenvalues.
+    mean_self_similarity : float
+        Trace divided by n; 0 if all graphs are the same to the kernel.
+    """
+
+    values: Floats
+    vectors: Floats
+    used: Bools
+    mean_self_similarity: float
+
+    def penalties(self, costs: Floats) -> Floats:
+        """λ for each C: the mean self-similarity divided by C.
+
+        1 where the matrix is zero: then all graphs get the mean whatever the penalty is.
+        """
+        scale = self.mean_self_similarity
+        return scale / costs if scale > 0 else np.ones(len(costs))
+
+    def leave_one_out(self, targets: Floats, penalties: Floats) -> Floats:
+        """Residuals of each graph when it alone is left out, exactly; shape (penalties, n, t).
+
+        With the residuals r of the fit to all graphs and the smoother's diagonal h (the bias
+        included), r_i / (1 − h_i).
+
+        Parameters
+        ----------
+        targets : array, shape (n, t)
+        penalties : array
+        """
+        n = len(self.values)
+        shrunk = penalties / (self.values[:, None] + penalties)  # (n, penalties)
+        left = (self.vectors**2) @ shrunk - 1.0 / n  # the constant direction is fitted in full
+        rotated = self.vectors.T @ (targets - targets.mean(axis=0))
+        residuals = np.empty((len(penalties), n, targets.shape[1]))
+        for p in range(len(penalties)):
+            fitted = self.vectors @ (shrunk[:, p, None] * rotated)
+            residuals[p] = fitted / left[:, p, None]
+        return residuals
+
+    def coefficients(self, targets: Floats, penalties: Floats) -> Floats:
+        """Dual coefficients on the centred training graphs; shape (penalties, n, t)."""
+        if not self.mean_self_similarity > 0:
+            return np.zeros((len(penalties), *targets.shape))
+        rotated = self.vectors.T @ (targets - targets.mean(axis=0))
+        return np.stack(
+            [
+                self.vectors @ ((self.used / (self.values + penalty))[:, None] * rotated)
+                for penalty in penalties
+            ]
+        )
+
+    def predict(self, cross: Floats, targets: Floats, penalties: Floats) -> Floats:
+        """Predictions for graphs of which ``cross`` holds centred rows; (penalties, m, t)."""
+        predicted: Floats = cross @ self.coefficients(targets, penalties) + targets.mean(axis=0)
+        return predicted
+
+
+def centre(gram: Floats, cross: Floats) -> tuple[Floats, Floats]:
+    """Centre a training part's Gram matrix, and the rows of new graphs, by the training part.
+
+    What the dot products become when the mean of the training part is taken from all features.
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [2.0]])
+    >>> centre(points @ points.T, np.array([[5.0]]) @ points.T)[1]
+    array([[-4.,  4.]])
+    """
+    means = gram.mean(axis=0)
+    grand = means.mean()
+    centred = gram - means - means[:, None] + grand
+    return centred, cross - cross.mean(axis=1, keepdims=True) - means + grand
+
+
+def decompose(centred: Floats, size: float) -> CentredSpectrum:
+    """The spectrum of a centred Gram matrix.
+
+    Parameters
+    ----------
+    centred : array, shape (n, n)
+    size : float
+        The largest absolute value of the matrix before it was centred: what is far below it is
+        rounding.
+    """
+    n = len(centred)
+    values, vectors = np.linalg.eigh(centred)
+    largest = float(np.abs(values).max(initial=0.0))
+    used = values >= -_NEGATIVE * largest
+    mean = float(np.trace(centred)) / n
+    if mean <= _NOTHING * size:
+        mean = 0.0
+    return CentredSpectrum(np.where(used, values, 0.0).clip(0.0), vectors, used, mean)

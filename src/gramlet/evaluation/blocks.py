@@ -1,0 +1,184 @@
+"""Blocks of Gram matrices: a training part among itself, and held graphs against it.
+
+Fits an estimator and makes matrices of whatever it gives, a kernel's or dot products of features;
+checks them; and centres and scales those of features. No machine and no choice is made here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.arrays import Array, Floats
+from gramlet.engine.machines.kernel_ridge import centre
+from gramlet.graphs.batch import GraphBatch
+
+__all__ = ["centred_and_scaled", "depends_on_company", "fitted_blocks", "whole_grams"]
+
+_PROBED = 24  # graphs that are looked at to see whether a kernel depends on what else was fitted
+
+
+def centred_and_scaled(gram: Floats, cross: Floats) -> tuple[Floats, Floats]:
+    """What dot products become when features are centred and divided by one number.
+
+    The number is the root mean square length of the centred training rows; 1 if that is 0.
+    """
+    size = float(np.abs(gram).max(initial=0.0))
+    centred, rows = centre(gram, cross)
+    mean_square = float(np.trace(centred)) / len(centred)
+    if mean_square <= 1e-14 * size:
+        mean_square = 1.0
+    return centred / mean_square, np.ascontiguousarray(rows / mean_square)
+
+
+def whole_grams(
+    estimator: Any,
+    option_sets: Sequence[dict[str, Any]],
+    graphs: GraphBatch,
+    n_jobs: int | None,
+    target: Array | None = None,
+) -> tuple[list[Floats], bool]:
+    """The Gram matrix of all graphs for each set of options, and whether it is one of features."""
+    from sklearn.base import clone
+
+    threaded = clone(estimator)
+    if threaded.get_params().get("n_jobs", 1) is None:
+        threaded.set_params(n_jobs=n_jobs)
+    found = list(_fitted_grams(threaded, option_sets, graphs, target))
+    return [gram for gram, _ in found], found[0][1] is not None
+
+
+def depends_on_company(estimator: Any, gram: Floats, graphs: GraphBatch, target: Array) -> bool:
+    """Whether fitting fewer graphs changes the kernel between them.
+
+    The registry says so for a kernel as such; a parameter (a repair of the spectrum, say) can make
+    it so for one instance. Asked of a few graphs, and answered by fitting half of them.
+    """
+    chosen = np.unique(np.linspace(0, len(graphs) - 1, _PROBED).astype(np.int64))
+    train, held = chosen[::2], chosen[1::2]
+    if not len(held):
+        return False
+    found = next(fitted_blocks(estimator, [{}], graphs[train], target[train], graphs[held]))
+    wanted = (gram[np.ix_(train, train)], gram[np.ix_(held, train)])
+    if found[2]:  # features are centred by the graphs they were fitted with
+        found_blocks, wanted = centre(*found[:2]), centre(*wanted)
+    else:
+        found_blocks = found[:2]
+    scale = float(np.abs(gram[np.ix_(chosen, chosen)]).max(initial=0.0))
+    return not all(
+        np.allclose(a, b, rtol=1e-6, atol=1e-9 * scale)
+        for a, b in zip(found_blocks, wanted, strict=True)
+    )
+
+
+def fitted_blocks(
+    estimator: Any,
+    option_sets: Sequence[dict[str, Any]],
+    train: GraphBatch,
+    target: Array,
+    held: GraphBatch,
+) -> Iterator[tuple[Floats, Floats, bool]]:
+    """Fit a clone on the training graphs; their Gram matrix, and the held graphs against them.
+
+    One pair of matrices for each set of options, and whether they are products of features. The
+    sets may differ only in parameters that can be set after the fit, of which there is one.
+    """
+    from sklearn.base import clone
+
+    fitted = clone(estimator)
+    # Both are lazy and go through the options together; the first Gram matrix fits.
+    grams = _fitted_grams(fitted, option_sets, train, target)
+    crosses = _outputs(fitted, option_sets, held)
+    for (gram, features), cross in zip(grams, crosses, strict=True):
+        matrix = cross if features is None else features.against(cross)
+        block = _checked(_dense(matrix), (len(held), len(train)), fitted)
+        yield gram, block, features is not None
+
+
+def _fitted_grams(
+    estimator: Any,
+    option_sets: Sequence[dict[str, Any]],
+    graphs: GraphBatch,
+    target: Array | None,
+) -> Iterator[tuple[Floats, Any]]:
+    """Fit on the graphs; for each set of options their Gram matrix, and features if there are any.
+
+    A machine on dot products is a linear one on the features.
+    """
+    estimator.set_params(**option_sets[0])
+    if len(option_sets) > 1 and hasattr(estimator, "from_distances"):
+        outputs = _outputs(estimator.fit(graphs, target), option_sets, graphs)
+    else:
+        if hasattr(estimator, "fit_transform"):
+            first = estimator.fit_transform(graphs, target)
+        else:
+            first = estimator.fit(graphs, target).transform(graphs)
+        outputs = chain([first], _outputs(estimator, option_sets[1:], graphs))
+    for output in outputs:
+        yield _gram_of_output(estimator, output, graphs)
+
+
+def _outputs(
+    fitted: Any, option_sets: Sequence[dict[str, Any]], graphs: GraphBatch
+) -> Iterator[Any]:
+    """What a fitted estimator gives for the graphs with each set of options.
+
+    Where outputs are functions of distances, these are computed once.
+    """
+    distances = None
+    for option_set in option_sets:
+        fitted.set_params(**option_set)
+        if len(option_sets) > 1 and hasattr(fitted, "from_distances"):
+            distances = fitted.distance(graphs) if distances is None else distances
+            yield fitted.from_distances(distances)
+        else:
+            yield fitted.transform(graphs)
+
+
+def _gram_of_output(estimator: Any, output: Any, graphs: GraphBatch) -> tuple[Floats, Any]:
+    shape = (len(graphs), len(graphs))
+    if hasattr(estimator, "diagonal"):
+        return _checked(_dense(output), shape, estimator), None
+    features = _Features(output)
+    return _checked(_dense(features.gram()), shape, estimator), features
+
+
+class _Features:
+    """Features of the fitted graphs; dense ones without their mean, which only costs digits.
+
+    All products are centred by a training part later on.
+    """
+
+    def __init__(self, output: Any) -> None:
+        self._sparse = hasattr(output, "toarray")
+        self._mean = 0.0 if self._sparse else np.asarray(output).mean(axis=0)
+        self._rows = output if self._sparse else np.asarray(output) - self._mean
+
+    def gram(self) -> Any:
+        return self._rows @ self._rows.T
+
+    def against(self, others: Any) -> Any:
+        rows = others if self._sparse else np.asarray(others) - self._mean
+        return rows @ self._rows.T
+
+
+def _dense(matrix: Any) -> Floats:
+    plain = matrix.toarray() if hasattr(matrix, "toarray") else matrix
+    return np.ascontiguousarray(plain, dtype=np.float64)
+
+
+def _checked(matrix: Floats, shape: tuple[int, int], estimator: Any) -> Floats:
+    if matrix.shape != shape:
+        raise ValueError(
+            f"{type(estimator).__name__} gave a matrix of shape {matrix.shape} where {shape} was "
+            "expected: one row per graph, one column per fitted graph."
+        )
+    if not np.isfinite(matrix).all():
+        row = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
+        raise ValueError(
+            f"{type(estimator).__name__} gave a value that is not finite (row {row} of its matrix)."
+        )
+    return matrix

@@ -1,0 +1,174 @@
+"""Options chosen on all graphs, for a model to be used, and the machine behind the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramlet.evaluation.blocks import whole_grams
+from gramlet.evaluation.groups import groups_of
+from gramlet.evaluation.machines import CLASSIFIERS, machine_of
+from gramlet.evaluation.protocol import Protocol
+from gramlet.evaluation.scorers import scorer_of
+from gramlet.evaluation.selection import Race, nested
+from gramlet.evaluation.subjects import subject_of
+from gramlet.evaluation.task import Target, target_of
+from gramlet.evaluation.trials import Data, prepare
+from gramlet.files.dataset import Dataset
+from gramlet.graphs.convert import as_batch
+
+__all__ = ["Choice", "choose"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The options that cross-validation prefers.
+
+    Attributes
+    ----------
+    options : dict
+    C : float or None
+        None if there is no C to choose (an estimator that predicts by itself).
+    score : float
+        Of the cross-validation that chose them: too good to be quoted as an estimate.
+    estimator : estimator
+        Unfitted, with these options.
+    machine : estimator or None
+        Unfitted, from scikit-learn: what predicts from the estimator's output as `evaluate` did,
+        with the C or penalty for all graphs. None for an estimator that predicts by itself, and for
+        the ridge of classes on a kernel, which scikit-learn has not.
+    task, scoring : str
+    """
+
+    options: dict[str, Any]
+    C: float | None
+    score: float
+    estimator: Any
+    machine: Any = None
+    task: str = "classification"
+    scoring: str = "accuracy"
+
+    @property
+    def accuracy(self) -> float:
+        """The score, under the name it has for classes."""
+        return self.score
+
+
+def choose(
+    kernel: Any,
+    graphs: Any,
+    y: Any = None,
+    protocol: Protocol | None = None,
+    *,
+    task: str = "auto",
+    scoring: str | None = None,
+    classifier: str | None = None,
+    class_weight: Any = None,
+    groups: Any = None,
+    min_class_size: int | None = None,
+    options: Mapping[str, Any] | None = None,
+    normalize: bool | None = None,
+    n_jobs: int | None = None,
+    verbose: int | bool = False,
+) -> Choice:
+    """Choose C and a kernel's options by cross-validation over all the graphs.
+
+    For a model to be used, after `evaluate` has told what to expect of it. The arguments are those
+    of `evaluate`; of the protocol only ``inner_folds``, ``C``, ``scale_C``, ``groups`` and
+    ``random_state`` matter.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from gramlet import Protocol, load_dataset
+    >>> from gramlet.evaluation import choose
+    >>> mutag = load_dataset("MUTAG")
+    >>> choice = choose("wl", mutag, protocol=Protocol(inner_folds=3), options={"n_iter": [1, 2]})
+    >>> model = make_pipeline(choice.estimator, choice.machine).fit(mutag.graphs, mutag.target)
+    >>> model.predict(mutag.graphs[:3]).shape
+    (3,)
+    """
+    protocol = Protocol() if protocol is None else protocol
+    if isinstance(graphs, Dataset):
+        y = graphs.target if y is None else y
+    batch = as_batch(graphs.graphs if isinstance(graphs, Dataset) else graphs)
+    target = target_of(y, len(batch), task, min_class_size)
+    codes = groups_of(groups, protocol, graphs, len(batch))
+    kept = batch if len(target.kept) == len(batch) else batch[target.kept]
+    data = Data(kept, target, None if codes is None else codes[target.kept])
+    subject = subject_of(kernel, options, normalize, protocol.random_state, task=target.task)
+    machine = machine_of(classifier, target, protocol, class_weight, data.groups is not None)
+    scorer = scorer_of(scoring, target.task, target.n_classes)
+    split = protocol.whole(target.values, target.classes, data.groups)
+    race = Race(subject, data, machine, scorer, [split], n_jobs)
+    nested(race, verbose, always_score=True)
+    race.warn_of_unfinished(protocol.max_iter)
+    chosen = dict(race.chosen[0])
+    score = float(race.best[0])
+    if subject.kind in ("baseline", "predictor"):
+        estimator = None if subject.kind == "baseline" else subject.with_options(chosen)
+        return Choice(chosen, None, score, estimator, None, target.task, scorer.name)
+    if not machine.costs:
+        trial = prepare(subject, [chosen], data, machine, n_jobs)
+        chosen["C"] = (trial.tried(split.train, split.train[:1]).chosen or (None,))[0]
+    cost = chosen.pop("C")
+    name = classifier or CLASSIFIERS[target.task][0]
+    estimator = subject.with_options(chosen)
+    built = _machine(name, cost, estimator, data, target, protocol, class_weight, n_jobs)
+    return Choice(chosen, cost, score, estimator, built, target.task, scorer.name)
+
+
+def _machine(
+    name: str,
+    cost: float,
+    estimator: Any,
+    data: Data,
+    target: Target,
+    protocol: Protocol,
+    class_weight: Any,
+    n_jobs: int | None,
+) -> Any:
+    """scikit-learn's machine for these graphs, on the estimator's own output.
+
+    Features that evaluation divides by one number are here as they come: the C of a linear machine
+    is divided by that number's square, which comes to the same.
+    """
+    of_features = not hasattr(estimator, "diagonal")
+    spread = 0.0
+    if of_features or protocol.scale_C or name == "ridge":
+        gram = whole_grams(estimator, [{}], data.batch(), n_jobs, target.named)[0][0]
+        spread = float(np.trace(gram)) / len(gram) - float(gram.mean())
+    if name == "ridge":
+        return _ridge(spread / cost if spread > 0 else 1.0, of_features, target)
+    if (of_features or protocol.scale_C) and spread > 0:
+        cost = cost / spread  # scaled features have a spread of 1, so both rules agree on them
+    from sklearn.svm import SVC, SVR
+
+    kernel = "linear" if of_features else "precomputed"
+    if name == "svr":
+        return SVR(kernel=kernel, C=cost, tol=protocol.tol)
+    return SVC(kernel=kernel, C=cost, tol=protocol.tol, class_weight=class_weight)
+
+
+def _ridge(penalty: float, of_features: bool, target: Target) -> Any:
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.kernel_ridge import KernelRidge
+    from sklearn.linear_model import Ridge, RidgeClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import KernelCenterer, StandardScaler
+
+    if of_features:
+        kind = RidgeClassifier if target.task == "classification" else Ridge
+        return kind(alpha=penalty)
+    if target.task == "classification":
+        return None
+    return make_pipeline(
+        KernelCenterer(),
+        TransformedTargetRegressor(
+            KernelRidge(alpha=penalty, kernel="precomputed"),
+            transformer=StandardScaler(with_std=False),
+        ),
+    )

@@ -1,0 +1,102 @@
+"""What was evaluated, as one number: a digest of graphs, targets, kernels and their parameters.
+
+Equal calls give equal digests in every process; used to find stored work again. What cannot be
+written down (an object known by its address only) is refused, so that nothing is found by mistake.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.columns import Categorical
+
+__all__ = ["digest_of"]
+
+# How something is computed is no part of what it is.
+_WAYS = ("n_jobs", "verbose")
+
+
+def digest_of(*things: Any) -> str:
+    """A SHA-256 digest of values, arrays, graphs and estimators, in hexadecimal.
+
+    Raises
+    ------
+    TypeError
+        If something has no content that can be written down.
+
+    Examples
+    --------
+    >>> digest_of(1, "a") == digest_of(1, "a"), digest_of(1) == digest_of(1.0)
+    (True, False)
+    """
+    state = hashlib.sha256()
+    for thing in things:
+        _feed(state, thing)
+    return state.hexdigest()
+
+
+def _feed(state: Any, thing: Any) -> None:
+    if thing is None or isinstance(thing, bool | int | float | complex | str | bytes):
+        _text(state, f"{type(thing).__name__}:{thing!r}")
+    elif isinstance(thing, np.generic):
+        _feed(state, thing.item())
+    elif isinstance(thing, np.ndarray):
+        _array(state, thing)
+    elif isinstance(thing, Mapping):
+        _text(state, f"mapping:{len(thing)}")
+        for key in sorted(thing, key=repr):
+            _feed(state, key)
+            _feed(state, thing[key])
+    elif isinstance(thing, list | tuple):
+        _text(state, f"sequence:{len(thing)}")
+        for item in thing:
+            _feed(state, item)
+    elif isinstance(thing, Categorical):
+        _array(state, thing.codes)
+        _feed(state, list(thing.categories))
+    elif isinstance(thing, GraphBatch):
+        _text(state, "GraphBatch")
+        _feed(state, thing.__reduce__()[1])
+    elif isinstance(thing, type) or (callable(thing) and hasattr(thing, "__qualname__")):
+        if not isinstance(thing, type) and "<" in thing.__qualname__:  # a lambda, or a closure
+            raise TypeError(_refusal(thing))
+        _text(state, f"name:{thing.__module__}.{thing.__qualname__}")
+    elif hasattr(thing, "get_params"):
+        _feed(state, type(thing))
+        _feed(state, {k: v for k, v in thing.get_params(deep=False).items() if k not in _WAYS})
+    else:
+        _written(state, thing)
+
+
+def _written(state: Any, thing: Any) -> None:
+    """Anything else by its text, if that says more than where in memory it is."""
+    text = repr(thing)
+    if f"0x{id(thing):x}" in text.lower() or " at 0x" in text:
+        raise TypeError(_refusal(thing))
+    _text(state, f"{type(thing).__module__}.{type(thing).__qualname__}:{text}")
+
+
+def _refusal(thing: Any) -> str:
+    return (
+        f"{thing!r} cannot be written down, so work with it cannot be found again. Leave store= "
+        "out, or use a named function or an estimator in its place."
+    )
+
+
+def _text(state: Any, text: str) -> None:
+    data = text.encode("utf-8", "surrogatepass")
+    state.update(len(data).to_bytes(8, "little"))
+    state.update(data)
+
+
+def _array(state: Any, values: Any) -> None:
+    _text(state, f"array:{values.dtype.str}:{values.shape}")
+    if values.dtype == object:
+        _feed(state, values.ravel().tolist())
+    else:
+        state.update(np.ascontiguousarray(values).tobytes())

@@ -1,0 +1,275 @@
+"""Options chosen and tested: inside each training part, or on the test parts.
+
+Goes through the sets of options one by one, so that one Gram matrix is in memory at a time, and
+keeps for every split the best so far. What is fitted on a part is in `trials`, what predictions are
+worth in `scorers`; what is found is handed to a ledger of `store` at once.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.engine.core.tiles import for_tiles, progress
+from gramlet.evaluation.calling import outside
+from gramlet.evaluation.machines import Machine, Outcome
+from gramlet.evaluation.scorers import Scorer, part_scores
+from gramlet.evaluation.splits import Split
+from gramlet.evaluation.store import Ledger
+from gramlet.evaluation.subjects import Subject
+from gramlet.evaluation.trials import Data, Trial, grid_of, prepare
+
+__all__ = ["Race", "machine_warnings_off", "nested", "settled_costs"]
+
+_TILES = 64  # pieces of work for the threads: more would cost more than they even out
+
+
+class Race:
+    """A subject's sets of options against each other, and what came of it.
+
+    Attributes
+    ----------
+    best : array
+        The score at which each split's options were chosen.
+    chosen : list of dict
+        The options of each split.
+    outcomes : list of Outcome or None
+        Predictions for each split's test part.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        data: Data,
+        machine: Machine,
+        scorer: Scorer,
+        splits: Sequence[Split],
+        n_jobs: int | None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.subject = subject
+        self.data = data
+        self.machine = machine
+        self.scorer = scorer
+        self.splits = splits
+        self.n_jobs = n_jobs
+        self.ledger = Ledger() if ledger is None else ledger
+        self.best: Floats = np.full(len(splits), -np.inf)
+        self.chosen: list[dict[str, Any]] = [{} for _ in splits]
+        self.outcomes: list[Outcome | None] = [None for _ in splits]
+        self.refitted = subject.kind in ("refitted", "predictor")
+        self.kernel_seconds = 0.0
+        self.other_seconds = 0.0
+
+    def sets_of(self, group: Sequence[int]) -> list[dict[str, Any]]:
+        """The sets of options of one group."""
+        return [self.subject.option_sets[position] for position in group]
+
+    def grid(self, group: Sequence[int]) -> list[dict[str, Any]]:
+        """What there is to choose from in one group."""
+        return grid_of(self.subject, self.sets_of(group), self.machine)
+
+    @contextmanager
+    def trial(self, group: Sequence[int]) -> Iterator[Callable[[], Trial]]:
+        """A function that prepares a trial when it is first called; its time is taken."""
+        made: list[Trial] = []
+        started = time.perf_counter()
+        prepared = 0.0
+
+        def get() -> Trial:
+            nonlocal prepared
+            if not made:
+                begin = time.perf_counter()
+                sets = self.sets_of(group)
+                made.append(prepare(self.subject, sets, self.data, self.machine, self.n_jobs))
+                prepared = time.perf_counter() - begin
+            return made[0]
+
+        yield get
+        rest = time.perf_counter() - started - prepared
+        in_kernel = rest * made[0].kernel_share() if made else 0.0
+        self.refitted = made[0].refitted if made else self.refitted
+        self.kernel_seconds += prepared + in_kernel
+        self.other_seconds += rest - in_kernel
+
+    def over(self, n: int, work: Callable[[int], None]) -> None:
+        """Do pieces of work by their numbers, on threads."""
+
+        def tile(begin: int, end: int) -> None:
+            for number in range(begin, end):
+                work(number)
+
+        for_tiles(tile, n, n_tiles=max(_TILES, 1), n_jobs=self.n_jobs)
+
+    def inner_outcomes(
+        self, trial: Trial, which: Sequence[int], advance: Callable[[], None]
+    ) -> Iterator[tuple[int, list[Outcome]]]:
+        """The predictions of the inner folds of some splits, in blocks of splits."""
+        per_block = max(1, 4 * _TILES // max(1, len(self.splits[0].inner)))
+        for begin in range(0, len(which), per_block):
+            block = which[begin : begin + per_block]
+            parts = [(s, k) for s in block for k in range(len(self.splits[s].inner))]
+            found: dict[tuple[int, int], Outcome] = {}
+
+            def work(
+                number: int,
+                parts: list[tuple[int, int]] = parts,
+                found: dict[tuple[int, int], Outcome] = found,
+            ) -> None:
+                s, k = parts[number]
+                with trial.stopwatch():
+                    found[s, k] = trial.tried(*self.splits[s].inner[k])
+                advance()
+
+            self.over(len(parts), work)
+            for s in block:
+                yield s, [found[s, k] for k in range(len(self.splits[s].inner))]
+
+    def inner_scores(self, trial: Trial, split: Split, outcomes: Sequence[Outcome]) -> Floats:
+        """The score of each entry of the grid over the inner folds of one split."""
+        truth, predictions, decisions, parts = self._joined(split, outcomes)
+        allowed = settled_costs(trial, truth, predictions)
+        scores = np.full(len(predictions), -np.inf)
+        if self.scorer.name == "accuracy":  # counted over all graphs: folds differ in size
+            scores[allowed] = np.mean(predictions[allowed] == truth, axis=1)
+        else:
+            for g in allowed:
+                values = None if decisions is None else decisions[g]
+                scores[g] = part_scores(self.scorer, truth, predictions[g], values, parts).mean()
+        return np.round(scores, 12)  # equal but for rounding is equal
+
+    def _joined(
+        self, split: Split, outcomes: Sequence[Outcome]
+    ) -> tuple[Array, Array, Floats | None, list[Ints]]:
+        held = [part for _, part in split.inner]
+        ends = np.cumsum([len(part) for part in held])
+        parts = [np.arange(end - len(part), end) for end, part in zip(ends, held, strict=True)]
+        truth = self.data.target.values[np.concatenate(held)]
+        predictions = np.concatenate([outcome.predictions for outcome in outcomes], axis=1)
+        decisions = [o.decisions for o in outcomes if o.decisions is not None]
+        return truth, predictions, np.concatenate(decisions, axis=1) if decisions else None, parts
+
+    def warn_of_unfinished(self, max_iter: int) -> None:
+        """One warning for all machines that ran out of steps."""
+        unfinished = sum(self.machine.unfinished)
+        if not unfinished:
+            return
+        from sklearn.exceptions import ConvergenceWarning
+
+        warnings.warn(
+            f"{self.subject.name}: {unfinished} support vector machines stopped after "
+            f"max_iter={max_iter} steps, before they reached the tolerance. Raise "
+            "Protocol(max_iter=...), or leave the largest C out: these take the most steps.",
+            ConvergenceWarning,
+            stacklevel=outside(),
+        )
+
+
+def settled_costs(trial: Trial, truth: Array, predictions: Array) -> Ints:
+    """The entries of the grid among which the scorer chooses.
+
+    All of them; or, where a machine has its own way to choose C (the ridge's error), one for each
+    set of options, the first of equals.
+    """
+    losses = trial.losses(truth, predictions)
+    if losses is None:
+        return np.arange(len(predictions))
+    by_set = np.round(losses, 12).reshape(-1, trial.per_set)
+    return by_set.argmin(axis=1) + trial.per_set * np.arange(len(by_set))
+
+
+@contextmanager
+def machine_warnings_off() -> Iterator[None]:
+    """Of thousands of machines each could complain; they are counted, and one warning is given."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Solver terminated early")
+        yield
+
+
+def nested(race: Race, verbose: int | bool, always_score: bool = False) -> None:
+    """Choose in each training part by its inner folds; test the choice on the test part."""
+    groups = race.subject.groups()
+    n_inner = len(race.splits[0].inner)
+    total = len(groups) * len(race.splits) * n_inner
+    ranks_of_best = np.zeros(len(race.splits), dtype=np.int64)
+    with machine_warnings_off(), progress(total, race.subject.name, verbose) as advance:
+        for number, group in enumerate(groups):
+            grid = race.grid(group)
+            choice = always_score or len(groups) * len(grid) > 1
+            with race.trial(group) as trial:
+                scores = _scores(race, number, len(grid), trial, choice, advance)
+                ranks = np.repeat(group, len(grid) // len(group))
+                positions = scores.argmax(axis=1)  # the first of equals: the smallest C
+                top = scores.max(axis=1)
+                earlier = (top == race.best) & (ranks[positions] < ranks_of_best)
+                better = np.flatnonzero((top > race.best) | earlier)
+                race.best[better] = top[better]
+                ranks_of_best[better] = ranks[positions[better]]
+                _test(race, f"{number}-test", trial, grid, better, positions)
+
+
+def _scores(
+    race: Race,
+    number: int,
+    n_entries: int,
+    trial: Callable[[], Trial],
+    choice: bool,
+    advance: Callable[[], None],
+) -> Floats:
+    """One row per split, one column per entry of the grid; what the ledger knows is not redone."""
+    scores = np.zeros((len(race.splits), n_entries))
+    if not choice:
+        return scores
+    part = f"{number}-scores"
+    known = race.ledger.known(part)
+    for s, record in known.items():
+        scores[s] = [-np.inf if value is None else value for value in record]
+        for _ in race.splits[s].inner:
+            advance()
+    missing = [s for s in range(len(race.splits)) if s not in known]
+    if missing:
+        for s, outcomes in race.inner_outcomes(trial(), missing, advance):
+            scores[s] = race.inner_scores(trial(), race.splits[s], outcomes)
+            record = [None if value == -np.inf else value for value in scores[s].tolist()]
+            race.ledger.add(part, s, record)
+    return scores
+
+
+def _test(
+    race: Race,
+    part: str,
+    trial: Callable[[], Trial],
+    grid: Sequence[dict[str, Any]],
+    which: Ints,
+    positions: Ints,
+) -> None:
+    """Predict the test parts of some splits with the options chosen there."""
+    known = race.ledger.known(part)
+    for s in which:
+        race.chosen[s] = dict(grid[positions[s]])
+        race.outcomes[s] = None
+        if int(s) in known:
+            race.outcomes[s] = race.ledger.outcome(known[int(s)])
+    missing = [s for s in which.tolist() if race.outcomes[s] is None and len(race.splits[s].test)]
+    if missing:
+        trial()
+
+    def work(number: int) -> None:
+        s = missing[number]
+        split = race.splits[s]
+        with trial().stopwatch():
+            outcome = trial().final(split.train, split.test, int(positions[s]))
+        race.outcomes[s] = outcome
+        race.ledger.add_outcome(part, s, outcome)
+
+    race.over(len(missing), work)
+    for s in which:
+        found = race.outcomes[s]
+        if found is not None and found.chosen is not None:
+            race.chosen[s]["C"] = found.chosen[0]

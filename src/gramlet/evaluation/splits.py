@@ -1,0 +1,256 @@
+"""Which graphs train and which test: folds by class, by group, or plain, within each other.
+
+Made from a `Protocol` and a target; what is fitted on the parts is left to `selection`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.arrays import Array, Ints
+
+__all__ = ["Pair", "Split", "make_splits", "split_whole"]
+
+Pair = tuple[Ints, Ints]
+
+
+@dataclass(frozen=True)
+class Split:
+    """One training part with its test part, and the inner folds of the training part.
+
+    All indices count graphs over the whole set; ``inner`` never mentions a test graph.
+    """
+
+    repeat: int
+    fold: int
+    train: Ints
+    test: Ints
+    inner: tuple[Pair, ...]
+
+
+def make_splits(
+    protocol: Any, values: Array, classes: Array, groups: Ints | None, inner: bool = True
+) -> list[Split]:
+    """All splits of a protocol; the same whenever they are asked for.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    values : array
+        Codes of classes, or numbers.
+    classes : array
+        The classes; empty for a regression, whose folds are plain and shuffled.
+    groups : array of int64, optional
+        Graphs of one group are never apart, in inner folds neither.
+    inner : bool
+        Whether inner folds are needed.
+    """
+    maker = _Maker(protocol, values, classes, groups, inner)
+    maker.check()
+    return [
+        Split(repeat, fold, train, test, maker.inner(train, repeat, fold))
+        for repeat in range(protocol.repeats)
+        for fold, (train, test) in enumerate(maker.outer(repeat))
+    ]
+
+
+def split_whole(protocol: Any, values: Array, classes: Array, groups: Ints | None) -> Split:
+    """All graphs as one training part: for choosing options, not for an estimate."""
+    maker = _Maker(protocol, values, classes, groups, True)
+    maker.check_whole()
+    everything = np.arange(len(values), dtype=np.int64)
+    return Split(0, 0, everything, everything[:0], maker.inner(everything, 0, 0))
+
+
+class _Maker:
+    """Makes outer and inner folds of one set of graphs."""
+
+    def __init__(
+        self, protocol: Any, values: Array, classes: Array, groups: Ints | None, inner: bool
+    ) -> None:
+        self._protocol = protocol
+        self._values = values
+        self._classes = classes
+        self._groups = groups
+        self._inner = inner
+
+    def check(self) -> None:
+        """Refuse a protocol that these graphs are too few for."""
+        if self._groups is not None:
+            self._check_groups()
+        elif len(self._classes):
+            self._check_members()
+        else:
+            self._check_number()
+
+    def check_whole(self) -> None:
+        folds = self._protocol.inner_folds
+        if self._groups is not None or not len(self._classes):
+            parts = self._values if self._groups is None else np.unique(self._groups)
+            if len(parts) < folds:
+                kind = "graphs" if self._groups is None else "groups"
+                raise ValueError(
+                    f"There are {len(parts)} {kind}, fewer than the {folds} folds that choose C "
+                    "and the options. Use fewer inner folds."
+                )
+            return
+        counts = np.bincount(self._values, minlength=len(self._classes))
+        smallest = int(np.argmin(counts))
+        if counts[smallest] < folds:
+            raise ValueError(
+                f"Class {self._classes[smallest].item()!r} has {_graphs(int(counts[smallest]))}, "
+                f"fewer than the {folds} folds that choose C and the options. Use fewer inner "
+                f"folds, or leave that class out with min_class_size={folds}."
+            )
+
+    def _check_members(self) -> None:
+        rules = self._protocol
+        counts = np.bincount(self._values, minlength=len(self._classes))
+        smallest = int(np.argmin(counts))
+        count = int(counts[smallest])
+        subject = f"Class {self._classes[smallest].item()!r} has {_graphs(count)}"
+        if rules.test_size is None:
+            if count < rules.folds:
+                way_out = f"Use at most {count} folds, or leave" if count > 1 else "Leave"
+                raise ValueError(
+                    f"{subject}, fewer than the {rules.folds} folds. {way_out} that class out "
+                    f"with min_class_size={rules.folds}."
+                )
+            left = count - math.ceil(count / rules.folds)
+        else:
+            left = math.floor(count * (1 - rules.test_size))
+        if self._inner and left < rules.inner_folds:
+            raise ValueError(
+                f"{subject}; as few as {left} of them are in a training part, fewer than the "
+                f"{rules.inner_folds} inner folds. Use fewer inner folds, or leave that class out "
+                f"with min_class_size={self._enough()}."
+            )
+
+    def _enough(self) -> int:
+        """The smallest class that has a graph for each inner fold in every training part."""
+        rules = self._protocol
+        size = rules.inner_folds
+        while True:
+            if rules.test_size is None:
+                left = size - math.ceil(size / rules.folds)
+            else:
+                left = math.floor(size * (1 - rules.test_size))
+            if left >= rules.inner_folds:
+                return int(size)
+            size += 1
+
+    def _check_number(self) -> None:
+        rules, n = self._protocol, len(self._values)
+        if rules.test_size is None:
+            left = n - math.ceil(n / rules.folds)
+            if n < rules.folds:
+                raise ValueError(
+                    f"There are {_graphs(n)} for {rules.folds} folds. Use fewer folds."
+                )
+        else:
+            left = n - math.ceil(n * rules.test_size)
+        if left < max(2, rules.inner_folds * self._inner):
+            raise ValueError(
+                f"There are {_graphs(n)}, of which as few as {left} are in a training part, fewer "
+                f"than the {rules.inner_folds} inner folds. Use fewer folds."
+            )
+
+    def _check_groups(self) -> None:
+        rules = self._protocol
+        assert self._groups is not None, "only called where there are groups"
+        n_groups = len(np.unique(self._groups))
+        if rules.test_size is None:
+            if n_groups < rules.folds:
+                raise ValueError(
+                    f"There are {n_groups} groups for {rules.folds} folds, and groups stay whole. "
+                    "Use fewer folds."
+                )
+            left = n_groups - math.ceil(n_groups / rules.folds)
+        else:
+            left = n_groups - math.ceil(n_groups * rules.test_size)
+        if left < max(1, rules.inner_folds * self._inner):
+            raise ValueError(
+                f"There are {n_groups} groups, of which as few as {left} are in a training part, "
+                f"fewer than the {rules.inner_folds} inner folds. Use fewer folds."
+            )
+
+    def outer(self, repeat: int) -> Iterator[Pair]:
+        rules = self._protocol
+        seed = _seed(rules.random_state, repeat)
+        if rules.test_size is None:
+            splitter = self._folds(rules.folds, seed)
+        else:
+            splitter = self._share(rules.test_size, seed)
+        for fold, (train, test) in enumerate(self._parts(splitter, None)):
+            self._check_part(train, test, f"fold {fold} of repeat {repeat}")
+            yield np.sort(train), np.sort(test)
+
+    def inner(self, train: Ints, repeat: int, fold: int) -> tuple[Pair, ...]:
+        if not self._inner:
+            return ()
+        rules = self._protocol
+        splitter = self._folds(rules.inner_folds, _seed(rules.random_state, repeat, fold))
+        found = []
+        for k, (fitted, held) in enumerate(self._parts(splitter, train)):
+            self._check_part(
+                fitted, held, f"inner fold {k} in the training part of fold {fold}, repeat {repeat}"
+            )
+            found.append((fitted, held))
+        return tuple(found)
+
+    def _parts(self, splitter: Any, among: Ints | None) -> Iterator[Pair]:
+        among = np.arange(len(self._values), dtype=np.int64) if among is None else among
+        groups = None if self._groups is None else self._groups[among]
+        for fitted, held in splitter.split(np.zeros(len(among)), self._values[among], groups):
+            yield among[fitted], among[held]
+
+    def _folds(self, n: int, seed: int) -> Any:
+        from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+
+        if self._groups is None:
+            kind = StratifiedKFold if len(self._classes) else KFold
+        else:
+            kind = StratifiedGroupKFold if len(self._classes) else GroupKFold
+        return kind(n, shuffle=True, random_state=seed)
+
+    def _share(self, share: float, seed: int) -> Any:
+        from sklearn.model_selection import (
+            GroupShuffleSplit,
+            ShuffleSplit,
+            StratifiedShuffleSplit,
+        )
+
+        if self._groups is not None:
+            return GroupShuffleSplit(1, test_size=share, random_state=seed)
+        kind = StratifiedShuffleSplit if len(self._classes) else ShuffleSplit
+        return kind(1, test_size=share, random_state=seed)
+
+    def _check_part(self, train: Ints, test: Ints, which: str) -> None:
+        """Groups of very unequal size can leave a part empty or with one class."""
+        if self._groups is None:
+            return
+        if not len(test) or not len(train):
+            raise ValueError(
+                f"The groups are too unequal: {which} has {_graphs(len(test))} to test and "
+                f"{_graphs(len(train))} to train. Use fewer folds."
+            )
+        if len(self._classes) and len(np.unique(self._values[train])) < 2:
+            only = self._classes[self._values[train[0]]].item()
+            raise ValueError(
+                f"All graphs that train for {which} are of class {only!r}: the other classes are "
+                "in few groups. Use fewer folds, or other groups."
+            )
+
+
+def _graphs(count: int) -> str:
+    return f"{count} graph" if count == 1 else f"{count} graphs"
+
+
+def _seed(*parts: int) -> int:
+    """One seed per split, unrelated to its neighbours'."""
+    return int(np.random.SeedSequence(parts).generate_state(1)[0])

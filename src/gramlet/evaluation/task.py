@@ -1,0 +1,229 @@
+"""What is to be predicted: classes or numbers, told apart, checked, and classes too small left out.
+
+Folds are made in `splits`; what the predictions are worth is said in `scorers`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.common.checks import require_count
+from gramlet.evaluation.calling import outside
+
+__all__ = ["Target", "Task", "check_target", "infer_task", "target_of"]
+
+Task = Literal["classification", "regression"]
+
+_FEW = 50  # fewer whole numbers than this are always classes
+_SHARE = 5  # with more distinct values than graphs / this, whole numbers are a quantity
+_SHOWN = 10  # positions listed in a message
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """One value per graph, ready for machines.
+
+    Attributes
+    ----------
+    task : {"classification", "regression"}
+    values : array
+        Codes of the classes (int64), or the numbers (float64), of the graphs that take part.
+    classes : array
+        The classes in sorted order; empty for a regression.
+    plain : array
+        The target of all graphs as it was given.
+    kept : array of int64
+        Positions of the graphs that take part, ascending.
+    """
+
+    task: Task
+    values: Array
+    classes: Array
+    plain: Array
+    kept: Ints
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def named(self) -> Array:
+        """The target of the graphs that take part, as supervised kernels are given it."""
+        return self.classes[self.values] if self.task == "classification" else self.values
+
+    def members(self) -> Ints:
+        """How many graphs each class has."""
+        return np.bincount(self.values, minlength=self.n_classes)
+
+
+def infer_task(y: Any) -> Task:
+    """Whether a target is made of classes or of numbers.
+
+    Strings and booleans are classes. Numbers are a regression target if one of them is not whole,
+    or if there are at least 50 of them and more than a fifth as many distinct values; otherwise
+    they are classes. One warning says so when whole numbers are taken for a regression target.
+
+    Examples
+    --------
+    >>> infer_task([0.0, 1.0, 1.0]), infer_task([0.5, 1.0, 1.0]), infer_task(["1.5", "2"])
+    ('classification', 'regression', 'classification')
+    """
+    values = _plain(np.asarray(y))
+    if values.dtype.kind not in "iuf":
+        return "classification"
+    if values.dtype.kind == "f" and (values != np.floor(values)).any():
+        return "regression"
+    distinct = len(np.unique(values))
+    if len(values) < _FEW or _SHARE * distinct <= len(values):
+        return "classification"
+    warnings.warn(
+        f"y has {distinct} distinct whole numbers for {len(values)} graphs and is taken for a "
+        "regression target. Say task='classification' if they are classes.",
+        stacklevel=outside(),
+    )
+    return "regression"
+
+
+def target_of(
+    y: Any, n_graphs: int | None, task: str = "auto", min_class_size: int | None = None
+) -> Target:
+    """Check a target and tell what it is.
+
+    Parameters
+    ----------
+    y : array-like
+        One value per graph, matched by position.
+    n_graphs : int or None
+        None if there are as many graphs as values.
+    task : {"auto", "classification", "regression"}
+    min_class_size : int, optional
+        Classes of fewer graphs are left out, with a warning that counts them.
+
+    Raises
+    ------
+    ValueError
+        If a value is missing or not finite (with the positions), if the values do not fit the task,
+        if there is one class only, or if all numbers are the same.
+    """
+    if task not in ("auto", "classification", "regression"):
+        raise ValueError(f"task must be 'auto', 'classification' or 'regression'; got {task!r}.")
+    values = np.asarray(y)
+    expected = len(values) if n_graphs is None and values.ndim else n_graphs
+    if values.ndim != 1 or len(values) != expected:
+        raise ValueError(
+            f"y must hold one value per graph: got shape {values.shape} for {expected} graphs."
+        )
+    _refuse_missing(values)
+    values = _plain(values)
+    if task == "auto":
+        task = infer_task(values)
+    if task == "regression":
+        return _numbers(values, min_class_size)
+    return _classes(values, min_class_size)
+
+
+def check_target(y: Any, n_graphs: int) -> tuple[Ints, Array]:
+    """The classes of the graphs as codes, and the classes themselves, sorted."""
+    target = target_of(y, n_graphs, "classification")
+    return target.values, target.classes
+
+
+def _refuse_missing(values: Array) -> None:
+    missing = [i for i, value in enumerate(values.tolist()) if _is_missing(value)]
+    if missing:
+        shown = ", ".join(map(str, missing[:_SHOWN])) + ", ..." * (len(missing) > _SHOWN)
+        raise ValueError(
+            f"y has no usable value (missing, NaN or infinite) for {len(missing)} of "
+            f"{len(values)} graphs, at position{'s' * (len(missing) > 1)} {shown}. Leave these "
+            "graphs out."
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value) or value in (float("inf"), float("-inf"))
+    except TypeError:  # pandas.NA refuses to be true or false
+        return True
+
+
+def _plain(values: Array) -> Array:
+    """Objects as an array of strings or numbers, if they are all of one kind."""
+    if values.dtype != object:
+        if values.dtype.kind not in "biufU":
+            raise ValueError(
+                f"y must hold strings, booleans or numbers; its dtype is {values.dtype}."
+            )
+        return values
+    items = values.tolist()
+    kinds = {_kind(value) for value in items}
+    plain = np.array(items)
+    if len(kinds) > 1 or plain.ndim != 1 or plain.dtype.kind not in "biufU":
+        names = sorted({type(value).__name__ for value in items})
+        raise ValueError(
+            f"y must hold values of one kind, strings or numbers; got {', '.join(names)}."
+        )
+    return plain
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "boolean"
+    return "number" if isinstance(value, int | float | np.number) else type(value).__name__
+
+
+def _numbers(values: Array, min_class_size: int | None) -> Target:
+    if values.dtype.kind not in "iuf":
+        kind = "booleans" if values.dtype.kind == "b" else "strings"
+        raise ValueError(
+            f"task='regression' needs numbers; y holds {kind}. Use task='classification'."
+        )
+    if min_class_size is not None:
+        raise ValueError("min_class_size is for classes; this is a regression. Leave it out.")
+    numbers: Floats = values.astype(np.float64)
+    if len(numbers) and numbers.min() == numbers.max():
+        raise ValueError(
+            f"y is {numbers[0]:g} for all {len(numbers)} graphs: there is nothing to predict."
+        )
+    everything = np.arange(len(values), dtype=np.int64)
+    return Target("regression", numbers, np.zeros(0), values, everything)
+
+
+def _classes(values: Array, min_class_size: int | None) -> Target:
+    if values.dtype.kind == "f":
+        broken = np.flatnonzero(values != np.floor(values))
+        if len(broken):
+            raise ValueError(
+                f"task='classification' needs classes; y holds numbers that are not whole, e.g. "
+                f"{values[broken[0]].item()!r} at position {broken[0]}. Use task='regression'."
+            )
+    kept = np.arange(len(values), dtype=np.int64)
+    if min_class_size is not None:
+        kept = _large_enough(values, require_count("min_class_size", min_class_size, 1))
+    classes, codes = np.unique(values[kept], return_inverse=True)
+    if len(classes) < 2:
+        left = " is left" if len(kept) < len(values) else ""
+        raise ValueError(
+            f"y holds {len(classes)} class{'es' * (len(classes) != 1)}{left} "
+            f"({', '.join(repr(c.item()) for c in classes)}); a classifier needs at least two."
+        )
+    return Target("classification", codes.reshape(-1).astype(np.int64), classes, values, kept)
+
+
+def _large_enough(values: Array, least: int) -> Ints:
+    classes, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    small = counts < least
+    kept = np.flatnonzero(~small[codes.reshape(-1)])
+    if small.any():
+        warnings.warn(
+            f"min_class_size={least} leaves out {len(values) - len(kept)} of {len(values)} graphs, "
+            f"those of the classes {', '.join(repr(c.item()) for c in classes[small])}.",
+            stacklevel=outside(),
+        )
+    return kept.astype(np.int64)
