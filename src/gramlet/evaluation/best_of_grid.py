@@ -33,6 +33,7 @@ def best_of_grid(races: Sequence[Race], verbose: int | bool) -> None:
     groups = first.subject.groups()
     total = len(groups) * len(races) * len(first.splits)
     best, best_rank = -np.inf, 0
+    winner: tuple[Sequence[int], int] = (groups[0], 0)
     with machine_warnings_off(), progress(total, first.subject.name, verbose) as advance:
         for number, group in enumerate(groups):
             by_draw = [_outcomes(race, number, group, advance) for race in races]
@@ -47,6 +48,9 @@ def best_of_grid(races: Sequence[Race], verbose: int | bool) -> None:
             for race, found in zip(races, by_draw, strict=True):
                 race.best[:] = best
                 _settle(race, group, position, found)
+            winner = group, position
+        for race in races:
+            _test_again(race, *winner)
 
 
 def _outcomes(
@@ -112,6 +116,31 @@ def _mean_scores(race: Race, outcomes: Sequence[Outcome]) -> Floats:
             found[repeat, g] = scores.mean()
     means: Floats = found.mean(axis=0)
     return means
+
+
+def _test_again(race: Race, group: Sequence[int], position: int) -> None:
+    """Predict with scikit-learn's machine where a compiled one went through the grid."""
+    machine = race.machine
+    if race.subject.kind in ("baseline", "predictor") or machine.chooses_cost or not machine.costs:
+        return
+    which, cost = divmod(position, len(machine.costs))
+    part = "best"
+    known = race.ledger.known(part)
+    for s, record in known.items():
+        race.outcomes[s] = race.ledger.outcome(record)
+    missing = [s for s in range(len(race.splits)) if s not in known]
+    with race.trial(group[which : which + 1]) as trial:
+        if missing:
+            trial()
+
+        def work(k: int) -> None:
+            split = race.splits[missing[k]]
+            with trial().stopwatch():
+                outcome = trial().final(split.train, split.test, cost)
+            race.outcomes[missing[k]] = outcome
+            race.ledger.add_outcome(part, missing[k], outcome)
+
+        race.over(len(missing), work)
 
 
 def _settle(race: Race, group: Sequence[int], position: int, found: Sequence[Outcome]) -> None:

@@ -16,7 +16,7 @@ from gramlet.common.arrays import Array, Floats
 from gramlet.engine.machines.kernel_ridge import centre
 from gramlet.graphs.batch import GraphBatch
 
-__all__ = ["centred_and_scaled", "depends_on_company", "fitted_blocks", "whole_grams"]
+__all__ = ["Features", "centred_and_scaled", "depends_on_company", "fitted_blocks", "whole_grams"]
 
 _PROBED = 24  # graphs that are looked at to see whether a kernel depends on what else was fitted
 
@@ -40,15 +40,15 @@ def whole_grams(
     graphs: GraphBatch,
     n_jobs: int | None,
     target: Array | None = None,
-) -> tuple[list[Floats], bool]:
-    """The Gram matrix of all graphs for each set of options, and whether it is one of features."""
+) -> tuple[list[Floats], Features | None]:
+    """The Gram matrix of all graphs for each set of options, and the features it is one of."""
     from sklearn.base import clone
 
     threaded = clone(estimator)
     if threaded.get_params().get("n_jobs", 1) is None:
         threaded.set_params(n_jobs=n_jobs)
     found = list(_fitted_grams(threaded, option_sets, graphs, target))
-    return [gram for gram, _ in found], found[0][1] is not None
+    return [gram for gram, _ in found], found[0][1]
 
 
 def depends_on_company(estimator: Any, gram: Floats, graphs: GraphBatch, target: Array) -> bool:
@@ -103,7 +103,7 @@ def _fitted_grams(
     option_sets: Sequence[dict[str, Any]],
     graphs: GraphBatch,
     target: Array | None,
-) -> Iterator[tuple[Floats, Any]]:
+) -> Iterator[tuple[Floats, Features | None]]:
     """Fit on the graphs; for each set of options their Gram matrix, and features if there are any.
 
     A machine on dot products is a linear one on the features.
@@ -138,30 +138,32 @@ def _outputs(
             yield fitted.transform(graphs)
 
 
-def _gram_of_output(estimator: Any, output: Any, graphs: GraphBatch) -> tuple[Floats, Any]:
+def _gram_of_output(
+    estimator: Any, output: Any, graphs: GraphBatch
+) -> tuple[Floats, Features | None]:
     shape = (len(graphs), len(graphs))
     if hasattr(estimator, "diagonal"):
         return _checked(_dense(output), shape, estimator), None
-    features = _Features(output)
+    features = Features(output)
     return _checked(_dense(features.gram()), shape, estimator), features
 
 
-class _Features:
+class Features:
     """Features of the fitted graphs; dense ones without their mean, which only costs digits.
 
     All products are centred by a training part later on.
     """
 
     def __init__(self, output: Any) -> None:
-        self._sparse = hasattr(output, "toarray")
-        self._mean = 0.0 if self._sparse else np.asarray(output).mean(axis=0)
-        self._rows = output if self._sparse else np.asarray(output) - self._mean
+        self.sparse = hasattr(output, "toarray")
+        self._mean = 0.0 if self.sparse else np.asarray(output).mean(axis=0)
+        self._rows = output if self.sparse else np.asarray(output) - self._mean
 
     def gram(self) -> Any:
         return self._rows @ self._rows.T
 
     def against(self, others: Any) -> Any:
-        rows = others if self._sparse else np.asarray(others) - self._mean
+        rows = others if self.sparse else np.asarray(others) - self._mean
         return rows @ self._rows.T
 
 

@@ -136,21 +136,26 @@ def _machine(
     Features that evaluation divides by one number are here as they come: the C of a linear machine
     is divided by that number's square, which comes to the same.
     """
-    of_features = not hasattr(estimator, "diagonal")
-    spread = 0.0
-    if of_features or protocol.scale_C or name == "ridge":
-        gram = whole_grams(estimator, [{}], data.batch(), n_jobs, target.named)[0][0]
-        spread = float(np.trace(gram)) / len(gram) - float(gram.mean())
+    features, spread = None, 0.0
+    if protocol.scale_C or name == "ridge" or not hasattr(estimator, "diagonal"):
+        grams, features = whole_grams(estimator, [{}], data.batch(), n_jobs, target.named)
+        spread = float(np.trace(grams[0])) / len(grams[0]) - float(grams[0].mean())
     if name == "ridge":
-        return _ridge(spread / cost if spread > 0 else 1.0, of_features, target)
-    if (of_features or protocol.scale_C) and spread > 0:
+        return _ridge(spread / cost if spread > 0 else 1.0, features is not None, target)
+    if spread > 0:
         cost = cost / spread  # scaled features have a spread of 1, so both rules agree on them
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC, SVR
 
-    kernel = "linear" if of_features else "precomputed"
-    if name == "svr":
-        return SVR(kernel=kernel, C=cost, tol=protocol.tol)
-    return SVC(kernel=kernel, C=cost, tol=protocol.tol, class_weight=class_weight)
+    kernel = "precomputed" if features is None else "linear"
+    machine = SVR(kernel=kernel, C=cost, tol=protocol.tol)
+    if name == "svc":
+        machine = SVC(kernel=kernel, C=cost, tol=protocol.tol, class_weight=class_weight)
+    if features is None or features.sparse:
+        return machine
+    # Centring changes nothing but rounding: scikit-learn's machines compute with single precision.
+    return make_pipeline(StandardScaler(with_std=False), machine)
 
 
 def _ridge(penalty: float, of_features: bool, target: Target) -> Any:

@@ -279,10 +279,10 @@ def prepare(
     if subject.kind == "predictor":
         return _Predictor(estimator, option_sets[0], data)
     if subject.kind in ("sliced", "once"):
-        grams, of_features = whole_grams(estimator, option_sets, data.batch(), n_jobs)
+        grams, features = whole_grams(estimator, option_sets, data.batch(), n_jobs)
         company = subject.kind == "sliced" and depends_on_company(
             estimator, grams[0], data.batch(), data.target.named
         )
         if not company:
-            return _Sliced(grams, option_sets, data, machine, of_features)
+            return _Sliced(grams, option_sets, data, machine, features is not None)
     return _Refitted(estimator, option_sets, data, machine)

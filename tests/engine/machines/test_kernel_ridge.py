@@ -1,0 +1,73 @@
+"""Kernel ridge regression from one decomposition, against its definition and scikit-learn's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.preprocessing import KernelCenterer
+
+from gramlet.engine.machines.kernel_ridge import centre, decompose
+from reference.evaluation import leave_one_out, penalties, points, ridge
+
+COSTS = np.array([1e-3, 0.1, 1.0, 10.0, 1e3])
+
+
+def prepared(gram, cross):
+    centred, rows = centre(gram, cross)
+    return decompose(centred, np.abs(gram).max()), rows
+
+
+@pytest.mark.parametrize(("n", "n_dims"), [(30, 4), (12, 40)])
+def test_leave_one_out_is_what_leaving_each_graph_out_gives(n, n_dims):
+    _, gram, numbers = points(n, n_dims)
+    targets = np.column_stack([numbers, numbers**2])
+    spectrum, _ = prepared(gram, gram[:0])
+    np.testing.assert_allclose(spectrum.penalties(COSTS), penalties(gram, COSTS))
+    found = spectrum.leave_one_out(targets, spectrum.penalties(COSTS))
+    expected = [leave_one_out(gram, targets, penalty) for penalty in penalties(gram, COSTS)]
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+
+
+def test_predictions_are_those_of_the_definition_and_of_scikit_learn():
+    _, gram, numbers = points(50)
+    train, held = gram[:40, :40], gram[40:, :40]
+    spectrum, rows = prepared(train, held)
+    found = spectrum.predict(rows, numbers[:40, None], spectrum.penalties(COSTS))
+    centrer = KernelCenterer().fit(train)
+    mean = numbers[:40].mean()
+    for p, penalty in enumerate(spectrum.penalties(COSTS)):
+        np.testing.assert_allclose(
+            found[p], ridge(train, held, numbers[:40, None], penalty), rtol=1e-7, atol=1e-8
+        )
+        machine = KernelRidge(alpha=penalty, kernel="precomputed")
+        machine.fit(centrer.transform(train), numbers[:40] - mean)
+        theirs = machine.predict(centrer.transform(held)) + mean
+        np.testing.assert_allclose(found[p, :, 0], theirs, rtol=1e-7, atol=1e-8)
+
+
+def test_a_matrix_in_which_all_graphs_are_alike_predicts_the_mean():
+    gram = np.full((10, 10), 3.7)
+    numbers = np.arange(10.0)[:, None]
+    spectrum, rows = prepared(gram, gram[:2])
+    assert spectrum.mean_self_similarity == 0.0
+    found = spectrum.predict(rows, numbers, spectrum.penalties(COSTS))
+    np.testing.assert_allclose(found, 4.5)
+    residuals = spectrum.leave_one_out(numbers, spectrum.penalties(COSTS))
+    np.testing.assert_allclose(residuals[0], (numbers - 4.5) * 10 / 9)
+
+
+def test_the_negative_part_of_an_indefinite_matrix_is_dropped():
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(20, 20)))[0]
+    values = np.r_[np.linspace(1, 5, 12), np.linspace(-0.5, -0.1, 8)]
+    gram = (basis * values) @ basis.T
+    positive, _ = centre(gram, gram[:0])
+    w, u = np.linalg.eigh(positive)
+    positive = (u * w.clip(0)) @ u.T
+    spectrum, _ = prepared(gram, gram[:0])
+    targets = rng.normal(size=(20, 1))
+    some = np.array([0.3])
+    found = spectrum.predict(positive, targets, some)
+    np.testing.assert_allclose(found[0], ridge(positive, positive, targets, 0.3), atol=1e-8)
+    assert np.isfinite(spectrum.leave_one_out(targets, np.array([0.3, 1e-3]))).all()

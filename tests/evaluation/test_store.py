@@ -1,0 +1,208 @@
+"""Finished work is kept: found again by the same call, and by no other."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import FunctionTransformer
+
+from gramlet import Protocol, RandomGraphEmbedding, WeisfeilerLehman, evaluate
+from gramlet.evaluation.machines import _SupportVectors
+from reference.evaluation import trees
+
+QUICK = Protocol(folds=3, repeats=2, inner_folds=2, C=(0.1, 10.0))
+OPTIONS = {"n_iter": [0, 1, 2]}
+
+
+@pytest.fixture
+def data():
+    graphs = trees(36)
+    return graphs, np.arange(36) % 2
+
+
+def count(monkeypatch, fail_at=None):
+    """Count the machines that are fitted; stop at one of them."""
+    calls = []
+    for name in ("tried", "final"):
+        original = getattr(_SupportVectors, name)
+
+        def counted(self, *args, original=original):
+            calls.append(1)
+            if len(calls) == fail_at:
+                raise KeyboardInterrupt
+            return original(self, *args)
+
+        monkeypatch.setattr(_SupportVectors, name, counted)
+    return calls
+
+
+def same(a, b):
+    np.testing.assert_array_equal(a.scores, b.scores)
+    np.testing.assert_array_equal(a.predictions, b.predictions)
+    assert a.chosen == b.chosen
+    assert a.hints == b.hints
+
+
+def test_the_same_call_finds_its_result(data, tmp_path, monkeypatch):
+    plain = evaluate("wl", *data, QUICK, options=OPTIONS)
+    first = evaluate("wl", *data, QUICK, options=OPTIONS, store=tmp_path)
+    same(first, plain)
+    calls = count(monkeypatch)
+    again = evaluate("wl", *data, QUICK, options=OPTIONS, store=tmp_path, n_jobs=2, name="mine")
+    same(again, plain)
+    assert again.name == "mine"
+    assert not calls
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("selection", ["nested", "best-of-grid"])
+@pytest.mark.parametrize("stop", [1, 7, 14, 17])
+def test_an_interrupted_call_goes_on_where_it_was(data, tmp_path, monkeypatch, stop, selection):
+    rules = Protocol(folds=3, repeats=2, inner_folds=2, C=(0.1, 10.0), selection=selection)
+    with monkeypatch.context() as patch:
+        total = count(patch)
+        plain = evaluate("wl", *data, rules, options=OPTIONS)
+    with monkeypatch.context() as patch:
+        count(patch, fail_at=stop)
+        with pytest.raises(KeyboardInterrupt):
+            evaluate("wl", *data, rules, options=OPTIONS, store=tmp_path)
+    calls = count(monkeypatch)
+    same(evaluate("wl", *data, rules, options=OPTIONS, store=tmp_path), plain)
+    # Inner folds of one split are kept together; with several in flight some are done again.
+    assert len(calls) <= len(total) - (stop - 1) + (12 if selection == "nested" else 0)
+    if stop > 12:
+        assert len(calls) < len(total)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_other_calls_do_not_find_it(data, tmp_path, monkeypatch):
+    graphs, y = data
+    evaluate("wl", graphs, y, QUICK, options=OPTIONS, store=tmp_path)
+    others = [
+        lambda: evaluate("wl-oa", graphs, y, QUICK, options=OPTIONS, store=tmp_path),
+        lambda: evaluate("wl", graphs, y, QUICK, options={"n_iter": [1]}, store=tmp_path),
+        lambda: evaluate("wl", graphs, 1 - y, QUICK, options=OPTIONS, store=tmp_path),
+        lambda: evaluate("wl", graphs[::-1], y, QUICK, options=OPTIONS, store=tmp_path),
+        lambda: evaluate("wl", graphs, y, QUICK, options=OPTIONS, store=tmp_path, scoring="f1"),
+        lambda: evaluate(
+            "wl", graphs, y, Protocol(folds=3, repeats=2, inner_folds=2), options=OPTIONS,
+            store=tmp_path,
+        ),
+        lambda: evaluate("wl", graphs, y, QUICK, options=OPTIONS, store=tmp_path, normalize=False),
+        lambda: evaluate(
+            "wl", graphs, y, QUICK, options=OPTIONS, store=tmp_path, class_weight="balanced"
+        ),
+        lambda: evaluate(
+            "wl", graphs, y, QUICK, options=OPTIONS, store=tmp_path, groups=np.arange(36) // 2
+        ),
+    ]  # fmt: skip
+    for call in others:
+        calls = count(monkeypatch)
+        call()
+        assert calls
+    monkeypatch.setattr("gramlet.evaluation.run.__version__", "99")
+    calls = count(monkeypatch)
+    evaluate("wl", graphs, y, QUICK, options=OPTIONS, store=tmp_path)
+    assert calls
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (lambda text: text[: len(text) // 2], "not valid JSON"),
+        (lambda text: "{}", "not marked"),
+        (lambda text: text.replace('"wl"', '"ml"'), "checksum"),
+        (lambda text: json.dumps({**json.loads(text), "key": "other"}), "another evaluation"),
+    ],
+)
+def test_damaged_work_is_reported_and_done_again(data, tmp_path, damage, why):
+    first = evaluate("wl", *data, QUICK, options=OPTIONS, store=tmp_path)
+    (place,) = tmp_path.iterdir()
+    whole = place.read_text()
+    place.write_text(damage(whole))
+    with pytest.warns(UserWarning, match=f"{why}.*computed again"):
+        again = evaluate("wl", *data, QUICK, options=OPTIONS, store=tmp_path)
+    same(again, first)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(evaluate("wl", *data, QUICK, options=OPTIONS, store=tmp_path), first)
+
+
+def test_places_that_are_no_folders(data, tmp_path):
+    place = tmp_path / "results.json"
+    place.write_text("mine")
+    with pytest.raises(ValueError, match=r"results.json' is a file; give a folder"):
+        evaluate("wl", *data, QUICK, store=place)
+    assert place.read_text() == "mine"
+    evaluate("vertex", *data, QUICK, store=tmp_path / "a" / "b")
+    assert len(list((tmp_path / "a" / "b").iterdir())) == 1
+
+
+def test_what_cannot_be_written_down_is_refused(data, tmp_path):
+    kernel = FunctionTransformer(lambda graphs: graphs.sizes[:, None])
+    with pytest.raises(TypeError, match=r"cannot be written down.*Leave store= out"):
+        evaluate(kernel, *data, QUICK, store=tmp_path)
+
+
+def test_draws_and_estimators_are_kept(data, tmp_path):
+    kernel = RandomGraphEmbedding(4, n_dims=2, random_state=0)
+    first = evaluate(kernel, *data, QUICK, draws=2, store=tmp_path)
+    again = evaluate(kernel, *data, QUICK, draws=2, store=tmp_path)
+    same(again, first)
+    assert again.std_draws == first.std_draws
+    other = evaluate(kernel.set_params(random_state=1), *data, QUICK, draws=2, store=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
+    assert not np.array_equal(other.decisions, first.decisions)
+
+
+def test_ready_matrices_are_kept(data, tmp_path, monkeypatch):
+    gram = WeisfeilerLehman().fit_transform(data[0])
+    first = evaluate({"a": gram}, None, data[1], QUICK, store=tmp_path)
+    calls = count(monkeypatch)
+    same(evaluate({"a": gram}, None, data[1], QUICK, store=tmp_path)["a"], first["a"])
+    assert not calls
+    evaluate({"a": 2 * gram}, None, data[1], QUICK, store=tmp_path)
+    assert calls
+
+
+SCRIPT = """
+import sys
+from gramlet import Protocol, evaluate, load_dataset
+mutag = load_dataset("MUTAG")
+rules = Protocol(folds=5, repeats=6, inner_folds=4)
+result = evaluate("wl", mutag, protocol=rules, options={"n_iter": [1, 2, 3, 4]}, store=sys.argv[1])
+print(result.scores.tolist())
+"""
+
+
+def run(folder):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", SCRIPT, str(folder)]
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_killed_processes_and_two_at_once(tmp_path):
+    killed = run(tmp_path)
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("*.json")) and time.monotonic() < deadline:
+        assert killed.poll() is None, killed.communicate()
+        time.sleep(0.01)
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    both = [run(tmp_path), run(tmp_path)]
+    outputs = [process.communicate(timeout=300) for process in both]
+    assert all(process.returncode == 0 for process in both), outputs
+    assert outputs[0][0] == outputs[1][0]
+    third = run(tmp_path).communicate(timeout=300)
+    assert third[0] == outputs[0][0]
+    assert "computed again" not in "".join(error for _, error in [*outputs, third])
