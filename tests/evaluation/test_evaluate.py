@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from gramlet import (
+    EMDKernel,
     GraphBatch,
     Protocol,
     VertexHistogram,
@@ -24,7 +25,6 @@ from gramlet import (
     load_dataset,
 )
 from gramlet.evaluation import Result, choose, table
-from gramlet.kernels import registry
 
 QUICK = Protocol(folds=4, repeats=2, inner_folds=3, C=(0.1, 1.0, 10.0))
 
@@ -226,7 +226,7 @@ class Sizes(TransformerMixin, BaseEstimator):
 
 
 class Centred(WeisfeilerLehman):
-    """A kernel that depends on all the graphs it is fitted with, whatever the registry says."""
+    """A kernel that depends on all the graphs it is fitted with, whatever its base class says."""
 
     def fit_transform(self, X, y=None):
         gram = super().fit_transform(X, y)
@@ -235,6 +235,13 @@ class Centred(WeisfeilerLehman):
 
     def transform(self, X):
         return super().transform(X) - self.mean_
+
+
+class Declared(WeisfeilerLehman):
+    """A stranger that says of itself that it depends on two graphs alone."""
+
+    def __graph_tags__(self):
+        return super().__graph_tags__()
 
 
 class TestSubjects:
@@ -256,16 +263,17 @@ class TestSubjects:
         chain = make_pipeline(Sizes(), LogisticRegression())
         assert evaluate(chain, graphs, y, QUICK).mean > 0.9
 
-    def test_a_kernel_that_depends_on_its_company_is_found_out(self, monkeypatch):
-        row = registry.Entry("centred", Centred.__module__, "Centred", "test", "", "")
-        rows = (*registry.entries(), row)
-        monkeypatch.setattr(registry.Entry, "cls", _with_local(registry.Entry.cls))
-        monkeypatch.setattr(registry, "entries", lambda kind=None: rows)
+    def test_kernels_are_refitted_where_they_say_so_or_are_strangers(self):
         graphs, y = noise(40)
-        found = evaluate(Centred(n_iter=1), graphs, y, QUICK)
-        assert found.name == "centred"
-        assert found.refitted
-        assert not evaluate(WeisfeilerLehman(n_iter=1), graphs, y, QUICK).refitted
+        rules = Protocol(folds=3, repeats=1, inner_folds=2, C=(1.0,))
+        assert not evaluate(WeisfeilerLehman(n_iter=1), graphs, y, rules).refitted
+        assert not evaluate(EMDKernel(n_dims=2), graphs, y, rules).refitted
+        assert evaluate(EMDKernel(n_dims=2, psd="clip"), graphs, y, rules).refitted
+        # One of the values to try is enough.
+        options = {"psd": ["none", "clip"]}
+        assert evaluate(EMDKernel(n_dims=2), graphs, y, rules, options=options).refitted
+        assert evaluate(Centred(n_iter=1), graphs, y, rules).refitted
+        assert not evaluate(Declared(n_iter=1), graphs, y, rules).refitted
 
     def test_majority_says_the_most_frequent_class(self):
         graphs, _ = noise(40)
@@ -307,10 +315,6 @@ class TestSubjects:
         result = evaluate(Sizes(), graphs, y, QUICK)
         assert result.mean > 0.9
         assert list(result.data.classes) == ["0", "1", "2"]
-
-
-def _with_local(original):
-    return lambda row: Centred if row.class_name == "Centred" else original(row)
 
 
 class TestErrors:

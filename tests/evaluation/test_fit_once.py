@@ -82,7 +82,9 @@ def test_shared_distances_change_nothing(mutag, monkeypatch, fit_once):
     monkeypatch.setattr(
         RandomGraphEmbedding,
         "_features",
-        lambda self, profile: np.exp(-self.gamma * self._distances(profile)) / np.sqrt(8),
+        lambda self, profile, tiling: (
+            np.exp(-self.gamma * self._distances(profile, tiling)) / np.sqrt(8)
+        ),
     )
     plain = evaluate(embedding(), *mutag, QUICK, options=OPTIONS, fit_once=fit_once)
     np.testing.assert_array_equal(shared.accuracies, plain.accuracies)

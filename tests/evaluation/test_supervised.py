@@ -20,9 +20,9 @@ class Counted(WeightedWassersteinWL):
 
     fits: ClassVar[list[int]] = []
 
-    def _fit(self, batch, y):
+    def _fit(self, batch, y, tiling):
         self.fits.append(len(batch))
-        return super()._fit(batch, y)
+        return super()._fit(batch, y, tiling)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,9 @@ def test_shuffled_classes_give_chance(monkeypatch):
     sizes = []
     fit = WeightedWassersteinWL._fit
     monkeypatch.setattr(
-        WeightedWassersteinWL, "_fit", lambda self, b, t: sizes.append(len(b)) or fit(self, b, t)
+        WeightedWassersteinWL,
+        "_fit",
+        lambda self, b, *rest: sizes.append(len(b)) or fit(self, b, *rest),
     )
     blind = evaluate("weighted-wwl", data.graphs, shuffled, protocol, options=options)
     assert blind.refitted
@@ -67,7 +69,9 @@ def test_number_of_fits(planted, monkeypatch):
     fits = []
     fit = WeightedWassersteinWL._fit
     monkeypatch.setattr(
-        WeightedWassersteinWL, "_fit", lambda self, b, t: fits.append(len(b)) or fit(self, b, t)
+        WeightedWassersteinWL,
+        "_fit",
+        lambda self, b, *rest: fits.append(len(b)) or fit(self, b, *rest),
     )
     choose(WeightedWassersteinWL(solver="accelerated"), graphs, y, QUICK, options=OPTIONS)
     assert len(fits) == 4 * QUICK.inner_folds  # n_iter × radius; γ and C cost no fit

@@ -15,10 +15,9 @@ import numpy as np
 from gramlet.common.arrays import Array, Floats
 from gramlet.engine.machines.kernel_ridge import centre
 from gramlet.graphs.batch import GraphBatch
+from gramlet.kernels.contract.tags import is_embedding
 
-__all__ = ["Features", "centred_and_scaled", "depends_on_company", "fitted_blocks", "whole_grams"]
-
-_PROBED = 24  # graphs that are looked at to see whether a kernel depends on what else was fitted
+__all__ = ["Features", "centred_and_scaled", "fitted_blocks", "gives_features", "whole_grams"]
 
 
 def centred_and_scaled(gram: Floats, cross: Floats) -> tuple[Floats, Floats]:
@@ -51,27 +50,14 @@ def whole_grams(
     return [gram for gram, _ in found], found[0][1]
 
 
-def depends_on_company(estimator: Any, gram: Floats, graphs: GraphBatch, target: Array) -> bool:
-    """Whether fitting fewer graphs changes the kernel between them.
+def gives_features(estimator: Any) -> bool:
+    """Whether an estimator's output is features, not kernel values.
 
-    The registry says so for a kernel as such; a parameter (a repair of the spectrum, say) can make
-    it so for one instance. Asked of a few graphs, and answered by fitting half of them.
+    gramlet's own say so; of a stranger that has self-similarities it is taken for a kernel.
     """
-    chosen = np.unique(np.linspace(0, len(graphs) - 1, _PROBED).astype(np.int64))
-    train, held = chosen[::2], chosen[1::2]
-    if not len(held):
-        return False
-    found = next(fitted_blocks(estimator, [{}], graphs[train], target[train], graphs[held]))
-    wanted = (gram[np.ix_(train, train)], gram[np.ix_(held, train)])
-    if found[2]:  # features are centred by the graphs they were fitted with
-        found_blocks, wanted = centre(*found[:2]), centre(*wanted)
-    else:
-        found_blocks = found[:2]
-    scale = float(np.abs(gram[np.ix_(chosen, chosen)]).max(initial=0.0))
-    return not all(
-        np.allclose(a, b, rtol=1e-6, atol=1e-9 * scale)
-        for a, b in zip(found_blocks, wanted, strict=True)
-    )
+    if hasattr(estimator, "__graph_tags__"):
+        return is_embedding(estimator)
+    return not hasattr(estimator, "diagonal")
 
 
 def fitted_blocks(
@@ -142,7 +128,7 @@ def _gram_of_output(
     estimator: Any, output: Any, graphs: GraphBatch
 ) -> tuple[Floats, Features | None]:
     shape = (len(graphs), len(graphs))
-    if hasattr(estimator, "diagonal"):
+    if not gives_features(estimator):
         return _checked(_dense(output), shape, estimator), None
     features = Features(output)
     return _checked(_dense(features.gram()), shape, estimator), features

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gramlet.evaluation.blocks import whole_grams
+from gramlet.evaluation.blocks import gives_features, whole_grams
 from gramlet.evaluation.groups import groups_of
 from gramlet.evaluation.machines import CLASSIFIERS, machine_of
 from gramlet.evaluation.protocol import Protocol
@@ -137,7 +137,7 @@ def _machine(
     is divided by that number's square, which comes to the same.
     """
     features, spread = None, 0.0
-    if protocol.scale_C or name == "ridge" or not hasattr(estimator, "diagonal"):
+    if protocol.scale_C or name == "ridge" or gives_features(estimator):
         grams, features = whole_grams(estimator, [{}], data.batch(), n_jobs, target.named)
         spread = float(np.trace(grams[0])) / len(grams[0]) - float(grams[0].mean())
     if name == "ridge":

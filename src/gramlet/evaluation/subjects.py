@@ -162,7 +162,9 @@ def _tags_of(estimator: Any, option_sets: Sequence[Options]) -> GraphTags | None
         found[0],
         supervised=any(tags.supervised for tags in found),
         depends_on_fitted=any(tags.depends_on_fitted for tags in found),
-        after_fit=tuple(key for key in found[0].after_fit if all(key in t.after_fit for t in found)),
+        after_fit=tuple(
+            key for key in found[0].after_fit if all(key in t.after_fit for t in found)
+        ),
     )
 
 

@@ -22,7 +22,6 @@ from gramlet.engine.machines.support_vectors import take_block
 from gramlet.evaluation.baselines import Baseline, size_features
 from gramlet.evaluation.blocks import (
     centred_and_scaled,
-    depends_on_company,
     fitted_blocks,
     whole_grams,
 )
@@ -280,9 +279,5 @@ def prepare(
         return _Predictor(estimator, option_sets[0], data)
     if subject.kind in ("sliced", "once"):
         grams, features = whole_grams(estimator, option_sets, data.batch(), n_jobs)
-        company = subject.kind == "sliced" and depends_on_company(
-            estimator, grams[0], data.batch(), data.target.named
-        )
-        if not company:
-            return _Sliced(grams, option_sets, data, machine, features is not None)
+        return _Sliced(grams, option_sets, data, machine, features is not None)
     return _Refitted(estimator, option_sets, data, machine)
