@@ -25,8 +25,10 @@ from scipy.linalg import eigh
 from sklearn.svm import SVC
 
 import gramlet
-from gramlet.engine.machines.support_vectors import correct_by_cost, take_block
+from gramlet.engine.machines.support_vectors import take_block
+from gramlet.evaluation.machines import machine_of
 from gramlet.evaluation.protocol import Split, check_target
+from gramlet.evaluation.task import target_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -113,13 +115,16 @@ def test(
     setting = settings[int(np.argmax(scores))]
     table = features(found, setting, train)
     gram = table @ table.T
+    rules = gramlet.Protocol(C=tuple(costs), max_iter=MOST_STEPS)
+    machine = machine_of("svc", target_of(codes, len(codes), "classification"), rules)
     right = np.zeros(len(costs), dtype=np.int64)
     for part, held in split.inner:
         block, cross = take_block(gram, part, part), take_block(gram, held, part)
-        right += correct_by_cost(block, codes[part], cross, codes[held], costs, 1e-3, MOST_STEPS)[0]
+        told = machine.tried(block, cross, codes[part]).predictions
+        right += np.count_nonzero(told == codes[held], axis=1)
     cost = float(costs[right.argmax()])
-    machine = SVC(kernel="precomputed", C=cost).fit(take_block(gram, train, train), codes[train])
-    predicted = machine.predict(take_block(gram, split.test, train))
+    final = SVC(kernel="precomputed", C=cost).fit(take_block(gram, train, train), codes[train])
+    predicted = final.predict(take_block(gram, split.test, train))
     return float(np.mean(predicted == codes[split.test])), setting, cost
 
 

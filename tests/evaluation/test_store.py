@@ -163,6 +163,13 @@ def test_draws_and_estimators_are_kept(data, tmp_path):
     assert not np.array_equal(other.decisions, first.decisions)
 
 
+def test_baselines_are_kept_apart(data, tmp_path):
+    for name in ("majority", "size"):
+        first = evaluate(name, *data, QUICK, store=tmp_path)
+        same(evaluate(name, *data, QUICK, store=tmp_path), first)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 def test_ready_matrices_are_kept(data, tmp_path, monkeypatch):
     gram = WeisfeilerLehman().fit_transform(data[0])
     first = evaluate({"a": gram}, None, data[1], QUICK, store=tmp_path)

@@ -57,6 +57,6 @@ def _scaffolds(graphs: Any) -> Any:
             "groups='scaffold' needs the molecules: give evaluate a Dataset that keeps them "
             "(gramlet.read of a file of molecules), or the groups themselves as an array."
         )
-    from gramlet.graphs.molecules import scaffolds
+    from gramlet.graphs.scaffolds import scaffolds
 
     return scaffolds(kept)

@@ -312,9 +312,10 @@ class _Case:
         return hints.duplicate_hints(numbers, self.target, self.splits)
 
     def _key(self, subject: Subject) -> str:
+        estimator = subject.name if subject.kind == "baseline" else subject.estimator
         return digest_of(
             __version__, self._graphs_digest, self.target.plain, self.target.task, self.groups,
-            subject.kind, type(subject.estimator), subject.estimator, subject.option_sets,
+            subject.kind, estimator, subject.option_sets,
             self.protocol.to_dict(), self.scorer.name, self._machine_name, self.class_weight,
             self.target.kept, self.draws, self.baselines,
         )  # fmt: skip
