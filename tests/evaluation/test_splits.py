@@ -96,6 +96,24 @@ def test_a_dataset_brings_its_target():
         evaluate("vertex", data, protocol=Protocol(groups="scaffold"))
 
 
+def test_scaffolds_of_a_dataset_that_keeps_its_molecules():
+    pytest.importorskip("rdkit")
+    from gramlet import load_dataset, scaffolds
+
+    whole = load_dataset("B3DB-logBB")
+    few = np.arange(0, 1000, 12)
+    smiles = [whole.molecules[i] for i in few]
+    data = Dataset(whole.graphs[few], whole.target[few], molecules=smiles)
+    by_name = evaluate("vertex", data, protocol=Protocol(3, 1, 2, groups="scaffold"))
+    by_hand = evaluate("vertex", data, protocol=Protocol(3, 1, 2), groups=scaffolds(smiles))
+    np.testing.assert_array_equal(by_name.folds, by_hand.folds)
+    np.testing.assert_array_equal(by_name.predictions, by_hand.predictions)
+    for scaffold in set(scaffolds(smiles)):
+        mine = [k for k, other in enumerate(scaffolds(smiles)) if other == scaffold]
+        assert len(set(by_name.folds[0, mine])) == 1
+    assert "scaffolds kept whole" in by_name.protocol.describe()
+
+
 @pytest.mark.parametrize(
     ("n", "rules", "message"),
     [

@@ -159,7 +159,10 @@ def duplicate_hints(numbers: Ints, target: Target, splits: Sequence[Split]) -> l
     )
     if target.task == "classification":
         facts["explained_accuracy"] = explained / max(1, tested)
-        text += f" Twins alone explain {100 * facts['explained_accuracy']:.0f} % of right answers."
+        text += (
+            f" Predicting from twins alone gets {100 * facts['explained_accuracy']:.0f} % of all "
+            "test graphs right."
+        )
     return [Hint("duplicates", text, facts)]
 
 

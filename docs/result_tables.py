@@ -1,0 +1,79 @@
+"""Tables of the documentation that come from measured results in ``docs/results``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+_SHOWN = {
+    "roc_auc": ("ROC AUC", 1),
+    "balanced_accuracy": ("balanced accuracy", 1),
+    "accuracy": ("accuracy", 1),
+    "r2": ("R²", 1),
+    "neg_root_mean_squared_error": ("RMSE", -1),
+}
+
+
+def b3db_tables() -> str:
+    """Classification and regression, random and scaffold splits beside each other."""
+    document = json.loads((RESULTS / "b3db.json").read_text(encoding="utf-8"))
+    return "\n\n".join(
+        _b3db_table(title, document["tables"][title]) for title in document["tables"]
+    )
+
+
+def _b3db_table(title: str, table: dict[str, Any]) -> str:
+    names = list(next(iter(table["rows"].values()))["random"]["scores"])
+    heads = [f"{_SHOWN[name][0]}, {split}" for name in names for split in ("random", "scaffold")]
+    lines = [
+        f"## {title.capitalize()}: {table['data']}, {table['n_graphs']} molecules",
+        "",
+        f"Random: {table['protocol_random']}. Scaffold: {table['protocol_scaffold']}. Machine: "
+        f"{table['classifier']}, chosen by {_SHOWN[table['scoring']][0]}. Behind ± stands the "
+        "standard deviation of the test parts.",
+        "",
+        "| kernel | " + " | ".join(heads) + " |",
+        "|---|" + "---:|" * len(heads),
+    ]
+    for kernel, cells in table["rows"].items():
+        shown = []
+        for name in names:
+            sign = _SHOWN[name][1]
+            for split in ("random", "scaffold"):
+                cell = cells[split]
+                shown.append(f"{sign * cell['scores'][name]:.3f} ± {cell['std_folds'][name]:.3f}")
+        lines.append(f"| `{kernel}` | " + " | ".join(shown) + " |")
+    return "\n".join(lines)
+
+
+def scaled_costs_table() -> str:
+    """C as it is against C relative to the kernel's spread."""
+    document = json.loads((RESULTS / "scaled_costs.json").read_text(encoding="utf-8"))
+    lines = [
+        f"{document['folds']} folds, {document['repeats']} repeats, {document['inner_folds']} "
+        "inner folds; accuracies in percent. Edge: the share of training parts that chose the "
+        "smallest or the largest C. Time: of choosing and fitting the machines, scaled against "
+        "plain.",
+        "",
+        "| data | kernel | plain | scaled | p | edge, plain | edge, scaled | time |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for data, kernels in document["rows"].items():
+        for kernel, row in kernels.items():
+            time = row["seconds_scaled"] / row["seconds_plain"]
+            lines.append(
+                f"| {data} | `{kernel}` | {100 * row['plain']:.1f} | {100 * row['scaled']:.1f} | "
+                f"{row['p_value']:.2f} | {100 * row['edge_plain']:.0f} % | "
+                f"{100 * row['edge_scaled']:.0f} % | {time:.1f} × |"
+            )
+    return "\n".join(lines)
+
+
+def write_result_tables(folder: Path) -> None:
+    """Write the tables where the pages include them from."""
+    (folder / "generated").mkdir(exist_ok=True)
+    (folder / "generated" / "b3db.md").write_text(b3db_tables() + "\n", encoding="utf-8")
+    costs = scaled_costs_table() + "\n"
+    (folder / "generated" / "scaled_costs.md").write_text(costs, encoding="utf-8")
