@@ -269,6 +269,17 @@ class TestChoosing:
 
 
 class TestBaselines:
+    def test_sizes_that_are_all_the_same_in_the_training_part(self):
+        from gramlet.evaluation.baselines import baseline_named
+        from gramlet.evaluation.task import target_of
+
+        n = np.r_[np.full(29, 7.0), 30.0]
+        sizes = np.column_stack([n, n - 1, np.log1p(n), np.log1p(n - 1)])
+        y = np.arange(30) / 3
+        train, held = np.arange(29), np.array([29])
+        found = baseline_named("size", "regression").outcome(target_of(y, 30), sizes, train, held)
+        assert found.predictions[0, 0] == pytest.approx(y[:29].mean())
+
     def test_the_mean(self):
         graphs = trees()
         y = np.linspace(0, 1, 40)

@@ -52,8 +52,8 @@ class _Size(Baseline):
 
         assert sizes is not None, "size needs graphs"
         seen = sizes[train]
-        spread = seen.std(axis=0)
-        spread[spread == 0] = 1.0
+        # Compared, not by the deviation: that of equal logarithms may be rounding in place of 0.
+        spread = np.where(seen.max(axis=0) > seen.min(axis=0), seen.std(axis=0), 1.0)
         centre = seen.mean(axis=0)
         points, new = (seen - centre) / spread, (sizes[held] - centre) / spread
         if target.task == "regression":

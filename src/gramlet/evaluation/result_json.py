@@ -31,6 +31,7 @@ def to_dict(result: Result) -> dict[str, Any]:
         "std_folds": result.std_folds,
         "std_draws": result.std_draws,
         "scores": result.scores.tolist(),
+        **({"accuracies": result.scores.tolist()} if result.scoring == "accuracy" else {}),
         "chosen": [[plain_value(options) for options in row] for row in result.chosen],
         "tried": plain_value(result.tried),
         "refitted": result.refitted,

@@ -7,6 +7,7 @@ worth in `scorers`; what is found is handed to a ledger of `store` at once.
 
 from __future__ import annotations
 
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -105,31 +106,38 @@ class Race:
             for number in range(begin, end):
                 work(number)
 
-        for_tiles(tile, n, n_tiles=max(_TILES, 1), n_jobs=self.n_jobs)
+        for_tiles(tile, n, n_tiles=_TILES, n_jobs=self.n_jobs)
 
-    def inner_outcomes(
-        self, trial: Trial, which: Sequence[int], advance: Callable[[], None]
-    ) -> Iterator[tuple[int, list[Outcome]]]:
-        """The predictions of the inner folds of some splits, in blocks of splits."""
-        per_block = max(1, 4 * _TILES // max(1, len(self.splits[0].inner)))
-        for begin in range(0, len(which), per_block):
-            block = which[begin : begin + per_block]
-            parts = [(s, k) for s in block for k in range(len(self.splits[s].inner))]
-            found: dict[tuple[int, int], Outcome] = {}
+    def score_inner(
+        self,
+        trial: Trial,
+        which: Sequence[int],
+        keep: Callable[[int, Floats], None],
+        advance: Callable[[], None],
+    ) -> None:
+        """Score the grid over the inner folds of some splits.
 
-            def work(
-                number: int,
-                parts: list[tuple[int, int]] = parts,
-                found: dict[tuple[int, int], Outcome] = found,
-            ) -> None:
-                s, k = parts[number]
-                with trial.stopwatch():
-                    found[s, k] = trial.tried(*self.splits[s].inner[k])
-                advance()
+        ``keep`` is given each split's scores as soon as its last fold is done.
+        """
+        parts = [(s, k) for s in which for k in range(len(self.splits[s].inner))]
+        waiting: dict[int, dict[int, Outcome]] = {s: {} for s in which}
+        lock = threading.Lock()
 
-            self.over(len(parts), work)
-            for s in block:
-                yield s, [found[s, k] for k in range(len(self.splits[s].inner))]
+        def work(number: int) -> None:
+            s, k = parts[number]
+            split = self.splits[s]
+            with trial.stopwatch():
+                outcome = trial.tried(*split.inner[k])
+            with lock:
+                waiting[s][k] = outcome
+                done = len(waiting[s]) == len(split.inner)
+            if done:
+                folds = waiting.pop(s)
+                outcomes = [folds[fold] for fold in range(len(folds))]
+                keep(s, self.inner_scores(trial, split, outcomes))
+            advance()
+
+        self.over(len(parts), work)
 
     def inner_scores(self, trial: Trial, split: Split, outcomes: Sequence[Outcome]) -> Floats:
         """The score of each entry of the grid over the inner folds of one split."""
@@ -233,11 +241,13 @@ def _scores(
         for _ in race.splits[s].inner:
             advance()
     missing = [s for s in range(len(race.splits)) if s not in known]
+
+    def keep(s: int, found: Floats) -> None:
+        scores[s] = found
+        race.ledger.add(part, s, [None if value == -np.inf else value for value in found.tolist()])
+
     if missing:
-        for s, outcomes in race.inner_outcomes(trial(), missing, advance):
-            scores[s] = race.inner_scores(trial(), race.splits[s], outcomes)
-            record = [None if value == -np.inf else value for value in scores[s].tolist()]
-            race.ledger.add(part, s, record)
+        race.score_inner(trial(), missing, keep, advance)
     return scores
 
 
