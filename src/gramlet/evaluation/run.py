@@ -23,7 +23,7 @@ from gramlet.evaluation.best_of_grid import best_of_grid
 from gramlet.evaluation.choice import Choice, choose
 from gramlet.evaluation.digests import digest_of
 from gramlet.evaluation.groups import groups_of
-from gramlet.evaluation.machines import CLASSIFIERS, machine_of
+from gramlet.evaluation.machines import CLASSIFIERS, Machine, machine_of
 from gramlet.evaluation.protocol import Protocol
 from gramlet.evaluation.result import Result
 from gramlet.evaluation.scorers import Scorer, scorer_of
@@ -242,8 +242,7 @@ class _Case:
 
     def run(self, subject: Subject) -> Result:
         """The result of one subject, from the store if it is there."""
-        splits = self.splits
-        self._race(subject)  # a classifier that does not fit is refused before anything is done
+        self._machine()  # one that does not fit is refused before anything is done
         key = "" if self.store is None else self._key(subject)
         if self.store is not None:
             stored = self.store.read(key, key)
@@ -251,7 +250,7 @@ class _Case:
                 found = Result.from_dict(stored)
                 facts = replace(found.data, name=self.dataset)
                 return replace(found, name=subject.name, data=facts)
-        result = self._computed(subject, splits, key)
+        result = self._computed(subject, self.splits, key)
         if self.store is not None:
             self.store.write(key, key, result.to_dict())
             self.store.remove(f"{key}.")
@@ -282,12 +281,14 @@ class _Case:
         return assembly.with_hints(result, self._baselines, self._hints(subject), overlap)
 
     def _race(self, subject: Subject, key: str = "", draw: int = 0) -> Race:
-        machine = machine_of(
-            self.classifier, self.target, self.protocol, self.class_weight,
-            self.data.groups is not None,
-        )  # fmt: skip
         ledger = self.store.ledger(key, draw) if self.store is not None and key else None
-        return Race(subject, self.data, machine, self.scorer, self.splits, self.n_jobs, ledger)
+        return Race(
+            subject, self.data, self._machine(), self.scorer, self.splits, self.n_jobs, ledger
+        )
+
+    def _machine(self) -> Machine:
+        grouped = self.groups is not None
+        return machine_of(self.classifier, self.target, self.protocol, self.class_weight, grouped)
 
     @cached_property
     def _baselines(self) -> dict[str, Floats]:
