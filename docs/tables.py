@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from result_tables import write_result_tables
-
 import gramlet
 from gramlet.kernels import registry
 
@@ -97,4 +95,3 @@ def write_tables(folder: Path) -> None:
     (folder / "generated" / "kernels.md").write_text(kernel_table(), encoding="utf-8")
     (folder / "generated" / "command_line.md").write_text(command_reference(), encoding="utf-8")
     (folder / "api.rst").write_text(api_page(), encoding="utf-8")
-    write_result_tables(folder)
