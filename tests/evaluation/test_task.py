@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-from gramlet.evaluation.task import infer_task, target_of
+from gramlet.evaluation.task import target_of
+from gramlet.files.target import infer_task
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from gramlet.evaluation.run import evaluate
 from gramlet.evaluation.scorers import scorer_names
 from gramlet.evaluation.significance import Comparison, compare_results
 from gramlet.evaluation.tables import table
-from gramlet.evaluation.task import infer_task
+from gramlet.files.target import infer_task
 
 __all__ = [
     "Choice",

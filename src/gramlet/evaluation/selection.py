@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.common.notices import warn_caller
 from gramlet.engine.core.tiles import for_tiles, progress
-from gramlet.evaluation.calling import outside
 from gramlet.evaluation.machines import Machine, Outcome
 from gramlet.evaluation.scorers import Scorer, part_scores
 from gramlet.evaluation.splits import Split
@@ -170,12 +170,11 @@ class Race:
             return
         from sklearn.exceptions import ConvergenceWarning
 
-        warnings.warn(
+        warn_caller(
             f"{self.subject.name}: {unfinished} support vector machines stopped after "
             f"max_iter={max_iter} steps, before they reached the tolerance. Raise "
             "Protocol(max_iter=...), or leave the largest C out: these take the most steps.",
             ConvergenceWarning,
-            stacklevel=outside(),
         )
 
 

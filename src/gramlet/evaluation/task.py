@@ -5,22 +5,19 @@ Folds are made in `splits`; what the predictions are worth is said in `scorers`.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.checks import require_count
-from gramlet.evaluation.calling import outside
+from gramlet.common.notices import warn_caller
+from gramlet.files.target import Task, infer_task
 
-__all__ = ["Target", "Task", "check_target", "infer_task", "target_of"]
+__all__ = ["Target", "check_target", "target_of"]
 
-Task = Literal["classification", "regression"]
 
-_FEW = 50  # fewer whole numbers than this are always classes
-_SHARE = 5  # with more distinct values than graphs / this, whole numbers are a quantity
 _SHOWN = 10  # positions listed in a message
 
 
@@ -61,34 +58,6 @@ class Target:
         return np.bincount(self.values, minlength=self.n_classes)
 
 
-def infer_task(y: Any) -> Task:
-    """Whether a target is made of classes or of numbers.
-
-    Strings and booleans are classes. Numbers are a regression target if one of them is not whole,
-    or if there are at least 50 of them and more than a fifth as many distinct values; otherwise
-    they are classes. One warning says so when whole numbers are taken for a regression target.
-
-    Examples
-    --------
-    >>> infer_task([0.0, 1.0, 1.0]), infer_task([0.5, 1.0, 1.0]), infer_task(["1.5", "2"])
-    ('classification', 'regression', 'classification')
-    """
-    values = _plain(np.asarray(y))
-    if values.dtype.kind not in "iuf":
-        return "classification"
-    if values.dtype.kind == "f" and (values != np.floor(values)).any():
-        return "regression"
-    distinct = len(np.unique(values))
-    if len(values) < _FEW or _SHARE * distinct <= len(values):
-        return "classification"
-    warnings.warn(
-        f"y has {distinct} distinct whole numbers for {len(values)} graphs and is taken for a "
-        "regression target. Say task='classification' if they are classes.",
-        stacklevel=outside(),
-    )
-    return "regression"
-
-
 def target_of(
     y: Any, n_graphs: int | None, task: str = "auto", min_class_size: int | None = None
 ) -> Target:
@@ -121,7 +90,7 @@ def target_of(
     _refuse_missing(values)
     values = _plain(values)
     if task == "auto":
-        task = infer_task(values)
+        task = infer_task(values, warn=True)
     if task == "regression":
         return _numbers(values, min_class_size)
     return _classes(values, min_class_size)
@@ -221,9 +190,8 @@ def _large_enough(values: Array, least: int) -> Ints:
     small = counts < least
     kept = np.flatnonzero(~small[codes.reshape(-1)])
     if small.any():
-        warnings.warn(
+        warn_caller(
             f"min_class_size={least} leaves out {len(values) - len(kept)} of {len(values)} graphs, "
-            f"those of the classes {', '.join(repr(c.item()) for c in classes[small])}.",
-            stacklevel=outside(),
+            f"those of the classes {', '.join(repr(c.item()) for c in classes[small])}."
         )
     return kept.astype(np.int64)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from gramlet.common.notices import counted, warn_caller
 from gramlet.files.dataset import Skipped
-from gramlet.files.notices import counted, warn_caller
 
 __all__ = ["OnError", "Problems"]
 

@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 
 from gramlet.common.arrays import Array
-from gramlet.files.notices import warn_caller
+from gramlet.common.notices import warn_caller
 
-__all__ = ["MISSING", "check_target", "infer_task", "is_missing", "target_from_cells"]
+__all__ = ["MISSING", "Task", "check_target", "infer_task", "is_missing", "target_from_cells"]
 
 Task = Literal["classification", "regression"]
 

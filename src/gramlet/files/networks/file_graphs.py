@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gramlet.files.notices import counted, warn_caller
+from gramlet.common.notices import counted, warn_caller
 from gramlet.graphs.batch import GraphBatch
 
 __all__ = ["ColumnNames", "FileGraph", "batch_of_graphs"]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.files.notices import counted as count_of
-from gramlet.files.notices import warn_caller
+from gramlet.common.notices import counted as count_of
+from gramlet.common.notices import warn_caller
 from gramlet.files.tu.adjacency import first_of_parallel, plain_csr
 from gramlet.files.tu.extras import restore_values
 from gramlet.files.tu.members import TUFiles

@@ -1,4 +1,4 @@
-"""Warnings of readers: what was left out of a file, said once, at the line that called."""
+"""Warnings that name the user's own line, and counts in words."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["counted", "warn_caller"]
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
-def warn_caller(message: str) -> None:
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn as if from the first line outside of gramlet on the way here."""
     level = 2
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
         level += 1
-    warnings.warn(message, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 def counted(n: int, noun: str) -> str:
