@@ -3,7 +3,8 @@
 The product graph A× (pairs of nodes of equal label, both edges present) is never formed. Nodes of a
 graph are sorted by label, so that the partners of a node are one range of the other graph's nodes:
 a vector over the product graph is a list of such ranges, and A× is applied row by row. Whether a
-decay is small enough is decided in `walk_radius`; graphs without labels are left to `walk_spectra`.
+decay is small enough is decided in `spectral_radius`; undirected graphs without labels are left to
+`spectra`, the sums of directed graphs to `arc_walks`.
 """
 
 from __future__ import annotations
