@@ -63,12 +63,12 @@ def count_paths(
     sizes = np.diff(node_offsets).astype(np.float64)
     costs = sizes * (sizes + np.diff(indptr[node_offsets]))
     for_tiles(work, n_graphs, costs=costs, n_jobs=n_jobs, verbose=verbose, label=label)
-    ordered = [parts[begin] for begin in sorted(parts)]
-    per_graph = np.concatenate([np.zeros(0, np.int64), *(p[0] for p in ordered)])
+    found = [parts[begin] for begin in sorted(parts)]
+    per_graph = np.concatenate([np.zeros(0, np.int64), *(p[0] for p in found)])
     offsets = np.concatenate([[0], np.cumsum(per_graph)]).astype(np.int64)
-    kinds = np.concatenate([np.zeros((0, 3), np.int64), *(p[1] for p in ordered)])
-    lengths = np.concatenate([np.zeros(0), *(p[2] for p in ordered)])
-    counts = np.concatenate([np.zeros(0), *(p[3] for p in ordered)])
+    kinds = np.concatenate([np.zeros((0, 3), np.int64), *(p[1] for p in found)])
+    lengths = np.concatenate([np.zeros(0), *(p[2] for p in found)])
+    counts = np.concatenate([np.zeros(0), *(p[3] for p in found)])
     return offsets, kinds, lengths, counts
 
 
