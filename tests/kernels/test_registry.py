@@ -433,8 +433,7 @@ def test_one_kind_of_graph_per_fit_and_graphs_without_edges_with_either(entry, t
     for fitted, new in ((train, arcs), (arcs, train)):
         with pytest.raises(ValueError, match=r"as_batch\(x, directed=True\).*to_undirected\(\)"):
             make(entry).fit(fitted, Y).transform(new)
-    bare = train[:3].with_columns(edge_labels=None, edge_weights=None)
-    kernel = make(entry).fit(bare, Y[:3])
+    kernel = make(entry).fit(bare := train[:3], Y[:3])
     for kind in (train, arcs):
         assert np.isfinite(make(entry).fit(kind, Y).transform(bare)).all()
         assert np.isfinite(kernel.transform(kind)).all()

@@ -30,7 +30,10 @@ _SETTLED = 1e-12
 # ρ is taken as known, for want of better, when they differ by no more than this.
 _CLOSE = 1e-9
 _TINY = 1e-280
-_FEW_STEPS, _MANY_STEPS = 40, 20_000
+# Steps of an iteration: at first, at first on matrices that are slow to factorise, and at most.
+_FEW_STEPS, _MORE_STEPS, _MANY_STEPS = 40, 500, 20_000
+# Components up to this size are quick to factorise; beyond the second they may fill the memory.
+_SMALL, _FACTORISED = 2_000, 50_000
 
 
 def arc_self_radii(graphs: LabelledGraphs) -> Floats:
@@ -110,10 +113,13 @@ def _perron_root(block: sparse.csr_matrix, enough: float) -> float:
     find it where it stands apart; Noda's inverse iteration, which always converges, elsewhere.
     Should the two bounds not meet, the upper one is returned: ρ is never underestimated.
     """
-    x, low, high = _power_steps(block, np.ones(block.shape[0]), 0.0, np.inf, _FEW_STEPS)
+    n = block.shape[0]
+    n_steps = _FEW_STEPS if n <= _SMALL else _MORE_STEPS
+    x, low, high = _power_steps(block, np.ones(n), 0.0, np.inf, n_steps)
     if high <= enough or high - low <= _SETTLED * high:
         return 0.5 * (low + high)
-    x, low, high = _noda_steps(block, x, low, high)
+    if n <= _FACTORISED:
+        x, low, high = _noda_steps(block, x, low, high)
     if high - low > _CLOSE * high:
         _, low, high = _power_steps(block, x, low, high, _MANY_STEPS)
     return 0.5 * (low + high) if high - low <= _CLOSE * high else high

@@ -35,8 +35,8 @@ _ACCURACY = 1e-16
 _FEW_TERMS, _MOST_TERMS = 64, 300_000
 # No exponential that can be written down takes as many terms or as many pieces.
 _MANY_TERMS = 100_000
-# Size of the subspace of GMRES, and how often it is started at most.
-_SUBSPACE, _STARTS = 30, 200
+# Size of the subspace of GMRES, the numbers it may hold, and how often it is started at most.
+_SUBSPACE, _ROOM, _STARTS = 30, 20_000_000, 200
 # The residual of a solution, entry by entry, relative to the entry.
 _RESIDUAL = 1e-14
 
@@ -133,7 +133,8 @@ def _gmres(pair: Pair, decay: float, n: int, guess: Floats) -> float:
     counts is the residual computed anew at every start, never the one that recursions give.
     """
     x, scale = guess[:n].copy(), guess[:n].copy()
-    basis = np.empty((_SUBSPACE + 1, n))
+    # Large systems get a smaller subspace, so that it does not fill the memory.
+    basis = np.empty((1 + min(_SUBSPACE, max(5, _ROOM // n)), n))
     image = np.empty(n)
     before, stuck = np.inf, 0
     for _ in range(_STARTS):
@@ -170,14 +171,14 @@ def _add_correction(
     The residual stands in row 0 of ``basis``, its length is ``length``. Arnoldi's recursion builds
     an orthonormal basis; plane rotations keep its small system triangular.
     """
-    n = len(x)
-    system = np.zeros((_SUBSPACE + 1, _SUBSPACE))
-    cosines, sines = np.zeros(_SUBSPACE), np.zeros(_SUBSPACE)
-    rest = np.zeros(_SUBSPACE + 1)
+    n, width = len(x), len(basis) - 1
+    system = np.zeros((width + 1, width))
+    cosines, sines = np.zeros(width), np.zeros(width)
+    rest = np.zeros(width + 1)
     rest[0] = length
     basis[0] /= length
     used = 0
-    for m in range(_SUBSPACE):
+    for m in range(width):
         # The next direction, made orthogonal to those before.
         fresh = basis[m + 1]
         for k in range(n):
