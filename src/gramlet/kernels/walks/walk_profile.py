@@ -22,7 +22,7 @@ from gramlet.common.stored_state import (
     require_real,
 )
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
-from gramlet.engine.walks.arc_radius import arc_pair_radii
+from gramlet.engine.walks.arc_radius import arc_pair_radii, arc_self_radii
 from gramlet.engine.walks.arc_walks import LARGEST_SIGNED, arc_walk_rows
 from gramlet.engine.walks.product_walks import KINDS, LabelledGraphs, walk_rows
 from gramlet.engine.walks.spectra import WalkSpectra, spectral_walk_rows
@@ -222,6 +222,11 @@ class ArcWalks(WalkProfile):
     """Directed graphs, whose walks follow arcs; without labels all nodes have one label."""
 
     graphs: LabelledGraphs
+
+    def _own_radii(self) -> Floats:
+        # The other kinds have no use for them.
+        geometric = self.sums.kind == "geometric"
+        return arc_self_radii(self.graphs) if geometric else np.zeros(len(self))
 
     def _fill(self, begin: int, end: int, other: Self, options: tuple[Any, ...]) -> None:
         signed = self.sums.signed or other.sums.signed
