@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gramlet
 from gramlet import GraphBatch, RandomWalk, as_batch
 from reference.paths_walks import largest_safe_decay, random_walk
 from reference.plain import plain_graphs
@@ -177,3 +179,17 @@ def test_matrices_that_are_asymmetric_are_walked_along_their_arcs():
     batch = as_batch([matrix])
     assert batch.directed
     assert RandomWalk(decay=1.0).fit_transform(batch).tolist() == [[9 + 9 + 1]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_models_with_negative_weights_are_saved_and_checked(kind, tmp_path):
+    batch = random_digraphs(7, n_nodes=6)
+    kernel = RandomWalk(kind, decay=0.01, weighted=True).fit(batch)
+    kernel.profile_.validate()
+    gramlet.save(kernel, tmp_path / "walks.gramlet")
+    again = gramlet.load(tmp_path / "walks.gramlet")
+    assert np.array_equal(again.transform(batch), kernel.transform(batch))
+    if kind == "geometric":
+        forged = replace(kernel.profile_, radii=0.5 * kernel.profile_.radii)
+        with pytest.raises(ValueError, match="radii are not the graphs' own"):
+            forged.validate()

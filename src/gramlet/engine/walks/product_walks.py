@@ -89,8 +89,12 @@ class LabelledGraphs(NamedTuple):
         for name in ("class_labels", "class_begins", "class_ends"):
             require_array(name, getattr(self, name), "int64", (n_classes,), least=0)
         self._check_classes(sizes, np.diff(classes))
-        tails = np.repeat(np.arange(n_nodes), np.diff(self.indptr))
-        shifted = self.heads + np.repeat(offsets[:-1], sizes)[tails]
+
+    def validate_undirected(self) -> None:
+        """Raise ValueError if some edge is not there both ways, with one weight."""
+        sizes = np.diff(self.node_offsets)
+        tails = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+        shifted = self.heads + np.repeat(self.node_offsets[:-1], sizes)[tails]
         places = np.lexsort((shifted, tails)), np.lexsort((tails, shifted))
         there, back = (np.stack([tails, shifted])[:, at] for at in places)
         same = (self.weights[places[0]] == self.weights[places[1]]).all()

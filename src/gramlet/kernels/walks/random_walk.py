@@ -157,7 +157,11 @@ class RandomWalk(GraphKernel):
         require_instance("labels_", self.labels_, NodeLabels)
         alike = self.labels_.vocabulary.values is None
         profile: Any = self.profile_
-        require_instance("profile_", profile, SpectralWalks if alike else LabelledWalks)
+        kinds: tuple[type[WalkProfile], ...] = (LabelledWalks, ArcWalks)
+        if self.directed_ is not None:
+            undirected = SpectralWalks if alike else LabelledWalks
+            kinds = (ArcWalks,) if self.directed_ else (undirected,)
+        require_instance("profile_", profile, *kinds)
         given = (self.kind, float(self.decay), int(self.n_steps))
         kept = (profile.sums.kind, profile.sums.decay, profile.sums.n_steps)
         require(given == kept, "parameters were changed after fit; fit the kernel again")

@@ -191,7 +191,7 @@ class WalkProfile(Profile):
 
     def validate(self) -> None:
         require_instance("sums", self.sums, WalkSums)
-        kind = LabelledGraphs if isinstance(self, LabelledWalks) else WalkSpectra
+        kind = WalkSpectra if isinstance(self, SpectralWalks) else LabelledGraphs
         require_instance("graphs", self.graphs, kind)
         n_graphs = self.graphs.n_graphs
         require_array("costs", self.costs, "float64", (n_graphs,), least=0.0, most=2.0**53)
@@ -206,6 +206,10 @@ class LabelledWalks(WalkProfile):
     """Graphs whose nodes meet only nodes of their own label."""
 
     graphs: LabelledGraphs
+
+    def validate(self) -> None:
+        super().validate()
+        self.graphs.validate_undirected()
 
     def _own_radii(self) -> Floats:
         return self_radii(self.graphs, None)
