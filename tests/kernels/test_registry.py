@@ -342,6 +342,104 @@ def test_tags_tell_the_truth(entry, train, test):
         kernel.set_output(transform="pandas")
 
 
+# Directed graphs: a kernel compares them, or refuses them
+
+DIRECTED = {
+    "VertexHistogram", "EdgeHistogram", "OptimalAssignment", "WeisfeilerLehman",
+    "WLOptimalAssignment", "WassersteinWL", "WeightedWassersteinWL", "ShortestPath", "RandomWalk",
+    "MarginalizedKernel", "Propagation", "GraphHopper", "ODDSTh", "DeepGraphKernel",
+}  # fmt: skip
+
+each_directed = pytest.mark.parametrize(
+    "entry", [e for e in KERNELS if e.tags.directed], ids=lambda e: e.name
+)
+
+
+def arcs_of(batch: GraphBatch, seed: int = 0) -> GraphBatch:
+    """Directed graphs of some of the arcs of undirected ones; a few edges keep both."""
+    tails, heads = batch.arcs()
+    kept = np.flatnonzero(np.random.default_rng(seed).random(len(tails)) < 0.6)
+    return GraphBatch.from_arcs(
+        batch.node_offsets, tails[kept], heads[kept], node_labels=batch.node_labels,
+        edge_labels=batch.edge_labels.take(kept), edge_weights=batch.edge_weights[kept],
+        node_attributes=batch.node_attributes, directed=True,
+    )  # fmt: skip
+
+
+@each_kernel
+def test_directed_graphs_are_refused_where_the_tags_say_so(entry, train):
+    assert entry.tags.directed == (entry.class_name in DIRECTED)
+    if entry.tags.directed:
+        return
+    with pytest.raises(ValueError, match=r"undirected graphs only.*graph \d.*to_undirected\(\)"):
+        make(entry).fit_transform(arcs_of(train), Y)
+    with pytest.raises(ValueError, match=r"to_undirected\(\)"):
+        make(entry).fit(train, Y).transform(arcs_of(train))
+
+
+@each_directed
+def test_directed_gram_matrices(entry, train, test):
+    arcs, new = arcs_of(train), arcs_of(test)
+    kernel = make(entry)
+    matrix = kernel.fit_transform(arcs, Y)
+    assert np.isfinite(matrix).all()
+    assert np.array_equal(matrix, matrix.T)
+    if entry.tags.psd:
+        values = np.linalg.eigvalsh(matrix)
+        assert values[0] >= -1e-8 * max(1.0, values[-1])
+    np.testing.assert_allclose(kernel.transform(arcs), matrix, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(kernel.diagonal(arcs), np.diagonal(matrix), rtol=1e-9)
+    tiled = from_tiles(kernel.profile_, [np.array([3, 0, 7]), np.r_[1, 2, 4:7, 8:12]])
+    np.testing.assert_allclose(tiled, matrix, rtol=1e-12, atol=1e-15)
+    rng = np.random.default_rng(5)
+    np.testing.assert_allclose(
+        make(entry).fit_transform(permuted(arcs, rng), Y), matrix, rtol=1e-7, atol=1e-8
+    )
+    found = kernel.transform(new)
+    np.testing.assert_allclose(kernel.transform(permuted(new, rng)), found, rtol=1e-7, atol=1e-8)
+    alone = np.vstack([kernel.transform(new[i]) for i in range(len(new))])
+    np.testing.assert_allclose(alone, found, rtol=1e-12, atol=1e-14)
+    assert np.array_equal(make(entry, n_jobs=2).fit_transform(arcs, Y), matrix)
+
+
+@each_directed
+def test_directions_matter(entry, train):
+    """Nodes are counted whatever the arcs; all else differs from the same graphs undirected."""
+    arcs = arcs_of(train).with_columns(edge_labels=None, edge_weights=None)
+    counts_nodes = entry.class_name == "VertexHistogram" or entry.params.get("base") == "vertex"
+    both = [make(entry).fit_transform(kind, Y) for kind in (arcs, arcs.to_undirected())]
+    assert np.array_equal(*both) == counts_nodes
+
+
+@each_directed
+def test_directed_features_and_files(entry, train, test, tmp_path):
+    arcs, new = arcs_of(train), arcs_of(test)
+    kernel = make(entry).fit(arcs, Y)
+    gramlet.save(kernel, tmp_path / "kernel.gramlet")
+    again = gramlet.load(tmp_path / "kernel.gramlet")
+    assert np.array_equal(again.transform(new), kernel.transform(new))
+    with pytest.raises(ValueError, match="fitted on directed graphs"):
+        again.transform(test)
+    if entry.tags.features:
+        product = kernel.features(new) @ kernel.features(arcs).T
+        np.testing.assert_allclose(product.toarray(), kernel.transform(new), rtol=1e-9, atol=1e-11)
+        names = kernel.get_feature_names_out()
+        assert len(set(names)) == len(names) == kernel.features(arcs).shape[1]
+
+
+@each_directed
+def test_one_kind_of_graph_per_fit_and_graphs_without_edges_with_either(entry, train):
+    arcs = arcs_of(train)
+    for fitted, new in ((train, arcs), (arcs, train)):
+        with pytest.raises(ValueError, match=r"as_batch\(x, directed=True\).*to_undirected\(\)"):
+            make(entry).fit(fitted, Y).transform(new)
+    kernel = make(entry).fit(bare := train[:3], Y[:3])
+    for kind in (train, arcs):
+        assert np.isfinite(make(entry).fit(kind, Y).transform(bare)).all()
+        assert np.isfinite(kernel.transform(kind)).all()
+        assert np.isfinite(kernel.diagonal(kind)).all()
+
+
 def test_unknown_name_suggests_the_nearest():
     with pytest.raises(ValueError, match="Did you mean 'wl-oa'"):
         registry.get("wl_oa")

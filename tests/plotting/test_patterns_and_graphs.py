@@ -97,3 +97,21 @@ def test_small_graphs_can_be_drawn(edges):
 def test_other_models_have_no_patterns():
     with pytest.raises(TypeError, match="Patterns have values in"):
         plot_patterns(WeisfeilerLehman().fit(GRAPHS))
+
+
+def test_directed_graphs_are_drawn_with_arrows_and_marked_patterns():
+    edges = [[(1, 0), (2, 1)], [(0, 1), (1, 0), (2, 0)]] * 4
+    batch = GraphBatch.from_edges(edges, node_labels=["abc"] * 8, directed=True)
+    points = layout(batch[0])
+    apart = np.linalg.norm(points[:, None] - points[None, :], axis=2)
+    np.testing.assert_allclose(apart, [[0, 1, 2], [1, 0, 1], [2, 1, 0]], atol=0.02)
+    drawn = draw_graph(batch[1]).findobj(mpl.text.Annotation)
+    assert len(drawn) == 3  # both arcs between two nodes, and one that leads from 2 to 0
+    ends = {(tuple(a.xyann), tuple(a.xy)) for a in drawn}
+    p = layout(batch[1])
+    assert ends == {(tuple(p[u]), tuple(p[v])) for u, v in edges[1]}
+    model = make_pipeline(WeisfeilerLehman(n_iter=1), SVC(kernel="precomputed"))
+    explanation = explain_linear(model.fit(batch, np.arange(8) % 2))
+    assert "h1:a(<b)" in explanation.names
+    assert {">", "<"} <= set(texts(plot_patterns(explanation, level=1)))
+    plot_graph_importance(explanation, batch[0])

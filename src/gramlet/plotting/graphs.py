@@ -28,7 +28,8 @@ def layout(graph: GraphBatch, n_rounds: int = 200) -> Floats:
     stand side by side.
     """
     n = int(graph.sizes[0])
-    hops = shortest_path(graph.adjacency(0), unweighted=True) if n else np.zeros((0, 0))
+    adjacency = graph.adjacency(0)
+    hops = shortest_path(adjacency, directed=False, unweighted=True) if n else np.zeros((0, 0))
     placed = np.zeros((n, 2))
     left = np.ones(n, dtype=bool)
     x = 0.0
@@ -72,7 +73,7 @@ def draw_graph(
     value_label: str = "",
     small: bool = False,
 ) -> Any:
-    """Draw one graph.
+    """Draw one graph; the arcs of a directed one are arrows.
 
     Parameters
     ----------
@@ -92,14 +93,10 @@ def draw_graph(
     -------
     ax : matplotlib axes
     """
-    from matplotlib.collections import LineCollection
-
     batch = as_single(graph)
     ax = new_axes(ax)
     points = layout(batch)
-    tails, heads = batch.arcs()
-    lines = np.stack([points[tails], points[heads]], axis=1)[tails < heads]
-    ax.add_collection(LineCollection(list(lines), colors="0.55", linewidths=1.2, zorder=1))
+    _draw_edges(batch, points, ax, small)
     names = _node_texts(batch, node_names)
     style: dict[str, Any] = {"s": 260, "edgecolors": "0.25", "linewidths": 0.8, "zorder": 2}
     style["clip_on"] = False  # nodes at the rim of a flat drawing stay whole
@@ -123,6 +120,21 @@ def draw_graph(
     ax.margins(0.12)
     ax.axis("off")
     return ax
+
+
+def _draw_edges(batch: GraphBatch, points: Floats, ax: Any, small: bool) -> None:
+    from matplotlib.collections import LineCollection
+
+    tails, heads = batch.arcs()
+    if not batch.directed:
+        lines = np.stack([points[tails], points[heads]], axis=1)[tails < heads]
+        ax.add_collection(LineCollection(list(lines), colors="0.55", linewidths=1.2, zorder=1))
+        return
+    # An arrow ends at the rim of its node.
+    rim = 3.5 if small else 9.5
+    arrow = {"arrowstyle": "-|>", "color": "0.55", "shrinkA": 0, "shrinkB": rim, "zorder": 1}
+    for tail, head in zip(points[tails], points[heads], strict=True):
+        ax.annotate("", xy=head, xytext=tail, arrowprops=arrow, zorder=1)
 
 
 def _node_texts(batch: GraphBatch, node_names: Any) -> list[str]:

@@ -17,6 +17,7 @@ from reference.strategies import graph_batches
 @st.composite
 def two_batches(draw, weights=None):
     columns = {"labels": draw(st.booleans()), "weights": weights}
+    columns["directed"] = draw(st.booleans())
     return (
         draw(graph_batches(min_graphs=1, max_graphs=4, **columns)),
         draw(graph_batches(min_graphs=1, max_graphs=3, **columns)),
@@ -31,15 +32,21 @@ def agree(kernel, definition, batch, new, **options):
 
 
 @settings(max_examples=60)
-@given(two_batches(), st.booleans())
-def test_unweighted(batches, labels):
-    agree(ShortestPath(use_labels=labels), paths_walks.shortest_path, *batches, labels=labels)
+@given(two_batches(), st.booleans(), st.sampled_from(["unordered", "ordered"]))
+def test_unweighted(batches, labels, pairs):
+    kernel = ShortestPath(use_labels=labels, pairs=pairs)
+    agree(kernel, paths_walks.shortest_path, *batches, labels=labels, pairs=pairs)
 
 
 @settings(max_examples=60)
-@given(two_batches(weights=True), st.booleans(), st.sampled_from([None, 0.7, 2.0]))
-def test_weighted(batches, labels, bin_width):
-    options = {"weighted": True, "bin_width": bin_width}
+@given(
+    two_batches(weights=True),
+    st.booleans(),
+    st.sampled_from([None, 0.7, 2.0]),
+    st.sampled_from(["unordered", "ordered"]),
+)
+def test_weighted(batches, labels, bin_width, pairs):
+    options = {"weighted": True, "bin_width": bin_width, "pairs": pairs}
     kernel = ShortestPath(use_labels=labels, **options)
     agree(kernel, paths_walks.shortest_path, *batches, labels=labels, **options)
 
@@ -91,6 +98,27 @@ def test_bad_weights(weight):
     with pytest.raises(ValueError, match=r"edge \(1, 2\) of graph 1 has weight"):
         ShortestPath(weighted=True).fit(batch)
     assert ShortestPath().fit_transform(batch).tolist() == [[1.0, 2.0], [2.0, 5.0]]
+
+
+def test_ordered_pairs_count_equal_labels_four_times_and_others_twice():
+    graphs = [([(0, 1)], "CC"), ([(0, 1)], "CO")]
+    assert ShortestPath().fit_transform(graphs).tolist() == [[1, 0], [0, 1]]
+    ordered = ShortestPath(pairs="ordered")
+    assert ordered.fit_transform(graphs).tolist() == [[4, 0], [0, 2]]
+    assert ordered.get_feature_names_out().tolist() == ["C->C:1", "C->O:1", "O->C:1"]
+    with pytest.raises(ValueError, match="'pairs' parameter of ShortestPath"):
+        ShortestPath(pairs="both").fit(graphs)
+
+
+def test_paths_of_directed_graphs_follow_arcs():
+    """A chain has no way back; a ring has a longer one."""
+    chain, ring = [(0, 1), (1, 2)], [(0, 1), (1, 2), (2, 0)]
+    batch = GraphBatch.from_edges([chain, ring], node_labels=["CNO", "CNO"], directed=True)
+    for pairs in ("unordered", "ordered"):
+        kernel = ShortestPath(pairs=pairs)
+        assert kernel.fit_transform(batch).tolist() == [[3, 3], [3, 6]]
+        names = ["C->N:1", "C->O:2", "N->O:1", "N->C:2", "O->C:1", "O->N:2"]
+        assert kernel.get_feature_names_out().tolist() == names
 
 
 def test_bad_bin_width():

@@ -18,10 +18,10 @@ METRICS = ["tv", "hellinger", "l1", "l2"]
 
 @st.composite
 def two_batches(draw):
-    labels = draw(st.booleans())
+    labels, directed = draw(st.booleans()), draw(st.booleans())
     return (
-        draw(graph_batches(min_graphs=1, max_graphs=4, labels=labels)),
-        draw(graph_batches(min_graphs=1, max_graphs=3, labels=labels)),
+        draw(graph_batches(min_graphs=1, max_graphs=4, labels=labels, directed=directed)),
+        draw(graph_batches(min_graphs=1, max_graphs=3, labels=labels, directed=directed)),
     )
 
 

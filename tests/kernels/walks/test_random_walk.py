@@ -36,7 +36,7 @@ def named_decay(error: pytest.ExceptionInfo) -> float:
 
 @settings(max_examples=60)
 @given(
-    graph_batches(min_graphs=1, max_graphs=4, max_nodes=6),
+    graph_batches(min_graphs=1, max_graphs=4, max_nodes=6, directed=None),
     st.sampled_from(KINDS),
     st.booleans(),
     st.booleans(),
@@ -141,7 +141,11 @@ def test_no_decay_counts_pairs_of_nodes():
 
 
 @settings(max_examples=40)
-@given(graph_batches(min_graphs=1, max_graphs=4, max_nodes=6), st.booleans(), st.booleans())
+@given(
+    graph_batches(min_graphs=1, max_graphs=4, max_nodes=6, directed=None),
+    st.booleans(),
+    st.booleans(),
+)
 def test_largest_safe_decay_at_fit(batch, labels, weighted):
     limit = largest_safe_decay(batch, labels=labels, weighted=weighted)
     if not np.isfinite(limit):

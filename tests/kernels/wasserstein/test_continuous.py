@@ -16,7 +16,14 @@ from reference.strategies import graph_batches
 @st.composite
 def with_attributes(draw, min_nodes=0):
     batch = draw(
-        graph_batches(min_graphs=2, max_graphs=5, max_nodes=5, min_nodes=min_nodes, attributes=True)
+        graph_batches(
+            min_graphs=2,
+            max_graphs=5,
+            max_nodes=5,
+            min_nodes=min_nodes,
+            attributes=True,
+            directed=None,
+        )
     )
     cut = draw(st.integers(1, len(batch) - 1))
     return batch[:cut], batch[cut:]

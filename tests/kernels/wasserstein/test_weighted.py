@@ -21,7 +21,9 @@ PASSES = 4
 
 @st.composite
 def classified(draw, min_graphs=2, max_graphs=5):
-    batch = draw(graph_batches(min_graphs=min_graphs, max_graphs=max_graphs, max_nodes=5))
+    batch = draw(
+        graph_batches(min_graphs=min_graphs, max_graphs=max_graphs, max_nodes=5, directed=None)
+    )
     classes = draw(st.lists(st.integers(0, 2), min_size=len(batch), max_size=len(batch)))
     classes[0], classes[1] = 0, 1
     return batch, classes

@@ -34,6 +34,7 @@ def agree(kernel, definition, batch, new, **options):
 @st.composite
 def two_batches(draw):
     columns = {"labels": draw(st.booleans()), "edge_labels": draw(st.booleans())}
+    columns["directed"] = draw(st.booleans())
     return (
         draw(graph_batches(min_graphs=1, max_graphs=4, **columns)),
         draw(graph_batches(max_graphs=3, **columns)),
@@ -75,7 +76,7 @@ def test_wasserstein_wl(batches, options, gamma):
     )
 
 
-@given(graph_batches(min_graphs=2, max_graphs=3, max_nodes=5))
+@given(graph_batches(min_graphs=2, max_graphs=3, max_nodes=5, directed=None))
 def test_wwl_is_a_transport_distance(batch):
     kernel = gramlet.WassersteinWL(n_iter=2, use_edge_labels=False).fit(batch)
     by_transport = gram(wasserstein.wwl_distance_by_transport, batch, n_iter=2)
@@ -131,3 +132,55 @@ def test_long_patterns_are_shortened_and_stay_distinct():
 
 def star_graph(edges):
     return (edges, [f"label{i}" for i in range(len(edges) + 1)])
+
+
+# Directed graphs
+
+
+def test_the_two_neighbourhoods_are_told_apart():
+    """Nodes with the same neighbours in all, met in other directions, get colours of their own."""
+    edges = [[(0, 1), (0, 2)], [(0, 1), (2, 0)], [(1, 0), (2, 0)], [(0, 2), (1, 0)]]
+    labels = [["C", "N", "O"]] * 4
+    batch = GraphBatch.from_edges(edges, node_labels=labels, directed=True)
+    kernel = gramlet.WeisfeilerLehman(n_iter=1, include_initial=False)
+    assert np.array_equal(
+        kernel.fit_transform(batch),
+        [[3, 1, 0, 1], [1, 3, 1, 0], [0, 1, 3, 1], [1, 0, 1, 3]],
+    )
+    assert kernel.get_feature_names_out().tolist()[0] == "h1:C(>N,>O)"
+    assert {"h1:C(>N,<O)", "h1:C(<N,<O)", "h1:C(>O,<N)"} < set(kernel.get_feature_names_out())
+
+
+def test_names_and_trees_show_directions_and_edge_labels():
+    batch = GraphBatch.from_edges(
+        [[(0, 1), (2, 0), (3, 0)]], node_labels=["COOO"], edge_labels=[[1, 2, 2]], directed=True
+    )
+    kernel = gramlet.WeisfeilerLehman(n_iter=1).fit(batch)
+    assert kernel.get_feature_names_out()[2] == "h1:C(>1:O,<2:O,<2:O)"
+    tree = kernel.counter_.colouring.tree(1, 0)
+    assert [(edge, child.label, n) for edge, child, n in tree.children] == [
+        (">1", "O", 1),
+        ("<2", "O", 2),
+    ]
+    edges = gramlet.EdgeHistogram().fit(batch)
+    assert edges.get_feature_names_out().tolist() == ["C-1->O", "O-2->C"]
+    bare = gramlet.EdgeHistogram(use_edge_labels=False).fit(batch)
+    assert bare.get_feature_names_out().tolist() == ["C->O", "O->C"]
+    pairs = gramlet.WeisfeilerLehman(n_iter=0, base="edge", use_edge_labels=False).fit(batch)
+    assert pairs.get_feature_names_out().tolist() == ["h0:C-1->O", "h0:O-2->C"]
+    paths = gramlet.WeisfeilerLehman(n_iter=0, base="shortest-path").fit(batch)
+    assert paths.get_feature_names_out().tolist() == ["h0:C->O:1", "h0:O->C:1", "h0:O->O:2"]
+
+
+@pytest.mark.parametrize("name", ["wl", "wl-oa", "wwl", "wl-edge", "wl-sp"])
+def test_nodes_without_arcs_look_alike_in_both_kinds_of_graph(name):
+    """Fitted without any edge, a kernel takes both kinds, and isolated nodes match in both."""
+    isolated = GraphBatch.from_edges([[]], node_labels=["CO"])
+    kernel = gramlet.kernels.registry.get(name).make(n_iter=2).fit(isolated)
+    found = [
+        kernel.transform(GraphBatch.from_edges([[(0, 1)]], node_labels=["NNCO"], directed=directed))
+        for directed in (False, True)
+    ]
+    assert np.array_equal(*found)
+    if name in ("wl", "wl-oa"):
+        assert found[0].tolist() == [[6.0]]

@@ -23,6 +23,7 @@ def count_paths(
     levels: Ints,
     weights: Floats | None = None,
     *,
+    ordered: bool = False,
     n_jobs: int | None = None,
     verbose: int | bool = False,
     label: str = "",
@@ -35,16 +36,19 @@ def count_paths(
         Colours of the nodes, level by level.
     weights : array of float64, optional
         Positive lengths of the arcs; without them every edge has length 1.
+    ordered : bool
+        Whether to count ordered pairs of nodes, along the arcs from the first to the second;
+        otherwise paths must be as long in one direction as in the other.
 
     Returns
     -------
     offsets : array, shape (graphs + 1,)
         Graph i owns the kinds ``offsets[i]:offsets[i + 1]``.
     kinds : array, shape (kinds, 3)
-        Level, smaller and larger colour of the ends.
+        Level, smaller and larger colour of the ends; ordered, first and last colour.
     lengths : array
     counts : array
-        How many unordered pairs of nodes there are of each kind and length.
+        How many pairs of nodes there are of each kind and length.
     """
     n_graphs = len(node_offsets) - 1
     parts: dict[int, tuple[Ints, Ints, Floats, Floats]] = {}
@@ -52,17 +56,19 @@ def count_paths(
     levels = np.ascontiguousarray(levels, dtype=np.int64)
 
     def work(begin: int, end: int) -> None:
-        parts[begin] = _count_range(begin, end, node_offsets, indptr, indices, levels, given)
+        parts[begin] = _count_range(
+            begin, end, node_offsets, indptr, indices, levels, given, ordered
+        )
 
     sizes = np.diff(node_offsets).astype(np.float64)
     costs = sizes * (sizes + np.diff(indptr[node_offsets]))
     for_tiles(work, n_graphs, costs=costs, n_jobs=n_jobs, verbose=verbose, label=label)
-    ordered = [parts[begin] for begin in sorted(parts)]
-    per_graph = np.concatenate([np.zeros(0, np.int64), *(p[0] for p in ordered)])
+    found = [parts[begin] for begin in sorted(parts)]
+    per_graph = np.concatenate([np.zeros(0, np.int64), *(p[0] for p in found)])
     offsets = np.concatenate([[0], np.cumsum(per_graph)]).astype(np.int64)
-    kinds = np.concatenate([np.zeros((0, 3), np.int64), *(p[1] for p in ordered)])
-    lengths = np.concatenate([np.zeros(0), *(p[2] for p in ordered)])
-    counts = np.concatenate([np.zeros(0), *(p[3] for p in ordered)])
+    kinds = np.concatenate([np.zeros((0, 3), np.int64), *(p[1] for p in found)])
+    lengths = np.concatenate([np.zeros(0), *(p[2] for p in found)])
+    counts = np.concatenate([np.zeros(0), *(p[3] for p in found)])
     return offsets, kinds, lengths, counts
 
 
@@ -164,9 +170,9 @@ def _mix(level: int, low: int, high: int, length: float) -> np.uint64:
 @njit(nogil=True, cache=True)
 def _count_range(
     begin: int, end: int, node_offsets: Ints, indptr: Ints, indices: Ints, levels: Ints,
-    weights: Floats,
+    weights: Floats, ordered: bool,
 ) -> tuple[Ints, Ints, Floats, Floats]:  # fmt: skip
-    """Count the paths of graphs ``begin:end``: a hash table a graph, entries in one list."""
+    """Count the paths of graphs ``begin:end``: a hash table per graph, entries in one list."""
     per_graph = np.zeros(end - begin, dtype=np.int64)
     kinds = np.empty((1024, 3), dtype=np.int64)
     lengths = np.empty(1024)
@@ -183,13 +189,13 @@ def _count_range(
                 _dijkstra(source, indptr, indices, weights, first, row)
             else:
                 _breadth_first(source, indptr, indices, first, row)
-            for v in range(source + 1, last):
+            for v in range(first if ordered else source + 1, last):
                 length = row[v - first]
-                if length < 0.0:
+                if length < 0.0 or v == source:
                     continue
                 for level in range(levels.shape[0]):
                     a, b = levels[level, source], levels[level, v]
-                    low, high = min(a, b), max(a, b)
+                    low, high = (a, b) if ordered or a < b else (b, a)
                     mask = np.int64(len(slots) - 1)
                     at = np.int64(_mix(level, low, high, length) & np.uint64(mask))
                     while slots[at] >= 0:

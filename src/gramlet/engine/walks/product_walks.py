@@ -3,7 +3,8 @@
 The product graph A× (pairs of nodes of equal label, both edges present) is never formed. Nodes of a
 graph are sorted by label, so that the partners of a node are one range of the other graph's nodes:
 a vector over the product graph is a list of such ranges, and A× is applied row by row. Whether a
-decay is small enough is decided in `walk_radius`; graphs without labels are left to `walk_spectra`.
+decay is small enough is decided in `spectral_radius`; undirected graphs without labels are left to
+`spectra`, the sums of directed graphs to `arc_walks`.
 """
 
 from __future__ import annotations
@@ -88,8 +89,12 @@ class LabelledGraphs(NamedTuple):
         for name in ("class_labels", "class_begins", "class_ends"):
             require_array(name, getattr(self, name), "int64", (n_classes,), least=0)
         self._check_classes(sizes, np.diff(classes))
-        tails = np.repeat(np.arange(n_nodes), np.diff(self.indptr))
-        shifted = self.heads + np.repeat(offsets[:-1], sizes)[tails]
+
+    def validate_undirected(self) -> None:
+        """Raise ValueError if some edge is not there both ways, with one weight."""
+        sizes = np.diff(self.node_offsets)
+        tails = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+        shifted = self.heads + np.repeat(self.node_offsets[:-1], sizes)[tails]
         places = np.lexsort((shifted, tails)), np.lexsort((tails, shifted))
         there, back = (np.stack([tails, shifted])[:, at] for at in places)
         same = (self.weights[places[0]] == self.weights[places[1]]).all()

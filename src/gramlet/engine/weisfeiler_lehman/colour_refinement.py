@@ -1,8 +1,10 @@
 """Colour refinement (Weisfeiler-Lehman) of a whole batch at once.
 
 A node's next colour is an exact renaming of its colour and the sorted multiset of its neighbours'
-colours (with edge labels: of pairs of edge label and colour). Cost O(m log d) a level, for m edges
-and degrees d. The fitted renaming is kept; new graphs are coloured by it without changing it.
+colours (with edge labels: of pairs of edge label and colour). In directed graphs there are two
+multisets, of the nodes that arcs lead to and of those that arcs come from. Cost O(m log d) per
+level, for m edges and degrees d. The fitted renaming is kept; new graphs are coloured by it without
+changing it.
 """
 
 from __future__ import annotations
@@ -15,8 +17,13 @@ from numba import njit
 from gramlet.common.arrays import Ints
 from gramlet.common.stored_state import require_flag, require_integer, require_items
 from gramlet.engine.core.signature_table import SignatureTable
+from gramlet.graphs.direction import InArcs
 
-__all__ = ["Refinement", "refine"]
+__all__ = ["Refinement", "refine", "split_signature"]
+
+# Stands in a signature before the nodes that arcs come from; no colour and no label is negative.
+_COMING_IN = -1
+_NO_LABELS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass
@@ -30,7 +37,8 @@ class Refinement:
     with_edge_labels : bool
         Whether signatures hold (edge label, colour) pairs.
     tables : list of SignatureTable
-        For levels 1, 2, ...: colour to (own colour before, then the neighbours' sorted).
+        For levels 1, 2, ...: colour to (own colour before, then the neighbours' sorted; see
+        `split_signature`).
     """
 
     n_initial: int
@@ -42,14 +50,22 @@ class Refinement:
         """The number of known colours at each level, 0 first."""
         return [self.n_initial, *(len(table) for table in self.tables)]
 
-    def apply(self, indptr: Ints, indices: Ints, colours: Ints, edge_labels: Ints | None) -> Ints:
+    def apply(
+        self,
+        indptr: Ints,
+        indices: Ints,
+        colours: Ints,
+        edge_labels: Ints | None,
+        in_arcs: InArcs | None = None,
+    ) -> Ints:
         """Colours of new graphs at every level, shape (levels, nodes).
 
         A colour of ``n_colours[h]`` or more at level h is one that no fitted node has.
         """
+        edges = edge_labels if self.with_edge_labels else None
         levels = [colours]
         for table in self.tables:
-            signatures = node_signatures(indptr, indices, levels[-1], self._edges(edge_labels))
+            signatures = _signatures(indptr, indices, levels[-1], edges, in_arcs)
             levels.append(table.lookup(*signatures))
         return np.stack(levels)
 
@@ -59,22 +75,7 @@ class Refinement:
         require_flag("with_edge_labels", self.with_edge_labels)
         require_items("the tables of a refinement", self.tables, SignatureTable)
         for known, table in zip(self.n_colours, self.tables, strict=False):
-            lengths = np.diff(table.offsets)
-            if (lengths < 1).any() or (self.with_edge_labels and (lengths % 2 == 0).any()):
-                raise ValueError("A signature of a refinement has the wrong length.")
-            colours = np.ones(len(table.data), dtype=bool)
-            if self.with_edge_labels:
-                # Own colour, then pairs of edge label and colour: every second entry is a colour.
-                places = np.arange(len(table.data)) - np.repeat(table.offsets[:-1], lengths)
-                colours = places % 2 == 0
-            used = table.data[colours]
-            if (table.data < 0).any() or (len(used) and used.max() >= known):
-                raise ValueError("A signature of a refinement has colours that are not there.")
-
-    def _edges(self, edge_labels: Ints | None) -> Ints:
-        if not self.with_edge_labels or edge_labels is None:
-            return np.zeros(0, dtype=np.int64)
-        return edge_labels
+            _check_signatures(table, known, self.with_edge_labels)
 
 
 def refine(
@@ -84,6 +85,7 @@ def refine(
     n_initial: int,
     n_iter: int,
     edge_labels: Ints | None = None,
+    in_arcs: InArcs | None = None,
 ) -> tuple[Refinement, Ints]:
     """Refine the colours of all graphs ``n_iter`` times.
 
@@ -94,7 +96,9 @@ def refine(
     colours : array of int64
         Initial colours, codes 0 to ``n_initial - 1``.
     edge_labels : array of int64, optional
-        A code an entry of ``indices``; None to leave edge labels out.
+        A code per entry of ``indices``; None to leave edge labels out.
+    in_arcs : InArcs, optional
+        The arcs by the node they end at, of directed graphs; None for undirected ones.
 
     Returns
     -------
@@ -102,14 +106,62 @@ def refine(
     levels : array of int64, shape (n_iter + 1, nodes)
     """
     refinement = Refinement(n_initial, edge_labels is not None)
-    edges = np.zeros(0, dtype=np.int64) if edge_labels is None else edge_labels
     levels = np.empty((n_iter + 1, len(colours)), dtype=np.int64)
     levels[0] = colours
     for h in range(n_iter):
-        signatures = node_signatures(indptr, indices, levels[h], edges)
+        signatures = _signatures(indptr, indices, levels[h], edge_labels, in_arcs)
         table, levels[h + 1] = SignatureTable.fit(*signatures)
         refinement.tables.append(table)
     return refinement, levels
+
+
+def split_signature(signature: Ints) -> tuple[int, list[int], list[int]]:
+    """Own colour, what stands for the neighbours, and what stands for those that arcs come from.
+
+    >>> split_signature(np.array([7, 1, 2, -1, 2]))
+    (7, [1, 2], [2])
+    """
+    own, *around = (int(entry) for entry in signature)
+    if _COMING_IN not in around:
+        return own, around, []
+    cut = around.index(_COMING_IN)
+    return own, around[:cut], around[cut + 1 :]
+
+
+def _check_signatures(table: SignatureTable, n_colours: int, with_edge_labels: bool) -> None:
+    """Raise ValueError if a table holds what `refine` would not write."""
+    lengths = np.diff(table.offsets)
+    places = np.arange(len(table.data)) - np.repeat(table.offsets[:-1], lengths)
+    owners = np.repeat(np.arange(len(lengths)), lengths)
+    # The one mark before what comes in: never first, never last.
+    marks = table.data == _COMING_IN
+    n_marks = np.bincount(owners[marks], minlength=len(lengths))
+    misplaced = (places[marks] == 0) | (places[marks] == lengths[owners[marks]] - 1)
+    if with_edge_labels:
+        misplaced |= places[marks] % 2 == 0
+    if (n_marks > 1).any() or misplaced.any():
+        raise ValueError("A signature of a refinement mixes up what goes out and what comes in.")
+    lengths = lengths - n_marks
+    if (lengths < 1).any() or (with_edge_labels and (lengths % 2 == 0).any()):
+        raise ValueError("A signature of a refinement has the wrong length.")
+    # Own colour, then colours, or pairs of edge label and colour: every second entry a colour.
+    data = table.data[~marks]
+    places = np.arange(len(data)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    used = data[places % 2 == 0] if with_edge_labels else data
+    if (data < 0).any() or (len(used) and used.max() >= n_colours):
+        raise ValueError("A signature of a refinement has colours that are not there.")
+
+
+def _signatures(
+    indptr: Ints, indices: Ints, colours: Ints, edge_labels: Ints | None, in_arcs: InArcs | None
+) -> tuple[Ints, Ints]:
+    edges = _NO_LABELS if edge_labels is None else edge_labels
+    if in_arcs is None:
+        return node_signatures(indptr, indices, colours, edges)
+    edges_in = _NO_LABELS if edge_labels is None else edge_labels[in_arcs.arcs]
+    return _directed_signatures(
+        indptr, indices, in_arcs.indptr, in_arcs.indices, colours, edges, edges_in
+    )
 
 
 @njit(nogil=True, cache=True)
@@ -148,6 +200,63 @@ def node_signatures(
                 data[offsets[v] + 2 + 2 * p] = key % radix
                 data[offsets[v] + 1 + 2 * p] = key // radix
     return offsets, data
+
+
+@njit(nogil=True, cache=True)
+def _directed_signatures(
+    indptr: Ints, indices: Ints, in_indptr: Ints, in_indices: Ints, colours: Ints,
+    edge_labels: Ints, in_edge_labels: Ints,
+) -> tuple[Ints, Ints]:  # fmt: skip
+    """Signatures of all nodes: own colour, the out-neighbours, then −1 and the in-neighbours.
+
+    Each neighbourhood stands as in `node_signatures`. Without in-neighbours the −1 is left out, so
+    that a node without any arc has the same signature as in undirected graphs.
+    """
+    n = len(colours)
+    with_edges = len(edge_labels) > 0
+    width = 2 if with_edges else 1
+    # Where each signature begins.
+    offsets = np.empty(n + 1, dtype=np.int64)
+    offsets[0] = 0
+    radix = np.int64(1)
+    for v in range(n):
+        n_in = in_indptr[v + 1] - in_indptr[v]
+        length = 1 + width * (indptr[v + 1] - indptr[v] + n_in) + (1 if n_in > 0 else 0)
+        offsets[v + 1] = offsets[v] + length
+        radix = max(radix, colours[v] + 1)
+    # The signatures themselves.
+    data = np.empty(offsets[n], dtype=np.int64)
+    for v in range(n):
+        at = offsets[v]
+        data[at] = colours[v]
+        begin, end = indptr[v], indptr[v + 1]
+        _write_around(indices, begin, end, colours, edge_labels, radix, data[at + 1 :])
+        at += 1 + width * (end - begin)
+        begin, end = in_indptr[v], in_indptr[v + 1]
+        if begin < end:
+            data[at] = _COMING_IN
+            _write_around(in_indices, begin, end, colours, in_edge_labels, radix, data[at + 1 :])
+    return offsets, data
+
+
+@njit(nogil=True, cache=True)
+def _write_around(
+    indices: Ints, begin: int, end: int, colours: Ints, edge_labels: Ints, radix: int, out: Ints
+) -> None:
+    """Write the sorted colours (with edge labels: pairs) of the entries ``begin:end``."""
+    degree = end - begin
+    part = out[:degree]
+    for p in range(degree):
+        part[p] = colours[indices[begin + p]]
+        if len(edge_labels) > 0:
+            part[p] += edge_labels[begin + p] * radix
+    _sort(part)
+    if len(edge_labels) > 0:
+        # Spread from the back: entry p moves to 2p and 2p + 1.
+        for p in range(degree - 1, -1, -1):
+            key = part[p]
+            out[2 * p + 1] = key % radix
+            out[2 * p] = key // radix
 
 
 @njit(nogil=True, cache=True)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from gramlet.common.arrays import Ints
 from gramlet.common.parameters import StrOptions
-from gramlet.common.stored_state import require_instance
+from gramlet.common.stored_state import require_flag, require_instance
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import Measure, count_codes
@@ -32,6 +32,7 @@ __all__ = [
     "OptimalAssignment",
     "VertexCounter",
     "VertexHistogram",
+    "edge_name",
     "edge_types",
 ]
 
@@ -61,15 +62,28 @@ class VertexCounter:
 def edge_types(batch: GraphBatch, colours: Ints, edge_codes: Ints | None) -> tuple[Ints, Ints]:
     """The type of every edge, as rows (smaller colour, larger colour, edge label).
 
-    Returns the offsets of the graphs' edges, then the rows. The edge label is 0 for all where
-    ``edge_codes`` is None.
+    Directed, every arc has a row, with the colour of its tail first. Returns the offsets of the
+    graphs' edges, then the rows. The edge label is 0 for all where ``edge_codes`` is None.
     """
     tails, heads = batch.arcs()
+    offsets = np.concatenate([[0], np.cumsum(batch.n_edges)]).astype(np.int64)
+    if batch.directed:
+        codes = np.zeros(len(tails), dtype=np.int64) if edge_codes is None else edge_codes
+        return offsets, np.column_stack([colours[tails], colours[heads], codes])
     once = tails < heads
     a, b = colours[tails[once]], colours[heads[once]]
-    offsets = np.concatenate([[0], np.cumsum(batch.n_edges)]).astype(np.int64)
     codes = np.zeros(len(a), dtype=np.int64) if edge_codes is None else edge_codes[once]
     return offsets, np.column_stack([np.minimum(a, b), np.maximum(a, b), codes])
+
+
+def edge_name(tail: str, edge: str | None, head: str, directed: bool) -> str:
+    """The name of an edge type.
+
+    >>> edge_name("C", None, "O", directed=False), edge_name("C", "2", "O", directed=True)
+    ('C-O', 'C-2->O')
+    """
+    line = "-" if edge is None else f"-{edge}-"
+    return f"{tail}{line}{'>' if directed else ''}{head}"
 
 
 class EdgeCounter:
@@ -80,6 +94,7 @@ class EdgeCounter:
 
     def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
         self.labels, self.edge_labels = NodeLabels(), EdgeLabels(self.use_edge_labels)
+        self.directed = batch.directed
         offsets, rows = edge_types(batch, self.labels.fit(batch), self.edge_labels.fit(batch))
         self.types, codes = SignatureTable.fit(*pack_rows(rows))
         return count_codes(offsets, codes, len(self.types))
@@ -90,12 +105,13 @@ class EdgeCounter:
 
     def names(self) -> list[str]:
         nodes, edges = self.labels.names(), self.edge_labels.names()
-        rows = self.types.data.reshape(-1, 3).tolist()
-        if edges is None:
-            return [f"{nodes[a]}-{nodes[b]}" for a, b, _ in rows]
-        return [f"{nodes[a]}-{edges[e]}-{nodes[b]}" for a, b, e in rows]
+        return [
+            edge_name(nodes[a], None if edges is None else edges[e], nodes[b], self.directed)
+            for a, b, e in self.types.data.reshape(-1, 3).tolist()
+        ]
 
     def validate(self) -> None:
+        require_flag("directed", self.directed)
         require_instance("labels", self.labels, NodeLabels)
         require_instance("edge_labels", self.edge_labels, EdgeLabels)
         require_instance("types", self.types, SignatureTable)
@@ -111,7 +127,8 @@ class VertexHistogram(ExplicitFeatures, CountKernel):
     """Dot product of node-label counts.
 
     k(G, G') = Σ_σ c(G, σ) c(G', σ), with c(G, σ) the number of nodes of G with label σ. Without
-    labels it is the product of the numbers of nodes. Cost: linear in nodes, then a sparse product.
+    labels it is the product of the numbers of nodes. Directed graphs are compared like undirected
+    ones. Cost: linear in nodes, then a sparse product.
 
     Parameters
     ----------
@@ -145,7 +162,7 @@ class VertexHistogram(ExplicitFeatures, CountKernel):
         return VertexCounter()
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(features=True)
+        return GraphTags(features=True, directed=True)
 
 
 @shared_texts
@@ -153,7 +170,8 @@ class EdgeHistogram(ExplicitFeatures, CountKernel):
     """Dot product of edge-type counts.
 
     As `VertexHistogram`, over edges; the type of an edge is the unordered pair of its end labels,
-    with its edge label if edge labels count. Cost: linear in edges, then one sparse product.
+    with its edge label if edge labels count. In directed graphs the pair is ordered, tail first.
+    Cost: linear in edges, then one sparse product.
 
     Parameters
     ----------
@@ -193,7 +211,7 @@ class EdgeHistogram(ExplicitFeatures, CountKernel):
         return EdgeCounter(self.use_edge_labels)
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(features=True)
+        return GraphTags(features=True, directed=True)
 
 
 @shared_texts
@@ -206,7 +224,8 @@ class OptimalAssignment(CountKernel):
     Parameters
     ----------
     base : {"vertex", "edge"}
-        Nodes by label, or edges by end labels (and edge label, if edge labels count).
+        Nodes by label, or edges by end labels (and edge label, if edge labels count). The end
+        labels of an arc of a directed graph are ordered, tail first.
     %(use_edge_labels)s
     %(normalize)s
     %(n_jobs)s
@@ -252,4 +271,4 @@ class OptimalAssignment(CountKernel):
         return VertexCounter() if self.base == "vertex" else EdgeCounter(self.use_edge_labels)
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags()
+        return GraphTags(directed=True)

@@ -95,7 +95,8 @@ class RConvolution(GraphKernel):
     Parameters
     ----------
     decompose : callable
-        Takes one graph (a `GraphBatch` of one) and gives a list of tuples of parts.
+        Takes one graph (a `GraphBatch` of one, directed or not) and gives a list of tuples of
+        parts.
     kernels : sequence of callables
         One kernel for each place of the tuples; takes two parts, gives a number.
     normalize : bool, default False
@@ -170,4 +171,5 @@ class RConvolution(GraphKernel):
         return parts
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags()
+        # Whatever `decompose` makes of a graph: directed ones come to it with their arcs.
+        return GraphTags(directed=True)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.parameters import Interval
+from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import (
     require,
     require_array,
@@ -27,6 +27,7 @@ from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.histograms.label_histograms import edge_name
 from gramlet.kernels.weisfeiler_lehman.colour_counts import Colouring
 
 __all__ = ["ColourPathCounter", "LengthCodes", "PathCounter", "ShortestPath"]
@@ -34,6 +35,7 @@ __all__ = ["ColourPathCounter", "LengthCodes", "PathCounter", "ShortestPath"]
 
 # Lengths that differ by less than this, relatively, are one length.
 _EQUAL = 1e-9
+PAIRS = ("unordered", "ordered")
 
 
 class LengthCodes:
@@ -125,11 +127,13 @@ class PathCounter:
     def __init__(self, kernel: ShortestPath) -> None:
         self.weighted = kernel.weighted
         self.use_labels = kernel.use_labels
+        self.pairs = kernel.pairs
         self.lengths = LengthCodes(kernel.bin_width)
         self.owner = type(kernel).__name__
 
     def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
         self.labels = NodeLabels(self.use_labels)
+        self.ordered = self._is_ordered(batch)
         codes = self.labels.fit(batch)
         offsets, kinds, lengths, counts = self._paths(batch, codes, tiling)
         rows = np.column_stack([kinds[:, 1:], self.lengths.fit(lengths)])
@@ -148,7 +152,7 @@ class PathCounter:
         rows = self.types.data.reshape(-1, 3)
         lengths = self.lengths.names(rows[:, 2])
         return [
-            f"{nodes[a]}-{nodes[b]}:{length}"
+            f"{edge_name(nodes[a], None, nodes[b], self.ordered)}:{length}"
             for (a, b), length in zip(rows[:, :2].tolist(), lengths, strict=True)
         ]
 
@@ -158,18 +162,29 @@ class PathCounter:
         require_instance("types", self.types, SignatureTable)
         self.types.validate(width=3)
         require_flag("weighted", self.weighted)
+        require_flag("ordered", self.ordered)
+        require(self.pairs in PAIRS, "pairs is not known")
         require_instance("owner", self.owner, str)
 
     @property
     def n_features(self) -> int:
         return len(self.types)
 
+    def _is_ordered(self, batch: GraphBatch) -> bool:
+        return bool(batch.directed or self.pairs == "ordered")
+
     def _paths(
         self, batch: GraphBatch, codes: Ints, tiling: Tiling
     ) -> tuple[Ints, Ints, Floats, Floats]:
         weights = checked_weights(batch, self.owner, positive=True) if self.weighted else None
         return count_paths(
-            batch.node_offsets, batch.indptr, batch.indices, codes[None, :], weights, **tiling
+            batch.node_offsets,
+            batch.indptr,
+            batch.indices,
+            codes[None, :],
+            weights,
+            ordered=self._is_ordered(batch),
+            **tiling,
         )
 
 
@@ -192,10 +207,12 @@ class ColourPathCounter:
 
     def names(self) -> list[str]:
         patterns, first = self.colouring.patterns(), self.colouring.first_level
-        return [
-            f"h{first + level}:{patterns[level][a]}-{patterns[level][b]}:{length}"
-            for level, a, b, length in self.types.data.reshape(-1, 4).tolist()
-        ]
+        names = []
+        for level, a, b, length in self.types.data.reshape(-1, 4).tolist():
+            texts = patterns[level]
+            ends = edge_name(texts[a], None, texts[b], self.colouring.directed)
+            names.append(f"h{first + level}:{ends}:{length}")
+        return names
 
     def validate(self) -> None:
         require_instance("colouring", self.colouring, Colouring)
@@ -208,7 +225,12 @@ class ColourPathCounter:
 
     def _paths(self, batch: GraphBatch, levels: Ints, tiling: Tiling) -> tuple[Ints, Ints, Floats]:
         offsets, kinds, lengths, counts = count_paths(
-            batch.node_offsets, batch.indptr, batch.indices, levels, **tiling
+            batch.node_offsets,
+            batch.indptr,
+            batch.indices,
+            levels,
+            ordered=batch.directed,
+            **tiling,
         )
         return offsets, np.column_stack([kinds, lengths.astype(np.int64)]), counts
 
@@ -221,6 +243,9 @@ class ShortestPath(ExplicitFeatures, CountKernel):
     pairs of distinct nodes with a path between them. Cost: O(n m) for a graph with n nodes and m
     edges (weighted: O(n m log n)), then a sparse product. Positive semi-definite.
 
+    In directed graphs paths follow arcs, and k counts (label of the first node, label of the last,
+    length) over the ordered pairs of distinct nodes, whatever ``pairs`` says.
+
     Parameters
     ----------
     weighted : bool, default False
@@ -231,14 +256,13 @@ class ShortestPath(ExplicitFeatures, CountKernel):
         Lengths match when floor(length / bin_width) is equal. None: when they are equal up to
         rounding (1e-9 relative). Real lengths of real data hardly ever are: with ``weighted=True``
         give a width.
+    pairs : {"unordered", "ordered"}, default "unordered"
+        Whether undirected graphs are counted by unordered pairs of nodes and labels, or by ordered
+        ones, as GraKeL does. Ordered counting weighs paths between equal labels four times and
+        others twice.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s
-
-    Notes
-    -----
-    Implementations that count ordered pairs weigh paths between equal labels four times and others
-    twice; here all count alike.
 
     References
     ----------
@@ -254,12 +278,24 @@ class ShortestPath(ExplicitFeatures, CountKernel):
            [2., 5.]])
     >>> kernel.get_feature_names_out().tolist()
     ['C-O:1', 'O-O:2']
+
+    Two calls, one after the other, and both from the same place:
+
+    >>> import networkx as nx
+    >>> nested = nx.DiGraph([("main", "read"), ("read", "parse")])
+    >>> flat = nx.DiGraph([("main", "read"), ("main", "parse")])
+    >>> kernel.fit_transform([nested, flat])
+    array([[5., 4.],
+           [4., 4.]])
+    >>> kernel.get_feature_names_out().tolist()
+    ['*->*:1', '*->*:2']
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "weighted": ["boolean"],
         "use_labels": LABEL_CHOICE,
         "bin_width": [Interval(Real, 0, None, closed="neither"), None],
+        "pairs": [StrOptions(set(PAIRS))],
         **COMMON_CONSTRAINTS,
     }
 
@@ -268,6 +304,7 @@ class ShortestPath(ExplicitFeatures, CountKernel):
         weighted: bool = False,
         use_labels: bool | str = True,
         bin_width: float | None = None,
+        pairs: str = "unordered",
         *,
         normalize: bool = False,
         n_jobs: int | None = None,
@@ -276,6 +313,7 @@ class ShortestPath(ExplicitFeatures, CountKernel):
         self.weighted = weighted
         self.use_labels = use_labels
         self.bin_width = bin_width
+        self.pairs = pairs
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -284,4 +322,4 @@ class ShortestPath(ExplicitFeatures, CountKernel):
         return PathCounter(self)
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(features=True)
+        return GraphTags(features=True, directed=True)

@@ -176,7 +176,8 @@ class Propagation(ExplicitFeatures, CountKernel):
     Notes
     -----
     Labels not seen at `fit` share one extra coordinate. Edge weights are ignored. A node without
-    neighbours keeps its row.
+    neighbours keeps its row. In directed graphs the mean is over the nodes that a node's arcs lead
+    to; a node without such an arc keeps its row.
 
     References
     ----------
@@ -230,6 +231,7 @@ class Propagation(ExplicitFeatures, CountKernel):
         return GraphTags(
             features=True,
             random=True,
+            directed=True,
             depends_on_fitted=not self.use_attributes,
             needs=("node_attributes",) if self.use_attributes else (),
         )

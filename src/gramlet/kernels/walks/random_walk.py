@@ -10,6 +10,7 @@ import numpy as np
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.walks.arc_radius import arc_self_radii
 from gramlet.engine.walks.product_walks import KINDS, sort_by_label
 from gramlet.engine.walks.spectra import walk_spectra
 from gramlet.engine.walks.spectral_radius import self_radii
@@ -20,6 +21,7 @@ from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.walks.walk_profile import (
+    ArcWalks,
     LabelledWalks,
     SpectralWalks,
     WalkProfile,
@@ -45,6 +47,10 @@ class RandomWalk(GraphKernel):
     and a few to some dozens of iterations; without labels O(n²), after one eigendecomposition of
     each graph. The product graph itself is never formed.
 
+    In directed graphs walks follow arcs, and an arc of the product graph is a pair of arcs. A× is
+    then not symmetric, and ρ is the largest modulus of an eigenvalue: 0 for acyclic graphs, which
+    take any decay.
+
     Parameters
     ----------
     kind : {"geometric", "exponential", "steps"}, default "geometric"
@@ -57,7 +63,8 @@ class RandomWalk(GraphKernel):
     use_labels : bool or "auto", default True
         Whether nodes must have equal labels; graphs without labels have all nodes alike.
     weighted : bool, default False
-        Weigh a walk by the product of its edges' weights in both graphs. Weights may be negative.
+        Weigh a walk by the product of its edges' weights in both graphs. Weights may be negative
+        (for "geometric" on directed graphs only where product graphs have at most 2000 nodes).
     %(normalize)s
     %(n_jobs)s
     %(verbose)s
@@ -130,26 +137,34 @@ class RandomWalk(GraphKernel):
             weights is not None and bool((weights < 0).any()),
         )
         codes = self.labels_.encode(batch)
-        if self.labels_.vocabulary.values is None:
+        # Graphs without any edge go with either kind.
+        directed = batch.directed if self.directed_ is None else self.directed_
+        if self.labels_.vocabulary.values is None and self.directed_ is False:
             spectra, radii = walk_spectra(
                 batch.node_offsets, batch.indptr, batch.indices, weights, tiling.n_jobs
             )
             return SpectralWalks(sums, batch.sizes.astype(np.float64), radii, spectra)
         graphs = sort_by_label(batch.node_offsets, batch.indptr, batch.indices, codes, weights)
+        costs, radii = batch.sizes.astype(np.float64), np.zeros(len(batch))
+        if directed:
+            radii = arc_self_radii(graphs) if self.kind == "geometric" else radii
+            return ArcWalks(sums, costs, radii, graphs)
         if self.kind == "geometric" or sums.signed:
             radii = self_radii(graphs, tiling.n_jobs)
-        else:
-            radii = np.zeros(len(batch))
-        return LabelledWalks(sums, batch.sizes.astype(np.float64), radii, graphs)
+        return LabelledWalks(sums, costs, radii, graphs)
 
     def _validate_fitted(self) -> None:
         require_instance("labels_", self.labels_, NodeLabels)
         alike = self.labels_.vocabulary.values is None
         profile: Any = self.profile_
-        require_instance("profile_", profile, SpectralWalks if alike else LabelledWalks)
+        kinds: tuple[type[WalkProfile], ...] = (LabelledWalks, ArcWalks)
+        if self.directed_ is not None:
+            undirected = SpectralWalks if alike else LabelledWalks
+            kinds = (ArcWalks,) if self.directed_ else (undirected,)
+        require_instance("profile_", profile, *kinds)
         given = (self.kind, float(self.decay), int(self.n_steps))
         kept = (profile.sums.kind, profile.sums.decay, profile.sums.n_steps)
         require(given == kept, "parameters were changed after fit; fit the kernel again")
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags()
+        return GraphTags(directed=True)

@@ -1,4 +1,4 @@
-"""Graphs made ready for sums over common walks, with labels and without.
+"""Graphs made ready for sums over common walks: with labels, without, and directed ones.
 
 Also decides whether a decay is small enough for the graphs at hand, and names the pair if not.
 """
@@ -22,12 +22,14 @@ from gramlet.common.stored_state import (
     require_real,
 )
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
+from gramlet.engine.walks.arc_radius import arc_pair_radii, arc_self_radii
+from gramlet.engine.walks.arc_walks import LARGEST_SIGNED, arc_walk_rows
 from gramlet.engine.walks.product_walks import KINDS, LabelledGraphs, walk_rows
 from gramlet.engine.walks.spectra import WalkSpectra, spectral_walk_rows
 from gramlet.engine.walks.spectral_radius import pair_radii, self_radii
 from gramlet.kernels.contract.profile import QUIET, Profile
 
-__all__ = ["LabelledWalks", "SpectralWalks", "WalkProfile", "WalkSums"]
+__all__ = ["ArcWalks", "LabelledWalks", "SpectralWalks", "WalkProfile", "WalkSums"]
 
 # Which entries of a matrix the engine fills.
 _ALL, _TRIANGLE, _DIAGONAL = 0, 1, 2
@@ -68,7 +70,7 @@ class WalkProfile(Profile):
         Two of them multiply to ρ(A×) of a pair of graphs, or (with labels) to a bound on it that
         is exact for a graph with itself.
     graphs : LabelledGraphs or WalkSpectra
-        The latter where labels play no part.
+        The latter where labels play no part and the graphs are undirected.
     """
 
     sums: WalkSums
@@ -171,7 +173,14 @@ class WalkProfile(Profile):
         other = f"the fitted graph {j}" if which == _ALL else f"graph {j}"
         if which == _DIAGONAL or (which == _TRIANGLE and i == j):
             other = "itself"
-        if self.sums.kind == "geometric":
+        if out[i, j] == -np.inf:
+            raise ValueError(
+                f"RandomWalk(weighted=True): graph {i} with {other}: with negative weights the "
+                "geometric series of directed graphs is solved as a dense matrix, and their "
+                f"product graph has more than {LARGEST_SIGNED} nodes. Use "
+                'kind="steps" or "exponential", or weights that are not negative.'
+            )
+        if self.sums.kind == "geometric" and np.isnan(out[i, j]):
             problem = "the iteration for the geometric series did not converge"
         else:
             problem = "the sum over walks is too large for a floating point number"
@@ -182,7 +191,7 @@ class WalkProfile(Profile):
 
     def validate(self) -> None:
         require_instance("sums", self.sums, WalkSums)
-        kind = LabelledGraphs if isinstance(self, LabelledWalks) else WalkSpectra
+        kind = WalkSpectra if isinstance(self, SpectralWalks) else LabelledGraphs
         require_instance("graphs", self.graphs, kind)
         n_graphs = self.graphs.n_graphs
         require_array("costs", self.costs, "float64", (n_graphs,), least=0.0, most=2.0**53)
@@ -198,6 +207,10 @@ class LabelledWalks(WalkProfile):
 
     graphs: LabelledGraphs
 
+    def validate(self) -> None:
+        super().validate()
+        self.graphs.validate_undirected()
+
     def _own_radii(self) -> Floats:
         return self_radii(self.graphs, None)
 
@@ -209,8 +222,26 @@ class LabelledWalks(WalkProfile):
         return pair_radii(self.graphs, other.graphs, rows, columns, tiling.n_jobs)
 
 
+class ArcWalks(WalkProfile):
+    """Directed graphs, whose walks follow arcs; without labels all nodes have one label."""
+
+    graphs: LabelledGraphs
+
+    def _own_radii(self) -> Floats:
+        # The other kinds have no use for them.
+        geometric = self.sums.kind == "geometric"
+        return arc_self_radii(self.graphs) if geometric else np.zeros(len(self))
+
+    def _fill(self, begin: int, end: int, other: Self, options: tuple[Any, ...]) -> None:
+        signed = self.sums.signed or other.sums.signed
+        arc_walk_rows(begin, end, self.graphs, other.graphs, signed, *options)
+
+    def _pair_radii(self, other: Self, rows: Ints, columns: Ints, tiling: Tiling) -> Floats:
+        return arc_pair_radii(self.graphs, other.graphs, rows, columns)
+
+
 class SpectralWalks(WalkProfile):
-    """Graphs without labels, by their spectra."""
+    """Undirected graphs without labels, by their spectra."""
 
     graphs: WalkSpectra
 

@@ -94,6 +94,10 @@ class WassersteinWL(GraphKernel):
     has no distance to others (`distance` refuses it); its kernel is 0 to graphs with nodes and 1 to
     others without.
 
+    Directed graphs: refinement tells the nodes that arcs lead to from those that arcs come from, as
+    in `WeisfeilerLehman`. Attributes are averaged over the nodes that arcs lead to; a node without
+    such an arc keeps its attributes.
+
     Parameters
     ----------
     n_iter : int, default 5
@@ -226,5 +230,6 @@ class WassersteinWL(GraphKernel):
             psd=not self.use_attributes,
             needs=("node_attributes",) if self.use_attributes else (),
             after_fit=("gamma", "normalize"),
+            directed=True,
             refines=True,
         )

@@ -44,7 +44,7 @@ class Pattern:
     ----------
     level : int
     text : str
-        The pattern as a rooted tree, ``C(C,N)``.
+        The pattern as a rooted tree, ``C(C,N)``; of directed graphs ``C(>C,<N)``.
     weight : float
     column : int
         Its column among all patterns.
@@ -76,9 +76,9 @@ class WeightedWassersteinWL(GraphKernel):
     weights are learned from the classes: pairs of different classes are pushed to distances above
     ``alpha_diff``, pairs of one class to distances below ``alpha_same``, by a smoothed hinge loss
     over all ordered pairs, with ‖w_h − 1‖₂ ≤ radius at each level and w ≥ 0. The problem is convex.
-    With w = 1 and offset 1 it is `WassersteinWL`. Cost: O(H m) for the patterns, then two walks
-    over the common patterns of all pairs a pass (one for "stochastic" at the start and the end).
-    Positive semi-definite.
+    With w = 1 and offset 1 it is `WassersteinWL`, also on directed graphs. Cost: O(H m) for the
+    patterns, then two walks over the common patterns of all pairs per pass (one for "stochastic" at
+    the start and the end). Positive semi-definite.
 
     Parameters
     ----------
@@ -430,5 +430,6 @@ class WeightedWassersteinWL(GraphKernel):
             random=self.solver == "stochastic",
             depends_on_fitted=True,
             after_fit=("gamma", "normalize"),
+            directed=True,
             refines=True,
         )

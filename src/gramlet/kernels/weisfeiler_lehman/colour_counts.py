@@ -15,11 +15,15 @@ from gramlet.common.stored_state import require, require_flag, require_instance,
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import count_codes
-from gramlet.engine.weisfeiler_lehman.colour_refinement import Refinement, refine
+from gramlet.engine.weisfeiler_lehman.colour_refinement import (
+    Refinement,
+    refine,
+    split_signature,
+)
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.count_kernel import count_new
 from gramlet.kernels.contract.labels import EdgeLabels, NodeLabels
-from gramlet.kernels.histograms.label_histograms import edge_types
+from gramlet.kernels.histograms.label_histograms import edge_name, edge_types
 
 __all__ = [
     "ColourCounter",
@@ -35,7 +39,11 @@ _LONGEST_TEXT = 400
 
 
 class SubtreePattern(NamedTuple):
-    """A pattern as a tree: its label, then (edge label, child, how many such) for each kind."""
+    """A pattern as a tree: its label, then (edge label, child, how many such) for each kind.
+
+    In directed graphs the edge label begins with ``>`` where the arc leads to the child, and with
+    ``<`` where it comes from the child.
+    """
 
     label: str
     children: tuple[tuple[str, SubtreePattern, int], ...]
@@ -62,23 +70,27 @@ class Colouring:
     def fit(self, batch: GraphBatch) -> Ints:
         """Refine; returns the colours, shape (levels, nodes)."""
         self.labels, self.edge_labels = NodeLabels(), EdgeLabels(self.use_edge_labels)
+        self.directed = batch.directed
         colours, edges = self.labels.fit(batch), self.edge_labels.fit(batch)
+        arcs = batch.in_arcs if batch.directed else None
         self.refinement: Refinement
         self.refinement, levels = refine(
-            batch.indptr, batch.indices, colours, len(self.labels), self.n_iter, edges
+            batch.indptr, batch.indices, colours, len(self.labels), self.n_iter, edges, arcs
         )
         return levels[self.first_level :]
 
     def apply(self, batch: GraphBatch) -> Ints:
         """Colours of new graphs; at a level, those beyond `n_colours` were not seen at fit."""
         colours, edges = self.labels.encode(batch), self.edge_labels.encode(batch)
-        levels = self.refinement.apply(batch.indptr, batch.indices, colours, edges)
+        arcs = batch.in_arcs if batch.directed else None
+        levels = self.refinement.apply(batch.indptr, batch.indices, colours, edges, arcs)
         return levels[self.first_level :]
 
     def validate(self) -> None:
         """Raise ValueError if labels, levels and tables do not fit together."""
         require_integer("n_iter", self.n_iter, 0)
         require_flag("include_initial", self.include_initial)
+        require_flag("directed", self.directed)
         require_instance("labels", self.labels, NodeLabels)
         require_instance("edge_labels", self.edge_labels, EdgeLabels)
         require_instance("refinement", self.refinement, Refinement)
@@ -106,14 +118,22 @@ class Colouring:
         return self.refinement.n_colours[self.first_level :]
 
     def patterns(self) -> list[list[str]]:
-        """Each fitted colour of each level that counts, as a rooted tree: ``C(C,N,O(H))``."""
+        """Each fitted colour of each level that counts, as a rooted tree: ``C(C,N,O(H))``.
+
+        Directed: ``C(>C,>N,<O(<H))``, first the nodes that arcs lead to.
+        """
         names = self.labels.names()
         texts, roots = [names], [names]
         for level, table in enumerate(self.refinement.tables, start=1):
             new_texts, new_roots = [], []
             for colour in range(len(table)):
-                own, *around = table.signature(colour).tolist()
-                children = sorted(self._children(around, texts[-1]))
+                own, arms = self._arms(table.signature(colour))
+                children = [
+                    f"{mark}{bond}:{texts[-1][c]}" if bond else f"{mark}{texts[-1][c]}"
+                    for mark, bond, c in arms
+                ]
+                # Those that arcs lead to first; their text decides among the others.
+                children.sort(key=lambda child: (self.directed and child[0] == "<", child))
                 text = f"{roots[-1][own]}({','.join(children)})"
                 if len(text) > _LONGEST_TEXT:
                     text = f"{roots[-1][own]}(…{len(children)} children, no. {level}.{colour})"
@@ -127,27 +147,24 @@ class Colouring:
         """The rooted tree that a colour of a level (0, 1, ...) stands for."""
         if level == 0:
             return SubtreePattern(self.labels.names()[colour], ())
-        own, *around = self.refinement.tables[level - 1].signature(colour).tolist()
+        own, around = self._arms(self.refinement.tables[level - 1].signature(colour))
         root = self.tree(level - 1, own).label
-        bonds = self.edge_labels.names()
-        if bonds is None:
-            arms = [("", self.tree(level - 1, c)) for c in around]
-        else:
-            arms = [
-                (bonds[e], self.tree(level - 1, c))
-                for e, c in zip(around[::2], around[1::2], strict=True)
-            ]
+        arms = [(mark + bond, self.tree(level - 1, c)) for mark, bond, c in around]
         counted = [(edge, child, arms.count((edge, child))) for edge, child in dict.fromkeys(arms)]
         return SubtreePattern(root, tuple(counted))
 
-    def _children(self, around: list[int], texts: list[str]) -> list[str]:
-        edges = self.edge_labels.names()
-        if edges is None:
-            return [texts[colour] for colour in around]
-        return [
-            f"{edges[edge]}:{texts[colour]}"
-            for edge, colour in zip(around[::2], around[1::2], strict=True)
-        ]
+    def _arms(self, signature: Ints) -> tuple[int, list[tuple[str, str, int]]]:
+        """The own colour of a signature, then (direction, edge label, colour) of each child."""
+        bonds = self.edge_labels.names()
+        own, around, coming_in = split_signature(signature)
+        arms = []
+        for mark, entries in ((">" if self.directed else "", around), ("<", coming_in)):
+            if bonds is None:
+                arms += [(mark, "", colour) for colour in entries]
+            else:
+                pairs = zip(entries[::2], entries[1::2], strict=True)
+                arms += [(mark, bonds[edge], colour) for edge, colour in pairs]
+        return own, arms
 
 
 def columns_of_levels(levels: list[Ints], n_known: list[int]) -> list[Ints]:
@@ -237,8 +254,9 @@ class ColourEdgeCounter:
             self.colouring.level_numbers, self.colouring.patterns(), self.types, strict=True
         ):
             for a, b, e in table.data.reshape(-1, 3).tolist():
-                bond = "-" if edges is None else f"-{edges[e]}-"
-                names.append(f"h{level}:{texts[a]}{bond}{texts[b]}")
+                bond = None if edges is None else edges[e]
+                edge = edge_name(texts[a], bond, texts[b], self.colouring.directed)
+                names.append(f"h{level}:{edge}")
         return names
 
     def validate(self) -> None:

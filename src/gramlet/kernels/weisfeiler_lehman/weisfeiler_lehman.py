@@ -46,6 +46,10 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
     number of nodes of G that have colour σ after h rounds of refinement. Cost: O(H m) for m edges
     of all graphs together, then one sparse product. Positive semi-definite.
 
+    In directed graphs a node's new colour is made of its colour, the multiset of the colours that
+    its arcs lead to and the multiset of those that arcs come from. The names of features mark
+    children as out (``>``) or in (``<``).
+
     Parameters
     ----------
     n_iter : int, default 5
@@ -53,7 +57,8 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
     base : {"vertex", "edge", "shortest-path"}
         What is counted at each level: nodes by colour; edges by the colours of their ends (and
         their edge label, if edges have labels); or shortest paths by the colours of their ends and
-        their number of edges.
+        their number of edges. In directed graphs the pair of ends is ordered, and paths follow
+        arcs.
     %(include_initial)s
     use_edge_labels : bool or "auto", default "auto"
         Whether refinement tells neighbours apart by the label of the edge to them; "auto": if the
@@ -77,6 +82,13 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
            [ 5., 10.]])
     >>> kernel.get_feature_names_out().tolist()
     ['h0:C', 'h0:O', 'h1:C(O)', 'h1:O(C)', 'h1:C(O,O)']
+
+    With directions, the first and the last node of a chain of three differ:
+
+    >>> import networkx as nx
+    >>> chain = nx.DiGraph([(0, 1), (1, 2)])
+    >>> WeisfeilerLehman(n_iter=1).fit([chain]).get_feature_names_out().tolist()
+    ['h0:*', 'h1:*(>*)', 'h1:*(>*,<*)', 'h1:*(<*)']
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -114,7 +126,7 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
         return ColourCounter(colouring) if self.base == "vertex" else ColourEdgeCounter(colouring)
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(features=True, refines=True)
+        return GraphTags(features=True, directed=True, refines=True)
 
 
 @shared_texts
@@ -123,7 +135,8 @@ class WLOptimalAssignment(CountKernel):
 
     k(G, G') = Σ_h Σ_σ min(c_h(G, σ), c_h(G', σ)): the value of the best one-to-one matching of the
     nodes, two nodes being as similar as the number of levels at which their colours agree. Cost:
-    O(H m) for m edges, then one pass over common features a pair. Positive semi-definite.
+    O(H m) for m edges, then one pass over common features a pair. Positive semi-definite. Directed
+    graphs are refined as in `WeisfeilerLehman`.
 
     Parameters
     ----------
@@ -181,4 +194,4 @@ class WLOptimalAssignment(CountKernel):
         return ColourCounter(Colouring(self.n_iter, self.include_initial, self.use_edge_labels))
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(refines=True)
+        return GraphTags(directed=True, refines=True)
