@@ -37,6 +37,7 @@ _HOMES = {
     "WassersteinWL": "gramlet.kernels.wasserstein.wasserstein_wl",
     "wasserstein": "gramlet.engine.transport.distance",
     "ShortestPath": "gramlet.kernels.paths.shortest_path",
+    "GraphHopper": "gramlet.kernels.paths.graph_hopper",
     "RandomWalk": "gramlet.kernels.walks.random_walk",
     "Propagation": "gramlet.kernels.walks.propagation",
     "PyramidMatch": "gramlet.kernels.spectral.pyramid_match",

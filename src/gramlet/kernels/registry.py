@@ -143,6 +143,11 @@ _ROWS = (
         "shortest paths by end labels and length", "Borgwardt, Kriegel 2005",
     ),
     Entry(
+        "graph-hopper", "gramlet.kernels.paths.graph_hopper", "GraphHopper", "walks and paths",
+        "shortest paths compared node by node, by labels or attributes", "Feragen et al. 2013",
+        {}, {"mu": (None, 1e-3, 1e-2, 1e-1, 1.0)},
+    ),
+    Entry(
         "rw", _RW, "RandomWalk", "walks and paths", "common walks, discounted by their length",
         _GAERTNER, {}, {"decay": (1e-5, 1e-4, 1e-3, 1e-2)},
     ),
