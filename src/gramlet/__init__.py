@@ -42,6 +42,7 @@ _HOMES = {
     "Propagation": "gramlet.kernels.walks.propagation",
     "PyramidMatch": "gramlet.kernels.spectral.pyramid_match",
     "GeometricAssignment": "gramlet.kernels.spectral.geometric_assignment",
+    "SVMTheta": "gramlet.kernels.spectral.svm_theta",
     "earth_movers_distance": "gramlet.kernels.spectral.earth_mover",
     "EMDKernel": "gramlet.kernels.spectral.earth_mover",
     "RandomGraphEmbedding": "gramlet.embeddings.random_graph_embedding",

@@ -186,6 +186,11 @@ _ROWS = (
         {"gamma": _RGE_GAMMAS, "max_nodes": tuple(range(3, 31, 3))},
     ),
     Entry(
+        "svm-theta", f"{_SPECTRAL}.svm_theta", "SVMTheta", "spectra and degrees",
+        "bounds on the Lovász number, averaged over subsets of nodes", "Johansson et al. 2014", {},
+        {"sizes": ((2, 8), (2, 4), (2, 16))},
+    ),
+    Entry(
         "flg", "gramlet.kernels.laplacian.laplacian", "FeatureLaplacian", "Laplacians",
         "overlap of the Gaussians that two graphs give to vertex features", _KONDOR, {},
         {"eta": (0.01, 0.1, 1.0)},
