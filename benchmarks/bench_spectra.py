@@ -46,8 +46,10 @@ def fgsd_in_a_loop(data: Any) -> Floats:
         inverse = np.linalg.pinv(laplacian(adjacency), rcond=1e-10, hermitian=True)
         own = np.diagonal(inverse)
         distances = own[:, None] + own[None, :] - 2.0 * inverse
-        # As ours: values on the border of two bins lie in the upper one.
-        places = np.floor(distances.reshape(-1) * 10.0 + 1e-9).astype(int)
+        # As ours: values on the border of two bins lie in the upper one, those at 20 in the last.
+        exact = distances.reshape(-1) * 10.0
+        places = np.floor(exact + 1e-9).astype(int)
+        places[np.abs(exact - 200.0) <= 1e-9] = 199
         rows.append(np.bincount(places[(places >= 0) & (places < 200)], minlength=200))
     return np.array(rows, dtype=np.float64)
 

@@ -18,6 +18,8 @@ __all__ = ["distance_histograms", "laplacian_eigenvalues", "spectral_sums"]
 
 # Eigenvalues below this count as 0 in the pseudo-inverse.
 _ZERO = 1e-10
+# Terms of sums that are held at a time, or those of one graph if they are more.
+_TERMS = 1_000_000
 # Values this close to the border of two bins, in widths of a bin, lie in the upper one.
 _BORDER = 1e-9
 
@@ -49,12 +51,12 @@ def laplacian_eigenvalues(
 
 def _laplacians(graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints) -> Floats:
     """The normalised Laplacians of graphs of one size, stacked."""
-    degrees = np.diff(indptr).astype(np.float64)
+    stack = adjacency_stack(graphs, node_offsets, indptr, indices, None)
+    degrees = stack.sum(axis=2)
     roots = np.sqrt(np.maximum(degrees, 1.0))
-    weights = -1.0 / (np.repeat(roots, np.diff(indptr)) * roots[indices])
-    stack = adjacency_stack(graphs, node_offsets, indptr, indices, weights)
+    stack /= -roots[:, :, None] * roots[:, None, :]
     diagonal = np.arange(stack.shape[1])
-    stack[:, diagonal, diagonal] = degrees[node_offsets[graphs][:, None] + diagonal] > 0
+    stack[:, diagonal, diagonal] = degrees > 0
     return stack
 
 
@@ -69,22 +71,18 @@ def spectral_sums(
     out = np.zeros((len(node_offsets) - 1, len(times)))
 
     def work(begin: int, end: int) -> None:
-        _add_terms(begin, end, values, node_offsets, times, wave, out)
+        first, last = node_offsets[begin], node_offsets[end]
+        terms = np.multiply.outer(values[first:last], times if wave else -times)
+        terms = np.cos(terms, out=terms) if wave else np.exp(terms, out=terms)
+        # Graphs without nodes have no terms; between the others nothing is left out.
+        there = begin + np.flatnonzero(np.diff(node_offsets[begin : end + 1]))
+        if len(there):
+            out[there] = np.add.reduceat(terms, node_offsets[there] - first, axis=0)
 
-    for_tiles(work, len(out), costs=np.diff(node_offsets) + 1.0, **tiling)
+    n_tiles = max(128, len(values) * len(times) // _TERMS)
+    costs = np.diff(node_offsets) + 1.0
+    for_tiles(work, len(out), costs=costs, n_tiles=n_tiles, **tiling)
     return out
-
-
-@njit(nogil=True, cache=True)
-def _add_terms(
-    begin: int, end: int, values: Floats, node_offsets: Ints, times: Floats, wave: bool,
-    out: Floats,
-) -> None:  # fmt: skip
-    for graph in range(begin, end):
-        for i in range(node_offsets[graph], node_offsets[graph + 1]):
-            for at in range(len(times)):
-                angle = times[at] * values[i]
-                out[graph, at] += np.cos(angle) if wave else np.exp(-angle)
 
 
 def distance_histograms(
