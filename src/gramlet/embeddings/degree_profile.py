@@ -9,6 +9,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.parameters import Interval
+from gramlet.common.stored_state import require, require_array
 from gramlet.embeddings.base import DETERMINISTIC_CONSTRAINTS, GraphEmbedding
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
@@ -95,6 +96,10 @@ class LocalDegreeProfile(GraphEmbedding):
         shares = np.divide(values, self.largest_, out=above, where=self.largest_ > 0)
         last = self.n_bins_ - 1
         return np.minimum(np.floor(shares * self.n_bins_ + _BORDER), last).astype(np.int64)
+
+    def _validate_fitted(self) -> None:
+        require(self.n_bins_ == self.n_bins, "n_bins was changed after fit; fit again")
+        require_array("largest_", self.largest_, "float64", (len(_STATISTICS),), least=0.0)
 
     def _names(self) -> list[str]:
         return [f"{name} {at}" for name in _STATISTICS for at in range(self.n_bins_)]

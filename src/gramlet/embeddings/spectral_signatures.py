@@ -13,6 +13,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import require
 from gramlet.embeddings.base import DETERMINISTIC_CONSTRAINTS, GraphEmbedding
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.spectral.laplacian_spectra import (
@@ -43,6 +44,14 @@ class _SpectralEmbedding(GraphEmbedding):
 
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> GraphBatch:
         return batch
+
+    def _validate_fitted(self) -> None:
+        # All that is fitted comes from the parameters.
+        fresh = type(self)(**self.get_params(deep=False))
+        fresh._settle()
+        for name, value in vars(fresh).items():
+            same = np.array_equal(np.asarray(getattr(self, name, None)), np.asarray(value))
+            require(same or not name.endswith("_"), f"{name} does not fit the parameters")
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(kind="embedding")

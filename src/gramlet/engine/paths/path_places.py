@@ -106,7 +106,7 @@ def place_counts(
     """
     n_graphs = len(node_offsets) - 1
     sizes = np.diff(node_offsets)
-    lengths = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    lengths = np.zeros(0) if weights is None else np.array(weights, dtype=np.float64)
     folded = fold and not directed and weights is None
     costs = sizes.astype(np.float64) * (sizes + np.diff(indptr[node_offsets]))
     longest = np.zeros(n_graphs, dtype=np.int64)

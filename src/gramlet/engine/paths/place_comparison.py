@@ -78,6 +78,8 @@ class AttributedPlaces:
         require_array("columns", self.columns, "float64", (None, end))
         require_array("counts", self.counts, "float64", (None,), least=0.0, most=LARGEST)
         require_offsets("offsets", self.offsets, len(self.longest), len(self.counts))
+        there = np.diff(groups) > 0
+        require(np.array_equal(there, self.longest > 0), "a graph with nodes has a path")
         expected = self.lines * np.diff(groups)
         require(np.array_equal(np.diff(self.offsets), expected), "offsets do not fit the places")
 
@@ -99,6 +101,11 @@ def compare_places(
     which : {ALL, TRIANGLE, DIAGONAL}
         With the last two, ``right`` is ``left``; DIAGONAL gives one column.
     """
+    if len(left.columns) != len(right.columns) and len(left.labels) and len(right.labels):
+        raise ValueError(
+            f"Nodes with {len(left.columns)} attributes cannot be compared with nodes with "
+            f"{len(right.columns)}."
+        )
     out = np.zeros((len(left), 1 if which == DIAGONAL else len(right)))
     folds = _multiplicities(int(left.lines.max(initial=0)), left.folded)
     partners = {

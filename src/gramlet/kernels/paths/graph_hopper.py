@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -48,10 +49,14 @@ class SumProfile(CountProfile):
         return SumProfile(self.counts[rows], self.measure, self.n_known)
 
     def validate(self) -> None:
-        require(self.measure == "dot", "measure must be 'dot'")
+        # Everything but the sign is as with counts.
+        require_instance("counts", self.counts, sparse.csr_matrix)
         require_array("the entries of counts", self.counts.data, "float64", (None,))
-        self.counts.check_format(full_check=True)
-        require(0 <= self.n_known <= self.counts.shape[1], "n_known must be a number of columns")
+        replace(self, counts=abs(self.counts)).as_counts().validate()
+
+    def as_counts(self) -> CountProfile:
+        """The same without the permission to be negative."""
+        return CountProfile(self.counts, self.measure, self.n_known)
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,6 @@ class HopperProfile(Profile):
 
     def validate(self) -> None:
         require_instance("places", self.places, AttributedPlaces)
-        self.places.validate()
         require_flag("bridge", self.bridge)
         require_real("scale", self.scale, least=0.0)
 
@@ -231,6 +235,27 @@ class GraphHopper(GraphKernel):
         bridge = self.node_kernel_ == "bridge"
         mu = 1.0 / max(1, self.counter_.n_attributes) if self.mu is None else self.mu
         return HopperProfile(places, bridge, float(self.width if bridge else mu))
+
+    def _validate_fitted(self) -> None:
+        allowed = (self.node_kernel,) if self.node_kernel != "auto" else ("label", "gaussian")
+        require(self.node_kernel_ in allowed, "node_kernel_ does not fit node_kernel")
+        profile, counter = cast(Any, self.profile_), self.counter_
+        explicit = self.node_kernel_ in _EXPLICIT
+        require_instance("counter_", counter, PlaceCounter if explicit else PlaceReader)
+        require(counter.weighted == self.weighted, "counter_ does not fit weighted")
+        if explicit:
+            linear = self.node_kernel_ == "linear"
+            require(linear == (counter.reader is not None), "counter_ does not fit node_kernel")
+            kind = SumProfile if linear else CountProfile
+            require(type(profile) is kind, f"profile_ must be a {kind.__name__}")
+            known = (profile.n_known, profile.counts.shape[1])
+            require(known == (counter.n_features,) * 2, "counter_ does not have as many features")
+        else:
+            require_instance("profile_", profile, HopperProfile)
+            width = len(profile.places.columns)
+            require(width == counter.n_attributes, "profile_ has another number of attributes")
+            folded = counter.fold and not self.weighted and not self.directed_
+            require(folded or not profile.places.folded, "profile_ does not fit the direction")
 
     def __graph_tags__(self) -> GraphTags:
         needs = () if self.node_kernel in ("auto", "label") else ("node_attributes",)

@@ -17,6 +17,7 @@ from gramlet.common.stored_state import (
     LARGEST,
     LARGEST_COUNT,
     require,
+    require_array,
     require_flag,
     require_instance,
     require_integer,
@@ -159,10 +160,23 @@ class PlaceCounter:
         require_flag("weighted", self.weighted)
         require_instance("labels", self.labels, NodeLabels)
         require_instance("types", self.types, SignatureTable)
-        require(len(self.types.data) == 3 * len(self.types), "a feature has three parts")
+        self.types.validate(width=3)
+        width = 1
         if self.reader is not None:
             require_instance("reader", self.reader, PlaceReader)
-            self.reader.validate()
+            require(not self.reader.fold, "whole paths are needed")
+            width = max(1, self.reader.n_attributes)
+        rows = self.types.data.reshape(-1, 3)
+        most = (len(self.labels), 1 << 50, width)
+        for part, limit in zip(rows.T, most, strict=True):
+            require_array(
+                "a part of features", part.copy(), "int64", (None,), least=0, most=limit - 1
+            )
+
+    @property
+    def n_features(self) -> int:
+        """The number of fitted features."""
+        return len(self.types)
 
     def _label_table(self, batch: GraphBatch, labels: Ints, tiling: Tiling) -> _Table:
         groups, kinds = _groups(batch, labels[:, None])

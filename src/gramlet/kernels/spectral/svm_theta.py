@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.checks import is_integer
-from gramlet.common.stored_state import require, require_array, require_integer
+from gramlet.common.stored_state import require, require_array, require_instance, require_integer
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.spectral.theta_program import theta_values
 from gramlet.graphs.batch import GraphBatch
@@ -164,6 +164,12 @@ class SVMTheta(GraphKernel):
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> ThetaProfile:
         fitted: Any = self.profile_
         return _profile_of(batch, fitted.smallest, fitted.largest, tiling)
+
+    def _validate_fitted(self) -> None:
+        require_instance("profile_", self.profile_, ThetaProfile)
+        fitted: Any = self.profile_
+        sizes = (fitted.smallest, fitted.largest)
+        require(sizes == tuple(self.sizes), "sizes was changed after fit; fit the kernel again")
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(features=True)
