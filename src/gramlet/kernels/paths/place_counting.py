@@ -6,13 +6,13 @@ that the others compare.
 
 from __future__ import annotations
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.notices import warn_caller
 from gramlet.common.stored_state import (
     LARGEST,
     LARGEST_COUNT,
@@ -240,11 +240,9 @@ def _check_counts(counted: PlaceCounts) -> None:
             f"{_OWNER}: graph {worst} has more than {LARGEST:g} shortest paths through one place, "
             "too many to be compared in floating point numbers. Leave it out."
         )
-    warnings.warn(
+    warn_caller(
         f"{_OWNER}: graph {worst} has {largest:.3g} shortest paths through one place; counts "
         "beyond 2^53 are rounded.",
-        UserWarning,
-        stacklevel=2,
     )
 
 

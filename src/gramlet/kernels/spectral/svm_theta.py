@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -11,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.checks import is_integer
+from gramlet.common.notices import warn_caller
 from gramlet.common.stored_state import require, require_array, require_instance, require_integer
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.spectral.theta_program import theta_values
@@ -180,12 +180,10 @@ def _profile_of(batch: GraphBatch, smallest: int, largest: int, tiling: Tiling) 
     inexact = np.flatnonzero(found.gaps > _ACCURATE * found.values)
     if len(inexact):
         worst = int(inexact[np.argmax(found.gaps[inexact] / found.values[inexact])])
-        warnings.warn(
+        warn_caller(
             f"SVMTheta: ω of graph {worst} ({batch.sizes[worst]} nodes) is "
             f"{found.values[worst]:.6g} and can be too small by up to {found.gaps[worst]:.2g}; "
             f"{len(inexact)} of {len(batch)} graphs are known to less than {_ACCURATE:g}.",
-            UserWarning,
-            stacklevel=2,
         )
     shares = found.values / np.maximum(batch.sizes, 1)
     return ThetaProfile(shares, np.array(batch.sizes, dtype=np.int64), smallest, largest)
