@@ -252,8 +252,8 @@ class FGSD(_SpectralEmbedding):
 class SpectralFeatures(_SpectralEmbedding):
     """The smallest eigenvalues of the normalised Laplacian, ascending.
 
-    Graphs with fewer nodes than columns have zeros in the rest. The simplest spectral embedding,
-    and a baseline that is hard to beat on graphs without labels. Cost: O(n³) per graph.
+    Graphs with fewer nodes than columns have zeros in the rest. The simplest spectral embedding, a
+    baseline for graphs without labels. Cost: O(n³) per graph.
 
     Parameters
     ----------
