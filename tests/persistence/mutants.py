@@ -85,6 +85,10 @@ _SMALL: dict[str, dict[str, Any]] = {
     "gsa-gaussian": {"n_samples": 20, "k": 4, "feature_map__n_components": 6},
     "gsa-eigen": {"n_samples": 20, "k": 4, "feature_map__n_components": 6},
     "gsa-optical": {"n_samples": 20, "k": 4, "feature_map__n_components": 6},
+    "netlsd": {"times": [0.1, 1.0]},
+    "fgsd": {"n_bins": 10},
+    "spectral": {"n_components": 4},
+    "degree-profile": {"n_bins": 3},
     "rge": {"n_components": 6, "max_nodes": 4},
     "mlg": {"rank": 3, "n_landmarks": 6},
     "pyramid-match": {"n_levels": 2, "n_dims": 2},
@@ -106,6 +110,9 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     ),
     "sp-weighted": lambda: gramlet.ShortestPath(weighted=True),
     "sp-bins": lambda: gramlet.ShortestPath(weighted=True, bin_width=0.5),
+    "graph-hopper-label": lambda: gramlet.GraphHopper("label"),
+    "graph-hopper-linear": lambda: gramlet.GraphHopper("linear", weighted=True, use_labels=True),
+    "graph-hopper-bridge": lambda: gramlet.GraphHopper("bridge", weighted=True),
     "propagation-attributes": lambda: gramlet.Propagation(use_attributes=True, random_state=0),
     "gsa-labelled": lambda: gramlet.GraphSampling(
         k=3, n_samples=10, feature_map="match", use_labels=True, random_state=0

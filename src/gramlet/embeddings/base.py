@@ -25,12 +25,17 @@ from gramlet.graphs.direction import require_undirected
 from gramlet.kernels.contract.output import framed
 from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["EMBEDDING_CONSTRAINTS", "GraphEmbedding"]
+__all__ = ["DETERMINISTIC_CONSTRAINTS", "EMBEDDING_CONSTRAINTS", "GraphEmbedding"]
 
-EMBEDDING_CONSTRAINTS: dict[str, list[Any]] = {
-    "random_state": ["random_state"],
+# Of embeddings that draw no random numbers.
+DETERMINISTIC_CONSTRAINTS: dict[str, list[Any]] = {
     "n_jobs": [Integral, None],
     "verbose": ["verbose"],
+}
+# Of those that do.
+EMBEDDING_CONSTRAINTS: dict[str, list[Any]] = {
+    "random_state": ["random_state"],
+    **DETERMINISTIC_CONSTRAINTS,
 }
 
 
@@ -38,12 +43,12 @@ class GraphEmbedding(TransformerMixin, BaseEstimator):
     """Base of all embeddings.
 
     A subclass defines `_fit`, `_profile` and `_features`, lists its parameters' constraints in
-    `_parameter_constraints`, and takes ``random_state``, ``n_jobs``, ``verbose``.
+    `_parameter_constraints`, and takes ``n_jobs`` and ``verbose``. It also takes ``random_state``,
+    unless `__graph_tags__` says that it draws no random numbers.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
-    random_state: Any
     n_jobs: int | None
     verbose: int | bool
 

@@ -82,6 +82,7 @@ _ITERATIONS = {"n_iter": (1, 2, 3, 4, 5, 6)}
 _GAMMAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _RGE_GAMMAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _SPECTRAL = "gramlet.kernels.spectral"
+_SIGNATURES = "gramlet.embeddings.spectral_signatures"
 _RW = "gramlet.kernels.walks.random_walk"
 _GAERTNER = "Gärtner, Flach, Wrobel 2003"
 _SHERVASHIDZE = "Shervashidze et al. 2011"
@@ -143,6 +144,11 @@ _ROWS = (
         "shortest paths by end labels and length", "Borgwardt, Kriegel 2005",
     ),
     Entry(
+        "graph-hopper", "gramlet.kernels.paths.graph_hopper", "GraphHopper", "walks and paths",
+        "shortest paths compared node by node, by labels or attributes", "Feragen et al. 2013",
+        {}, {"mu": (None, 1e-3, 1e-2, 1e-1, 1.0)},
+    ),
+    Entry(
         "rw", _RW, "RandomWalk", "walks and paths", "common walks, discounted by their length",
         _GAERTNER, {}, {"decay": (1e-5, 1e-4, 1e-3, 1e-2)},
     ),
@@ -179,6 +185,31 @@ _ROWS = (
         "spectral coordinates",
         "earth mover's distances to random graphs", "Wu et al. 2018", {"random_state": 0},
         {"gamma": _RGE_GAMMAS, "max_nodes": tuple(range(3, 31, 3))},
+    ),
+    Entry(
+        "svm-theta", f"{_SPECTRAL}.svm_theta", "SVMTheta", "spectra and degrees",
+        "bounds on the Lovász number, averaged over subsets of nodes", "Johansson et al. 2014", {},
+        {"sizes": ((2, 8), (2, 4), (2, 16))},
+    ),
+    Entry(
+        "netlsd", _SIGNATURES, "NetLSD", "spectra and degrees",
+        "traces of the heat or wave kernel at several times", "Tsitsulin et al. 2018", {},
+        {"kind": ("heat", "wave"), "normalization": (None, "empty", "complete")},
+    ),
+    Entry(
+        "fgsd", _SIGNATURES, "FGSD", "spectra and degrees",
+        "histogram of harmonic distances between nodes", "Verma, Zhang 2017", {},
+        {"n_bins": (50, 100, 200)},
+    ),
+    Entry(
+        "spectral", _SIGNATURES, "SpectralFeatures", "spectra and degrees",
+        "the smallest eigenvalues of the normalised Laplacian", "de Lara, Pineau 2018", {},
+        {"n_components": (32, 64, 128)},
+    ),
+    Entry(
+        "degree-profile", "gramlet.embeddings.degree_profile", "LocalDegreeProfile",
+        "spectra and degrees", "histograms of degrees of nodes and of their neighbours",
+        "Cai, Wang 2018", {}, {"n_bins": (16, 32, 64)},
     ),
     Entry(
         "flg", "gramlet.kernels.laplacian.laplacian", "FeatureLaplacian", "Laplacians",

@@ -1,0 +1,257 @@
+"""GraphHopper between graphs whose nodes have attributes: Σ ⟨M_v, M_w⟩ κ(v, w) over node pairs.
+
+The products ⟨M_v, M_w⟩ of two graphs are one matrix product of their tables of places, cut to the
+places that both have; the node kernel κ is evaluated beside it. For the linear node kernel, whose
+sums are dot products of features, the features are made here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.common.stored_state import LARGEST, require, require_array, require_offsets
+from gramlet.engine.core.ragged import offsets_of, taken
+from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
+from gramlet.engine.paths.path_places import n_places
+
+__all__ = ["ALL", "DIAGONAL", "TRIANGLE", "AttributedPlaces", "attribute_sums", "compare_places"]
+
+# Which entries of a matrix are filled.
+ALL, TRIANGLE, DIAGONAL = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class AttributedPlaces:
+    """Groups of nodes with equal labels and attributes, and where they stand on shortest paths.
+
+    Attributes
+    ----------
+    longest, offsets, counts, folded :
+        As in `PlaceCounts`.
+    group_offsets : array of int64, shape (graphs + 1,)
+        Graph g owns the groups ``group_offsets[g]:group_offsets[g + 1]``.
+    labels : array of int64, shape (groups,)
+    columns : array of float64, shape (attributes, groups)
+    """
+
+    longest: Ints
+    offsets: Ints
+    counts: Floats
+    folded: bool
+    group_offsets: Ints
+    labels: Ints
+    columns: Floats
+
+    def __len__(self) -> int:
+        return len(self.longest)
+
+    def take(self, rows: Ints) -> AttributedPlaces:
+        """The graphs at these positions."""
+        offsets, entries = taken(self.offsets, rows)
+        group_offsets, groups = taken(self.group_offsets, rows)
+        return replace(
+            self,
+            longest=self.longest[rows],
+            offsets=offsets,
+            counts=self.counts[entries],
+            group_offsets=group_offsets,
+            labels=self.labels[groups],
+            columns=np.ascontiguousarray(self.columns[:, groups]),
+        )
+
+    @property
+    def lines(self) -> Ints:
+        """The places of each graph: lines of its table."""
+        return n_places(self.longest, self.folded)
+
+    def validate(self) -> None:
+        """Raise ValueError if the arrays do not fit together, as in a forged file."""
+        require(isinstance(self.folded, bool), "folded must be True or False")
+        require_array("longest", self.longest, "int64", (None,), least=0, most=1 << 25)
+        groups = require_offsets("group_offsets", self.group_offsets, len(self.longest))
+        end = int(groups[-1])
+        require_array("labels", self.labels, "int64", (end,))
+        require_array("columns", self.columns, "float64", (None, end))
+        require_array("counts", self.counts, "float64", (None,), least=0.0, most=LARGEST)
+        require_offsets("offsets", self.offsets, len(self.longest), len(self.counts))
+        there = np.diff(groups) > 0
+        require(np.array_equal(there, self.longest > 0), "a graph with nodes has a path")
+        expected = self.lines * np.diff(groups)
+        require(np.array_equal(np.diff(self.offsets), expected), "offsets do not fit the places")
+
+
+def compare_places(
+    left: AttributedPlaces,
+    right: AttributedPlaces,
+    bridge: bool,
+    scale: float,
+    which: int,
+    tiling: Tiling,
+) -> Floats:
+    """GraphHopper of all pairs, of the symmetric matrix of ``left``, or of its diagonal.
+
+    Parameters
+    ----------
+    bridge : bool
+        κ = max(0, 1 − ‖a − a'‖ / scale), otherwise exp(−scale ‖a − a'‖²); 0 if labels differ.
+    which : {ALL, TRIANGLE, DIAGONAL}
+        With the last two, ``right`` is ``left``; DIAGONAL gives one column.
+    """
+    if len(left.columns) != len(right.columns) and len(left.labels) and len(right.labels):
+        raise ValueError(
+            f"Nodes with {len(left.columns)} attributes cannot be compared with nodes with "
+            f"{len(right.columns)}."
+        )
+    out = np.zeros((len(left), 1 if which == DIAGONAL else len(right)))
+    folds = _multiplicities(int(left.lines.max(initial=0)), left.folded)
+    partners = {
+        ALL: np.full(len(left), float(len(right.counts) + len(right))),
+        TRIANGLE: np.cumsum((np.diff(right.offsets) + 1.0)[::-1])[::-1],
+        DIAGONAL: np.diff(right.offsets) + 1.0,
+    }
+
+    def work(begin: int, end: int) -> None:
+        _fill_rows(
+            begin, end, left.lines, left.offsets, left.counts, left.group_offsets, left.labels,
+            left.columns, right.lines, right.offsets, right.counts, right.group_offsets,
+            right.labels, right.columns, folds, bridge, scale, which, out,
+        )  # fmt: skip
+
+    costs = (np.diff(left.group_offsets) + 1.0) * partners[which]
+    for_tiles(work, len(left), costs=costs, **tiling)
+    if which == TRIANGLE:
+        mirror(out)
+    return out
+
+
+def _multiplicities(n_lines: int, folded: bool) -> Floats:
+    """How many places each line of a table stands for.
+
+    >>> _multiplicities(6, True).tolist()
+    [1.0, 2.0, 2.0, 1.0, 2.0, 2.0]
+    """
+    if not folded:
+        return np.ones(n_lines)
+    lengths = np.arange(1, 2 * int(np.sqrt(n_lines)) + 3)
+    lines = np.full(int(n_places(lengths, True)[-1]), 2.0)
+    # A path of an odd number of nodes has a middle; it is the last of its lines.
+    lines[n_places(lengths[::2], True) - 1] = 1.0
+    return lines[:n_lines]
+
+
+@njit(nogil=True, cache=True)
+def _fill_rows(
+    begin: int, end: int, left_lines: Ints, left_offsets: Ints, left_counts: Floats,
+    left_groups: Ints, left_labels: Ints, left_columns: Floats, right_lines: Ints,
+    right_offsets: Ints, right_counts: Floats, right_groups: Ints, right_labels: Ints,
+    right_columns: Floats, folds: Floats, bridge: bool, scale: float, which: int, out: Floats,
+) -> None:  # fmt: skip
+    """Fill rows ``begin:end``: of all columns, from the diagonal on, or the diagonal alone."""
+    for i in range(begin, end):
+        # The table of this graph, each line times the places that it stands for.
+        n_left = left_groups[i + 1] - left_groups[i]
+        table = np.empty((left_lines[i], n_left))
+        for line in range(left_lines[i]):
+            begins = left_offsets[i] + line * n_left
+            for v in range(n_left):
+                table[line, v] = folds[line] * left_counts[begins + v]
+        first = 0 if which == 0 else i
+        last = i + 1 if which == 2 else len(right_lines)
+        for j in range(first, last):
+            lines = min(left_lines[i], right_lines[j])
+            if lines == 0:
+                continue
+            # Both tables are cut to the places that both have.
+            n_right = right_groups[j + 1] - right_groups[j]
+            other = right_counts[right_offsets[j] : right_offsets[j] + lines * n_right]
+            shared = np.dot(table[:lines].T, other.reshape(lines, n_right))
+            value = _sum_pairs(
+                shared, left_groups[i], left_labels, left_columns, right_groups[j], right_labels,
+                right_columns, bridge, scale,
+            )  # fmt: skip
+            out[i, 0 if which == 2 else j] = value
+
+
+@njit(nogil=True, cache=True)
+def _sum_pairs(
+    shared: Floats, left_first: int, left_labels: Ints, left_columns: Floats, right_first: int,
+    right_labels: Ints, right_columns: Floats, bridge: bool, scale: float,
+) -> float:  # fmt: skip
+    """Σ shared[v, w] κ(v, w) over the groups of two graphs."""
+    n_left, n_right = shared.shape
+    squares = np.empty(n_right)
+    total = 0.0
+    for v in range(n_left):
+        # Squared distances of one group to all others, as differences: no cancellation.
+        squares[:] = 0.0
+        for c in range(len(left_columns)):
+            here = left_columns[c, left_first + v]
+            for w in range(n_right):
+                difference = here - right_columns[c, right_first + w]
+                squares[w] += difference * difference
+        label = left_labels[left_first + v]
+        for w in range(n_right):
+            if label != right_labels[right_first + w] or shared[v, w] == 0.0:
+                continue
+            if bridge:
+                nearness = 1.0 - np.sqrt(squares[w]) / scale
+                if nearness > 0.0:
+                    total += shared[v, w] * nearness
+            elif scale * squares[w] < 746.0:  # beyond, the exponential is 0
+                total += shared[v, w] * np.exp(-scale * squares[w])
+    return total
+
+
+def attribute_sums(
+    places: AttributedPlaces, label_offsets: Ints, label_of_group: Ints, tiling: Tiling
+) -> tuple[Ints, Floats]:
+    """Sums of attributes weighted with counts, by place, label and attribute.
+
+    Parameters
+    ----------
+    places : AttributedPlaces
+        Not folded.
+    label_offsets : array of int64, shape (graphs + 1,)
+        How many labels each graph has, as offsets.
+    label_of_group : array of int64
+        The number of each group's label within its graph.
+
+    Returns
+    -------
+    offsets, sums :
+        One table per graph: a line per place, a column per label and attribute (label by label).
+    """
+    n_columns = np.diff(label_offsets) * len(places.columns)
+    offsets = offsets_of(places.lines * n_columns)
+    sums = np.zeros(offsets[-1])
+
+    def work(begin: int, end: int) -> None:
+        _add_attributes(
+            begin, end, places.lines, places.offsets, places.counts, places.group_offsets,
+            places.columns, label_of_group, offsets, n_columns, sums,
+        )  # fmt: skip
+
+    for_tiles(work, len(places), costs=np.diff(places.offsets) + 1.0, **tiling)
+    return offsets, sums
+
+
+@njit(nogil=True, cache=True)
+def _add_attributes(
+    begin: int, end: int, lines: Ints, offsets: Ints, counts: Floats, groups: Ints,
+    columns: Floats, label_of_group: Ints, sum_offsets: Ints, n_columns: Ints, sums: Floats,
+) -> None:  # fmt: skip
+    for graph in range(begin, end):
+        n_groups = groups[graph + 1] - groups[graph]
+        for line in range(lines[graph]):
+            for g in range(n_groups):
+                count = counts[offsets[graph] + line * n_groups + g]
+                if count == 0.0:
+                    continue
+                at = sum_offsets[graph] + line * n_columns[graph]
+                at += label_of_group[groups[graph] + g] * len(columns)
+                for c in range(len(columns)):
+                    sums[at + c] += count * columns[c, groups[graph] + g]

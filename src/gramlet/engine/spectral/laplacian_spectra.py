@@ -1,0 +1,130 @@
+"""Spectra of normalised Laplacians, and what is computed from them for whole graphs.
+
+L = I − D^{-1/2} A D^{-1/2}, with a row of zeros for an isolated node, so that it has the eigenvalue
+0. Weights play no part. All decompositions are dense, those of graphs of one size together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.memory import require_room
+from gramlet.engine.core.stacked_matrices import adjacency_stack, eigen_costs, size_groups
+from gramlet.engine.core.tiles import Tiling, for_tiles
+
+__all__ = ["distance_histograms", "laplacian_eigenvalues", "spectral_sums"]
+
+# Eigenvalues below this count as 0 in the pseudo-inverse.
+_ZERO = 1e-10
+# Terms of sums that are held at a time, or those of one graph if they are more.
+_TERMS = 1_000_000
+# Values this close to the border of two bins, in widths of a bin, lie in the upper one.
+_BORDER = 1e-9
+
+
+def laplacian_eigenvalues(
+    node_offsets: Ints, indptr: Ints, indices: Ints, tiling: Tiling
+) -> Floats:
+    """The eigenvalues of each graph, ascending, in the places of its nodes.
+
+    >>> edge = np.array([0, 2, 3]), np.array([0, 1, 2, 2]), np.array([1, 0])
+    >>> laplacian_eigenvalues(*edge, Tiling()).round(12).tolist()
+    [0.0, 2.0, 0.0]
+    """
+    values = np.zeros(int(node_offsets[-1]))
+    sizes = np.diff(node_offsets)
+    require_room(int(sizes.max(initial=0)), int(sizes.max(initial=0)), tiling.label)
+    groups = size_groups(sizes)
+
+    def solve(begin: int, end: int) -> None:
+        for graphs in groups[begin:end]:
+            # Rounding leaves eigenvalues a little outside [0, 2].
+            found = np.linalg.eigvalsh(_laplacians(graphs, node_offsets, indptr, indices))
+            places = node_offsets[graphs][:, None] + np.arange(found.shape[1])
+            values[places] = np.clip(found, 0.0, 2.0)
+
+    for_tiles(solve, len(groups), costs=eigen_costs(sizes, groups), **tiling)
+    return values
+
+
+def _laplacians(graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints) -> Floats:
+    """The normalised Laplacians of graphs of one size, stacked."""
+    stack = adjacency_stack(graphs, node_offsets, indptr, indices, None)
+    degrees = stack.sum(axis=2)
+    roots = np.sqrt(np.maximum(degrees, 1.0))
+    stack /= -roots[:, :, None] * roots[:, None, :]
+    diagonal = np.arange(stack.shape[1])
+    stack[:, diagonal, diagonal] = degrees > 0
+    return stack
+
+
+def spectral_sums(
+    values: Floats, node_offsets: Ints, times: Floats, wave: bool, tiling: Tiling
+) -> Floats:
+    """Σ_i e^{−tλ_i}, or Σ_i cos(tλ_i) with ``wave``: one row per graph, one column per time.
+
+    >>> spectral_sums(np.array([0.0, 2.0]), np.array([0, 2]), np.array([0.0]), True, Tiling())
+    array([[2.]])
+    """
+    out = np.zeros((len(node_offsets) - 1, len(times)))
+
+    def work(begin: int, end: int) -> None:
+        first, last = node_offsets[begin], node_offsets[end]
+        terms = np.multiply.outer(values[first:last], times if wave else -times)
+        terms = np.cos(terms, out=terms) if wave else np.exp(terms, out=terms)
+        # Graphs without nodes have no terms; between the others nothing is left out.
+        there = begin + np.flatnonzero(np.diff(node_offsets[begin : end + 1]))
+        if len(there):
+            out[there] = np.add.reduceat(terms, node_offsets[there] - first, axis=0)
+
+    n_tiles = max(128, len(values) * len(times) // _TERMS)
+    costs = np.diff(node_offsets) + 1.0
+    for_tiles(work, len(out), costs=costs, n_tiles=n_tiles, **tiling)
+    return out
+
+
+def distance_histograms(
+    node_offsets: Ints, indptr: Ints, indices: Ints, low: float, high: float, n_bins: int,
+    tiling: Tiling,
+) -> Floats:  # fmt: skip
+    """Histograms of P_ii + P_jj − 2P_ij over all ordered pairs of nodes, i = j included.
+
+    P is the pseudo-inverse of the normalised Laplacian. Values outside [low, high] are left out.
+
+    >>> edge = np.array([0, 2]), np.array([0, 1, 2]), np.array([1, 0])
+    >>> distance_histograms(*edge, 0.0, 2.0, 4, Tiling())
+    array([[2., 0., 2., 0.]])
+    """
+    out = np.zeros((len(node_offsets) - 1, n_bins))
+    sizes = np.diff(node_offsets)
+    require_room(int(sizes.max(initial=0)), 3 * int(sizes.max(initial=0)), tiling.label)
+    groups = size_groups(sizes)
+
+    def solve(begin: int, end: int) -> None:
+        for graphs in groups[begin:end]:
+            stack = _laplacians(graphs, node_offsets, indptr, indices)
+            values, vectors = np.linalg.eigh(stack)
+            inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values >= _ZERO)
+            pseudo = (vectors * inverse[:, None, :]) @ vectors.transpose(0, 2, 1)
+            _count_distances(graphs, pseudo, low, high, out)
+
+    for_tiles(solve, len(groups), costs=eigen_costs(sizes, groups), **tiling)
+    return out
+
+
+@njit(nogil=True, cache=True)
+def _count_distances(graphs: Ints, pseudo: Floats, low: float, high: float, out: Floats) -> None:
+    """Sort the distances of each graph into bins; a value at ``high`` lies in the last."""
+    n_bins = out.shape[1]
+    for at in range(len(graphs)):
+        for i in range(pseudo.shape[1]):
+            for j in range(i + 1):
+                distance = pseudo[at, i, i] + pseudo[at, j, j] - 2.0 * pseudo[at, i, j]
+                place = (distance - low) / (high - low) * n_bins
+                if abs(place - n_bins) <= _BORDER:
+                    place = n_bins - 1.0
+                shelf = np.floor(place + _BORDER)
+                if 0.0 <= shelf < n_bins:
+                    out[graphs[at], int(shelf)] += 1.0 if i == j else 2.0
