@@ -40,6 +40,8 @@ _HOMES = {
     "GraphHopper": "gramlet.kernels.paths.graph_hopper",
     "RandomWalk": "gramlet.kernels.walks.random_walk",
     "Propagation": "gramlet.kernels.walks.propagation",
+    "NSPDK": "gramlet.kernels.neighbourhoods.nspdk",
+    "ODDSTh": "gramlet.kernels.neighbourhoods.odd_sth",
     "PyramidMatch": "gramlet.kernels.spectral.pyramid_match",
     "GeometricAssignment": "gramlet.kernels.spectral.geometric_assignment",
     "SVMTheta": "gramlet.kernels.spectral.svm_theta",

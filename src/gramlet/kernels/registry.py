@@ -81,6 +81,7 @@ _WL = "gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman"
 _ITERATIONS = {"n_iter": (1, 2, 3, 4, 5, 6)}
 _GAMMAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _RGE_GAMMAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
+_NEAR = "gramlet.kernels.neighbourhoods"
 _SPECTRAL = "gramlet.kernels.spectral"
 _SIGNATURES = "gramlet.embeddings.spectral_signatures"
 _RW = "gramlet.kernels.walks.random_walk"
@@ -164,6 +165,16 @@ _ROWS = (
         "propagation", "gramlet.kernels.walks.propagation", "Propagation", "walks and paths",
         "label distributions that spread and are hashed", "Neumann et al. 2016",
         {"random_state": 0}, {"n_iter": (1, 2, 3, 4, 5, 6), "width": (1e-4, 1e-3, 1e-2)}
+    ),
+    Entry(
+        "nspdk", f"{_NEAR}.nspdk", "NSPDK", "neighbourhoods",
+        "pairs of balls at a distance", "Costa, De Grave 2010", {},
+        {"radius": (0, 1, 2, 3), "distance": (0, 2, 4, 6)},
+    ),
+    Entry(
+        "odd-sth", f"{_NEAR}.odd_sth", "ODDSTh", "neighbourhoods",
+        "trees of descents around every node", "Da San Martino, Navarin, Sperduti 2012", {},
+        {"height": (1, 2, 3, 4), "decay": (0.5, 0.8, 1.0)},
     ),
     Entry(
         "pyramid-match", f"{_SPECTRAL}.pyramid_match", "PyramidMatch", "spectral coordinates",
