@@ -40,6 +40,8 @@ _HOMES = {
     "GraphHopper": "gramlet.kernels.paths.graph_hopper",
     "RandomWalk": "gramlet.kernels.walks.random_walk",
     "Propagation": "gramlet.kernels.walks.propagation",
+    "HadamardCode": "gramlet.kernels.hashing.hadamard_code",
+    "NeighborhoodHash": "gramlet.kernels.hashing.neighborhood_hash",
     "NSPDK": "gramlet.kernels.neighbourhoods.nspdk",
     "ODDSTh": "gramlet.kernels.neighbourhoods.odd_sth",
     "PyramidMatch": "gramlet.kernels.spectral.pyramid_match",

@@ -81,6 +81,7 @@ _WL = "gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman"
 _ITERATIONS = {"n_iter": (1, 2, 3, 4, 5, 6)}
 _GAMMAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _RGE_GAMMAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
+_HASH = "gramlet.kernels.hashing"
 _NEAR = "gramlet.kernels.neighbourhoods"
 _SPECTRAL = "gramlet.kernels.spectral"
 _SIGNATURES = "gramlet.embeddings.spectral_signatures"
@@ -123,6 +124,15 @@ _ROWS = (
     Entry(
         "wl-oa", _WL, "WLOptimalAssignment", "Weisfeiler-Lehman",
         "optimal assignment of nodes by their patterns", _KRIEGE, {}, _ITERATIONS,
+    ),
+    Entry(
+        "hadamard", f"{_HASH}.hadamard_code", "HadamardCode", "hashing",
+        "sums of labels over neighbours", "Kataoka, Inokuchi 2016", {}, _ITERATIONS,
+    ),
+    Entry(
+        "neighborhood-hash", f"{_HASH}.neighborhood_hash", "NeighborhoodHash", "hashing",
+        "short codes mixed with those of neighbours", "Hido, Kashima 2009", {},
+        {**_ITERATIONS, "kind": ("simple", "count")},
     ),
     Entry(
         "wwl", "gramlet.kernels.wasserstein.wasserstein_wl", "WassersteinWL", "Wasserstein",

@@ -69,6 +69,7 @@ class NSPDK(ExplicitFeatures, GraphKernel):
     ['r0 d0: C', 'r0 d1: C - O', 'r0 d0: O']
     """
 
+    counter_: BallPairCounter
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "radius": [Interval(Integral, 0, None, closed="left")],
         "distance": [Interval(Integral, 0, None, closed="left")],
