@@ -44,6 +44,7 @@ _HOMES = {
     "NeighborhoodHash": "gramlet.kernels.hashing.neighborhood_hash",
     "NSPDK": "gramlet.kernels.neighbourhoods.nspdk",
     "ODDSTh": "gramlet.kernels.neighbourhoods.odd_sth",
+    "SubgraphMatching": "gramlet.kernels.neighbourhoods.subgraph_matching",
     "PyramidMatch": "gramlet.kernels.spectral.pyramid_match",
     "GeometricAssignment": "gramlet.kernels.spectral.geometric_assignment",
     "SVMTheta": "gramlet.kernels.spectral.svm_theta",

@@ -40,7 +40,8 @@ def label_bytes(label: Hashable) -> bytes:
         return b"d" + _number(plain)
     raise ValueError(
         f"A label of type {type(plain).__name__} cannot be hashed alike in every process: "
-        f"{plain!r}. Use strings, bytes, numbers, None or tuples of these, or give codes= for the labels."
+        f"{plain!r}. Use strings, bytes, numbers, None or tuples of these, or give codes= for "
+        "the labels."
     )
 
 

@@ -187,6 +187,11 @@ _ROWS = (
         {"height": (1, 2, 3, 4), "decay": (0.5, 0.8, 1.0)},
     ),
     Entry(
+        "subgraph-matching", f"{_NEAR}.subgraph_matching", "SubgraphMatching", "neighbourhoods",
+        "bijections between small subgraphs", "Kriege, Mutzel 2012", {},
+        {"size": (2, 3, 4), "weights": ("uniform", "increasing", "decreasing")},
+    ),
+    Entry(
         "pyramid-match", f"{_SPECTRAL}.pyramid_match", "PyramidMatch", "spectral coordinates",
         "nodes matched in ever finer cells", "Nikolentzos et al. 2017", {},
         {"n_dims": (2, 4, 6, 8), "n_levels": (2, 4, 6)},
