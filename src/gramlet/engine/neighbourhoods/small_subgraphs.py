@@ -24,6 +24,8 @@ __all__ = ["MAX_NODES", "SubgraphCounts", "count_subgraphs", "row_width"]
 
 # All orders of so many nodes are tried.
 MAX_NODES = 6
+# A tile costs at least this much, so that few small graphs are not cut into many tiles.
+_TILE = 1e5
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,9 @@ def count_subgraphs(
             size, connected,
         )  # fmt: skip
 
-    costs = batch.sizes.astype(np.float64) + np.diff(batch.indptr[batch.node_offsets])
-    for_tiles(work, len(batch), costs=costs**2 + 1.0, **tiling)
+    costs = (batch.sizes.astype(np.float64) + np.diff(batch.indptr[batch.node_offsets])) ** 2 + 1.0
+    n_tiles = int(np.clip(costs.sum() / _TILE, 1, 128))
+    for_tiles(work, len(batch), costs=costs, n_tiles=n_tiles, **tiling)
     ordered = [parts[begin] for begin in sorted(parts)]
     rows = np.concatenate([np.zeros((0, row_width(size)), np.int64), *(p[1] for p in ordered)])
     forms, form_of_row = SignatureTable.fit(*pack_rows(rows))

@@ -26,6 +26,9 @@ from gramlet.kernels.contract.profile import QUIET, Profile
 
 __all__ = ["MappingProfile", "WeightedCountProfile"]
 
+# Matrices of up to so many counts are multiplied as they are; products of whole numbers are exact.
+_SMALL = 20_000
+
 
 @dataclass(frozen=True)
 class WeightedCountProfile(Profile):
@@ -66,7 +69,11 @@ class WeightedCountProfile(Profile):
         out = np.zeros((len(self), len(self)))
         for weight in np.unique(self.weights):
             part = self.counts[:, np.flatnonzero(self.weights == weight)]
-            out += weight * compare_self(part, "dot", **tiling)
+            if len(self) * part.shape[1] <= _SMALL:
+                dense = part.toarray()
+                out += weight * (dense @ dense.T)
+            else:
+                out += weight * compare_self(part, "dot", **tiling)
         return out
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:

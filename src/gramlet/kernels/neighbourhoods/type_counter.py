@@ -57,8 +57,11 @@ class TypeCounter:
     def _weighted(self, found: SubgraphCounts) -> WeightedCountProfile:
         weights = self.size_weights[found.n_nodes - 1] * found.automorphisms
         profile = WeightedCountProfile(found.counts, weights, len(self.types))
+        largest = float(found.counts.data.max(initial=0.0)) ** 2 * weights.max(initial=0.0)
+        if largest * max(1, found.counts.nnz) <= LARGEST_COUNT:
+            return profile
         own = profile.norms()
-        if len(own) and own.max() > LARGEST_COUNT:
+        if own.max() > LARGEST_COUNT:
             worst = int(np.argmax(own))
             warnings.warn(
                 f"SubgraphMatching: k(G, G) of graph {worst} is {own[worst]:.3g}, beyond 2**53: "
