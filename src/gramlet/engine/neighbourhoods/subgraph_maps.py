@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.stored_state import require, require_array, require_offsets
 from gramlet.engine.core.ragged import taken as taken_rows
 from gramlet.engine.neighbourhoods.small_subgraphs import edge_code, join_candidates
 
@@ -55,6 +56,23 @@ class MappedGraphs:
             self.edge_labels[arcs],
             self.attributes[nodes],
         )
+
+    def validate(self) -> None:
+        """Raise ValueError if the arrays do not fit together, as in a forged file."""
+        offsets = require_offsets("node_offsets", self.node_offsets)
+        n_nodes = int(offsets[-1])
+        indptr = require_offsets("indptr", self.indptr, n_nodes, len(self.indices))
+        n_arcs = int(indptr[-1])
+        require_array("indices", self.indices, "int64", (n_arcs,), least=0, most=n_nodes - 1)
+        owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        tails = np.repeat(np.arange(n_nodes), np.diff(indptr))
+        same = np.array_equal(owner[tails], owner[self.indices])
+        require(same, "arcs must stay in their graph")
+        keys = tails * max(1, n_nodes) + self.indices
+        require((np.diff(keys) > 0).all(), "neighbours must be sorted, each once")
+        require_array("labels", self.labels, "int64", (n_nodes,), least=0)
+        require_array("edge_labels", self.edge_labels, "int64", (n_arcs,), least=0)
+        require_array("attributes", self.attributes, "float64", (n_nodes, None))
 
 
 def map_sums(

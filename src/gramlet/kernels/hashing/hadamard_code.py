@@ -108,12 +108,15 @@ class WalkVectorCounter:
         require_items("tables", self.tables, SignatureTable, self.n_iter + 1)
         require_items("recipes", self.recipes, SignatureTable, self.n_iter)
         for table in self.tables:
-            same = np.array_equal(table.offsets, 3 * np.arange(len(table) + 1))
-            require(same, "a vector has three residues")
+            table.validate(width=3)
         for before, table, recipe in zip(self.tables, self.tables[1:], self.recipes, strict=False):
             require(len(recipe) == len(table), "there must be one recipe per vector")
             inside = (recipe.data >= 0) & (recipe.data < len(before))
             require(inside.all(), "recipes must be of vectors of the level before")
+
+    @property
+    def n_features(self) -> int:
+        return sum(self._known())
 
 
 def _recipes(batch: GraphBatch, before: Ints, nodes: Ints) -> SignatureTable:

@@ -14,7 +14,7 @@ from gramlet.common.checks import is_integer
 from gramlet.common.label_texts import label_bytes
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.randomness import as_generator
-from gramlet.common.stored_state import require, require_array, require_integer, require_items
+from gramlet.common.stored_state import require, require_instance, require_integer, require_items
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.hashing.neighbour_hashes import hash_levels
@@ -109,7 +109,7 @@ class CodeRounds:
         _check_codes(self.codes, self.n_bits)
         require_items("tables", self.tables, SignatureTable, self.n_iter)
         for table in self.tables:
-            require_array("the codes of a table", table.data, "int64", (len(table),))
+            table.validate(width=1)
 
 
 def _seed(random_state: Any) -> int:
@@ -218,6 +218,15 @@ class NeighborhoodHash(GraphKernel):
 
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> HashProfile:
         return self.rounds_.profile(batch)
+
+    def _validate_fitted(self) -> None:
+        profile: Any = self.profile_
+        require_instance("rounds_", self.rounds_, CodeRounds)
+        require_instance("profile_", profile, HashProfile)
+        require(len(profile.levels) == self.rounds_.n_iter, "there must be one level per round")
+        for level, table in zip(profile.levels, self.rounds_.tables, strict=True):
+            known = (level.n_known, level.counts.shape[1])
+            require(known == (len(table),) * 2, "levels must have one column per fitted code")
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(random=self.codes is None, refines=True)

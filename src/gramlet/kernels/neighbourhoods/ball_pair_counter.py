@@ -112,7 +112,9 @@ class BallPairCounter:
             for table in pair:
                 require_instance("a table", table, SignatureTable)
         require_instance("types", self.types, SignatureTable)
-        require(
-            np.array_equal(self.types.offsets, 4 * np.arange(len(self.types) + 1)),
-            "a pair of balls has four parts",
-        )
+        self.types.validate(width=4)
+
+    @property
+    def n_features(self) -> int:
+        """The number of fitted features."""
+        return len(self.types)

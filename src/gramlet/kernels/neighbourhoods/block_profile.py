@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require, require_array, require_counts
+from gramlet.common.stored_state import require_array, require_counts, require_integer
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import CountIndex, compare, compare_self
 from gramlet.kernels.contract.profile import QUIET, Profile
@@ -89,7 +89,7 @@ class BlockProfile(Profile):
     def validate(self) -> None:
         require_counts("counts", self.counts)
         require_array("blocks", self.blocks, "int64", (self.counts.shape[1],), least=0)
-        require(0 <= self.n_known <= self.counts.shape[1], "n_known must be a number of columns")
+        require_integer("n_known", self.n_known, 0, self.counts.shape[1])
 
 
 def _add_divided(out: Floats, values: Floats, rows: Floats, columns: Floats) -> None:

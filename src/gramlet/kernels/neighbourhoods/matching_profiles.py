@@ -16,11 +16,12 @@ from gramlet.common.stored_state import (
     require_counts,
     require_flag,
     require_instance,
-    require_offsets,
+    require_integer,
     require_real,
 )
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
 from gramlet.engine.counts.comparison import CountIndex, compare, compare_self
+from gramlet.engine.neighbourhoods.small_subgraphs import MAX_NODES
 from gramlet.engine.neighbourhoods.subgraph_maps import MappedGraphs, map_sums
 from gramlet.kernels.contract.profile import QUIET, Profile
 
@@ -89,7 +90,7 @@ class WeightedCountProfile(Profile):
     def validate(self) -> None:
         require_counts("counts", self.counts)
         require_array("weights", self.weights, "float64", (self.counts.shape[1],), least=0.0)
-        require(0 <= self.n_known <= self.counts.shape[1], "n_known must be a number of columns")
+        require_integer("n_known", self.n_known, 0, self.counts.shape[1])
 
 
 @dataclass(frozen=True)
@@ -169,27 +170,19 @@ class MappingProfile(Profile):
         )
 
     def validate(self) -> None:
-        graphs = self.graphs
-        require_instance("graphs", graphs, MappedGraphs)
-        offsets = require_offsets("node_offsets", graphs.node_offsets)
-        n_nodes = int(offsets[-1])
-        indptr = require_offsets("indptr", graphs.indptr, n_nodes, len(graphs.indices))
-        n_arcs = int(indptr[-1])
-        require_array("indices", graphs.indices, "int64", (n_arcs,), least=0, most=n_nodes - 1)
-        owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        tails = np.repeat(np.arange(n_nodes), np.diff(indptr))
-        require(
-            np.array_equal(owner[tails], owner[graphs.indices]), "arcs must stay in their graph"
-        )
-        for name, codes, count, values in (
-            ("labels", graphs.labels, n_nodes, self.labels),
-            ("edge_labels", graphs.edge_labels, n_arcs, self.edge_labels),
+        require_instance("graphs", self.graphs, MappedGraphs)
+        self.graphs.validate()
+        for name, codes, values in (
+            ("labels", self.graphs.labels, self.labels),
+            ("edge_labels", self.graphs.edge_labels, self.edge_labels),
         ):
             require_instance(f"the values of {name}", values, tuple)
-            require_array(name, codes, "int64", (count,), least=0, most=len(values) - 1)
-        require_array("attributes", graphs.attributes, "float64", (n_nodes, None))
+            require_array(name, codes, "int64", (None,), least=0, most=len(values) - 1)
+        for name, kernel in (("node_kernel", self.node_kernel), ("edge_kernel", self.edge_kernel)):
+            require(kernel is None or callable(kernel), f"{name} must be a function or None")
         require_real("mu", self.mu, 0.0)
         require_array("size_weights", self.size_weights, "float64", (None,), least=0.0)
+        require_integer("size", len(self.size_weights), 1, MAX_NODES)
         require_flag("connected", self.connected)
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gramlet.common.parameters import Interval
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.count_kernel import ExplicitFeatures
@@ -118,6 +119,18 @@ class NSPDK(ExplicitFeatures, GraphKernel):
         if isinstance(fitted, CountProfile):
             return CountProfile(counts, "dot", fitted.n_known)
         return BlockProfile(counts, np.ascontiguousarray(blocks), fitted.n_known)
+
+    def _validate_fitted(self) -> None:
+        profile: Any = self.profile_
+        require_instance("counter_", self.counter_, BallPairCounter)
+        kind = BlockProfile if self.normalize_levels else CountProfile
+        require_instance("profile_", profile, kind)
+        known = (profile.n_known, profile.counts.shape[1])
+        n_features = self.counter_.n_features
+        require(known == (n_features, n_features), "counter_ does not have as many features")
+        if isinstance(profile, BlockProfile):
+            same = np.array_equal(profile.blocks, self.counter_.blocks())
+            require(same, "blocks must be those of the features")
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(features=True)

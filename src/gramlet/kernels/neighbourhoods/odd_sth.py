@@ -84,6 +84,10 @@ class TreeCounter:
         require_instance("labels", self.labels, NodeLabels)
         require_items("tables", self.tables, SignatureTable)
 
+    @property
+    def n_features(self) -> int:
+        return sum(len(table) for table in self.tables)
+
 
 def _columns(trees: DescentTrees, known: list[int]) -> Ints:
     """The column of each tree: the fitted ones by height, then the others."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats
 from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.neighbourhoods.small_subgraphs import MAX_NODES
 from gramlet.engine.neighbourhoods.subgraph_maps import MappedGraphs
@@ -21,7 +22,7 @@ from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import EdgeLabels, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
-from gramlet.kernels.neighbourhoods.matching_profiles import MappingProfile
+from gramlet.kernels.neighbourhoods.matching_profiles import MappingProfile, WeightedCountProfile
 from gramlet.kernels.neighbourhoods.type_counter import TypeCounter
 
 __all__ = ["SubgraphMatching"]
@@ -149,7 +150,8 @@ class SubgraphMatching(GraphKernel):
         weights = self._size_weights()
         with_edge_labels = self.edge_kernel != "one"
         self.counter_: TypeCounter | None = None
-        self.labels_, self.edge_labels_ = NodeLabels(), EdgeLabels()
+        self.labels_: Any = None
+        self.edge_labels_: Any = None
         if self.node_kernel == "label" and self.edge_kernel in ("label", "one"):
             self.counter_ = TypeCounter(weights, bool(self.connected), with_edge_labels)
             return self.counter_.fit(batch, tiling)
@@ -213,6 +215,19 @@ class SubgraphMatching(GraphKernel):
         check_is_fitted(self)
         counter: Any = self.counter_
         return np.array(counter.names(), dtype=object)
+
+    def _validate_fitted(self) -> None:
+        profile: Any = self.profile_
+        if self.counter_ is None:
+            require_instance("profile_", profile, MappingProfile)
+            require_instance("labels_", self.labels_, NodeLabels)
+            require_instance("edge_labels_", self.edge_labels_, EdgeLabels)
+            return
+        require_instance("counter_", self.counter_, TypeCounter)
+        require_instance("profile_", profile, WeightedCountProfile)
+        known = (profile.n_known, profile.counts.shape[1])
+        n_features = self.counter_.n_features
+        require(known == (n_features, n_features), "counter_ does not have as many types")
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(

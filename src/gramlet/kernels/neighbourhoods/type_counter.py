@@ -9,7 +9,6 @@ import numpy as np
 from gramlet.common.arrays import Floats
 from gramlet.common.stored_state import (
     LARGEST_COUNT,
-    require,
     require_array,
     require_flag,
     require_instance,
@@ -85,8 +84,12 @@ class TypeCounter:
         require_instance("labels", self.labels, NodeLabels)
         require_instance("edge_labels", self.edge_labels, EdgeLabels)
         require_instance("types", self.types, SignatureTable)
-        expected = row_width(size) * np.arange(len(self.types) + 1)
-        require(np.array_equal(self.types.offsets, expected), "types must have one length")
+        self.types.validate(width=row_width(size))
+
+    @property
+    def n_features(self) -> int:
+        """The number of fitted types."""
+        return len(self.types)
 
 
 def _text(row: list[int], size: int, nodes: list[str], edges: list[str] | None) -> str:
