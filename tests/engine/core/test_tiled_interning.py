@@ -29,13 +29,10 @@ def flat(rows):
     return [signature for row in rows for signature in row]
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("n_rows", [0, 1, 300])
-def test_ids_are_those_of_one_table(n_rows, n_jobs):
+def test_ids_are_those_of_one_table(n_rows):
     rows, later = rows_of_signatures(0, n_rows), rows_of_signatures(1, 200)
-    table, ids = intern_tiles(
-        lambda begin, end: packed(flat(rows[begin:end])), n_rows, n_jobs=n_jobs
-    )
+    table, ids = intern_tiles(lambda begin, end: packed(flat(rows[begin:end])), n_rows)
     whole, expected = SignatureTable.fit(*packed(flat(rows)))
     assert np.array_equal(ids, expected)
     assert np.array_equal(table.data, whole.data)

