@@ -55,6 +55,8 @@ LARGE = (
     "test_sampling.py::test_integers_below_a_bound_are_uniform",
     "test_sampling.py::test_many_distinct_patterns_are_told_apart",
     "test_spectrum.py::test_a_long_path_has_the_shares_of_combinatorics",
+    "test_subgraph_matching.py::test_maps_give_what_types_give",
+    "test_neighborhood_hash.py::test_codes_of_labels_are_the_same_in_every_process",
     "test_graphlet.py::test_many_samples_tend_to_the_exact_spectra",
     "test_graphlet.py::test_large_graphlets",
     "test_graphlet.py::test_p_values_are_uniform_under_the_hypothesis",

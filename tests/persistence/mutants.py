@@ -108,6 +108,8 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "graphlet-sampled": lambda: gramlet.GraphletKernel(
         k=3, method="sample", n_samples=20, random_state=0
     ),
+    "nspdk-plain": lambda: gramlet.NSPDK(radius=1, normalize_levels=False),
+    "matching-gaussian": lambda: gramlet.SubgraphMatching(size=2, node_kernel="gaussian"),
     "sp-weighted": lambda: gramlet.ShortestPath(weighted=True),
     "sp-bins": lambda: gramlet.ShortestPath(weighted=True, bin_width=0.5),
     "graph-hopper-label": lambda: gramlet.GraphHopper("label"),

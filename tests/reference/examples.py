@@ -43,3 +43,11 @@ def random_graphs(seed, n_graphs=6, largest=7, density=0.45):
         edge_weights=weights,
         node_attributes=attributes,
     )
+
+
+def worked_molecules() -> GraphBatch:
+    """C-O-C, C-O, C-C-O and a triangle of C: the graphs of the worked values."""
+    return GraphBatch.from_edges(
+        [[(0, 1), (1, 2)], [(0, 1)], [(0, 1), (1, 2)], [(0, 1), (1, 2), (0, 2)]],
+        node_labels=[list("COC"), list("CO"), list("CCO"), list("CCC")],
+    )

@@ -81,6 +81,8 @@ _WL = "gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman"
 _ITERATIONS = {"n_iter": (1, 2, 3, 4, 5, 6)}
 _GAMMAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _RGE_GAMMAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
+_HASH = "gramlet.kernels.hashing"
+_NEAR = "gramlet.kernels.neighbourhoods"
 _SPECTRAL = "gramlet.kernels.spectral"
 _SIGNATURES = "gramlet.embeddings.spectral_signatures"
 _RW = "gramlet.kernels.walks.random_walk"
@@ -124,6 +126,15 @@ _ROWS = (
         "optimal assignment of nodes by their patterns", _KRIEGE, {}, _ITERATIONS,
     ),
     Entry(
+        "hadamard", f"{_HASH}.hadamard_code", "HadamardCode", "hashing",
+        "sums of labels over neighbours", "Kataoka, Inokuchi 2016", {}, _ITERATIONS,
+    ),
+    Entry(
+        "neighborhood-hash", f"{_HASH}.neighborhood_hash", "NeighborhoodHash", "hashing",
+        "short codes mixed with those of neighbours", "Hido, Kashima 2009", {},
+        {**_ITERATIONS, "kind": ("simple", "count")},
+    ),
+    Entry(
         "wwl", "gramlet.kernels.wasserstein.wasserstein_wl", "WassersteinWL", "Wasserstein",
         "optimal transport between the patterns of two graphs", "Togninalli et al. 2019", {},
         {**_ITERATIONS, "gamma": _GAMMAS},
@@ -164,6 +175,21 @@ _ROWS = (
         "propagation", "gramlet.kernels.walks.propagation", "Propagation", "walks and paths",
         "label distributions that spread and are hashed", "Neumann et al. 2016",
         {"random_state": 0}, {"n_iter": (1, 2, 3, 4, 5, 6), "width": (1e-4, 1e-3, 1e-2)}
+    ),
+    Entry(
+        "nspdk", f"{_NEAR}.nspdk", "NSPDK", "neighbourhoods",
+        "pairs of balls at a distance", "Costa, De Grave 2010", {},
+        {"radius": (0, 1, 2, 3), "distance": (0, 2, 4, 6)},
+    ),
+    Entry(
+        "odd-sth", f"{_NEAR}.odd_sth", "ODDSTh", "neighbourhoods",
+        "trees of descents around every node", "Da San Martino, Navarin, Sperduti 2012", {},
+        {"height": (1, 2, 3, 4), "decay": (0.5, 0.8, 1.0)},
+    ),
+    Entry(
+        "subgraph-matching", f"{_NEAR}.subgraph_matching", "SubgraphMatching", "neighbourhoods",
+        "bijections between small subgraphs", "Kriege, Mutzel 2012", {},
+        {"size": (2, 3, 4), "weights": ("uniform", "increasing", "decreasing")},
     ),
     Entry(
         "pyramid-match", f"{_SPECTRAL}.pyramid_match", "PyramidMatch", "spectral coordinates",

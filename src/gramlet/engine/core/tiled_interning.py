@@ -1,0 +1,157 @@
+"""Exact renaming of more signatures than fit into memory at once.
+
+Signatures are made and renamed range by range; only the distinct ones of each range are kept, and
+these are renamed together. Ids do not depend on how the rows are cut or on the number of threads.
+What a signature says is up to the caller; `signature_table` does the renaming.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.signature_table import SignatureTable
+from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.counts.comparison import count_codes
+
+__all__ = ["count_tiles", "grown", "intern_tiles", "sort_short"]
+
+# Offsets and data of the signatures of rows begin:end.
+Signatures = Callable[[int, int], tuple[Ints, Ints]]
+# The same after the number of signatures of each row.
+CountedSignatures = Callable[[int, int], tuple[Ints, Ints, Ints]]
+
+
+def intern_tiles(
+    make: Signatures,
+    n_rows: int,
+    table: SignatureTable | None = None,
+    *,
+    costs: Floats | None = None,
+    n_jobs: int | None = None,
+    verbose: int | bool = False,
+    label: str = "",
+) -> tuple[SignatureTable, Ints]:
+    """Rename all signatures of some rows.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(begin, end)`` gives the offsets and data of the signatures of a range of rows.
+    table : SignatureTable, optional
+        A fitted table; signatures not in it get ids from ``len(table)`` on. None: fit one.
+
+    Returns
+    -------
+    table : SignatureTable
+    ids : array of int64, one per signature
+
+    Examples
+    --------
+    >>> def make(begin, end):
+    ...     return np.arange(end - begin + 1), np.array([7, 2, 7])[begin:end]
+    >>> intern_tiles(make, 3)[1].tolist()
+    [0, 1, 0]
+    """
+    parts: dict[int, tuple[SignatureTable, Ints]] = {}
+
+    def work(begin: int, end: int) -> None:
+        parts[begin] = SignatureTable.fit(*make(begin, end))
+
+    for_tiles(work, n_rows, costs=costs, n_jobs=n_jobs, verbose=verbose, label=label)
+    ordered = [parts[begin] for begin in sorted(parts)]
+    table, names = _joined([part[0] for part in ordered], table)
+    ids = [own[found] for own, (_, found) in zip(names, ordered, strict=True)]
+    return table, np.concatenate([np.zeros(0, np.int64), *ids])
+
+
+def count_tiles(
+    make: CountedSignatures,
+    n_rows: int,
+    table: SignatureTable | None = None,
+    *,
+    costs: Floats | None = None,
+    n_jobs: int | None = None,
+    verbose: int | bool = False,
+    label: str = "",
+) -> tuple[SignatureTable, SignatureTable, sparse.csr_matrix]:
+    """Count the signatures of each row.
+
+    Returns
+    -------
+    table : SignatureTable
+        The fitted table, or ``table`` if one is given.
+    found : SignatureTable
+        The distinct signatures of these rows, in the order in which they are met.
+    counts : csr_matrix of float64
+        Columns from ``len(table)`` on are signatures that ``table`` does not hold.
+    """
+    parts: dict[int, tuple[SignatureTable, sparse.csr_matrix]] = {}
+
+    def work(begin: int, end: int) -> None:
+        per_row, offsets, data = make(begin, end)
+        own, ids = SignatureTable.fit(offsets, data)
+        starts = np.concatenate([[0], np.cumsum(per_row)]).astype(np.int64)
+        parts[begin] = own, count_codes(starts, ids, len(own))
+
+    for_tiles(work, n_rows, costs=costs, n_jobs=n_jobs, verbose=verbose, label=label)
+    ordered = [parts[begin] for begin in sorted(parts)]
+    found, _ = _joined([part[0] for part in ordered], None)
+    table, names = _joined([part[0] for part in ordered], table)
+    largest = max((int(own.max(initial=-1)) for own in names), default=-1)
+    width = max(len(table), largest + 1)
+    blocks = [
+        sparse.csr_matrix(
+            (counts.data, own[counts.indices], counts.indptr), shape=(counts.shape[0], width)
+        )
+        for own, (_, counts) in zip(names, ordered, strict=True)
+    ]
+    matrix = sparse.csr_matrix(sparse.vstack(blocks)) if blocks else sparse.csr_matrix((0, width))
+    matrix.sort_indices()
+    return table, found, matrix
+
+
+def _joined(
+    parts: list[SignatureTable], table: SignatureTable | None
+) -> tuple[SignatureTable, list[Ints]]:
+    """Ids in one table of the signatures of several, part by part."""
+    nothing = np.zeros(0, np.int64)
+    lengths = np.concatenate([nothing, *(np.diff(part.offsets) for part in parts)])
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    data = np.concatenate([nothing, *(part.data for part in parts)])
+    if table is None:
+        table, ids = SignatureTable.fit(offsets, data)
+    else:
+        ids = table.lookup(offsets, data)
+    cuts = np.cumsum([len(part) for part in parts])[:-1]
+    return table, np.split(ids, cuts) if parts else []
+
+
+@njit(nogil=True, cache=True)
+def sort_short(values: Ints) -> None:
+    """Sort in place: by insertion where short, as nearly all neighbourhoods are."""
+    n = len(values)
+    if n > 24:
+        values[:] = np.sort(values)
+        return
+    for i in range(1, n):
+        value = values[i]
+        j = i - 1
+        while j >= 0 and values[j] > value:
+            values[j + 1] = values[j]
+            j -= 1
+        values[j + 1] = value
+
+
+@njit(nogil=True, cache=True)
+def grown(values: Ints, needed: int) -> Ints:
+    """The array itself, or a copy of at least twice its length with room for ``needed`` entries."""
+    if needed <= len(values):
+        return values
+    larger = np.empty(max(needed, 2 * len(values)), dtype=np.int64)
+    larger[: len(values)] = values
+    return larger

@@ -1,0 +1,1 @@
+"""Rounds of sums and of hashes over neighbours."""

@@ -1,0 +1,1 @@
+"""Patterns around nodes: pairs of balls, trees of descents, small induced subgraphs."""

@@ -1,0 +1,296 @@
+"""Balls around nodes, named by what they contain, and pairs of balls at a distance.
+
+The r-ball of a node is the subgraph induced by the nodes within r hops, rooted at that node. Its
+identity is made in two steps of exact renaming: a name per node of the ball, from its distances
+inside the ball; then an identity per ball, from its nodes' names and its edges. Kernels decide
+what to do with the counts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from gramlet.common.arrays import Ints
+from gramlet.engine.core.ragged import offsets_of
+from gramlet.engine.core.signature_table import SignatureTable
+from gramlet.engine.core.tiled_interning import count_tiles, grown, intern_tiles, sort_short
+from gramlet.engine.laplacian.balls import ball_sizes, gather_ball
+from gramlet.graphs.batch import GraphBatch
+
+__all__ = ["ball_identities", "count_ball_pairs", "unpacked_key"]
+
+# Packed triples of names and an edge label must stay below this.
+_LARGEST_KEY = 2**62
+
+
+def unpacked_key(key: int, radius: int) -> tuple[int, int, int]:
+    """(D(u, w), D(w, root), label of w) of an entry of a node's name.
+
+    >>> unpacked_key(7, radius=1)
+    (0, 1, 1)
+    """
+    label, rest = divmod(key, (2 * radius + 1) * (radius + 1))
+    far, near = divmod(rest, radius + 1)
+    return far, near, label
+
+
+def ball_identities(
+    batch: GraphBatch,
+    labels: Ints,
+    edge_labels: Ints | None,
+    radius: int,
+    tables: tuple[SignatureTable, SignatureTable] | None = None,
+    **tiling: Any,
+) -> tuple[tuple[SignatureTable, SignatureTable], Ints]:
+    """The identity of the ball of each node.
+
+    Parameters
+    ----------
+    tables : pair of SignatureTable, optional
+        The fitted names and identities of this radius; None: fit them.
+
+    Returns
+    -------
+    tables : pair of SignatureTable
+    identities : array of int64, one per node
+        From ``len(tables[1])`` on: balls that are not in the table.
+    """
+    n_graphs = len(batch)
+    sizes = ball_sizes(batch, np.arange(batch.n_nodes_total), radius)
+    starts = offsets_of(sizes)
+    costs = np.diff(offsets_of(sizes**2)[batch.node_offsets]).astype(np.float64)
+    nodes, indptr, indices = batch.node_offsets, batch.indptr, batch.indices
+
+    def make_names(begin: int, end: int) -> tuple[Ints, Ints]:
+        return _ball_names(nodes[begin], nodes[end], indptr, indices, labels, radius, starts)
+
+    known_names, known_balls = tables if tables is not None else (None, None)
+    name_table, names = intern_tiles(make_names, n_graphs, known_names, costs=costs, **tiling)
+    edges = np.zeros(len(indices), np.int64) if edge_labels is None else edge_labels
+    n_names, n_labels = int(names.max(initial=0)) + 1, int(edges.max(initial=0)) + 1
+    if n_names**2 * n_labels > _LARGEST_KEY:
+        raise ValueError(
+            f"Balls of radius {radius} have {n_names:,} kinds of nodes and {n_labels:,} edge "
+            "labels: too many to be paired. Use a smaller radius or fewer graphs."
+        )
+
+    def make_balls(begin: int, end: int) -> tuple[Ints, Ints]:
+        return _ball_signatures(
+            nodes[begin], nodes[end], indptr, indices, edges, radius, starts, names,
+            n_names, n_labels,
+        )  # fmt: skip
+
+    ball_table, balls = intern_tiles(make_balls, n_graphs, known_balls, costs=costs, **tiling)
+    return (name_table, ball_table), balls
+
+
+def count_ball_pairs(
+    batch: GraphBatch,
+    identities: Ints,
+    distance: int,
+    table: SignatureTable | None = None,
+    **tiling: Any,
+) -> tuple[SignatureTable, SignatureTable, sparse.csr_matrix]:
+    """Count unordered pairs of nodes by radius, hop distance and the pair of their balls.
+
+    Parameters
+    ----------
+    identities : array of int64, shape (radii, nodes)
+    distance : int
+        The largest hop distance.
+    table : SignatureTable, optional
+        The fitted features; None: fit them.
+
+    Returns
+    -------
+    table, found, counts
+        As `count_tiles`; a signature is (radius, distance, smaller ball, larger ball).
+    """
+    nodes = batch.node_offsets
+    hops = min(distance, int(batch.sizes.max(initial=0)))
+
+    def make(begin: int, end: int) -> tuple[Ints, Ints, Ints]:
+        per_graph, data = _pairs(
+            nodes[begin : end + 1], batch.indptr, batch.indices, identities, hops
+        )
+        return per_graph, np.arange(len(data) // 4 + 1, dtype=np.int64) * 4, data
+
+    costs = batch.sizes.astype(np.float64) ** 2
+    return count_tiles(make, len(batch), table, costs=costs, **tiling)
+
+
+@njit(nogil=True, cache=True)
+def _distances_inside(
+    k: int, queue: Ints, indptr: Ints, indices: Ints, stamp: Ints, tag: int, place: Ints, D: Ints
+) -> None:
+    """Hop distances between the nodes ``queue[:k]`` along edges between them."""
+    line = np.empty(k, dtype=np.int64)
+    for a in range(k):
+        for b in range(k):
+            D[a, b] = -1
+        D[a, a] = 0
+        line[0] = a
+        head, tail = 0, 1
+        while head < tail:
+            u = line[head]
+            head += 1
+            node = queue[u]
+            for p in range(indptr[node], indptr[node + 1]):
+                if stamp[indices[p]] == tag:
+                    w = place[indices[p]]
+                    if D[a, w] < 0:
+                        D[a, w] = D[a, u] + 1
+                        line[tail] = w
+                        tail += 1
+
+
+@njit(nogil=True, cache=True)
+def _ball_names(
+    first: int, last: int, indptr: Ints, indices: Ints, labels: Ints, radius: int, starts: Ints
+) -> tuple[Ints, Ints]:
+    """The name Lⁿ of every node of every ball, balls and nodes in breadth-first order.
+
+    A name is (D(u, root), label of u), then each different (label of w, D(u, w), D(w, root)),
+    packed into one number, and how many nodes w have it.
+    """
+    n = len(indptr) - 1
+    stamp, place = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    queue = np.empty(n, dtype=np.int64)
+    offsets = np.zeros(starts[last] - starts[first] + 1, dtype=np.int64)
+    data = np.empty(1024, dtype=np.int64)
+    filled, item = 0, 0
+    for root in range(first, last):
+        # The ball, and all distances inside it.
+        k = gather_ball(indptr, indices, root, radius, stamp, root, queue)
+        for a in range(k):
+            place[queue[a]] = a
+        D = np.empty((k, k), dtype=np.int64)
+        _distances_inside(k, queue, indptr, indices, stamp, root, place, D)
+        keys = np.empty(k, dtype=np.int64)
+        for a in range(k):
+            # Keys do not depend on how many labels there are: later graphs may have more.
+            for b in range(k):
+                near = labels[queue[b]] * (2 * radius + 1) + D[a, b]
+                keys[b] = near * (radius + 1) + D[0, b]
+            sort_short(keys)
+            data = grown(data, filled + 2 + 2 * k)
+            data[filled], data[filled + 1] = D[0, a], labels[queue[a]]
+            filled = _append_runs(keys, data, filled + 2)
+            item += 1
+            offsets[item] = filled
+    return offsets, data[:filled].copy()
+
+
+@njit(nogil=True, cache=True)
+def _append_runs(keys: Ints, data: Ints, filled: int) -> int:
+    """Write each different entry of a sorted list and how often it occurs; the new length."""
+    b = 0
+    while b < len(keys):
+        c = b
+        while c < len(keys) and keys[c] == keys[b]:
+            c += 1
+        data[filled], data[filled + 1] = keys[b], c - b
+        filled += 2
+        b = c
+    return filled
+
+
+@njit(nogil=True, cache=True)
+def _ball_signatures(
+    first: int, last: int, indptr: Ints, indices: Ints, edges: Ints, radius: int, starts: Ints,
+    names: Ints, n_names: int, n_labels: int,
+) -> tuple[Ints, Ints]:  # fmt: skip
+    """What each ball is made of: its nodes' names with counts, then its edges with counts.
+
+    The signature begins with the number of different names; an edge gives the smaller and the
+    larger name of its ends and its label.
+    """
+    n = len(indptr) - 1
+    stamp, place = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    queue = np.empty(n, dtype=np.int64)
+    offsets = np.zeros(last - first + 1, dtype=np.int64)
+    data, keys = np.empty(1024, dtype=np.int64), np.empty(64, dtype=np.int64)
+    filled = 0
+    for root in range(first, last):
+        k = gather_ball(indptr, indices, root, radius, stamp, root, queue)
+        for a in range(k):
+            place[queue[a]] = a
+        own = names[starts[root] : starts[root] + k]
+        # Nodes.
+        data = grown(data, filled + 1 + 2 * k)
+        many = own.copy()
+        sort_short(many)
+        head = filled
+        filled = _append_runs(many, data, filled + 1)
+        data[head] = (filled - head - 1) // 2
+        # Edges inside the ball, each once.
+        count = 0
+        for a in range(k):
+            for p in range(indptr[queue[a]], indptr[queue[a] + 1]):
+                w = indices[p]
+                if stamp[w] != root or place[w] <= a:
+                    continue
+                low, high = min(own[a], own[place[w]]), max(own[a], own[place[w]])
+                keys = grown(keys, count + 1)
+                keys[count] = (low * n_names + high) * n_labels + edges[p]
+                count += 1
+        sort_short(keys[:count])
+        data = grown(data, filled + 4 * count)
+        b = 0
+        while b < count:
+            c = b
+            while c < count and keys[c] == keys[b]:
+                c += 1
+            # Unpacked: the factors differ from batch to batch, the order does not.
+            ends = keys[b] // n_labels
+            data[filled], data[filled + 1] = ends // n_names, ends % n_names
+            data[filled + 2], data[filled + 3] = keys[b] % n_labels, c - b
+            filled += 4
+            b = c
+        offsets[root - first + 1] = filled
+    return offsets, data[:filled].copy()
+
+
+@njit(nogil=True, cache=True)
+def _pairs(
+    nodes: Ints, indptr: Ints, indices: Ints, identities: Ints, distance: int
+) -> tuple[Ints, Ints]:
+    """(radius, distance, smaller ball, larger ball) of all pairs; how many each graph has."""
+    n = len(indptr) - 1
+    hops, queue = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    per_graph = np.zeros(len(nodes) - 1, dtype=np.int64)
+    data = np.empty(4096, dtype=np.int64)
+    filled = 0
+    for graph in range(len(nodes) - 1):
+        begin = filled
+        for source in range(nodes[graph], nodes[graph + 1]):
+            # Breadth first, at most `distance` hops.
+            hops[source] = 0
+            queue[0] = source
+            head, tail = 0, 1
+            while head < tail:
+                u = queue[head]
+                head += 1
+                if hops[u] < distance:
+                    for p in range(indptr[u], indptr[u + 1]):
+                        if hops[indices[p]] < 0:
+                            hops[indices[p]] = hops[u] + 1
+                            queue[tail] = indices[p]
+                            tail += 1
+            # One row per radius for the pairs that begin here.
+            data = grown(data, filled + 4 * tail * identities.shape[0])
+            for q in range(tail):
+                v = queue[q]
+                if v >= source:
+                    for r in range(identities.shape[0]):
+                        a, b = identities[r, source], identities[r, v]
+                        data[filled], data[filled + 1] = r, hops[v]
+                        data[filled + 2], data[filled + 3] = min(a, b), max(a, b)
+                        filled += 4
+                hops[v] = -1
+        per_graph[graph] = (filled - begin) // 4
+    return per_graph, data[:filled].copy()

@@ -1,0 +1,216 @@
+"""Trees of descents: what is below a node in the breadth-first decomposition of a graph.
+
+DD(v) holds the nodes within some hops of v and the arcs that lead one hop farther away. The tree
+T_v(u) of all descents from u is never unfolded: it is renamed exactly, from the leaves up, by its
+root's label and the sorted names of its children. Sizes of unfolded trees are floating-point
+numbers, which may be infinite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.memory import available_bytes
+from gramlet.engine.core.ragged import offsets_of
+from gramlet.engine.core.signature_table import SignatureTable
+from gramlet.engine.core.tiled_interning import grown, intern_tiles, sort_short
+from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.laplacian.balls import ball_sizes
+from gramlet.graphs.batch import GraphBatch
+
+__all__ = ["DescentTrees", "descent_trees", "split_child"]
+
+# A child in a signature: the height of its tree above these bits, its id below.
+_ID_BITS = 40
+# Bytes per pair (v, u) while trees are renamed.
+_BYTES = 48
+
+
+@dataclass(frozen=True)
+class DescentTrees:
+    """The trees T_v(u) of all pairs (v, u) of some graphs, graph after graph.
+
+    Attributes
+    ----------
+    tables : list of SignatureTable
+        For heights 0, 1, ... of trees: (label of the root, children sorted).
+    offsets : array of int64, shape (graphs + 1,)
+        Graph i owns the trees ``offsets[i]:offsets[i + 1]``.
+    heights, ids : arrays of int64
+        The height of each tree, and its id in the table of that height; ids beyond a given table
+        are trees that it does not hold.
+    sizes : array of float64
+        The number of nodes of each unfolded tree, inf where it is too large.
+    """
+
+    tables: list[SignatureTable]
+    offsets: Ints
+    heights: Ints
+    ids: Ints
+    sizes: Floats
+
+
+def split_child(code: int) -> tuple[int, int]:
+    """The height and the id of a child in a signature.
+
+    >>> split_child((2 << 40) + 5)
+    (2, 5)
+    """
+    return code >> _ID_BITS, code & ((1 << _ID_BITS) - 1)
+
+
+def descent_trees(
+    batch: GraphBatch,
+    labels: Ints,
+    height: int,
+    tables: list[SignatureTable] | None = None,
+    **tiling: Any,
+) -> DescentTrees:
+    """Rename the trees of all pairs (v, u) with u at most ``height`` hops from v, along arcs.
+
+    Parameters
+    ----------
+    labels : array of int64
+        The code of each node's label.
+    tables : list of SignatureTable, optional
+        The fitted renaming; None: fit it.
+    """
+    nodes, indptr, indices = batch.node_offsets, batch.indptr, batch.indices
+    # No node is farther than the number of nodes, so that larger heights change nothing.
+    height = min(height, int(batch.sizes.max(initial=0)))
+    starts = offsets_of(ball_sizes(batch, np.arange(batch.n_nodes_total), height))
+    n_trees = int(starts[-1])
+    _require_room(n_trees, height)
+    heights, ids = np.zeros(n_trees, np.int64), np.zeros(n_trees, np.int64)
+    sizes = np.ones(n_trees)
+    costs = np.diff(starts[nodes]).astype(np.float64)
+
+    def measure(begin: int, end: int) -> None:
+        _measure(nodes[begin], nodes[end], indptr, indices, height, starts, heights, sizes)
+
+    for_tiles(measure, len(batch), costs=costs, **tiling)
+    found: list[SignatureTable] = []
+    for level in range(int(heights.max(initial=-1)) + 1):
+
+        def make(begin: int, end: int, level: int = level) -> tuple[Ints, Ints]:
+            return _tree_signatures(
+                nodes[begin], nodes[end], indptr, indices, labels, height, starts, heights, ids,
+                level,
+            )  # fmt: skip
+
+        known = _table(tables, level)
+        table, ids[heights == level] = intern_tiles(make, len(batch), known, costs=costs, **tiling)
+        found.append(table)
+    return DescentTrees(found, starts[nodes], heights, ids, sizes)
+
+
+def _table(tables: list[SignatureTable] | None, level: int) -> SignatureTable | None:
+    """The fitted table of a height: an empty one where no fitted tree is as high."""
+    if tables is None:
+        return None
+    if level < len(tables):
+        return tables[level]
+    return SignatureTable(np.zeros(1, np.int64), np.zeros(0, np.int64))
+
+
+def _require_room(n_trees: int, height: int) -> None:
+    available = available_bytes()
+    if available is not None and n_trees * _BYTES > available:
+        raise MemoryError(
+            f"ODDSTh: these graphs have {n_trees:,} pairs of nodes within {height} hops, which "
+            f"take {n_trees * _BYTES / 1e9:,.1f} GB; {available / 1e9:,.1f} GB of memory are "
+            "available. Use a smaller height or fewer graphs."
+        )
+
+
+@njit(nogil=True, cache=True)
+def _descend(
+    root: int, indptr: Ints, indices: Ints, height: int, hops: Ints, place: Ints, queue: Ints
+) -> int:
+    """Write the nodes within ``height`` hops to ``queue``, nearest first; their number.
+
+    ``hops`` must be −1 everywhere before and is set on these nodes, as is their ``place``.
+    """
+    hops[root], place[root], queue[0] = 0, 0, root
+    head, tail = 0, 1
+    while head < tail:
+        u = queue[head]
+        head += 1
+        if hops[u] == height:
+            continue
+        for p in range(indptr[u], indptr[u + 1]):
+            w = indices[p]
+            if hops[w] < 0:
+                hops[w], place[w], queue[tail] = hops[u] + 1, tail, w
+                tail += 1
+    return tail
+
+
+@njit(nogil=True, cache=True)
+def _measure(
+    first: int, last: int, indptr: Ints, indices: Ints, height: int, starts: Ints, heights: Ints,
+    sizes: Floats,
+) -> None:  # fmt: skip
+    """Heights and sizes of the trees below every node of every decomposition."""
+    n = len(indptr) - 1
+    hops, place = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    queue = np.empty(n, dtype=np.int64)
+    for root in range(first, last):
+        k = _descend(root, indptr, indices, height, hops, place, queue)
+        begin = starts[root]
+        # Farthest first: children are measured before their parents.
+        for a in range(k - 1, -1, -1):
+            u = queue[a]
+            for p in range(indptr[u], indptr[u + 1]):
+                w = indices[p]
+                if hops[w] == hops[u] + 1:
+                    child = begin + place[w]
+                    heights[begin + a] = max(heights[begin + a], heights[child] + 1)
+                    sizes[begin + a] += sizes[child]
+        for a in range(k):
+            hops[queue[a]] = -1
+
+
+@njit(nogil=True, cache=True)
+def _tree_signatures(
+    first: int, last: int, indptr: Ints, indices: Ints, labels: Ints, height: int, starts: Ints,
+    heights: Ints, ids: Ints, level: int,
+) -> tuple[Ints, Ints]:  # fmt: skip
+    """(label, children sorted) of the trees of one height, whose children are named already."""
+    n = len(indptr) - 1
+    count = 0
+    for item in range(starts[first], starts[last]):
+        count += heights[item] == level
+    hops, place = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    queue = np.empty(n, dtype=np.int64)
+    offsets = np.zeros(count + 1, dtype=np.int64)
+    data = np.empty(1024, dtype=np.int64)
+    filled, tree = 0, 0
+    for root in range(first, last):
+        k = _descend(root, indptr, indices, height, hops, place, queue)
+        begin = starts[root]
+        for a in range(k):
+            if heights[begin + a] != level:
+                continue
+            u = queue[a]
+            data = grown(data, filled + 1 + indptr[u + 1] - indptr[u])
+            data[filled] = labels[u]
+            end = filled + 1
+            for p in range(indptr[u], indptr[u + 1]):
+                w = indices[p]
+                if hops[w] == hops[u] + 1:
+                    child = begin + place[w]
+                    data[end] = (heights[child] << _ID_BITS) + ids[child]
+                    end += 1
+            sort_short(data[filled + 1 : end])
+            filled = end
+            tree += 1
+            offsets[tree] = filled
+        for a in range(k):
+            hops[queue[a]] = -1
+    return offsets, data[:filled].copy()

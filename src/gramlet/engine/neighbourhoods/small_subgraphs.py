@@ -1,0 +1,317 @@
+"""Small induced subgraphs with labels, counted by isomorphism type.
+
+Every set of nodes (connected ones, or all) is visited once, along the ESU tree, and counted by its
+labels and edges in the order in which its nodes joined. Only the distinct ones of these forms are
+brought to a canonical form, by trying all orders, which also counts their automorphisms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.engine.core.signature_table import SignatureTable, pack_rows
+from gramlet.engine.core.tiles import for_tiles
+from gramlet.graphs.batch import GraphBatch
+
+__all__ = ["MAX_NODES", "SubgraphCounts", "count_subgraphs", "row_width"]
+
+# All orders of so many nodes are tried.
+MAX_NODES = 6
+# A tile costs at least this much, so that few small graphs are not cut into many tiles.
+_TILE = 1e5
+
+
+@dataclass(frozen=True)
+class SubgraphCounts:
+    """Counts of isomorphism types.
+
+    Attributes
+    ----------
+    table : SignatureTable
+        The canonical forms: number of nodes, labels (−1 where there is none), then for each pair
+        of places (0,1), (0,2), (1,2), (0,3), ... 0 or the code of its edge plus 1.
+    counts : csr_matrix of float64
+        One row per graph; columns from ``len(table)`` on are types that a given table lacks.
+    n_nodes, automorphisms : arrays of int64
+        Of each column.
+    """
+
+    table: SignatureTable
+    counts: sparse.csr_matrix
+    n_nodes: Ints
+    automorphisms: Ints
+
+
+def row_width(size: int) -> int:
+    """The length of the form of a subgraph of up to ``size`` nodes.
+
+    >>> row_width(3)
+    7
+    """
+    return 1 + size + size * (size - 1) // 2
+
+
+def count_subgraphs(
+    batch: GraphBatch,
+    labels: Ints,
+    edge_labels: Ints | None,
+    size: int,
+    connected: bool,
+    table: SignatureTable | None = None,
+    **tiling: Any,
+) -> SubgraphCounts:
+    """Count the induced subgraphs of 1..``size`` nodes of each graph.
+
+    Parameters
+    ----------
+    connected : bool
+        Only connected subgraphs, or all.
+    table : SignatureTable, optional
+        Fitted types; None: fit them.
+    """
+    edges = np.zeros(len(batch.indices), np.int64) if edge_labels is None else edge_labels
+    parts: dict[int, tuple[Ints, Ints, Floats]] = {}
+
+    def work(begin: int, end: int) -> None:
+        parts[begin] = _count_sets(
+            batch.node_offsets[begin : end + 1], batch.indptr, batch.indices, labels, edges,
+            size, connected,
+        )  # fmt: skip
+
+    costs = (batch.sizes.astype(np.float64) + np.diff(batch.indptr[batch.node_offsets])) ** 2 + 1.0
+    n_tiles = int(np.clip(costs.sum() / _TILE, 1, 128))
+    for_tiles(work, len(batch), costs=costs, n_tiles=n_tiles, **tiling)
+    ordered = [parts[begin] for begin in sorted(parts)]
+    rows = np.concatenate([np.zeros((0, row_width(size)), np.int64), *(p[1] for p in ordered)])
+    forms, form_of_row = SignatureTable.fit(*pack_rows(rows))
+    canonical, orders = _canonical(forms.data.reshape(-1, row_width(size)), size)
+    if table is None:
+        table, column_of_form = SignatureTable.fit(*pack_rows(canonical))
+    else:
+        column_of_form = table.lookup(*pack_rows(canonical))
+    width = max(len(table), int(column_of_form.max(initial=-1)) + 1)
+    indptr = np.concatenate([[0], *(p[0] for p in ordered)]).cumsum().astype(np.int64)
+    values = np.concatenate([np.zeros(0), *(p[2] for p in ordered)])
+    counts = sparse.csr_matrix(
+        (values, column_of_form[form_of_row], indptr), shape=(len(batch), width)
+    )
+    counts.sum_duplicates()
+    n_nodes, automorphisms = np.ones(width, np.int64), np.ones(width, np.int64)
+    n_nodes[column_of_form], automorphisms[column_of_form] = canonical[:, 0], orders
+    return SubgraphCounts(table, counts, n_nodes, automorphisms)
+
+
+def _canonical(forms: Ints, size: int) -> tuple[Ints, Ints]:
+    """The smallest form over all orders of the nodes, and how many orders give it."""
+    canonical, orders = forms.copy(), np.ones(len(forms), np.int64)
+    for n in range(2, size + 1):
+        which = np.flatnonzero(forms[:, 0] == n)
+        _smallest(forms, which, size, _orders(n), canonical, orders)
+    return canonical, orders
+
+
+def _orders(n: int) -> Ints:
+    return np.array(list(permutations(range(n))), dtype=np.int64)
+
+
+@njit(nogil=True, cache=True)
+def _smallest(
+    forms: Ints, which: Ints, size: int, orders: Ints, canonical: Ints, attained: Ints
+) -> None:
+    """Canonical forms of the rows ``which``, all of as many nodes as the orders."""
+    n = orders.shape[1]
+    row = np.empty(forms.shape[1], dtype=np.int64)
+    for f in which:
+        form, best = forms[f], canonical[f]
+        first = True
+        for order in orders:
+            # Only orders with labels that never fall can give the smallest form.
+            falls = False
+            for i in range(1, n):
+                falls = falls or form[1 + order[i]] < form[order[i - 1] + 1]
+            if falls:
+                continue
+            row[:] = form
+            for i in range(n):
+                row[1 + i] = form[1 + order[i]]
+            for j in range(1, n):
+                for i in range(j):
+                    a, b = min(order[i], order[j]), max(order[i], order[j])
+                    place = 1 + size + j * (j - 1) // 2 + i
+                    row[place] = form[1 + size + b * (b - 1) // 2 + a]
+            sign = -1 if first else _compared(row, best)
+            if sign < 0:
+                best[:] = row
+                attained[f] = 1
+            elif sign == 0:
+                attained[f] += 1
+            first = False
+
+
+@njit(nogil=True, cache=True)
+def _compared(a: Ints, b: Ints) -> int:
+    """−1, 0 or 1 as ``a`` comes before ``b``, equals it or comes after it."""
+    for i in range(len(a)):
+        if a[i] != b[i]:
+            return -1 if a[i] < b[i] else 1
+    return 0
+
+
+@njit(nogil=True, cache=True)
+def edge_code(indptr: Ints, indices: Ints, edges: Ints, u: int, v: int) -> int:
+    """The code of the edge between two nodes plus 1; 0 if there is none."""
+    low, high = indptr[u], indptr[u + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if indices[middle] < v:
+            low = middle + 1
+        else:
+            high = middle
+    if low < indptr[u + 1] and indices[low] == v:
+        return edges[low] + 1
+    return 0
+
+
+@njit(nogil=True, cache=True)
+def join_candidates(
+    node: int, root: int, last: int, indptr: Ints, indices: Ints, connected: bool, taken: Bools,
+    candidates: Ints, count: int,
+) -> int:  # fmt: skip
+    """Append the nodes that may join a set because ``node`` joined it; the new number of them.
+
+    Connected sets: larger than the root, next to ``node`` and to no member before (not ``taken``).
+    All sets: everything after the root, once.
+    """
+    if connected:
+        for p in range(indptr[node], indptr[node + 1]):
+            u = indices[p]
+            if u > root and not taken[u]:
+                taken[u] = True
+                candidates[count] = u
+                count += 1
+    elif node == root:
+        for u in range(root + 1, last):
+            candidates[count] = u
+            count += 1
+    return count
+
+
+@njit(nogil=True, cache=True)
+def _count_sets(
+    nodes: Ints, indptr: Ints, indices: Ints, labels: Ints, edges: Ints, size: int, connected: bool
+) -> tuple[Ints, Ints, Floats]:
+    """Visit all sets of every graph: numbers of different forms, the forms, and their counts."""
+    n = len(indptr) - 1
+    width = 1 + size + size * (size - 1) // 2
+    per_graph = np.zeros(len(nodes) - 1, dtype=np.int64)
+    rows, counts = np.empty((256, width), dtype=np.int64), np.empty(256)
+    slots = np.full(512, -1, dtype=np.int64)
+    filled = 0
+    taken, candidates = np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int64)
+    members, following = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    n_candidates = np.zeros(size + 1, dtype=np.int64)
+    row = np.zeros(width, dtype=np.int64)
+    for graph in range(len(nodes) - 1):
+        start = filled
+        slots[:] = -1
+        for root in range(nodes[graph], nodes[graph + 1]):
+            # The root alone, then depth first: a set's candidates are those behind the member
+            # that joined last and the ones that this member brought in.
+            row[:] = 0
+            row[1 : 1 + size] = -1
+            depth, node, behind = -1, root, 0
+            while True:
+                # Join.
+                depth += 1
+                members[depth], following[depth] = node, behind
+                before = n_candidates[depth]
+                n_candidates[depth + 1] = join_candidates(
+                    node, root, nodes[graph + 1], indptr, indices, connected, taken, candidates,
+                    before,
+                )  # fmt: skip
+                row[0], row[1 + depth] = depth + 1, labels[node]
+                for i in range(depth):
+                    place = 1 + size + depth * (depth - 1) // 2 + i
+                    row[place] = edge_code(indptr, indices, edges, members[i], node)
+                # Count.
+                if filled == len(counts):
+                    rows, counts = _more_rows(rows), _more(counts)
+                filled += _counted(row, rows, counts, slots, start, filled)
+                if 2 * (filled - start) > len(slots):
+                    slots = _new_slots(2 * len(slots), rows, start, filled)
+                # Leave sets that are full or have tried all candidates.
+                while depth >= 0 and (
+                    depth + 1 == size or following[depth] == n_candidates[depth + 1]
+                ):
+                    if connected:
+                        for p in range(n_candidates[depth], n_candidates[depth + 1]):
+                            taken[candidates[p]] = False
+                    row[1 + depth] = -1
+                    for i in range(depth):
+                        row[1 + size + depth * (depth - 1) // 2 + i] = 0
+                    depth -= 1
+                if depth < 0:
+                    break
+                node = candidates[following[depth]]
+                following[depth] += 1
+                behind = following[depth]
+        per_graph[graph] = filled - start
+    return per_graph, rows[:filled].copy(), counts[:filled].copy()
+
+
+@njit(nogil=True, cache=True)
+def _row_hash(row: Ints) -> np.uint64:
+    state = np.uint64(0x9E3779B97F4A7C15)
+    for value in row:
+        state = (state ^ np.uint64(value)) * np.uint64(0xBF58476D1CE4E5B9)
+        state ^= state >> np.uint64(29)
+    return state ^ (state >> np.uint64(32))
+
+
+@njit(nogil=True, cache=True)
+def _counted(row: Ints, rows: Ints, counts: Floats, slots: Ints, start: int, filled: int) -> int:
+    """Count a form in the hash table of its graph; 1 if it is new there, otherwise 0."""
+    mask = np.int64(len(slots) - 1)
+    at = np.int64(_row_hash(row) & np.uint64(mask))
+    while slots[at] >= 0:
+        if _compared(row, rows[slots[at]]) == 0:
+            counts[slots[at]] += 1.0
+            return 0
+        at = (at + 1) & mask
+    slots[at] = filled
+    rows[filled] = row
+    counts[filled] = 1.0
+    return 1
+
+
+@njit(nogil=True, cache=True)
+def _new_slots(size: int, rows: Ints, start: int, filled: int) -> Ints:
+    slots = np.full(size, -1, dtype=np.int64)
+    mask = np.int64(size - 1)
+    for e in range(start, filled):
+        at = np.int64(_row_hash(rows[e]) & np.uint64(mask))
+        while slots[at] >= 0:
+            at = (at + 1) & mask
+        slots[at] = e
+    return slots
+
+
+@njit(nogil=True, cache=True)
+def _more(values: Floats) -> Floats:
+    larger = np.empty(2 * len(values))
+    larger[: len(values)] = values
+    return larger
+
+
+@njit(nogil=True, cache=True)
+def _more_rows(rows: Ints) -> Ints:
+    larger = np.empty((2 * len(rows), rows.shape[1]), dtype=np.int64)
+    larger[: len(rows)] = rows
+    return larger

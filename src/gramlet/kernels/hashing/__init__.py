@@ -1,0 +1,1 @@
+"""Kernels on sums and hashes of neighbourhoods: Hadamard codes, neighbourhood hashes."""

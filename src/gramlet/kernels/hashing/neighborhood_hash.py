@@ -1,0 +1,232 @@
+"""Neighbourhood hash kernel: node codes mixed with those of the neighbours by bit operations."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from hashlib import blake2b
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gramlet.common.arrays import Ints, UInt64s
+from gramlet.common.checks import is_integer
+from gramlet.common.label_texts import label_bytes
+from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.randomness import as_generator
+from gramlet.common.stored_state import require, require_instance, require_integer, require_items
+from gramlet.engine.core.signature_table import SignatureTable, pack_rows
+from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.hashing.neighbour_hashes import hash_levels
+from gramlet.graphs.batch import GraphBatch
+from gramlet.kernels.contract.count_kernel import count_new
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.profile import CountProfile
+from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.hashing.hash_profile import HashProfile
+
+__all__ = ["CodeRounds", "NeighborhoodHash"]
+
+
+class CodeRounds:
+    """The rounds of hashing with the fitted parameters, and the codes that fitted graphs have.
+
+    Attributes
+    ----------
+    seed : int
+        Enters the hash of every label.
+    tables : list of SignatureTable
+        For each round: the codes of the fitted nodes.
+    """
+
+    def __init__(self, kernel: NeighborhoodHash) -> None:
+        self.n_iter = int(kernel.n_iter)
+        self.counting = kernel.kind == "count"
+        self.n_bits = int(kernel.n_bits)
+        self.codes = None if kernel.codes is None else dict(kernel.codes)
+        self.seed = _seed(kernel.random_state)
+        self.tables: list[SignatureTable] = []
+
+    def levels(self, batch: GraphBatch) -> UInt64s:
+        """The codes of all nodes after each round, shape (n_iter, nodes)."""
+        return hash_levels(
+            batch.indptr, batch.indices, self._initial(batch), self.n_iter, self.n_bits,
+            self.counting,
+        )  # fmt: skip
+
+    def fit(self, batch: GraphBatch) -> HashProfile:
+        """Learn the codes of these graphs."""
+        self.tables = [
+            SignatureTable.fit(*pack_rows(codes.view(np.int64)[:, None]))[0]
+            for codes in self.levels(batch)
+        ]
+        return self.profile(batch)
+
+    def profile(self, batch: GraphBatch) -> HashProfile:
+        """The codes of graphs in terms of the fitted ones."""
+        counted = []
+        for table, codes in zip(self.tables, self.levels(batch), strict=True):
+            columns = table.lookup(*pack_rows(codes.view(np.int64)[:, None]))
+            counts = count_new(batch.node_offsets, columns, len(table))
+            counted.append(CountProfile(counts, "min", len(table)))
+        return HashProfile(tuple(counted), batch.sizes.astype(np.float64))
+
+    def _initial(self, batch: GraphBatch) -> UInt64s:
+        """The code of each node's label; nodes without labels have the label None."""
+        column = batch.node_labels
+        if column is None:
+            values: tuple[Hashable, ...] = (None,)
+            entries = np.zeros(batch.n_nodes_total, np.int64)
+        else:
+            values, entries = column.categories, column.codes
+        table = np.zeros(max(1, len(values)), np.uint64)
+        for place in np.unique(entries).tolist():
+            table[place] = self._code(values[place], batch, entries, place)
+        return table[entries]
+
+    def _code(self, label: Hashable, batch: GraphBatch, entries: Ints, place: int) -> int:
+        if self.codes is None:
+            key = self.seed.to_bytes(16, "little")
+            digest = blake2b(label_bytes(label), digest_size=8, key=key).digest()
+            return int.from_bytes(digest, "little") >> (64 - self.n_bits)
+        if label not in self.codes:
+            node = int(np.flatnonzero(entries == place)[0])
+            graph = int(batch.graph_of_node[node])
+            what = "nodes without a label (None)" if label is None else f"the label {label!r}"
+            raise ValueError(
+                f"NeighborhoodHash: codes has no code for {what} of graph {graph}. Give one, or "
+                "codes=None, which makes codes for all labels."
+            )
+        return int(self.codes[label])
+
+    def validate(self) -> None:
+        """Raise ValueError for what `fit` would not leave."""
+        require_integer("n_iter", self.n_iter, 1)
+        require_integer("n_bits", self.n_bits, 1, 64)
+        require_integer("seed", self.seed, 0, 2**127)
+        require(isinstance(self.counting, bool), "counting must be True or False")
+        _check_codes(self.codes, self.n_bits)
+        require_items("tables", self.tables, SignatureTable, self.n_iter)
+        for table in self.tables:
+            table.validate(width=1)
+
+
+def _seed(random_state: Any) -> int:
+    """The number that enters the hash of labels: the int itself, or one drawn now."""
+    if is_integer(random_state) and random_state >= 0:
+        return int(random_state) % 2**127
+    return int(as_generator(random_state).integers(2**62))
+
+
+def _check_codes(codes: Any, n_bits: int) -> None:
+    if codes is None:
+        return
+    if not isinstance(codes, Mapping):
+        raise ValueError(
+            f"NeighborhoodHash: codes must be a mapping of labels to integers, or None; got "
+            f"{codes!r}."
+        )
+    for label, code in codes.items():
+        if not is_integer(code) or not 0 <= code < 2**n_bits:
+            raise ValueError(
+                f"NeighborhoodHash: the code of label {label!r} is {code!r}; with n_bits={n_bits} "
+                f"it must be an integer from 0 to {2**n_bits - 1}."
+            )
+
+
+@shared_texts
+class NeighborhoodHash(GraphKernel):
+    """Neighbourhood hash kernel.
+
+    Every node starts with a code of ``n_bits`` bits that stands for its label. In each round its
+    code is rotated by one bit and combined with its neighbours' codes by exclusive or. k is the
+    mean over the rounds of c/(n + n' − c), with c the number of codes that two graphs of n and n'
+    nodes share. No table of patterns is kept, and different surroundings may get one code: a fast
+    kernel, not an exact one.
+
+    Cost: O(m) per round for m edges ("count": O(m log d) for degrees d), then sums of minima.
+    Positive semi-definite.
+
+    Parameters
+    ----------
+    n_iter : int, default 3
+        Rounds, at least 1.
+    kind : {"simple", "count"}
+        "simple": neighbours' codes are combined as they are, so that two equal ones cancel.
+        "count": equal codes are counted first and rotated by their number.
+    n_bits : int, default 32
+        Bits of a code, from 1 to 64.
+    codes : mapping or None
+        Codes of the labels, integers from 0 to 2^n_bits − 1. None: a hash of the label and
+        ``random_state``, the same in every process.
+    random_state : int, RandomState or None, default 0
+        Enters the hash of the labels; None draws a number at `fit`.
+    %(normalize)s
+    %(n_jobs)s
+    %(verbose)s
+
+    References
+    ----------
+    Hido, Kashima (2009), A linear-time graph kernel.
+
+    Examples
+    --------
+    >>> from gramlet import NeighborhoodHash
+    >>> graphs = [([(0, 1), (1, 2)], ["C", "O", "C"]), ([(0, 1)], ["C", "O"])]
+    >>> NeighborhoodHash(n_iter=1, n_bits=3, codes={"C": 1, "O": 2}).fit_transform(graphs)
+    array([[1.  , 0.25],
+           [0.25, 1.  ]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_iter": [Interval(Integral, 1, None, closed="left")],
+        "kind": [StrOptions({"simple", "count"})],
+        "n_bits": [Interval(Integral, 1, 64, closed="both")],
+        "codes": [Mapping, None],
+        "random_state": ["random_state"],
+        **COMMON_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        n_iter: int = 3,
+        kind: str = "simple",
+        n_bits: int = 32,
+        codes: Mapping[Hashable, int] | None = None,
+        random_state: Any = 0,
+        *,
+        normalize: bool = False,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.n_iter = n_iter
+        self.kind = kind
+        self.n_bits = n_bits
+        self.codes = codes
+        self.random_state = random_state
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check(self, batch: GraphBatch) -> None:
+        _check_codes(self.codes, int(self.n_bits))
+
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> HashProfile:
+        self.rounds_ = CodeRounds(self)
+        return self.rounds_.fit(batch)
+
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> HashProfile:
+        return self.rounds_.profile(batch)
+
+    def _validate_fitted(self) -> None:
+        profile: Any = self.profile_
+        require_instance("rounds_", self.rounds_, CodeRounds)
+        require_instance("profile_", profile, HashProfile)
+        require(len(profile.levels) == self.rounds_.n_iter, "there must be one level per round")
+        for level, table in zip(profile.levels, self.rounds_.tables, strict=True):
+            known = (level.n_known, level.counts.shape[1])
+            require(known == (len(table),) * 2, "levels must have one column per fitted code")
+
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags(random=self.codes is None, refines=True)

@@ -1,0 +1,78 @@
+"""Renaming in tiles is renaming at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gramlet.engine.core.signature_table import SignatureTable
+from gramlet.engine.core.tiled_interning import count_tiles, grown, intern_tiles, sort_short
+from gramlet.engine.counts.comparison import count_codes
+
+
+def rows_of_signatures(seed: int, n_rows: int):
+    """Random rows of signatures of several lengths, many of them equal."""
+    rng = np.random.default_rng(seed)
+    return [
+        [tuple(rng.integers(0, 3, rng.integers(0, 4)).tolist()) for _ in range(rng.integers(0, 5))]
+        for _ in range(n_rows)
+    ]
+
+
+def packed(signatures):
+    lengths = [len(signature) for signature in signatures]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return offsets, np.array([value for one in signatures for value in one], dtype=np.int64)
+
+
+def flat(rows):
+    return [signature for row in rows for signature in row]
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 300])
+def test_ids_are_those_of_one_table(n_rows):
+    rows, later = rows_of_signatures(0, n_rows), rows_of_signatures(1, 200)
+    table, ids = intern_tiles(lambda begin, end: packed(flat(rows[begin:end])), n_rows)
+    whole, expected = SignatureTable.fit(*packed(flat(rows)))
+    assert np.array_equal(ids, expected)
+    assert np.array_equal(table.data, whole.data)
+    _, found = intern_tiles(lambda begin, end: packed(flat(later[begin:end])), 200, table)
+    assert np.array_equal(found, whole.lookup(*packed(flat(later))))
+
+
+def test_counts_are_those_of_one_table():
+    rows, later = rows_of_signatures(2, 250), rows_of_signatures(3, 170)
+
+    def maker(given):
+        return lambda begin, end: (
+            np.array([len(row) for row in given[begin:end]], dtype=np.int64),
+            *packed(flat(given[begin:end])),
+        )
+
+    table, found, counts = count_tiles(maker(rows), 250)
+    whole, ids = SignatureTable.fit(*packed(flat(rows)))
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    assert np.array_equal(counts.toarray(), count_codes(starts, ids, len(whole)).toarray())
+    assert np.array_equal(found.data, table.data)
+    _, found, counts = count_tiles(maker(later), 170, table)
+    ids = whole.lookup(*packed(flat(later)))
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in later])]).astype(np.int64)
+    width = max(len(whole), int(ids.max()) + 1)
+    assert np.array_equal(counts.toarray(), count_codes(starts, ids, width).toarray())
+    assert {tuple(found.signature(i)) for i in range(len(found))} == set(flat(later))
+
+
+@pytest.mark.parametrize("length", [0, 1, 5, 24, 25, 100])
+def test_sorting_in_place(length):
+    values = np.random.default_rng(length).integers(-50, 50, length)
+    wanted = np.sort(values)
+    sort_short(values)
+    assert np.array_equal(values, wanted)
+
+
+def test_growing_keeps_what_is_there():
+    values = np.arange(4)
+    assert grown(values, 4) is values or np.shares_memory(grown(values, 4), values)
+    larger = grown(values, 5)
+    assert len(larger) >= 8
+    assert np.array_equal(larger[:4], values)
