@@ -56,6 +56,8 @@ _HOMES = {
     "SpectralFeatures": "gramlet.embeddings.spectral_signatures",
     "LocalDegreeProfile": "gramlet.embeddings.degree_profile",
     "RConvolution": "gramlet.kernels.histograms.rconvolution",
+    "KernelSum": "gramlet.kernels.composite.sums",
+    "KernelProduct": "gramlet.kernels.composite.products",
     "GraphKernelGP": "gramlet.combine.gaussian_process",
     "FeatureMap": "gramlet.combine.feature_map",
     "KernelMap": "gramlet.combine.kernel_map",

@@ -24,10 +24,11 @@ from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
 from gramlet.graphs.direction import direction_of, require_same_direction, require_undirected
+from gramlet.kernels.contract.algebra import Algebra
 from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["COMMON_CONSTRAINTS", "GraphKernel", "normalize_in_place"]
+__all__ = ["COMMON_CONSTRAINTS", "GraphKernel", "normalize_in_place", "set_unit_diagonal"]
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "normalize": ["boolean"],
@@ -48,12 +49,19 @@ def normalize_in_place(matrix: Floats, rows: Floats, columns: Floats) -> None:
         row /= length * right
 
 
-class GraphKernel(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+def set_unit_diagonal(matrix: Floats) -> None:
+    """Normalise a symmetric Gram matrix; its diagonal is then exactly 1, or 0 for a norm of 0."""
+    own = np.diagonal(matrix).copy()
+    normalize_in_place(matrix, own, own)
+    np.fill_diagonal(matrix, np.where(own > 0, 1.0, 0.0))
+
+
+class GraphKernel(Algebra, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Base of all kernels.
 
     A subclass defines `_fit` and `_profile`, lists its parameters' constraints in
     `_parameter_constraints`, says what it is in `__graph_tags__`, and takes ``normalize``,
-    ``n_jobs``, ``verbose``.
+    ``n_jobs``, ``verbose``. Sums and products of kernels are kernels: see `Algebra`.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -96,9 +104,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         self._remember(batch, y)
         matrix = self._finish_gram(self._current(self.profile_).compare_self(self._tiling()))
         if self.normalize:
-            own = np.diagonal(matrix).copy()
-            normalize_in_place(matrix, own, own)
-            np.fill_diagonal(matrix, np.where(own > 0, 1.0, 0.0))
+            set_unit_diagonal(matrix)
         return matrix
 
     def diagonal(self, X: Any) -> Floats:

@@ -1,0 +1,232 @@
+"""What sums and products of kernels do the same way: members, their names, fitting, comparing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from gramlet.common.arrays import Floats
+from gramlet.common.stored_state import require, require_instance, require_items
+from gramlet.engine.core.tiles import Tiling
+from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.convert import as_batch
+from gramlet.kernels.composite.profile import CompositeProfile, Operation, combined
+from gramlet.kernels.contract.kernel import (
+    COMMON_CONSTRAINTS,
+    GraphKernel,
+    normalize_in_place,
+    set_unit_diagonal,
+)
+from gramlet.kernels.contract.tags import GraphTags
+
+__all__ = ["CompositeKernel", "checked_weights", "named_members"]
+
+
+def named_members(kernels: Any) -> list[tuple[str, Any]]:
+    """The members with their names; unnamed ones are called as `make_pipeline` calls its steps.
+
+    >>> from gramlet import VertexHistogram
+    >>> [name for name, _ in named_members([VertexHistogram(), VertexHistogram()])]
+    ['vertexhistogram-1', 'vertexhistogram-2']
+    """
+    if not isinstance(kernels, list | tuple):
+        return []
+    plain = [type(member).__name__.lower() for member in kernels if not isinstance(member, tuple)]
+    many, met = Counter(plain), Counter[str]()
+    found = []
+    for member in kernels:
+        if isinstance(member, tuple):
+            found.append((str(member[0]), member[1]) if len(member) == 2 else ("", member))
+            continue
+        name = type(member).__name__.lower()
+        met[name] += 1
+        found.append((f"{name}-{met[name]}" if many[name] > 1 else name, member))
+    return found
+
+
+def checked_weights(weights: Any, n_members: int, owner: str) -> Floats:
+    """Weights of a sum as an array; ones if None."""
+    if weights is None:
+        return np.ones(n_members)
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"The weights of {owner} must be numbers; got {weights!r}.") from None
+    if values.shape != (n_members,):
+        raise ValueError(
+            f"{owner} has {n_members} kernels and weights of shape {values.shape}; give one weight "
+            "per kernel."
+        )
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if len(wrong):
+        raise ValueError(
+            f"The weights of {owner} must be finite and at least 0; weight {wrong[0]} is "
+            f"{values[wrong[0]]:g}."
+        )
+    return values.copy()
+
+
+class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """Base of the kernels made of kernels.
+
+    A subclass defines ``_operation`` and `_weights`. ``kernels`` are parameters like the steps of a
+    Pipeline: ``set_params(weisfeilerlehman__n_iter=3)`` reaches into a member, and
+    ``set_params(weisfeilerlehman=ShortestPath())`` replaces one.
+    """
+
+    _operation: ClassVar[Operation]
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernels": [list, tuple],
+        **COMMON_CONSTRAINTS,
+    }
+
+    kernels: Sequence[Any]
+    kernels_: list[Any]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters, and with ``deep`` the members by name and their own parameters."""
+        params: dict[str, Any] = super().get_params(deep=False)
+        if deep:
+            for name, member in named_members(self.kernels):
+                params[name] = member
+                if hasattr(member, "get_params"):
+                    inner = member.get_params(deep=True).items()
+                    params.update((f"{name}__{key}", value) for key, value in inner)
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, members by name, or members' parameters (``name__parameter``)."""
+        if "kernels" in params:
+            self.kernels = params.pop("kernels")
+        names = [name for name, _ in named_members(self.kernels)]
+        replaced = {name: params.pop(name) for name in names if name in params}
+        if replaced:
+            # Pairs from here on, so that names do not change with what they stand for.
+            self.kernels = [
+                (name, replaced.get(name, member)) for name, member in named_members(self.kernels)
+            ]
+        super().set_params(**params)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+        """Fit, and compute the exactly symmetric Gram matrix of X."""
+        if not self.__graph_tags__().whole_matrix:
+            return super().fit_transform(X, y)
+        batch = as_batch(X)
+        self._remember(batch, y)
+        grams = (self._gram_of(member, batch, y) for member in self.kernels_)
+        matrix = combined(self._operation, self._weights(), grams)
+        if self.normalize:
+            set_unit_diagonal(matrix)
+        return matrix
+
+    def _gram_of(self, member: Any, batch: GraphBatch, y: Any) -> Floats:
+        """The Gram matrix of a fitted member, where some member's is only defined as a whole."""
+        if member.__graph_tags__().whole_matrix:
+            return np.array(clone(member).fit_transform(batch, y))
+        matrix: Floats = member._current(member.profile_).compare_self(self._tiling())
+        if member.normalize:
+            set_unit_diagonal(matrix)
+        return matrix
+
+    def transform(self, X: Any) -> Floats:
+        """Compute the kernel matrix of X against the fitted graphs, shape (len(X), n fitted)."""
+        if not self.__graph_tags__().whole_matrix:
+            return super().transform(X)
+        profile, fitted = self._profiles(X)
+        batch = as_batch(X)
+        rows = (np.array(member.transform(batch)) for member in self.kernels_)
+        matrix = combined(self._operation, self._weights(), rows)
+        if self.normalize:
+            normalize_in_place(matrix, profile.norms(), fitted.norms())
+        return matrix
+
+    def _check(self, batch: GraphBatch) -> None:
+        check_members(self)
+        self._weights_of_parameters()
+
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> CompositeProfile:
+        members = [clone(member) for _, member in named_members(self.kernels)]
+        self.kernels_ = [member.fit(batch, y) for member in members]
+        self._learn(batch, y, tiling)
+        return self._composed([member._current(member.profile_) for member in self.kernels_])
+
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> CompositeProfile:
+        return self._composed([member.profile_of(batch) for member in self.kernels_])
+
+    def _composed(self, parts: list[Any]) -> CompositeProfile:
+        normalised = tuple(bool(member.normalize) for member in self.kernels_)
+        return CompositeProfile(tuple(parts), normalised, self._operation, self._weights())
+
+    def _learn(self, batch: GraphBatch, y: Any, tiling: Tiling) -> None:
+        """Learn from the fitted members what the composition needs; by default nothing."""
+
+    def _weights_of_parameters(self) -> Floats:
+        """The weights that the parameters say; checks them."""
+        return np.ones(len(self.kernels))
+
+    def _weights(self) -> Floats:
+        """The members' factors, once they are fitted."""
+        return self._weights_of_parameters()
+
+    def _validate_fitted(self) -> None:
+        """Check what must hold between parameters and fitted state; ValueError if it does not."""
+        require_items("kernels_", self.kernels_, GraphKernel)
+        for k, member in enumerate(self.kernels_):
+            require(
+                getattr(member, "n_fitted_", None) == self.n_fitted_,
+                f"kernels_[{k}] was not fitted on the same graphs",
+            )
+        require_instance("profile_", self.profile_, CompositeProfile)
+        profile: Any = self.profile_
+        require(profile.operation == self._operation, "profile_ is of another operation")
+        require(len(profile.parts) == len(self.kernels_), "profile_ must have a part per kernel")
+
+    def __graph_tags__(self) -> GraphTags:
+        tags = [
+            member.__graph_tags__()
+            for _, member in named_members(self.kernels)
+            if isinstance(member, GraphKernel)
+        ]
+        return GraphTags(
+            supervised=any(tag.supervised for tag in tags),
+            random=any(tag.random for tag in tags),
+            depends_on_fitted=any(tag.depends_on_fitted for tag in tags),
+            directed=all(tag.directed for tag in tags),
+            psd=all(tag.psd for tag in tags),
+            needs=tuple(sorted({column for tag in tags for column in tag.needs})),
+            whole_matrix=any(tag.whole_matrix for tag in tags),
+            refines=any(tag.refines for tag in tags),
+        )
+
+
+def check_members(composite: CompositeKernel) -> None:
+    """Refuse an empty list, what is not a kernel, and names that cannot serve."""
+    owner = type(composite).__name__
+    members = named_members(composite.kernels)
+    if not members:
+        raise ValueError(f"{owner} needs at least one kernel; kernels is empty.")
+    for position, (_, member) in enumerate(members):
+        if not isinstance(member, GraphKernel):
+            found = (
+                repr(member) if isinstance(member, str | type | tuple) else type(member).__name__
+            )
+            raise TypeError(
+                f"{owner} combines kernels or (name, kernel) pairs; entry {position} of kernels is "
+                f"{found}. Give estimators such as WeisfeilerLehman(); embeddings are joined by "
+                "sklearn.pipeline.FeatureUnion."
+            )
+    names = [name for name, _ in members]
+    own = set(composite.get_params(deep=False))
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise ValueError(f"Two kernels of {owner} are called {name!r}; names must differ.")
+        if name in own or "__" in name or not name:
+            raise ValueError(
+                f"A kernel of {owner} cannot be called {name!r}: names must not be empty, contain "
+                "'__' or be a parameter's name."
+            )

@@ -1,0 +1,124 @@
+"""The profile of a sum or product of kernels: its members' profiles, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.common.stored_state import require, require_array, require_flag, require_instance
+from gramlet.engine.core.tiles import Tiling
+from gramlet.kernels.contract.kernel import normalize_in_place, set_unit_diagonal
+from gramlet.kernels.contract.profile import QUIET, Profile
+
+__all__ = ["CompositeProfile", "combined", "side_by_side"]
+
+Operation = Literal["sum", "product"]
+
+
+def combined(operation: Operation, weights: Floats, values: Iterator[Floats]) -> Floats:
+    """Σ w_k V_k or Π V_k, entry by entry; one V_k is held at a time.
+
+    >>> combined("sum", np.array([2.0, 1.0]), iter([np.ones(2), np.full(2, 3.0)]))
+    array([5., 5.])
+    """
+    total: Floats | None = None
+    for weight, part in zip(weights, values, strict=True):
+        if operation == "sum" and weight != 1.0:
+            part *= weight
+        if total is None:
+            total = part
+        elif operation == "sum":
+            total += part
+        else:
+            total *= part
+    if total is None:
+        raise ValueError("There is nothing to combine.")
+    return total
+
+
+def side_by_side(weights: Floats, features: list[Any]) -> Any:
+    """√w_k Φ_k in consecutive columns; CSR if one of them is sparse."""
+    scaled = [part * root for part, root in zip(features, np.sqrt(weights), strict=True)]
+    if any(sparse.issparse(part) for part in scaled):
+        return sparse.hstack(scaled, format="csr")
+    return np.hstack(scaled)
+
+
+@dataclass(frozen=True)
+class CompositeProfile(Profile):
+    """What every member of a sum or product knows of some graphs.
+
+    Attributes
+    ----------
+    parts : tuple of Profile
+        One per member.
+    normalised : tuple of bool
+        Which members are normalised before they are combined.
+    operation : {"sum", "product"}
+    weights : array of float64
+        The factors of a sum; ones for a product.
+    """
+
+    parts: tuple[Profile, ...]
+    normalised: tuple[bool, ...]
+    operation: Operation
+    weights: Floats
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+    def take(self, rows: Ints) -> CompositeProfile:
+        return replace(self, parts=tuple(part.take(rows) for part in self.parts))
+
+    def compare(self, other: CompositeProfile, tiling: Tiling = QUIET) -> Floats:
+        def values(k: int) -> Floats:
+            matrix = self.parts[k].compare(other.parts[k], tiling)
+            if self.normalised[k]:
+                norms = self.parts[k].norms(tiling), other.parts[k].norms(tiling)
+                normalize_in_place(matrix, *norms)
+            return matrix
+
+        return self._combined(values)
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        def values(k: int) -> Floats:
+            matrix = self.parts[k].compare_self(tiling)
+            if self.normalised[k]:
+                set_unit_diagonal(matrix)
+            return matrix
+
+        return self._combined(values)
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        def values(k: int) -> Floats:
+            own = np.array(self.parts[k].norms(tiling), dtype=np.float64)
+            return np.where(own > 0, 1.0, 0.0) if self.normalised[k] else own
+
+        return self._combined(values)
+
+    def _combined(self, values: Callable[[int], Floats]) -> Floats:
+        return combined(self.operation, self.weights, map(values, range(len(self.parts))))
+
+    def features(self) -> Any:
+        """√w_k times the members' features, side by side."""
+        members: tuple[Any, ...] = self.parts
+        return side_by_side(self.weights, [part.features() for part in members])
+
+    def validate(self) -> None:
+        require(type(self.parts) is tuple and len(self.parts) > 0, "parts must be a tuple")
+        for k, part in enumerate(self.parts):
+            require_instance(f"parts[{k}]", part, Profile)
+            require(len(part) == len(self.parts[0]), "parts must be of the same graphs")
+        require(
+            type(self.normalised) is tuple and len(self.normalised) == len(self.parts),
+            "normalised must have one entry per part",
+        )
+        for flag in self.normalised:
+            require_flag("normalised", flag)
+        require(self.operation in ("sum", "product"), "operation must be 'sum' or 'product'")
+        require_array("weights", self.weights, "float64", (len(self.parts),), least=0.0)

@@ -1,0 +1,46 @@
+"""The operators of kernels: ``k1 + k2``, ``k1 * k2`` and ``c * k`` are kernels again.
+
+What they make lives in `gramlet.kernels.composite`; it is imported when first used, since sums and
+products are kernels themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+__all__ = ["Algebra"]
+
+
+class Algebra:
+    """Adds ``+`` and ``*`` to kernels.
+
+    Examples
+    --------
+    >>> from gramlet import ShortestPath, WeisfeilerLehman
+    >>> WeisfeilerLehman() + 0.5 * ShortestPath()
+    KernelSum(kernels=[WeisfeilerLehman(), ShortestPath()], weights=[1.0, 0.5])
+    >>> WeisfeilerLehman() * ShortestPath()
+    KernelProduct(kernels=[WeisfeilerLehman(), ShortestPath()])
+    """
+
+    # numpy's numbers and arrays leave ``c * k`` to the kernel.
+    __array_ufunc__: ClassVar[None] = None
+
+    def __add__(self, other: Any) -> Any:
+        from gramlet.kernels.composite.operators import add
+
+        return add(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        # sum() begins with 0.
+        if isinstance(other, int) and not isinstance(other, bool) and other == 0:
+            return self
+        return self.__add__(other)
+
+    def __mul__(self, other: Any) -> Any:
+        from gramlet.kernels.composite.operators import multiply
+
+        return multiply(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self.__mul__(other)
