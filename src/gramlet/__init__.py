@@ -58,6 +58,7 @@ _HOMES = {
     "RConvolution": "gramlet.kernels.histograms.rconvolution",
     "KernelSum": "gramlet.kernels.composite.sums",
     "KernelProduct": "gramlet.kernels.composite.products",
+    "AlignedKernelSum": "gramlet.combine.alignment",
     "GraphKernelGP": "gramlet.combine.gaussian_process",
     "FeatureMap": "gramlet.combine.feature_map",
     "KernelMap": "gramlet.combine.kernel_map",

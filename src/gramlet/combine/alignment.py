@@ -1,0 +1,236 @@
+"""Sums of kernels whose weights are learned from a target, by centred alignment."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import nnls
+
+from gramlet.common.arrays import Array, Floats
+from gramlet.common.parameters import StrOptions
+from gramlet.common.stored_state import require, require_array
+from gramlet.engine.core.tiles import Tiling
+from gramlet.graphs.batch import GraphBatch
+from gramlet.kernels.composite.members import CompositeKernel
+from gramlet.kernels.composite.sums import WeightedSum
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.tags import GraphTags
+
+__all__ = ["AlignedKernelSum"]
+
+# A centred matrix this small beside the matrix itself is rounding.
+_ZERO = 1e-12
+# Eigenvalues of the scaled system below this leave its minimiser open.
+_SINGULAR = 1e-10
+
+
+@shared_texts
+class AlignedKernelSum(WeightedSum):
+    """Sum of kernels with weights learned by centred alignment.
+
+    The weights μ = v/Σv minimise vᵀMv − 2vᵀa over v ≥ 0, with M_kl = ⟨K_k^c, K_l^c⟩ and
+    a_k = ⟨K_k^c, YYᵀ⟩: K_k^c are the members' centred Gram matrices, Y the one-hot classes or the
+    centred real target. The sum is then as close to YYᵀ as a sum with weights ≥ 0 can be. A member
+    whose centred matrix is 0 gets weight 0; of several minimisers the shortest is taken; where all
+    of v is 0, the weights are equal, with a warning. Cost: p Gram matrices of p members, held
+    together, and O(p² n²).
+
+    Parameters
+    ----------
+    kernels : list of kernels or of (name, kernel) pairs
+        Unnamed ones are called as `make_pipeline` calls its steps. Normalised members are compared
+        on an equal footing.
+    task : {"auto", "classification", "regression"}
+        What y is. "auto": strings and booleans are classes; numbers are a regression target if one
+        of them is not whole, or if there are at least 50 graphs and more than a fifth as many
+        distinct values as graphs; else classes.
+    %(normalize)s
+    %(n_jobs)s
+    %(verbose)s
+
+    Attributes
+    ----------
+    weights_ : array
+        The learned weights, one per kernel; they sum to 1.
+    kernels_ : list of kernels
+        The fitted members.
+
+    References
+    ----------
+    Cortes, Mohri, Rostamizadeh (2012), Algorithms for learning kernels based on centered alignment.
+
+    Examples
+    --------
+    >>> from gramlet import AlignedKernelSum, EdgeHistogram, VertexHistogram
+    >>> graphs = [([(0, 1)], "CC"), ([(0, 1)], "CO"), ([(0, 1)], "OO"), ([], "CC")]
+    >>> kernel = AlignedKernelSum([VertexHistogram(), EdgeHistogram()])
+    >>> kernel.fit(graphs, [1, 0, 0, 1]).weights_.round(3)
+    array([0.667, 0.333])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **CompositeKernel._parameter_constraints,
+        "task": [StrOptions({"auto", "classification", "regression"})],
+    }
+
+    def __init__(
+        self,
+        kernels: Sequence[Any],
+        task: str = "auto",
+        *,
+        normalize: bool = False,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.kernels = kernels
+        self.task = task
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> Any:
+        # The target is checked before any kernel is computed.
+        _target(y, len(batch), self.task)
+        return super()._fit(batch, y, tiling)
+
+    def _learn(self, batch: GraphBatch, y: Any, tiling: Tiling) -> None:
+        grams = [self._gram_of(member, batch, y) for member in self.kernels_]
+        v = _alignment(grams, _target(y, len(batch), self.task))
+        if v.sum() > 0:
+            self.weights_: Floats = v / v.sum()
+            return
+        warnings.warn(
+            "AlignedKernelSum: no kernel is aligned with the target, so that all weights are "
+            "equal. Other kernels or parameters may say more about it.",
+            UserWarning,
+            stacklevel=5,
+        )
+        self.weights_ = np.full(len(v), 1.0 / len(v))
+
+    def _weights(self) -> Floats:
+        return self.weights_
+
+    def _validate_fitted(self) -> None:
+        super()._validate_fitted()
+        n_members = len(self.kernels_)
+        require_array("weights_", self.weights_, "float64", (n_members,), least=0.0, most=1.0)
+        require(abs(self.weights_.sum() - 1) < 1e-9, "weights_ must sum to 1")
+
+    def __graph_tags__(self) -> GraphTags:
+        tags = super().__graph_tags__()
+        return replace(tags, supervised=True, depends_on_fitted=True, after_fit=("normalize",))
+
+
+def _target(y: Any, n_graphs: int, task: str) -> Floats:
+    """Y of the alignment, centred: one column per class, or the real target."""
+    if y is None:
+        raise ValueError("AlignedKernelSum learns its weights from a target: give y to fit.")
+    values = np.asarray(y)
+    if values.ndim != 1 or len(values) != n_graphs:
+        raise ValueError(
+            f"y must hold one value per graph; got shape {values.shape} for {n_graphs} graphs."
+        )
+    numbers = _as_numbers(values)
+    if task == "auto":
+        task = "regression" if _is_real_target(numbers) else "classification"
+    if task == "regression":
+        if numbers is None:
+            raise ValueError('y must hold numbers for task="regression"; it holds classes.')
+        target = numbers[:, None]
+    else:
+        if numbers is not None and (numbers != np.floor(numbers)).any():
+            raise ValueError('y holds numbers that are not whole; say task="regression".')
+        classes = {value: k for k, value in enumerate(dict.fromkeys(values.tolist()))}
+        target = np.zeros((n_graphs, len(classes)))
+        target[np.arange(n_graphs), [classes[value] for value in values.tolist()]] = 1.0
+    centred: Floats = target - target.mean(axis=0)
+    return centred
+
+
+def _as_numbers(values: Array) -> Floats | None:
+    """The target as numbers; None if it has strings, booleans or other classes."""
+    items = values.tolist()
+    missing = [i for i, item in enumerate(items) if item is None or item != item]
+    if any(isinstance(item, str | bytes | bool) for item in items) and not missing:
+        return None
+    if not missing:
+        try:
+            numbers = np.array([float(item) for item in items])
+        except (TypeError, ValueError):
+            return None
+        missing = np.flatnonzero(~np.isfinite(numbers)).tolist()
+        if not missing:
+            return numbers
+    shown = ", ".join(map(str, missing[:10])) + ", ..." * (len(missing) > 10)
+    raise ValueError(
+        f"y is missing or not finite for {len(missing)} graphs, at positions {shown}. Leave these "
+        "graphs out."
+    )
+
+
+def _is_real_target(numbers: Floats | None) -> bool:
+    if numbers is None:
+        return False
+    if (numbers != np.floor(numbers)).any():
+        return True
+    distinct = len(np.unique(numbers))
+    if len(numbers) < 50 or 5 * distinct <= len(numbers):
+        return False
+    warnings.warn(
+        f"y has {distinct} distinct whole numbers for {len(numbers)} graphs and is taken for a "
+        'real target; task="classification" takes them for classes.',
+        UserWarning,
+        stacklevel=7,
+    )
+    return True
+
+
+def _alignment(grams: list[Floats], target: Floats) -> Floats:
+    """The shortest v ≥ 0 that minimises vᵀMv − 2vᵀa; the matrices are centred in place."""
+    sizes = [float(np.linalg.norm(gram)) for gram in grams]
+    for gram in grams:
+        rows = gram.mean(axis=1)
+        gram -= rows[:, None]
+        gram -= rows[None, :] - rows.mean()
+    scale = np.array([float(np.linalg.norm(gram)) for gram in grams])
+    live = np.flatnonzero(scale > _ZERO * np.array(sizes))
+    v = np.zeros(len(grams))
+    if len(live) == 0:
+        return v
+    scale = scale[live]
+    system = np.array([[np.vdot(grams[k], grams[j]) for j in live] for k in live])
+    system /= np.outer(scale, scale)
+    goal = np.array([np.vdot(grams[k] @ target, target) for k in live]) / scale
+    # Rounding of an alignment that is 0 must not decide about the weights.
+    noise = _ZERO * np.array(sizes)[live] / scale * float(np.linalg.norm(target)) ** 2
+    goal[np.abs(goal) <= noise] = 0.0
+    v[live] = _shortest_minimiser((system + system.T) / 2, goal, scale)
+    return v
+
+
+def _shortest_minimiser(system: Floats, goal: Floats, scale: Floats) -> Floats:
+    """Of the u ≥ 0 that minimise uᵀRu − 2uᵀb, the v = u/scale of the least length."""
+    values, vectors = np.linalg.eigh(system)
+    kept = values > _SINGULAR * values[-1]
+    roots = np.sqrt(values[kept])
+    factor = (vectors[:, kept] * roots).T  # R = factorᵀ factor
+    u = nnls(factor, (vectors[:, kept].T @ goal) / roots)[0]
+    v: Floats = u / scale
+    if kept.all() or not v.any():
+        return v
+    # All minimisers share factor · u. The shortest of them is a penalised problem's solution, made
+    # exact on its own positive entries.
+    columns, fixed = factor * scale, factor @ u
+    strength = 1e6 / np.linalg.norm(columns, ord=2)
+    stacked = np.vstack([strength * columns, np.eye(len(v))])
+    near = nnls(stacked, np.concatenate([strength * fixed, np.zeros(len(v))]))[0]
+    chosen = np.flatnonzero(near > 1e-7 * near.max())
+    shortest = np.zeros(len(v))
+    shortest[chosen] = np.linalg.lstsq(columns[:, chosen], fixed, rcond=1e-9)[0]
+    solves = np.abs(columns @ shortest - fixed).max() <= 1e-8 * np.abs(fixed).max()
+    better = np.linalg.norm(shortest) <= np.linalg.norm(v)
+    return shortest if solves and better and shortest.min() >= 0 else v
