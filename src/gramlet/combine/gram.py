@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Floats
-from gramlet.kernels import registry
 from gramlet.kernels.contract.tags import is_embedding
+from gramlet.kernels.expression import estimator_of
 
 __all__ = ["gram"]
 
@@ -20,8 +20,9 @@ def gram(X: Any, kernel: Any = "wl", Y: Any = None, **params: Any) -> Floats:
     ----------
     X : graphs, as `gramlet.as_batch` takes them
     kernel : str or estimator
-        A name of the registry (``gramlet kernels`` lists them) or one of gramlet's estimators. An
-        embedding gives the dot products of its features.
+        A name of the registry (``gramlet kernels`` lists them), an expression of names such as
+        ``"wl(n_iter=3) * sp + 0.5 * vertex"``, or one of gramlet's estimators. An embedding gives
+        the dot products of its features.
     Y : graphs, optional
         If given, the matrix of X (rows) against Y (columns); the kernel is fitted on Y.
     **params
@@ -39,12 +40,7 @@ def gram(X: Any, kernel: Any = "wl", Y: Any = None, **params: Any) -> Floats:
     array([[4., 3.],
            [3., 6.]])
     """
-    if isinstance(kernel, str):
-        estimator = registry.make(kernel, **params)
-    else:
-        from sklearn.base import clone
-
-        estimator = clone(kernel).set_params(**params)
+    estimator = estimator_of(kernel, **params)
     fitted_on = X if Y is None else Y
     if not is_embedding(estimator):
         if Y is None:

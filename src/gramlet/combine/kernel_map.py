@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import KernelPCA
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -15,8 +15,8 @@ from gramlet.common.arrays import Array, Floats
 from gramlet.common.parameters import HasMethods, Interval, require_parameters
 from gramlet.common.stored_state import require, require_array, require_instance
 from gramlet.graphs.convert import as_batch
-from gramlet.kernels import registry
 from gramlet.kernels.contract.tags import is_embedding
+from gramlet.kernels.expression import estimator_of
 
 __all__ = ["KernelMap"]
 
@@ -78,9 +78,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
                 f"KernelMap(n_components={self.n_components}) needs more graphs than components; "
                 f"got {len(batch)}."
             )
-        self.kernel_ = (
-            registry.make(self.kernel) if isinstance(self.kernel, str) else clone(self.kernel)
-        )
+        self.kernel_ = estimator_of(self.kernel)
         if is_embedding(self.kernel_):
             self.features_ = np.asarray(self.kernel_.fit(batch, y).transform(batch))
             gram = self.features_ @ self.features_.T

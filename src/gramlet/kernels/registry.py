@@ -277,18 +277,29 @@ def entries(kind: str | None = None) -> tuple[Entry, ...]:
 
 
 def get(name: str) -> Entry:
-    """The row of a name; an unknown name is a ValueError that suggests the nearest."""
+    """The row of a name; an unknown name is a ValueError that suggests the nearest.
+
+    A text that is more than a name, such as ``"wl + 0.5 * sp"``, is read as an expression (see
+    `gramlet.kernels.expression`) and gets a row of its own.
+    """
     if name in _BY_NAME:
         return _BY_NAME[name]
+    if isinstance(name, str) and not set(name).isdisjoint("+*()"):
+        from gramlet.kernels.expression import entry_of
+
+        return entry_of(name)
     near = difflib.get_close_matches(str(name), _BY_NAME, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(f"No kernel is called {name!r}.{hint} There are: {', '.join(_BY_NAME)}.")
 
 
 def make(name: str, **params: Any) -> Any:
-    """A new estimator by its short name.
+    """A new estimator by its short name, or by an expression of names.
 
     >>> make("wl", n_iter=2)
     WeisfeilerLehman(n_iter=2)
+    >>> make("wl(n_iter=2) * sp", normalize=True)
+    KernelProduct(kernels=[WeisfeilerLehman(n_iter=2), ShortestPath()],
+                  normalize=True)
     """
     return get(name).make(**params)

@@ -1,0 +1,119 @@
+"""Distances of kernels, and similarities of two graphs, beside their definitions."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+import gramlet
+from gramlet import (
+    EMDKernel,
+    GraphSampling,
+    KernelDistance,
+    ShortestPath,
+    VertexHistogram,
+    WeisfeilerLehman,
+    similarity,
+)
+from reference import combine, plain, weisfeiler_lehman
+from reference.strategies import graph_batches
+
+MUTAG = gramlet.load_dataset("MUTAG")
+
+
+def wl(rows, columns):
+    return plain.gram(weisfeiler_lehman.weisfeiler_lehman, rows, columns, n_iter=1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    graph_batches(min_graphs=1, labels=True, edge_labels=False),
+    graph_batches(min_graphs=1, labels=True, edge_labels=False),
+    st.booleans(),
+)
+def test_distances_are_those_of_the_definition(train, test, normalize):
+    kernel = WeisfeilerLehman(n_iter=1, use_edge_labels=False, normalize=normalize)
+    distance = KernelDistance(kernel)
+    matrix = distance.fit_transform(train)
+    expected = combine.kernel_distance(train, kernel=wl, normalize=normalize)
+    np.testing.assert_allclose(matrix, expected, atol=1e-7)
+    assert np.array_equal(matrix, matrix.T)
+    assert not np.diagonal(matrix).any()
+    rows = combine.kernel_distance(test, train, kernel=wl, normalize=normalize)
+    np.testing.assert_allclose(distance.transform(test), rows, atol=1e-7)
+
+
+def test_rounding_is_no_distance():
+    graphs = MUTAG.graphs[:30]
+    distance = KernelDistance(WeisfeilerLehman(normalize=True)).fit(graphs)
+    assert not np.diagonal(distance.transform(graphs)).any()
+
+
+def test_names_embeddings_and_repaired_kernels():
+    graphs = MUTAG.graphs[:15]
+    np.testing.assert_array_equal(
+        KernelDistance("sp").fit_transform(graphs),
+        KernelDistance(ShortestPath()).fit_transform(graphs),
+    )
+    embedding = GraphSampling(n_samples=50, random_state=0)
+    features = clone(embedding).fit_transform(graphs)
+    expected = np.linalg.norm(features[:, None] - features[None], axis=2)
+    np.testing.assert_allclose(KernelDistance(embedding).fit_transform(graphs), expected, atol=1e-6)
+    repaired = KernelDistance(EMDKernel(psd="clip")).fit_transform(graphs)
+    assert np.isfinite(repaired).all()
+
+
+def test_precomputed_neighbours(tmp_path):
+    model = make_pipeline(
+        KernelDistance(WeisfeilerLehman(normalize=True)),
+        KNeighborsClassifier(3, metric="precomputed"),
+    )
+    model.fit(MUTAG.graphs[:100], MUTAG.target[:100])
+    assert model.score(MUTAG.graphs[100:], MUTAG.target[100:]) > 0.6
+    distance = model[0]
+    gramlet.save(distance, tmp_path / "d.gramlet")
+    again = gramlet.load(tmp_path / "d.gramlet")
+    again.validate()
+    np.testing.assert_array_equal(
+        again.transform(MUTAG.graphs[:3]), distance.transform(MUTAG.graphs[:3])
+    )
+
+
+def test_similarity_is_one_number():
+    a, b = nx.path_graph(3), nx.cycle_graph(3)
+    for kernel in ("wl", "sp", "graphlet", "wwl", "wl + 0.5 * sp"):
+        value = similarity(a, b, kernel)
+        assert isinstance(value, float)
+        assert value == pytest.approx(gramlet.gram([a, b], kernel, normalize=True)[0, 1])
+        assert similarity(a, b, kernel, normalize=False) == gramlet.gram([a, b], kernel)[0, 1]
+    assert similarity(a, a) == pytest.approx(1.0)
+    assert similarity(a, b, VertexHistogram()) == 1.0
+    assert similarity(a, b, "wl", n_iter=0) == 1.0
+    assert similarity(a, b, VertexHistogram(normalize=True), normalize=False) == 9.0
+
+
+def test_similarity_of_embeddings_is_the_cosine():
+    a, b = MUTAG.graphs[0], MUTAG.graphs[1]
+    embedding = GraphSampling(n_samples=50, random_state=0)
+    x, y = embedding.fit_transform(MUTAG.graphs[:2])
+    cosine = x @ y / np.linalg.norm(x) / np.linalg.norm(y)
+    assert similarity(a, b, embedding) == pytest.approx(cosine)
+    assert similarity(a, b, embedding, normalize=False) == pytest.approx(x @ y)
+
+
+@pytest.mark.parametrize("kernel", ["wl", "emd", "gsa-gaussian", "graphlet"])
+def test_an_empty_graph_is_similar_to_none(kernel):
+    empty, edge = ([], []), ([(0, 1)], ["C", "C"])
+    assert similarity(empty, edge, kernel) == 0.0
+    assert similarity(empty, empty, kernel) == 0.0
+
+
+def test_similarity_takes_one_graph_each():
+    with pytest.raises(ValueError, match="single graph"):
+        similarity(MUTAG.graphs[:2], MUTAG.graphs[0])

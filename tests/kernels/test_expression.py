@@ -1,0 +1,126 @@
+"""Kernels written as text: what they mean, and where mistakes are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gramlet
+from gramlet import (
+    GraphNystroem,
+    KernelMap,
+    KernelProduct,
+    KernelSum,
+    OptimalAssignment,
+    Protocol,
+    ShortestPath,
+    VertexHistogram,
+    WeisfeilerLehman,
+    WLOptimalAssignment,
+)
+from gramlet.kernels import registry
+from gramlet.kernels.expression import ExpressionError, parse_kernel
+
+MUTAG = gramlet.load_dataset("MUTAG")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("wl", WeisfeilerLehman()),
+        ("wl()", WeisfeilerLehman()),
+        (" wl-oa( n_iter = 2 ) ", WLOptimalAssignment(n_iter=2)),
+        ("wl + sp", KernelSum([WeisfeilerLehman(), ShortestPath()])),
+        ("2*wl", KernelSum([WeisfeilerLehman()], [2.0])),
+        ("wl+2e-1*sp", KernelSum([WeisfeilerLehman(), ShortestPath()], [1.0, 0.2])),
+        (
+            "wl(n_iter=3) * sp + 0.5 * vertex",
+            KernelSum(
+                [KernelProduct([WeisfeilerLehman(n_iter=3), ShortestPath()]), VertexHistogram()],
+                [1.0, 0.5],
+            ),
+        ),
+        (
+            "wl * (sp + vertex)",
+            KernelProduct([WeisfeilerLehman(), KernelSum([ShortestPath(), VertexHistogram()])]),
+        ),
+        ("2 * 3 * wl", KernelSum([WeisfeilerLehman()], [6.0])),
+        ("wl(base=edge)", WeisfeilerLehman(base="edge")),
+        ("wl(base='edge', normalize=true)", WeisfeilerLehman(base="edge", normalize=True)),
+        ('wl(use_edge_labels="auto", n_jobs=None)', WeisfeilerLehman()),
+        ("wl(n_jobs=-1)", WeisfeilerLehman(n_jobs=-1)),
+        ("wl(sp)", WeisfeilerLehman(base=ShortestPath())),
+        ("wl(sp(use_labels=False) + vertex, n_iter=1)", None),
+        ("v-oa", OptimalAssignment("vertex")),
+    ],
+)
+def test_meaning(text, expected):
+    found = parse_kernel(text)
+    if expected is not None:
+        assert repr(found) == repr(expected)
+    if text.startswith("wl(sp("):
+        assert isinstance(found.base, KernelSum)
+        assert found.n_iter == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("wl + vertx", 5, "Did you mean 'vertex'"),
+        ("wl +", 4, "found the end"),
+        ("wl sp", 3, r"Expected '\+', '\*' or the end, found 'sp'"),
+        ("(wl + sp", 8, "'\\(' at position 0 is still open"),
+        ("wl)", 2, "found '\\)'"),
+        ("wl(n_itr=3)", 3, "no parameter 'n_itr'"),
+        ("wl(n_iter=)", 10, "Expected a value"),
+        ("wl(n_iter=3, n_iter=4)", 13, "given twice"),
+        ("vertex(wl)", 7, "takes no base"),
+        ("wl % sp", 3, "'%' cannot be read"),
+        ("2 + wl", 0, "A number is not a kernel"),
+        ("2 * 3", 0, "A number is not a kernel"),
+        ("wl + -1 * sp", 5, "at least 0"),
+        ("wl * rge", 5, "An embedding cannot be"),
+        ("", 0, "empty"),
+        ("__import__('os')", 0, "No kernel is called '__import__'"),
+        ("wl(n_iter=[1, 2)", 15, "'\\[' at position 10"),
+        ("(" * 100 + "wl" + ")" * 100, 50, "too deeply"),
+    ],
+)
+def test_mistakes_are_shown_with_a_caret(text, place, message):
+    with pytest.raises(ExpressionError, match=message) as caught:
+        parse_kernel(text)
+    head, line, caret = str(caught.value).rsplit("\n", 2)
+    assert f"(at position {place})" in head
+    assert line == f"  {text}"
+    assert caret == " " * (place + 2) + "^"
+
+
+def test_every_door_reads_expressions():
+    graphs = MUTAG.graphs[:20]
+    text = "wl(n_iter=1) * sp + 0.5 * vertex"
+    expected = gramlet.gram(graphs, "wl", n_iter=1) * gramlet.gram(graphs, "sp")
+    expected = expected + 0.5 * gramlet.gram(graphs, "vertex")
+    np.testing.assert_allclose(gramlet.gram(graphs, text), expected)
+    normalised = gramlet.gram(graphs, text, normalize=True)
+    assert np.array_equal(np.diagonal(normalised), np.ones(20))
+    assert KernelMap("wl + sp").fit_transform(graphs).shape == (20, 2)
+    assert GraphNystroem("wl + sp", 5, random_state=0).fit_transform(graphs).shape == (20, 5)
+    result = gramlet.evaluate(
+        "wl(n_iter=1) + sp",
+        MUTAG.graphs[:60],
+        MUTAG.target[:60],
+        Protocol(folds=2, repeats=1, inner_folds=2),
+    )
+    assert result.accuracies.shape == (1, 2)
+    with pytest.raises(ValueError, match="has no parameter 'n_iter'"):
+        gramlet.gram(graphs, "wl + sp", n_iter=3)
+
+
+def test_rows_of_expressions():
+    row = registry.get("2 * wl")
+    assert row.kind == "kernel"
+    assert row.tags.features
+    assert row.cls() is KernelSum
+    assert registry.get("rge(gamma=0.5)").kind == "embedding"
+    with pytest.raises(ValueError, match="No kernel is called 'wll'"):
+        registry.get("wll")
