@@ -17,7 +17,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple
 
 from gramlet.kernels import registry
 from gramlet.kernels.contract.tags import GraphTags, graph_tags, is_embedding
@@ -147,13 +147,14 @@ class _Parser:
             raise ExpressionError(
                 f"A kernel expression has at most {_LONGEST} characters; got {len(self.text)}."
             )
-        found, place = [], 0
+        found: list[_Token] = []
+        place = 0
         end = len(self.text.rstrip())
         while place < end:
             match = _TOKENS.match(self.text, place)
             if match is None:
                 place += len(self.text[place:]) - len(self.text[place:].lstrip())
-                self._fail(f"{self.text[place]!r} cannot be read", place)
+                raise self._error(f"{self.text[place]!r} cannot be read", place)
             kind = str(match.lastgroup)
             # "a+1" is a sum; a sign belongs to a number only where no value stands before it.
             if kind == "number" and match[kind][0] in "-+" and _ends_a_value(found):
@@ -184,37 +185,41 @@ class _Parser:
     def _expect(self, sign: str, opened: _Token) -> None:
         if not self._takes(sign):
             found = repr(self.now.text) if self.now.text else "the end"
-            self._fail(
+            raise self._error(
                 f"Expected {sign!r} or ',' or an operator, found {found}", self.now.place,
                 f" {opened.text!r} at position {opened.place} is still open."
             )  # fmt: skip
 
-    def _fail(self, message: str, place: int, hint: str = "") -> NoReturn:
+    def _error(self, message: str, place: int, hint: str = "") -> ExpressionError:
         line = self.text.replace("\n", " ").replace("\t", " ")
-        raise ExpressionError(
+        return ExpressionError(
             f"{message} (at position {place}).{hint}\n  {line}\n  {' ' * place}^"
-        ) from None
+        )
 
     # The grammar
 
     def kernel(self) -> Any:
         if self.now.kind == "end":
-            self._fail("The kernel expression is empty", 0)
+            raise self._error("The kernel expression is empty", 0)
         first = self.now
         value = self._expression()
         if self.now.kind != "end":
-            self._fail(f"Expected '+', '*' or the end, found {self.now.text!r}", self.now.place)
+            raise self._error(
+                f"Expected '+', '*' or the end, found {self.now.text!r}", self.now.place
+            )
         return self._as_kernel(value, first.place)
 
     def _as_kernel(self, value: Any, place: int) -> Any:
         if isinstance(value, float):
-            self._fail("A number is not a kernel; it can be a factor, as in '0.5 * wl'", place)
+            raise self._error(
+                "A number is not a kernel; it can be a factor, as in '0.5 * wl'", place
+            )
         return value
 
     def _expression(self) -> Any:
         self.depth += 1
         if self.depth > _DEEPEST:
-            self._fail("Parentheses are nested too deeply", self.now.place)
+            raise self._error("Parentheses are nested too deeply", self.now.place)
         place = self.now.place
         value = self._term()
         while self._takes("+"):
@@ -235,7 +240,7 @@ class _Parser:
     def _combined(self, operation: Any, left: Any, right: Any, place: int, at: int) -> Any:
         for value, where in ((left, place), (right, at)):
             if not isinstance(value, float) and is_embedding(value):
-                self._fail("An embedding cannot be added or multiplied; kernels can", where)
+                raise self._error("An embedding cannot be added or multiplied; kernels can", where)
         return operation(left, right)
 
     def _factor(self) -> Any:
@@ -243,7 +248,7 @@ class _Parser:
         if token.kind == "number":
             number = float(token.text)
             if number < 0:
-                self._fail("A factor must be at least 0", token.place)
+                raise self._error("A factor must be at least 0", token.place)
             return number
         if token.kind == "name":
             return self._named(token)
@@ -252,14 +257,14 @@ class _Parser:
             self._expect(")", token)
             return value
         found = repr(token.text) if token.text else "the end"
-        self._fail(f"Expected a kernel's name, a number or '(', found {found}", token.place)
+        raise self._error(f"Expected a kernel's name, a number or '(', found {found}", token.place)
 
     def _named(self, name: _Token) -> Any:
         known = [row.name for row in registry.entries()]
         if name.text not in known:
             near = difflib.get_close_matches(name.text, known, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(known)}."
-            self._fail(f"No kernel is called {name.text!r}", name.place, hint)
+            raise self._error(f"No kernel is called {name.text!r}", name.place, hint)
         params: dict[str, tuple[Any, int]] = {}
         opened = self.now
         if self._takes("(") and not self._takes(")"):
@@ -277,7 +282,7 @@ class _Parser:
         else:
             name, value = "base", self._as_kernel(self._expression(), token.place)
         if name in params:
-            self._fail(f"The parameter {name!r} is given twice", token.place)
+            raise self._error(f"The parameter {name!r} is given twice", token.place)
         params[name] = (value, token.place)
 
     def _made(self, name: _Token, params: dict[str, tuple[Any, int]]) -> Any:
@@ -287,7 +292,7 @@ class _Parser:
             if key not in allowed:
                 what = "takes no base" if key == "base" else f"has no parameter {key!r}"
                 hint = f" It has: {', '.join(sorted(allowed))}."
-                self._fail(f"Kernel {name.text!r} ({row.class_name}) {what}", place, hint)
+                raise self._error(f"Kernel {name.text!r} ({row.class_name}) {what}", place, hint)
         return row.make(**{key: value for key, (value, _) in params.items()})
 
     def _value(self) -> Any:
@@ -305,12 +310,12 @@ class _Parser:
         if token.text in ("[", "("):
             return self._values(token)
         found = repr(token.text) if token.text else "the end"
-        self._fail(f"Expected a value, found {found}", token.place)
+        raise self._error(f"Expected a value, found {found}", token.place)
 
     def _values(self, opened: _Token) -> Any:
         self.depth += 1
         if self.depth > _DEEPEST:
-            self._fail("Brackets are nested too deeply", opened.place)
+            raise self._error("Brackets are nested too deeply", opened.place)
         closing, values = {"[": "]", "(": ")"}[opened.text], []
         while not self._takes(closing):
             values.append(self._value())
