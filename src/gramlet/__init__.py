@@ -62,6 +62,8 @@ _HOMES = {
     "KernelDistance": "gramlet.combine.distance",
     "similarity": "gramlet.combine.distance",
     "GraphNystroem": "gramlet.combine.nystroem",
+    "graph_hashes": "gramlet.combine.duplicates",
+    "find_duplicates": "gramlet.combine.duplicates",
     "GraphKernelGP": "gramlet.combine.gaussian_process",
     "FeatureMap": "gramlet.combine.feature_map",
     "KernelMap": "gramlet.combine.kernel_map",
