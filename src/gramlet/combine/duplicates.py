@@ -111,8 +111,10 @@ def _refined(batch: GraphBatch, nodes: UInt64s, edges: UInt64s, n_iter: int) -> 
 
 
 def _in_arcs(batch: GraphBatch) -> tuple[Ints, Ints, Ints]:
+    if batch.directed:
+        return batch.in_arcs
     nothing = np.zeros(0, dtype=np.int64)
-    return tuple(batch.in_arcs) if batch.directed else (nothing, nothing, nothing)
+    return nothing, nothing, nothing
 
 
 class _Graph(NamedTuple):

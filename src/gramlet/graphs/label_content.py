@@ -67,9 +67,9 @@ def _number_bytes(label: Any) -> bytes | None:
         parts = [_number_bytes(part) for part in (label.real, label.imag)]
         return None if None in parts else _framed(b"c", b"".join(part or b"" for part in parts))
     try:
-        numerator, denominator = label.as_integer_ratio()  # type: ignore[attr-defined]
+        numerator, denominator = label.as_integer_ratio()
     except OverflowError:
-        return b"i+" if label > 0 else b"i-"  # type: ignore[operator]
+        return b"i+" if label > 0 else b"i-"
     except (AttributeError, ValueError, TypeError):
         return None
     return _framed(b"r", f"{int(numerator):x}/{int(denominator):x}".encode())
