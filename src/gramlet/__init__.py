@@ -64,6 +64,7 @@ _HOMES = {
     "GraphNystroem": "gramlet.combine.nystroem",
     "graph_hashes": "gramlet.combine.duplicates",
     "find_duplicates": "gramlet.combine.duplicates",
+    "GraphNeighbors": "gramlet.combine.neighbours",
     "GraphKernelGP": "gramlet.combine.gaussian_process",
     "FeatureMap": "gramlet.combine.feature_map",
     "KernelMap": "gramlet.combine.kernel_map",

@@ -1,0 +1,246 @@
+"""The nearest rows of a count matrix by normalised dot products or sums of minima, exactly.
+
+Rare features are walked through their inverted index. Of the frequent ones, dense columns, the few
+with the largest counts in the query are added for all rows; what the others can still add to a row
+is bounded by the counts that both have left there. Rows whose bound stays below the k-th best value
+known so far are skipped; only the rest is worked out in full.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from gramlet.common.arrays import Floats, Int32s, Ints, UInt8s
+from gramlet.engine.core.tiles import Tiling, for_tiles
+from gramlet.engine.counts.comparison import Measure, _split_columns
+
+__all__ = ["NearestIndex", "nearest_rows"]
+
+# A feature that more than this share of the rows have is kept as a dense column, up to so many.
+_DENSE_SHARE, _MOST_DENSE = 0.02, 96
+# How many of a query's dense features are added for all rows.
+_LEADING = 6
+# Bounds are rounded; rows this close to the k-th best are worked out.
+_MARGIN = 1e-9
+
+
+@dataclass(frozen=True)
+class NearestIndex:
+    """The rows among which neighbours are sought.
+
+    Attributes
+    ----------
+    starts, owners, values :
+        The inverted index of rare features: the rows that have one, and how often.
+    dense : array, shape (frequent features, rows)
+    place : array of int64
+        For each feature its line in ``dense``, or -1.
+    left : array
+        Per row the sum of its frequent counts (of their squares for dot products).
+    scale : array
+        1/sqrt(k(y, y)); 0 for rows of another kind than 0.
+    kinds : array of uint8
+        0 for an ordinary row, anything else for one at the squared distance 1 from those.
+    """
+
+    measure: Measure
+    starts: Ints
+    owners: Int32s
+    values: Floats
+    dense: Floats
+    place: Ints
+    left: Floats
+    scale: Floats
+    kinds: UInt8s
+
+    @classmethod
+    def build(
+        cls, counts: sparse.csr_matrix, measure: Measure, norms: Floats, kinds: UInt8s
+    ) -> NearestIndex:
+        """Index the rows of ``counts``, which have these self-similarities."""
+        n_rows, n_features = counts.shape
+        frequency = np.bincount(counts.indices, minlength=n_features)
+        frequent = np.flatnonzero(frequency > max(1.0, _DENSE_SHARE * n_rows))
+        frequent = np.sort(frequent[np.argsort(-frequency[frequent], kind="stable")][:_MOST_DENSE])
+        place = np.full(n_features, -1, dtype=np.int64)
+        place[frequent] = np.arange(len(frequent))
+        starts, owners, values, dense = _split_columns(
+            counts.indptr.astype(np.int64, copy=False),
+            counts.indices.astype(np.int64, copy=False),
+            counts.data.astype(np.float64, copy=False),
+            place,
+            len(frequent),
+        )
+        left = np.einsum("fr,fr->r", dense, dense) if measure == "dot" else dense.sum(axis=0)
+        ordinary = (kinds == 0) & (norms > 0)
+        scale = np.where(ordinary, 1.0 / np.sqrt(np.where(ordinary, norms, 1.0)), 0.0)
+        return cls(measure, starts, owners, values, dense, place, left, scale, kinds)
+
+
+def nearest_rows(
+    queries: sparse.csr_matrix,
+    norms: Floats,
+    index: NearestIndex,
+    n_neighbors: int,
+    own: Ints,
+    tiling: Tiling | None = None,
+) -> tuple[Floats, Ints]:
+    """Squared distances and positions of the nearest rows of every query.
+
+    Parameters
+    ----------
+    queries : csr_matrix
+        Counts of the features that the index knows.
+    norms : array
+        Self-similarities of the queries, all above 0.
+    own : array of int64
+        Per query the position of the row that is not to be its neighbour, or -1.
+
+    Returns
+    -------
+    squares, positions : arrays of shape (queries, n_neighbors)
+        Ascending by 2 − 2s rounded to 12 decimals, then by position.
+    """
+    n = queries.shape[0]
+    squares = np.empty((n, n_neighbors))
+    positions = np.empty((n, n_neighbors), dtype=np.int64)
+    indptr = queries.indptr.astype(np.int64, copy=False)
+    columns = queries.indices.astype(np.int64, copy=False)
+    values = queries.data.astype(np.float64, copy=False)
+    scales = 1.0 / np.sqrt(norms)
+
+    def fill(begin: int, end: int) -> None:
+        _nearest(
+            begin, end, indptr, columns, values, scales, own, index.measure == "dot",
+            index.starts, index.owners, index.values, index.dense, index.place, index.left,
+            index.scale, index.kinds, squares, positions,
+        )  # fmt: skip
+
+    for_tiles(fill, n, **(tiling or Tiling()))
+    return squares, positions
+
+
+@njit(nogil=True, cache=True)
+def _insert(keys: Floats, squares: Floats, places: Ints, key: float, square: float, j: int) -> None:
+    """Put an entry into a sorted list, behind entries of the same key; the last one falls out."""
+    p = len(keys) - 1
+    while p > 0 and keys[p - 1] > key:
+        keys[p] = keys[p - 1]
+        squares[p] = squares[p - 1]
+        places[p] = places[p - 1]
+        p -= 1
+    keys[p], squares[p], places[p] = key, square, j
+
+
+@njit(nogil=True, cache=True)
+def _add_leading(dot: bool, x: float, line: Floats, total: Floats, rest: Floats) -> None:
+    """Add one dense feature for all rows, and take it from what they have left."""
+    if dot:
+        for j in range(len(total)):
+            y = line[j]
+            total[j] += x * y
+            rest[j] -= y * y
+    else:
+        for j in range(len(total)):
+            y = line[j]
+            total[j] += min(x, y)
+            rest[j] -= y
+
+
+@njit(nogil=True, cache=True)
+def _completed(
+    dot: bool, j: int, total: Floats, xs: Floats, lines: Ints, begin: int, dense: Floats
+) -> float:
+    """The value of row j with the dense features that were not added for all."""
+    value = total[j]
+    for p in range(begin, len(lines)):
+        y = dense[lines[p], j]
+        value += xs[p] * y if dot else min(xs[p], y)
+    return value
+
+
+@njit(nogil=True, cache=True)
+def _nearest(
+    begin: int, end: int, indptr: Ints, columns: Ints, values: Floats, scales: Floats,
+    own: Ints, dot: bool, starts: Ints, owners: Int32s, kept: Floats, dense: Floats,
+    place: Ints, left: Floats, scale: Floats, kinds: UInt8s, squares: Floats, positions: Ints,
+) -> None:  # fmt: skip
+    """The nearest rows of queries begin to end − 1; see `nearest_rows`."""
+    n, k = len(scale), squares.shape[1]
+    total, rest, bound = np.empty(n), np.empty(n), np.empty(n)
+    keys, seeds = np.empty(k), np.empty(k, dtype=np.int64)
+    for i in range(begin, end):
+        total[:] = 0.0
+        rest[:] = left
+        # Rare features by the inverted index; dense ones are put aside.
+        n_dense = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            n_dense += place[columns[p]] >= 0
+        xs, lines = np.empty(n_dense), np.empty(n_dense, dtype=np.int64)
+        at = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            f, x = columns[p], values[p]
+            if place[f] >= 0:
+                q = at
+                while q > 0 and xs[q - 1] < x:
+                    xs[q], lines[q] = xs[q - 1], lines[q - 1]
+                    q -= 1
+                xs[q], lines[q] = x, place[f]
+                at += 1
+            elif dot:
+                for r in range(starts[f], starts[f + 1]):
+                    total[owners[r]] += x * kept[r]
+            else:
+                for r in range(starts[f], starts[f + 1]):
+                    total[owners[r]] += min(x, kept[r])
+        # The leading dense features for all rows, and a bound for the others.
+        leading = min(_LEADING, n_dense)
+        for p in range(leading):
+            _add_leading(dot, xs[p], dense[lines[p]], total, rest)
+        x_rest = 0.0
+        for p in range(leading, n_dense):
+            x_rest += xs[p] * xs[p] if dot else xs[p]
+        if dot:
+            # Differences of real squares are rounded; what is lost must not lower the bound.
+            for j in range(n):
+                y_rest = max(rest[j], 0.0) + 1e-14 * left[j]
+                bound[j] = (total[j] + np.sqrt(x_rest * y_rest)) * scale[j]
+        else:
+            for j in range(n):
+                bound[j] = (total[j] + min(x_rest, rest[j])) * scale[j]
+        # The rows of the k largest lower bounds; the least of their values is a first threshold.
+        keys[:] = np.inf
+        squares[i] = 0.0
+        seeds[:] = -1
+        for j in range(n):
+            low = -total[j] * scale[j]
+            if low < keys[k - 1] and scale[j] > 0 and j != own[i]:
+                _insert(keys, squares[i], seeds, low, 0.0, j)
+        threshold = np.inf
+        for p in range(k):
+            if seeds[p] < 0:
+                threshold = -np.inf
+                break
+            value = _completed(dot, seeds[p], total, xs, lines, leading, dense)
+            threshold = min(threshold, value * scale[seeds[p]])
+        threshold -= _MARGIN / scales[i]
+        # All rows that can reach it, in order of position.
+        keys[:] = np.inf
+        for j in range(n):
+            if scale[j] > 0:
+                if bound[j] < threshold or j == own[i]:
+                    continue
+                value = _completed(dot, j, total, xs, lines, leading, dense)
+                square = 2.0 - 2.0 * (value * scale[j] * scales[i])
+                square = 0.0 if square < 2e-12 else square
+            elif j == own[i]:
+                continue
+            else:
+                square = 1.0
+            key = np.rint(square * 1e12)
+            if key < keys[k - 1]:
+                _insert(keys, squares[i], positions[i], key, square, j)

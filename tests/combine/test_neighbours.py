@@ -1,0 +1,183 @@
+"""GraphNeighbors beside the sorted rows of the full matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.cluster import DBSCAN
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
+from sklearn.pipeline import make_pipeline
+
+import gramlet
+from gramlet import (
+    EdgeHistogram,
+    EMDKernel,
+    GraphBatch,
+    GraphNeighbors,
+    GraphSampling,
+    KernelDistance,
+    WeisfeilerLehman,
+    WLOptimalAssignment,
+    random_labelled_graphs,
+)
+from reference import combine, plain, weisfeiler_lehman
+from reference.strategies import graph_batches
+
+MUTAG = gramlet.load_dataset("MUTAG")
+ORACLES = {
+    "dot": (WeisfeilerLehman, weisfeiler_lehman.weisfeiler_lehman),
+    "min": (WLOptimalAssignment, weisfeiler_lehman.wl_optimal_assignment),
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    graph_batches(min_graphs=2, labels=True, edge_labels=False, max_graphs=8),
+    graph_batches(min_graphs=1, labels=True, edge_labels=False),
+    st.sampled_from(["dot", "min"]),
+    st.booleans(),
+    st.data(),
+)
+def test_neighbours_are_those_of_the_definition(fitted, queries, measure, alone, data):
+    cls, function = ORACLES[measure]
+
+    def kernel(rows, columns):
+        return plain.gram(function, rows, columns, n_iter=1)
+
+    k = data.draw(st.integers(1, len(fitted) - alone))
+    index = GraphNeighbors(cls(n_iter=1, use_edge_labels=False), n_neighbors=k).fit(fitted)
+    X = None if alone else queries
+    distances, positions = index.kneighbors(X)
+    expected = combine.neighbours(fitted, X, kernel=kernel, n_neighbors=k)
+    np.testing.assert_array_equal(positions, expected[1])
+    np.testing.assert_allclose(distances, expected[0], atol=1e-7)
+
+
+def by_sorting(kernel, fitted, queries, k):
+    """The rows of the normalised matrix, sorted whole."""
+    fitted_kernel = clone(kernel).set_params(normalize=True).fit(fitted)
+    rows = fitted_kernel.transform(fitted if queries is None else queries)
+    squares = np.maximum(2 - 2 * rows, 0)
+    squares[squares < 2e-12] = 0
+    keys = np.round(squares, 12)
+    if queries is None:
+        np.fill_diagonal(keys, np.inf)
+    order = np.argsort(keys, axis=1, kind="stable")[:, :k]
+    return np.sqrt(np.take_along_axis(squares, order, axis=1)), order
+
+
+@pytest.mark.parametrize(
+    "name", ["wl", "wl-oa", "wl-edge", "sp", "vertex", "e-oa", "graphlet", "pyramid-match", "wwl",
+             "rw-steps", "propagation", "wl + 0.5 * sp"],
+)  # fmt: skip
+def test_every_kernel_gives_the_sorted_rows(name):
+    kernel = gramlet.kernels.registry.make(name)
+    index = GraphNeighbors(kernel, n_neighbors=7).fit(MUTAG.graphs[:120])
+    for queries in (None, MUTAG.graphs[120:]):
+        distances, positions = index.kneighbors(queries)
+        expected = by_sorting(kernel, MUTAG.graphs[:120], queries, 7)
+        np.testing.assert_allclose(distances, expected[0], atol=1e-7)
+        np.testing.assert_array_equal(positions, expected[1])
+
+
+@pytest.mark.parametrize("cls", [WeisfeilerLehman, WLOptimalAssignment])
+def test_bounds_skip_nothing_that_counts(cls):
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(4, 30, 1500)
+    graphs = random_labelled_graphs(
+        1500, sizes.tolist(), np.minimum(sizes + 2, sizes * (sizes - 1) // 2).tolist(), 4,
+        random_state=0,
+    )  # fmt: skip
+    index = GraphNeighbors(cls(n_iter=3), n_neighbors=10, n_jobs=2).fit(graphs)
+    distances, positions = index.kneighbors()
+    expected = by_sorting(cls(n_iter=3), graphs, None, 10)
+    np.testing.assert_array_equal(positions, expected[1])
+    np.testing.assert_allclose(distances, expected[0], atol=1e-7)
+
+
+def test_embeddings_and_names():
+    graphs = MUTAG.graphs[:30]
+    embedding = GraphSampling(n_samples=50, random_state=0)
+    features = embedding.fit_transform(graphs)
+    unit = features / np.linalg.norm(features, axis=1)[:, None]
+    expected = np.argsort(np.round(2 - 2 * unit @ unit.T, 12), axis=1, kind="stable")[:, :4]
+    found = GraphNeighbors(embedding, 4).fit(graphs).kneighbors(graphs, return_distance=False)
+    np.testing.assert_array_equal(found, expected)
+    assert isinstance(GraphNeighbors().fit(graphs).kernel_, WLOptimalAssignment)
+
+
+@pytest.mark.parametrize("kernel", [WLOptimalAssignment(), EMDKernel(), EdgeHistogram()])
+def test_empty_graphs_and_norms_of_zero(kernel):
+    graphs = [([], []), ([(0, 1)], "CC"), ([], []), ([], "C"), ([], "O")]
+    distances, positions = GraphNeighbors(kernel, 4).fit(graphs).kneighbors()
+    assert positions[0].tolist() == [2, 1, 3, 4]
+    assert distances[0].tolist() == [0, 1, 1, 1]
+    if isinstance(kernel, EdgeHistogram):
+        # Graphs without edges have norm 0: alike, and at distance 1 from the others.
+        assert positions[3].tolist() == [4, 0, 1, 2]
+        assert distances[3].tolist() == [0, 1, 1, 1]
+        assert positions[1].tolist() == [0, 2, 3, 4]
+
+
+def test_sparse_forms_are_those_of_scikit_learn():
+    graphs = MUTAG.graphs[:60]
+    index = GraphNeighbors("wl", 5)
+    found = index.fit_transform(graphs)
+    distance = KernelDistance(WeisfeilerLehman(normalize=True)).fit_transform(graphs)
+    theirs = KNeighborsTransformer(n_neighbors=5, metric="precomputed").fit_transform(distance)
+    assert found.nnz == theirs.nnz == 60 * 6
+    np.testing.assert_allclose(
+        np.sort(found.data.reshape(60, 6)), np.sort(theirs.data.reshape(60, 6)), atol=1e-7
+    )
+    graph = index.kneighbors_graph()
+    assert graph.shape == (60, 60)
+    assert set(graph.data.tolist()) == {1.0}
+    assert not graph.diagonal().any()
+    assert index.kneighbors_graph(graphs[:2], 3, mode="distance").nnz == 6
+    labels = DBSCAN(eps=0.5, metric="precomputed", min_samples=2).fit(found).labels_
+    assert len(labels) == 60
+
+
+def test_pipeline_and_file(tmp_path):
+    model = make_pipeline(
+        GraphNeighbors("wl-oa", 5), KNeighborsClassifier(5, metric="precomputed")
+    ).fit(MUTAG.graphs[:120], MUTAG.target[:120])
+    assert model.score(MUTAG.graphs[120:], MUTAG.target[120:]) > 0.6
+    index = model[0]
+    gramlet.save(index, tmp_path / "n.gramlet")
+    again = gramlet.load(tmp_path / "n.gramlet")
+    again.validate()
+    np.testing.assert_array_equal(
+        again.kneighbors(return_distance=False), index.kneighbors(return_distance=False)
+    )
+    again.kinds_ = again.kinds_[:3]
+    with pytest.raises(ValueError, match="kinds_"):
+        again.validate()
+
+
+def test_refitting_forgets_the_index():
+    index = GraphNeighbors("wl", 1).fit(MUTAG.graphs[:50])
+    index.kneighbors()
+    index.fit(MUTAG.graphs[50:60])
+    np.testing.assert_array_equal(
+        index.kneighbors(MUTAG.graphs[50:60], return_distance=False)[:, 0], np.arange(10)
+    )
+
+
+def test_bad_input():
+    index = GraphNeighbors("wl", 3).fit(MUTAG.graphs[:3])
+    with pytest.raises(ValueError, match="2 other graphs were fitted"):
+        index.kneighbors()
+    assert index.kneighbors(MUTAG.graphs[:1])[0].shape == (1, 3)
+    with pytest.raises(ValueError, match="3 graphs were fitted"):
+        index.kneighbors(MUTAG.graphs[:1], 4)
+    with pytest.raises(ValueError, match="n_neighbors"):
+        index.kneighbors(MUTAG.graphs[:1], 0)
+    with pytest.raises(ValueError, match="mode"):
+        index.kneighbors_graph(MUTAG.graphs[:1], mode="heat")
+    with pytest.raises(ValueError, match="as a whole"):
+        GraphNeighbors(EMDKernel(psd="clip")).fit(MUTAG.graphs[:3])
+    assert index.kneighbors(GraphBatch.from_edges([]))[1].shape == (0, 3)
