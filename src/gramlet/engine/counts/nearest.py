@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from gramlet.common.arrays import Floats, Int32s, Ints, UInt8s
+from gramlet.common.arrays import Array, Floats, Int32s, Ints, UInt8s
 from gramlet.engine.core.tiles import Tiling, for_tiles
 from gramlet.engine.counts.comparison import Measure, _split_columns
 
@@ -23,7 +23,9 @@ __all__ = ["NearestIndex", "nearest_rows"]
 # A feature that more than this share of the rows have is kept as a dense column, up to so many.
 _DENSE_SHARE, _MOST_DENSE = 0.02, 96
 # How many of a query's dense features are added for all rows.
-_LEADING = 6
+_LEADING = 10
+# Rows are taken in ranges whose totals stay in the cache.
+_RANGE = 4096
 # Bounds are rounded; rows this close to the k-th best are worked out.
 _MARGIN = 1e-9
 
@@ -37,6 +39,7 @@ class NearestIndex:
     starts, owners, values :
         The inverted index of rare features: the rows that have one, and how often.
     dense : array, shape (frequent features, rows)
+        Of small integers where all counts are such: they are read from memory for every query.
     place : array of int64
         For each feature its line in ``dense``, or -1.
     left : array
@@ -51,7 +54,7 @@ class NearestIndex:
     starts: Ints
     owners: Int32s
     values: Floats
-    dense: Floats
+    dense: Array
     place: Ints
     left: Floats
     scale: Floats
@@ -76,6 +79,8 @@ class NearestIndex:
             len(frequent),
         )
         left = np.einsum("fr,fr->r", dense, dense) if measure == "dot" else dense.sum(axis=0)
+        if dense.max(initial=0.0) <= 255 and (dense == np.floor(dense)).all():
+            dense = dense.astype(np.uint8)
         ordinary = (kinds == 0) & (norms > 0)
         scale = np.where(ordinary, 1.0 / np.sqrt(np.where(ordinary, norms, 1.0)), 0.0)
         return cls(measure, starts, owners, values, dense, place, left, scale, kinds)
@@ -137,7 +142,7 @@ def _insert(keys: Floats, squares: Floats, places: Ints, key: float, square: flo
 
 
 @njit(nogil=True, cache=True)
-def _add_leading(dot: bool, x: float, line: Floats, total: Floats, rest: Floats) -> None:
+def _add_leading(dot: bool, x: float, line: Array, total: Floats, rest: Floats) -> None:
     """Add one dense feature for all rows, and take it from what they have left."""
     if dot:
         for j in range(len(total)):
@@ -152,8 +157,24 @@ def _add_leading(dot: bool, x: float, line: Floats, total: Floats, rest: Floats)
 
 
 @njit(nogil=True, cache=True)
+def _set_bounds(
+    dot: bool, x_rest: float, total: Floats, rest: Floats, left: Floats, scale: Floats,
+    bound: Floats,
+) -> None:  # fmt: skip
+    """What rows can reach at most, given what the query and they have left."""
+    if dot:
+        # Differences of real squares are rounded; what is lost must not lower the bound.
+        for j in range(len(bound)):
+            y_rest = max(rest[j], 0.0) + 1e-14 * left[j]
+            bound[j] = (total[j] + np.sqrt(x_rest * y_rest)) * scale[j]
+    else:
+        for j in range(len(bound)):
+            bound[j] = (total[j] + min(x_rest, rest[j])) * scale[j]
+
+
+@njit(nogil=True, cache=True)
 def _completed(
-    dot: bool, j: int, total: Floats, xs: Floats, lines: Ints, begin: int, dense: Floats
+    dot: bool, j: int, total: Floats, xs: Floats, lines: Ints, begin: int, dense: Array
 ) -> float:
     """The value of row j with the dense features that were not added for all."""
     value = total[j]
@@ -166,7 +187,7 @@ def _completed(
 @njit(nogil=True, cache=True)
 def _nearest(
     begin: int, end: int, indptr: Ints, columns: Ints, values: Floats, scales: Floats,
-    own: Ints, dot: bool, starts: Ints, owners: Int32s, kept: Floats, dense: Floats,
+    own: Ints, dot: bool, starts: Ints, owners: Int32s, kept: Floats, dense: Array,
     place: Ints, left: Floats, scale: Floats, kinds: UInt8s, squares: Floats, positions: Ints,
 ) -> None:  # fmt: skip
     """The nearest rows of queries begin to end − 1; see `nearest_rows`."""
@@ -199,19 +220,14 @@ def _nearest(
                     total[owners[r]] += min(x, kept[r])
         # The leading dense features for all rows, and a bound for the others.
         leading = min(_LEADING, n_dense)
-        for p in range(leading):
-            _add_leading(dot, xs[p], dense[lines[p]], total, rest)
         x_rest = 0.0
         for p in range(leading, n_dense):
             x_rest += xs[p] * xs[p] if dot else xs[p]
-        if dot:
-            # Differences of real squares are rounded; what is lost must not lower the bound.
-            for j in range(n):
-                y_rest = max(rest[j], 0.0) + 1e-14 * left[j]
-                bound[j] = (total[j] + np.sqrt(x_rest * y_rest)) * scale[j]
-        else:
-            for j in range(n):
-                bound[j] = (total[j] + min(x_rest, rest[j])) * scale[j]
+        for a in range(0, n, _RANGE):
+            b = min(n, a + _RANGE)
+            for p in range(leading):
+                _add_leading(dot, xs[p], dense[lines[p], a:b], total[a:b], rest[a:b])
+            _set_bounds(dot, x_rest, total[a:b], rest[a:b], left[a:b], scale[a:b], bound[a:b])
         # The rows of the k largest lower bounds; the least of their values is a first threshold.
         keys[:] = np.inf
         squares[i] = 0.0
@@ -244,3 +260,6 @@ def _nearest(
             key = np.rint(square * 1e12)
             if key < keys[k - 1]:
                 _insert(keys, squares[i], positions[i], key, square, j)
+                if keys[k - 1] < np.inf:
+                    known = (1.0 - squares[i, k - 1] / 2.0 - _MARGIN) / scales[i]
+                    threshold = max(threshold, known)
