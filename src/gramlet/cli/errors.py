@@ -71,7 +71,7 @@ def debug_wanted(arguments: Sequence[str]) -> bool:
 
 
 def report(error: BaseException, debug: bool) -> int:
-    """Say on standard error, on one line, what went wrong; return the exit code."""
+    """Say on standard error what went wrong, on one line if it can be; return the exit code."""
     if isinstance(error, BrokenPipeError):
         silence_output()
         return FAILURE
@@ -79,7 +79,9 @@ def report(error: BaseException, debug: bool) -> int:
         line, code = "gramlet: interrupted", INTERRUPTED
     else:
         message, code = _message_and_code(error)
-        line = f"gramlet: error: {' '.join(message.split())}"
+        if not getattr(error, "keeps_lines", False):
+            message = " ".join(message.split())
+        line = f"gramlet: error: {message}"
     with contextlib.suppress(OSError, ValueError):  # nobody listens
         if debug:
             traceback.print_exception(error)

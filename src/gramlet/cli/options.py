@@ -35,7 +35,13 @@ DataDir = Annotated[
 Input = Annotated[str, typer.Argument(metavar="INPUT", help=INPUT_HELP)]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="As 'gramlet train' wrote it.")]
 Kernel = Annotated[
-    str, typer.Option("--kernel", "-k", metavar="NAME", help="As 'gramlet kernels' lists them.")
+    str,
+    typer.Option(
+        "--kernel",
+        "-k",
+        metavar="NAME",
+        help="As 'gramlet kernels' lists them, or an expression: 'wl(n_iter=3) + 0.5 * sp'.",
+    ),
 ]
 Params = Annotated[
     list[str] | None,

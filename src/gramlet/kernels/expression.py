@@ -38,6 +38,9 @@ _LONGEST, _DEEPEST = 10_000, 50
 class ExpressionError(ValueError):
     """A kernel expression that cannot be read; the message shows where, with a caret."""
 
+    # The command line shows messages on one line, unless they say this.
+    keeps_lines = True
+
 
 class _Token(NamedTuple):
     kind: str
