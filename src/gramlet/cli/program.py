@@ -12,6 +12,7 @@ from gramlet._version import __version__
 from gramlet.cli import (
     convert,
     datasets,
+    duplicates,
     embed,
     evaluate,
     explain,
@@ -19,6 +20,7 @@ from gramlet.cli import (
     info,
     kernels,
     map,
+    neighbors,
     predict,
     train,
 )
@@ -45,6 +47,8 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "train": train.train,
     "predict": predict.predict,
     "explain": explain.explain,
+    "neighbors": neighbors.neighbors,
+    "duplicates": duplicates.duplicates,
     "kernels": kernels.kernels,
     "datasets": datasets.datasets,
     "info": info.info,

@@ -1,0 +1,40 @@
+"""``gramlet duplicates``: groups of isomorphic graphs, as a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from gramlet.cli.inputs import read_input
+from gramlet.cli.option_groups import Reading
+from gramlet.cli.options import Input, output_option
+from gramlet.cli.output import check_place, note
+from gramlet.cli.tables import names_of, write_table
+
+__all__ = ["duplicates"]
+
+
+def duplicates(
+    source: Input,
+    reading: Reading,
+    output: Annotated[Path | None, output_option("Write to a .csv file instead.")] = None,
+) -> None:
+    """List graphs that are the same: isomorphic, with labels and directions."""
+    from gramlet.combine.duplicates import find_duplicates
+
+    if output is not None:
+        check_place(output, [".csv"])
+    data = read_input(source, reading)
+    from gramlet.engine.core.compiling import announce_compilation
+
+    announce_compilation()
+    groups = find_duplicates(data.graphs)
+    names, molecules = names_of(data), data.molecules
+    rows = (
+        [number, names[position], *([] if molecules is None else [molecules[position]])]
+        for number, group in enumerate(groups)
+        for position in group
+    )
+    write_table(output, ["group", "graph", *["smiles"] * (molecules is not None)], rows)
+    repeated = sum(len(group) - 1 for group in groups)
+    note(f"{len(data.graphs)} graphs, {repeated} of them repeat an earlier one.")

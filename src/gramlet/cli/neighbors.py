@@ -1,0 +1,79 @@
+"""``gramlet neighbors``: the most similar graphs, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gramlet.cli.estimators import seeded
+from gramlet.cli.inputs import read_input, target_of
+from gramlet.cli.option_groups import Reading
+from gramlet.cli.options import Input, Jobs, Kernel, Params, Seed, output_option
+from gramlet.cli.output import check_place
+from gramlet.cli.params import parse_params
+from gramlet.cli.tables import names_of, write_table
+
+if TYPE_CHECKING:
+    from gramlet.files.dataset import Dataset
+
+__all__ = ["neighbors"]
+
+
+def neighbors(
+    source: Input,
+    reading: Reading,
+    query: Annotated[
+        str | None,
+        typer.Option(
+            "--query",
+            metavar="INPUT",
+            help="Graphs to find neighbours of; by default those of INPUT, without themselves.",
+        ),
+    ] = None,
+    n_neighbors: Annotated[
+        int, typer.Option("--neighbors", "-n", metavar="N", help="Neighbours per graph.")
+    ] = 10,
+    output: Annotated[Path | None, output_option("Write to a .csv file instead.")] = None,
+    kernel: Kernel = "wl-oa",
+    param: Params = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+) -> None:
+    """Find the nearest graphs of each graph, exactly, by a normalised kernel."""
+    from gramlet.combine.neighbours import GraphNeighbors
+    from gramlet.kernels import registry
+
+    if output is not None:
+        check_place(output, [".csv"])
+    row = registry.get(kernel)
+    estimator = row.make(**seeded(row, parse_params(param), seed))
+    data = read_input(source, reading)
+    queries = data if query is None else read_input(query, reading)
+    from gramlet.engine.core.compiling import announce_compilation
+
+    announce_compilation()
+    index = GraphNeighbors(estimator, n_neighbors, n_jobs=jobs)
+    index.fit(data.graphs, target_of(data, source) if row.tags.supervised else None)
+    distances, positions = index.kneighbors(None if query is None else queries.graphs)
+    heading = ["query", "rank", "neighbour", "similarity"]
+    heading += ["query_smiles"] * (queries.molecules is not None)
+    heading += ["smiles"] * (data.molecules is not None)
+    write_table(output, heading, _lines(distances, positions, index, data, queries))
+
+
+def _lines(
+    distances: Any, positions: Any, index: Any, data: Dataset, queries: Dataset
+) -> Iterator[list[Any]]:
+    """One line per graph and neighbour; a graph of norm 0 is similar to none."""
+    blank = index.kernel_.diagonal(queries.graphs) == 0
+    names, query_names = names_of(data), names_of(queries)
+    for i, (row, places) in enumerate(zip(distances, positions, strict=True)):
+        for rank, (distance, place) in enumerate(zip(row, places, strict=True), start=1):
+            nothing = blank[i] or index.kinds_[place] != 0
+            similarity = 0.0 if nothing else 1.0 - distance**2 / 2.0
+            line = [query_names[i], rank, names[place], f"{similarity:.6g}"]
+            line += [] if queries.molecules is None else [queries.molecules[i]]
+            yield line + ([] if data.molecules is None else [data.molecules[place]])

@@ -1,0 +1,87 @@
+"""The commands that find similar and equal graphs."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+import gramlet
+from gramlet.cli import main
+
+SMILES = "smiles,label\nCCO,yes\nOCC,no\nCCN,yes\nCCCC,no\nc1ccccc1,no\n"
+
+
+@pytest.fixture
+def run(capsys):
+    def runner(*arguments):
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return runner
+
+
+@pytest.fixture
+def molecules(tmp_path):
+    pytest.importorskip("rdkit", reason="SMILES strings are read by RDKit")
+    path = tmp_path / "molecules.csv"
+    path.write_text(SMILES)
+    return path
+
+
+def table(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_neighbors_are_printed(run):
+    code, out, _ = run("neighbors", "MUTAG", "-n", "3", "-k", "wl-oa", "-p", "n_iter=2")
+    assert code == 0
+    rows = table(out)
+    assert len(rows) == 188 * 3
+    mutag = gramlet.load_dataset("MUTAG").graphs
+    kernel = gramlet.WLOptimalAssignment(n_iter=2)
+    index = gramlet.GraphNeighbors(kernel, 3).fit(mutag)
+    distances, positions = index.kneighbors()
+    assert [int(row["neighbour"]) for row in rows] == positions.reshape(-1).tolist()
+    assert float(rows[0]["similarity"]) == pytest.approx(1 - distances[0, 0] ** 2 / 2, rel=1e-5)
+
+
+def test_neighbors_of_a_query(run, molecules, tmp_path):
+    query = tmp_path / "query.smi"
+    query.write_text("CCO\n")
+    place = tmp_path / "near.csv"
+    code, out, _ = run("neighbors", molecules, "--query", query, "-n", "2", "-o", place)
+    assert (code, out) == (0, "")
+    rows = table(place.read_text())
+    assert [row["smiles"] for row in rows] == ["CCO", "OCC"]
+    assert [float(row["similarity"]) for row in rows] == [1.0, 1.0]
+
+
+def test_duplicates_are_printed(run, molecules):
+    code, out, err = run("duplicates", molecules)
+    assert code == 0
+    assert [(row["graph"], row["smiles"]) for row in table(out)] == [("0", "CCO"), ("1", "OCC")]
+    assert "1 of them repeat" in err
+
+
+def test_mistakes_in_an_expression_are_shown(run, tmp_path):
+    code, _, err = run("gram", "MUTAG", "-k", "wl + spp", "-o", tmp_path / "K.npy")
+    assert code == 2
+    assert err.endswith("\n  wl + spp\n       ^\n")
+    assert not (tmp_path / "K.npy").exists()
+
+
+def test_expressions_train_and_predict(run, tmp_path):
+    place = tmp_path / "K.npy"
+    assert run("gram", "MUTAG", "-k", "wl(n_iter=2) * sp", "-o", place)[0] == 0
+    model = tmp_path / "m.gramlet"
+    assert run("train", "MUTAG", "-k", "wl(n_iter=1) + vertex", "-o", model)[0] == 0
+    assert run("predict", model, "MUTAG", "-o", tmp_path / "p.csv")[0] == 0
+
+
+def test_too_many_neighbours(run, molecules):
+    code, _, err = run("neighbors", molecules, "-n", "5")
+    assert code == 2
+    assert "4 other graphs" in err
