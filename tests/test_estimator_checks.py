@@ -24,6 +24,11 @@ from reference.examples import random_graphs
 MADE = {
     "FeatureMap": lambda: gramlet.FeatureMap(gramlet.VertexHistogram()),
     "RConvolution": lambda: gramlet.RConvolution(sizes, [equal]),
+    "KernelSum": lambda: gramlet.KernelSum(two_kernels(), [0.5, 2.0]),
+    "KernelProduct": lambda: gramlet.KernelProduct(two_kernels()),
+    "AlignedKernelSum": lambda: gramlet.AlignedKernelSum(two_kernels()),
+    "KernelDistance": lambda: gramlet.KernelDistance(gramlet.VertexHistogram()),
+    "GraphNystroem": lambda: gramlet.GraphNystroem("vertex", 5, random_state=0),
 }
 OF_THE_ESTIMATOR = (
     "check_estimator_cloneable",
@@ -43,6 +48,10 @@ WITH_GRAPHS = (
     "check_estimators_pickle",
     "check_pipeline_consistency",
 )
+
+
+def two_kernels():
+    return [gramlet.VertexHistogram(normalize=True), gramlet.WeisfeilerLehman(n_iter=1)]
 
 
 def sizes(graph):
@@ -70,6 +79,17 @@ COMBINED = {
     "FeatureMap": PUBLIC["FeatureMap"],
     "KernelMap": gramlet.KernelMap("vertex", n_components=2),
     "RConvolution": PUBLIC["RConvolution"],
+    **{
+        name: PUBLIC[name]
+        for name in (
+            "KernelSum",
+            "KernelProduct",
+            "AlignedKernelSum",
+            "KernelDistance",
+            "GraphNystroem",
+            "GraphNeighbors",
+        )
+    },
 }
 
 

@@ -82,7 +82,7 @@ def test_without_alignment_weights_are_equal(y):
 def test_task_says_otherwise():
     y = np.arange(60) % 40
     graphs = MUTAG.graphs[:60]
-    with pytest.warns(UserWarning, match="real target"):
+    with pytest.warns(UserWarning, match="real numbers"):
         auto = AlignedKernelSum(MEMBERS[:3]).fit(graphs, y)
     real = AlignedKernelSum(MEMBERS[:3], task="regression").fit(graphs, y)
     np.testing.assert_array_equal(auto.weights_, real.weights_)
@@ -94,7 +94,7 @@ def test_task_says_otherwise():
     ("y", "task", "message"),
     [
         (None, "auto", "give y"),
-        ([1, 0], "auto", "one value per graph"),
+        ([1, 0], "auto", "one per graph"),
         ([0.5] * 39 + [np.nan], "auto", "positions 39"),
         ([1.0] * 39 + [np.inf], "auto", "positions 39"),
         ([0.5] * 40, "classification", "not whole"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -10,10 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import nnls
 
-from gramlet.common.arrays import Array, Floats
+from gramlet.common.arrays import Floats
+from gramlet.common.notices import warn_caller
 from gramlet.common.parameters import StrOptions
 from gramlet.common.stored_state import require, require_array
 from gramlet.engine.core.tiles import Tiling
+from gramlet.files.target import check_target, infer_task
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.composite.members import CompositeKernel
 from gramlet.kernels.composite.sums import WeightedSum
@@ -94,7 +95,7 @@ class AlignedKernelSum(WeightedSum):
 
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> Any:
         # The target is checked before any kernel is computed.
-        _target(y, len(batch), self.task)
+        _target(y, len(batch), self.task, warn=True)
         return super()._fit(batch, y, tiling)
 
     def _learn(self, batch: GraphBatch, y: Any, tiling: Tiling) -> None:
@@ -103,11 +104,9 @@ class AlignedKernelSum(WeightedSum):
         if v.sum() > 0:
             self.weights_: Floats = v / v.sum()
             return
-        warnings.warn(
+        warn_caller(
             "AlignedKernelSum: no kernel is aligned with the target, so that all weights are "
             "equal. Other kernels or parameters may say more about it.",
-            UserWarning,
-            stacklevel=5,
         )
         self.weights_ = np.full(len(v), 1.0 / len(v))
 
@@ -125,18 +124,16 @@ class AlignedKernelSum(WeightedSum):
         return replace(tags, supervised=True, depends_on_fitted=True, after_fit=("normalize",))
 
 
-def _target(y: Any, n_graphs: int, task: str) -> Floats:
+def _target(y: Any, n_graphs: int, task: str, warn: bool = False) -> Floats:
     """Y of the alignment, centred: one column per class, or the real target."""
     if y is None:
         raise ValueError("AlignedKernelSum learns its weights from a target: give y to fit.")
-    values = np.asarray(y)
-    if values.ndim != 1 or len(values) != n_graphs:
-        raise ValueError(
-            f"y must hold one value per graph; got shape {values.shape} for {n_graphs} graphs."
-        )
-    numbers = _as_numbers(values)
+    values = check_target(y)
+    if len(values) != n_graphs:
+        raise ValueError(f"y has {len(values)} values for {n_graphs} graphs; give one per graph.")
+    numbers = values.astype(np.float64) if values.dtype.kind in "iuf" else None
     if task == "auto":
-        task = "regression" if _is_real_target(numbers) else "classification"
+        task = infer_task(values, warn=warn)
     if task == "regression":
         if numbers is None:
             raise ValueError('y must hold numbers for task="regression"; it holds classes.')
@@ -149,44 +146,6 @@ def _target(y: Any, n_graphs: int, task: str) -> Floats:
         target[np.arange(n_graphs), [classes[value] for value in values.tolist()]] = 1.0
     centred: Floats = target - target.mean(axis=0)
     return centred
-
-
-def _as_numbers(values: Array) -> Floats | None:
-    """The target as numbers; None if it has strings, booleans or other classes."""
-    items = values.tolist()
-    missing = [i for i, item in enumerate(items) if item is None or item != item]
-    if any(isinstance(item, str | bytes | bool) for item in items) and not missing:
-        return None
-    if not missing:
-        try:
-            numbers = np.array([float(item) for item in items])
-        except (TypeError, ValueError):
-            return None
-        missing = np.flatnonzero(~np.isfinite(numbers)).tolist()
-        if not missing:
-            return numbers
-    shown = ", ".join(map(str, missing[:10])) + ", ..." * (len(missing) > 10)
-    raise ValueError(
-        f"y is missing or not finite for {len(missing)} graphs, at positions {shown}. Leave these "
-        "graphs out."
-    )
-
-
-def _is_real_target(numbers: Floats | None) -> bool:
-    if numbers is None:
-        return False
-    if (numbers != np.floor(numbers)).any():
-        return True
-    distinct = len(np.unique(numbers))
-    if len(numbers) < 50 or 5 * distinct <= len(numbers):
-        return False
-    warnings.warn(
-        f"y has {distinct} distinct whole numbers for {len(numbers)} graphs and is taken for a "
-        'real target; task="classification" takes them for classes.',
-        UserWarning,
-        stacklevel=7,
-    )
-    return True
 
 
 def _alignment(grams: list[Floats], target: Floats) -> Floats:

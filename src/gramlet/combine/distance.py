@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramlet.combine.embedding_kernel import as_kernel
 from gramlet.common.arrays import Floats
-from gramlet.common.parameters import HasMethods
+from gramlet.common.parameters import HasMethods, require_parameters
 from gramlet.common.stored_state import require_instance
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
@@ -104,7 +104,8 @@ class KernelDistance(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return np.sqrt(squares, out=squares)
 
     def validate(self) -> None:
-        """Check fitted state that may come from a file; ValueError if it is amiss."""
+        """Check parameters and fitted state, which may come from a file; ValueError if amiss."""
+        require_parameters(self)
         if "kernel_" in vars(self):
             require_instance("kernel_", self.kernel_, GraphKernel)
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramlet.combine.embedding_kernel import as_kernel
 from gramlet.common.arrays import Array, Floats, Ints, UInt8s
 from gramlet.common.checks import require_count
-from gramlet.common.parameters import HasMethods, Interval
+from gramlet.common.parameters import HasMethods, Interval, require_parameters
 from gramlet.common.stored_state import require_array, require_instance
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.nearest import NearestIndex, nearest_rows
@@ -238,7 +238,8 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return np.array([f"graph{i}" for i in range(self.n_samples_fit_)], dtype=object)
 
     def validate(self) -> None:
-        """Check fitted state that may come from a file; ValueError if it is amiss."""
+        """Check parameters and fitted state, which may come from a file; ValueError if amiss."""
+        require_parameters(self)
         if "kernel_" not in vars(self):
             return
         require_instance("kernel_", self.kernel_, GraphKernel)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramlet.combine.distance import own_values, squared_distances
 from gramlet.combine.embedding_kernel import as_kernel
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.common.parameters import HasMethods, Interval, StrOptions
+from gramlet.common.parameters import HasMethods, Interval, StrOptions, require_parameters
 from gramlet.common.stored_state import require, require_array, require_instance
 from gramlet.engine.core.tiles import one_blas_thread
 from gramlet.graphs.batch import GraphBatch
@@ -159,7 +159,8 @@ class GraphNystroem(TransformerMixin, BaseEstimator):
         return np.ascontiguousarray(squared_distances(matrix, own, own[[position]])[:, 0])
 
     def validate(self) -> None:
-        """Check fitted state that may come from a file; ValueError if it is amiss."""
+        """Check parameters and fitted state, which may come from a file; ValueError if amiss."""
+        require_parameters(self)
         if "kernel_" not in vars(self):
             return
         require_instance("kernel_", self.kernel_, GraphKernel)

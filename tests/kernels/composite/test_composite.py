@@ -291,6 +291,21 @@ def test_grid_search_in_a_pipeline():
     assert not np.isnan(search.cv_results_["mean_test_score"]).any()
 
 
+def test_directed_graphs_are_compared_where_members_do():
+    batch = gramlet.GraphBatch.from_edges(
+        [[(0, 1), (1, 2)], [(0, 1), (2, 1)], [(0, 1), (1, 2), (2, 0)]], directed=True
+    )
+    kernel = WeisfeilerLehman(n_iter=2) * VertexHistogram() + ShortestPath()
+    expected = gramlet.gram(batch, "wl", n_iter=2) * gramlet.gram(batch, "vertex")
+    expected = expected + gramlet.gram(batch, "sp")
+    np.testing.assert_allclose(kernel.fit_transform(batch), expected)
+    assert gramlet.GraphNeighbors("wl", 1).fit(batch).kneighbors()[1].shape == (3, 1)
+    assert gramlet.GraphNystroem("wl").fit_transform(batch).shape[0] == 3
+    assert gramlet.similarity(batch[0], batch[1]) < 1
+    with pytest.raises(ValueError, match="directed"):
+        kernel.transform(batch.to_undirected())
+
+
 def test_directed_graphs_are_refused_where_a_member_does():
     batch = gramlet.GraphBatch.from_edges([[(0, 1)]], directed=True)
     with pytest.raises(ValueError, match="to_undirected"):
