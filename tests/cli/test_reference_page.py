@@ -61,5 +61,5 @@ def test_one_name_means_one_thing():
         assert "source" not in texts, name
     # What is written differs between commands, and evaluation takes lists.
     different = {option for option, found in texts.items() if len(found) > 1}
-    assert different <= {"--output", "-o", "--kernel", "-k", "--param", "-p"}
+    assert different <= {"--output", "-o", "--kernel", "-k", "--param", "-p", "-n"}
     assert {"--C", "--folds", "--inner-folds", "--seed", "--jobs"} <= set(texts)
