@@ -11,7 +11,6 @@ import numpy as np
 
 from gramlet.common.arrays import Ints, UInt64s
 from gramlet.common.checks import is_integer
-from gramlet.common.label_texts import label_bytes
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.randomness import as_generator
 from gramlet.common.stored_state import require, require_instance, require_integer, require_items
@@ -19,6 +18,7 @@ from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.hashing.neighbour_hashes import hash_levels
 from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.label_content import label_bytes
 from gramlet.kernels.contract.count_kernel import count_new
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.parameter_texts import shared_texts

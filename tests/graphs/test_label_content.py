@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramlet.common.label_texts import label_bytes
+from gramlet.graphs.label_content import label_bytes
 
 plain = st.one_of(
     st.none(),
@@ -39,10 +38,9 @@ def test_numbers_of_all_types(value):
 def test_parts_do_not_run_together():
     assert label_bytes(("ab", "c")) != label_bytes(("a", "bc"))
     assert label_bytes(((1,), 2)) != label_bytes((1, (2,)))
-    assert label_bytes(frozenset({1, 2})) == label_bytes(frozenset({2, 1}))
 
 
-@pytest.mark.parametrize("value", [object(), Decimal("1.5"), range(3)])
+@pytest.mark.parametrize("value", [object(), range(3)])
 def test_values_that_cannot_be_written_down(value):
-    with pytest.raises(ValueError, match=f"label of type {type(value).__name__}"):
+    with pytest.raises(ValueError, match="have no content hash"):
         label_bytes(value)
