@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gramlet.cli.estimators import seeded, working_estimator
-from gramlet.cli.inputs import read_input, target_of
+from gramlet.cli.inputs import read_input, classes_of
 from gramlet.cli.option_groups import Reading
 from gramlet.cli.options import Input, Jobs, Kernel, Normalize, Params, Seed, output_option
 from gramlet.cli.output import check_place
@@ -51,7 +51,7 @@ def map_(
 
     announce_compilation()
     estimator = working_estimator(row, params, jobs)
-    target = target_of(data, source) if row.tags.supervised else data.target
+    target = classes_of(data, source, kernel) if row.tags.supervised else data.target
     graph_map = KernelMap(estimator).fit(data.graphs, target)
     ax = plot_map(
         graph_map, target, graphs=data.graphs if examples else None, examples=examples,
