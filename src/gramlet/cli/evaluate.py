@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -323,28 +324,28 @@ class _Work:
     def _evaluated(self, name: str, choice: dict[str, Any] | None) -> Result:
         from gramlet import evaluation
 
-        def run(store: Store | None) -> Result:
-            result: Result = evaluation.evaluate(
-                name,
-                self.report.data.graphs,
-                self.report.target.plain,
-                self.report.protocol,
-                options=choice,
-                normalize=self.normalize if "normalize" not in (choice or {}) else None,
-                fit_once=self.fit_once and not _uses_classes(name),
-                store=store,
-                **self.arguments,
-            )
-            return result
-
-        if self.store is None:
-            return run(None)
         try:
-            return run(self.store)
+            with warnings.catch_warnings():
+                # Told when the target was read, and the same for all rows.
+                warnings.filterwarnings("ignore", message="min_class_size=")
+                result: Result = evaluation.evaluate(
+                    name,
+                    self.report.data.graphs,
+                    self.report.target.plain,
+                    self.report.protocol,
+                    options=choice,
+                    normalize=self.normalize if "normalize" not in (choice or {}) else None,
+                    fit_once=self.fit_once and not _uses_classes(name),
+                    store=self.store,
+                    **self.arguments,
+                )
+            return result
         except OSError as why:  # a full disk, a folder that cannot be written
+            if self.store is None:
+                raise
             _tell_not_kept(why)
             self.store = None
-            return run(None)
+            return self._evaluated(name, choice)
 
 
 def _uses_classes(name: str) -> bool:

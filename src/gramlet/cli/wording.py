@@ -33,4 +33,6 @@ def with_options(message: object) -> str:
         option = f"--{name.replace('_', '-')}"
         text = re.sub(rf"\b{name}=(['\"])([\w-]+)\1", rf"{option} \2", text)
         text = re.sub(rf"\b{name}=", f"{option} ", text)
+        if "_" in name:  # no word of the language
+            text = re.sub(rf"\b{name}\b", option, text)
     return text.rstrip()

@@ -1,8 +1,8 @@
 """What a linear decision is made of: the share of every pattern, and of every node.
 
 A support vector machine or a ridge regression on a kernel with explicit features is linear in them,
-so its decision is a sum over patterns, exactly; on Weisfeiler-Lehman colours every node adds its own
-part.
+so its decision is a sum over patterns, exactly; on Weisfeiler-Lehman colours every node adds its
+own part.
 """
 
 from __future__ import annotations
