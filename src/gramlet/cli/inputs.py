@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gramlet.evaluation.task import Target
     from gramlet.files.dataset import Dataset
 
-__all__ = ["classes_of", "read_input", "target_of"]
+__all__ = ["classes_of", "read_input", "refuse_numbers", "target_of"]
 
 
 def read_input(text: str, reading: Reading) -> Dataset:
