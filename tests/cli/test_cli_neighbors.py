@@ -85,3 +85,11 @@ def test_too_many_neighbours(run, molecules):
     code, _, err = run("neighbors", molecules, "-n", "5")
     assert code == 2
     assert "4 other graphs" in err
+
+
+def test_a_kernel_that_learns_is_given_the_classes(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    line = ["neighbors", "MUTAG", "-k", "weighted-wwl", "-p", "n_iter=1", "-o", "n.csv"]
+    code = main(line)
+    assert code == 0, capsys.readouterr().err
+    assert (tmp_path / "n.csv").is_file()

@@ -77,7 +77,7 @@ class TestStreams:
         place = tmp_path / "r.json"
         _, _, err = self.shell(f"evaluate MUTAG {' '.join(QUICK)} --json {place} | head -0")
         assert err == ""
-        assert len(json.loads(place.read_text())["results"]) == 3
+        assert len(json.loads(place.read_text())["results"]) == 4
 
     def test_full(self):
         for command in ("kernels", "--help", "info MUTAG"):

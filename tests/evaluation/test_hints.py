@@ -128,11 +128,23 @@ def test_tables_print_each_hint_once():
     graphs = trees(32)
     results = [evaluate(name, graphs, np.arange(32) % 2, QUICK) for name in ("vertex", "wl")]
     for style in ("text", "markdown"):
-        text = table(results, style)
         for result in results:
             for hint in result.hints:
-                assert text.count(hint.text) == 1
+                assert table(result, style).count(hint.text) == 1
         assert "does not use" not in table(results, style, hints=False)
+
+
+def test_rows_that_share_a_hint_share_a_line():
+    graphs = trees(32)
+    rows = [
+        evaluate("vertex", graphs, np.arange(32) % 2, QUICK, name=name) for name in ("one", "two")
+    ]
+    assert {hint.kind for hint in rows[0].hints} >= {"baseline", "unused-column"}
+    text = table(rows)
+    assert text.count("Not significantly better than the numbers of nodes and edges alone: ") == 1
+    assert text.count("The graphs have edge labels, which one, two do not use.") == 1
+    assert "is not better" not in text
+    assert "is not significantly better" not in text
 
 
 def test_they_can_be_left_out():

@@ -16,6 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from gramlet import Protocol, RandomGraphEmbedding, WeisfeilerLehman, evaluate
 from gramlet.evaluation.machines import _SupportVectors
+from gramlet.evaluation.store import Store
 from reference.evaluation import trees
 
 QUICK = Protocol(folds=3, repeats=2, inner_folds=2, C=(0.1, 10.0))
@@ -212,3 +213,27 @@ def test_killed_processes_and_two_at_once(tmp_path):
     third = run(tmp_path).communicate(timeout=300)
     assert third[0] == outputs[0][0]
     assert "computed again" not in "".join(error for _, error in [*outputs, third])
+
+
+def test_a_fresh_store_throws_away_what_was_kept(data, tmp_path, monkeypatch):
+    first = evaluate("wl", *data, QUICK, options=OPTIONS, store=tmp_path)
+    calls = count(monkeypatch)
+    fresh = Store(tmp_path, fresh=True)
+    second = evaluate("wl", *data, QUICK, options=OPTIONS, store=fresh)
+    done = len(calls)
+    assert done > 0
+    np.testing.assert_array_equal(second.scores, first.scores)
+    evaluate("wl", *data, QUICK, options=OPTIONS, store=fresh)  # its own work counts
+    assert len(calls) == done
+    assert len(os.listdir(tmp_path)) == 1
+
+
+def test_a_fresh_run_that_is_stopped_does_not_give_the_old_result(data, tmp_path, monkeypatch):
+    evaluate("wl", *data, QUICK, options=OPTIONS, store=tmp_path)
+    with monkeypatch.context() as patch:
+        count(patch, fail_at=8)
+        with pytest.raises(KeyboardInterrupt):
+            evaluate("wl", *data, QUICK, options=OPTIONS, store=Store(tmp_path, fresh=True))
+    calls = count(monkeypatch)
+    evaluate("wl", *data, QUICK, options=OPTIONS, store=tmp_path)
+    assert calls

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from gramlet.cli.errors import WrongUse
 from gramlet.cli.estimators import seeded, working_estimator
-from gramlet.cli.inputs import read_input, target_of
+from gramlet.cli.inputs import classes_of, read_input
 from gramlet.cli.matrix_files import ENDINGS, write_matrix
 from gramlet.cli.option_groups import Reading
 from gramlet.cli.options import Input, Jobs, Kernel, Params, Seed, output_option
@@ -51,7 +51,7 @@ def embed(
     announce_compilation()
     started = time.perf_counter()
     estimator = working_estimator(row, params, jobs)
-    target = target_of(data, source) if row.tags.supervised else None
+    target = classes_of(data, source, kernel) if row.tags.supervised else None
     features, names = _features(row, estimator, data.graphs, target)
     seconds = time.perf_counter() - started
     write_matrix(output, "features", features, target=data.target, names=names)

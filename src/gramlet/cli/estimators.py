@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gramlet.cli.errors import WrongUse
+from gramlet.cli.option_groups import Learning
+from gramlet.cli.wording import with_options
+
 if TYPE_CHECKING:
-    from gramlet.evaluation import Protocol
+    from gramlet.evaluation import Choice, Protocol
+    from gramlet.evaluation.task import Target
+    from gramlet.graphs.batch import GraphBatch
     from gramlet.kernels.registry import Entry
 
 __all__ = ["Training", "choose_and_fit", "seeded", "working_estimator"]
@@ -26,6 +32,7 @@ class Training:
     normalize: bool
     seed: int
     jobs: int
+    learning: Learning = field(default_factory=Learning)
 
     def protocol(self) -> Protocol:
         """The cross-validation that chooses."""
@@ -35,37 +42,48 @@ class Training:
         costs = tuple(self.costs) if self.costs else DEFAULT_C
         return Protocol(inner_folds=self.inner_folds, random_state=self.seed, C=costs)
 
+    @property
+    def classifier(self) -> str | None:
+        """The name of the machine; None for the task's own."""
+        return None if self.learning.classifier is None else self.learning.classifier.value
+
 
 @dataclass(frozen=True)
 class Trained:
-    """A fitted classifier and how it came about.
+    """A fitted model and how it came about.
 
-    ``accuracy``: of the cross-validation, None if there was none; ``chosen``: whether it chose C or
-    options; ``majority``: the share of the most frequent class.
+    ``score``: of the cross-validation, None if there was none; ``chosen``: whether it chose C or
+    options; ``baseline``: the score of the most frequent class, or of the mean, where it is known.
     """
 
     model: Any
     options: dict[str, Any]
     C: float
-    accuracy: float | None
-    majority: float
+    score: float | None
+    scoring: str
+    baseline: float | None
     chosen: bool
 
     @property
     def no_better(self) -> bool:
-        """Whether always saying the most frequent class is as good."""
-        return self.accuracy is not None and self.accuracy <= self.majority
+        """Whether always saying the same is as good."""
+        return self.score is not None and self.baseline is not None and self.score <= self.baseline
 
     def verdict(self) -> str:
         """A line on how good it is, as far as cross-validation on the same graphs can say."""
-        if self.accuracy is None:
+        if self.score is None:
             return ""
-        told = f"{100 * self.accuracy:.1f} % right in cross-validation"
-        if self.no_better:
+        of_classes = self.scoring == "accuracy"
+        told = f"{self.scoring} {self.score:.3f} in cross-validation"
+        if of_classes:
+            told = f"{100 * self.score:.1f} % right in cross-validation"
+        if self.no_better and of_classes:
             return (
                 f"{told}: no better than always saying the most frequent class, "
-                f"{100 * self.majority:.1f} %."
+                f"{100 * (self.baseline or 0):.1f} %."
             )
+        if self.no_better:
+            return f"{told}: no better than always saying the mean."
         if not self.chosen:
             return f"{told}."
         return f"{told}, which chose it; 'gramlet evaluate' is impartial."
@@ -89,8 +107,8 @@ def choose_and_fit(
     row: Entry,
     params: dict[str, Any],
     how: Training,
-    graphs: Any,
-    target: Any,
+    graphs: GraphBatch,
+    target: Target,
     *,
     tune: bool = True,
     score: bool = False,
@@ -104,46 +122,102 @@ def choose_and_fit(
     params : dict
         Parameters that are given; the others are chosen from what the registry lists.
     how : Training
-    graphs, target : the data
+    graphs : GraphBatch
+        All graphs; those of classes that are left out have no part in it.
+    target : Target
     tune : bool
         Whether options are chosen, or C alone.
     score : bool
-        Cross-validate also if there is nothing to choose, to know the accuracy.
+        Cross-validate also if there is nothing to choose, to know the score.
     """
-    import numpy as np
-
-    from gramlet.evaluation import choose
-
     protocol = how.protocol()
     fixed = seeded(row, dict(params), how.seed)
     if "normalize" in _has(row):
         fixed.setdefault("normalize", how.normalize)
     open_options = {k: v for k, v in row.tunable.items() if k not in params} if tune else {}
-    accuracy, cost = None, protocol.C[0]
+    kept = graphs if len(target.kept) == len(graphs) else graphs[target.kept]
     chosen = bool(open_options) or len(protocol.C) > 1
-    if chosen or score:
-        # Fixed values go in whole, as a list of one: a value may itself be a list.
-        options = {**{key: [value] for key, value in fixed.items()}, **open_options}
+    weights = how.learning.weights(target.classes.tolist())
+    plain = target.task == "classification" and how.classifier in (None, "svc")
+    if plain and row.kind == "kernel" and not chosen and not score:
+        from sklearn.svm import SVC
+
+        cost = protocol.C[0]
+        machine = SVC(kernel="precomputed", C=cost, class_weight=weights)
+        model = _fitted(row, fixed, machine, kept, target, how.jobs)
+        return Trained(model, fixed, cost, None, "accuracy", None, chosen)
+    # Fixed values go in whole, as a list of one: a value may itself be a list.
+    options = {**{key: [value] for key, value in fixed.items()}, **open_options}
+    found = _choice(row, kept, target, protocol, options, weights, how)
+    model = _fitted(row, found.options, found.machine, kept, target, how.jobs)
+    return Trained(
+        model,
+        found.options,
+        protocol.C[0] if found.C is None else found.C,
+        found.score,
+        found.scoring,
+        _baseline(found.scoring, target),
+        chosen,
+    )
+
+
+def _choice(
+    row: Entry,
+    graphs: GraphBatch,
+    target: Target,
+    protocol: Protocol,
+    options: dict[str, Any],
+    weights: Any,
+    how: Training,
+) -> Choice:
+    from gramlet.evaluation import choose
+
+    try:
         found = choose(
-            row.name, graphs, target, protocol, options=options, n_jobs=how.jobs, verbose=True
+            row.name,
+            graphs,
+            target.named,
+            protocol,
+            task=target.task,
+            scoring=how.learning.scoring,
+            classifier=how.classifier,
+            class_weight=weights,
+            options=options,
+            n_jobs=how.jobs,
+            verbose=True,
         )
-        fixed, accuracy = found.options, found.accuracy
-        cost = protocol.C[0] if found.C is None else found.C
-    counts = np.unique(target, return_counts=True)[1]
-    model = _fitted(row, fixed, cost, graphs, target, how.jobs)
-    return Trained(model, fixed, cost, accuracy, float(counts.max() / counts.sum()), chosen)
+    except ValueError as why:
+        raise WrongUse(with_options(why)) from why
+    if found.machine is None:
+        raise WrongUse(
+            "--classifier ridge: for classes on a kernel there is no such machine in scikit-learn "
+            "that a file could hold. Use --classifier svc."
+        )
+    return found
+
+
+def _baseline(scoring: str, target: Target) -> float | None:
+    """What always saying the same would score, where that is known."""
+    if scoring == "accuracy":
+        members = target.members()
+        return float(members.max() / members.sum())
+    return 0.0 if scoring == "r2" else None
 
 
 def _fitted(
-    row: Entry, params: dict[str, Any], cost: float, graphs: Any, target: Any, jobs: int
+    row: Entry,
+    params: dict[str, Any],
+    machine: Any,
+    graphs: GraphBatch,
+    target: Target,
+    jobs: int,
 ) -> Any:
     from sklearn.pipeline import Pipeline
-    from sklearn.svm import SVC
 
     estimator = working_estimator(row, params, jobs)
-    machine = SVC(kernel="precomputed" if row.kind == "kernel" else "linear", C=cost)
-    model = Pipeline([("kernel", estimator), ("classifier", machine)])
-    model.fit(graphs, target)
+    last = "classifier" if target.task == "classification" else "regressor"
+    model = Pipeline([("kernel", estimator), (last, machine)])
+    model.fit(graphs, target.named)
     # How it was computed here is no part of the model.
     quiet = {"n_jobs": None, "verbose": False}
     has = estimator.get_params(deep=False)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Sequence
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gramlet._version import __version__
 from gramlet.cli.errors import Failure, WrongUse
-from gramlet.cli.inputs import read_input, target_of
-from gramlet.cli.option_groups import Reading
+from gramlet.cli.evaluation_report import Report
+from gramlet.cli.inputs import read_input, refuse_numbers, target_of
+from gramlet.cli.interrupts import leave_words
+from gramlet.cli.option_groups import Learning, Reading
 from gramlet.cli.options import (
     Costs,
     Folds,
@@ -24,20 +28,36 @@ from gramlet.cli.options import (
     Repeats,
     Seed,
 )
-from gramlet.cli.output import check_place, console, note
+from gramlet.cli.output import check_place, note
 from gramlet.cli.params import parse_params
-from gramlet.common.safe_writing import writing
+from gramlet.cli.wording import with_options
 
 if TYPE_CHECKING:
     from gramlet.evaluation import Protocol, Result
+    from gramlet.evaluation.store import Store
+    from gramlet.evaluation.task import Target
     from gramlet.files.dataset import Dataset
     from gramlet.kernels.registry import Entry
 
-BASELINES = ("majority", "vertex", "edge")
+CONSTANTS = {"classification": "majority", "regression": "mean"}
+BASELINES = ("size", "vertex", "edge")
 DEFAULT_KERNELS = ("wl", "wl-oa", "wwl")
 
-_MOSTLY = 0.5
+_NO_KERNELS = ("majority", "mean", "size")  # baselines that the registry does not have
 _LONG = 20.0  # seconds after which a result is told before the table is complete
+
+
+class Groups(StrEnum):
+    """Graphs that stay together."""
+
+    scaffold = "scaffold"
+
+
+class Selection(StrEnum):
+    """Where C and options are chosen."""
+
+    nested = "nested"
+    best_of_grid = "best-of-grid"
 
 
 def evaluate(
@@ -57,7 +77,12 @@ def evaluate(
             help="Values to choose from, for the kernels that have this parameter; repeatable.",
         ),
     ] = None,
+    learning: Learning,
     costs: Costs = None,
+    scale_c: Annotated[
+        bool,
+        typer.Option("--scale-C", help="Take C relative to the spread of the training graphs."),
+    ] = False,
     folds: Folds = 10,
     repeats: Repeats = 3,
     inner_folds: InnerFolds = 5,
@@ -65,6 +90,25 @@ def evaluate(
         float | None,
         typer.Option(
             "--holdout", metavar="SHARE", help="Hold out this share instead of folds, e.g. 0.2."
+        ),
+    ] = None,
+    groups: Annotated[
+        Groups | None,
+        typer.Option(
+            "--groups", help="Keep molecules with the same Murcko scaffold in one test part."
+        ),
+    ] = None,
+    selection: Annotated[
+        Selection,
+        typer.Option(
+            "--selection",
+            help="Choose inside the training parts, or on the test parts, which is optimistic.",
+        ),
+    ] = Selection.nested,
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            "--draws", metavar="N", help="Repeat kernels that draw random numbers N times.", min=1
         ),
     ] = None,
     normalize: Normalize = True,
@@ -76,6 +120,10 @@ def evaluate(
             "faster, but they have seen the test graphs.",
         ),
     ] = False,
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="Do not use work that an earlier run has kept."),
+    ] = False,
     seed: Seed = 0,
     jobs: Jobs = -1,
     json_file: Annotated[
@@ -84,20 +132,21 @@ def evaluate(
 ) -> None:
     """Cross-validate kernels on a data set and show a table.
 
-    C and the kernels' own options are chosen inside each training part. The majority class and the
-    histograms of node labels and edge types always stand beside the kernels asked for.
+    C and the kernels' own options are chosen inside each training part. The most frequent class (or
+    the mean), the size of the graphs and the histograms of node labels and edge types always stand
+    beside the kernels asked for. Finished work is kept: a run that was stopped shows its finished
+    rows, and the same command goes on from there.
     """
     if json_file is not None:
         check_place(json_file)
-    names = _names(kernel)
+    asked = _checked_names(kernel)
     options = parse_params(param)
     data = read_input(source, reading)
-    target = target_of(data, source)
+    target = target_of(data, source, learning)
     from gramlet.engine.core.compiling import announce_compilation, has_compiled
     from gramlet.evaluation import Protocol
     from gramlet.evaluation.protocol import DEFAULT_C
 
-    announce_compilation()
     protocol = Protocol(
         folds=folds,
         repeats=repeats,
@@ -105,30 +154,47 @@ def evaluate(
         test_size=holdout,
         random_state=seed,
         C=tuple(costs) if costs else DEFAULT_C,
+        groups=None if groups is None else groups.value,
+        selection=selection.value,
+        scale_C=scale_c,
     )
-    chosen = _options_by_kernel(names, options, data)
-    results, failed = _run(data, target, protocol, chosen, normalize, fit_once, jobs)
-    if json_file is not None and results:  # first: whoever reads the table may stop reading
-        _write(json_file, data, results)
-    if results:
-        _show(data, protocol, results, has_compiled())
-    if failed:
-        raise Failure(f"no result for {'; '.join(failed)}")
+    chosen = _options_by_kernel([CONSTANTS[target.task], *asked], options, data, target, source)
+    announce_compilation()
+    work = _Work(
+        Report(data, target, protocol),
+        arguments={
+            **_checked_arguments(data, target, protocol, learning),
+            "draws": draws,
+            "dataset": data.name,
+            "n_jobs": jobs,
+            "verbose": True,
+        },
+        normalize=normalize,
+        fit_once=fit_once,
+        store=_store(fresh),
+    )
+    work.run(chosen)
+    if json_file is not None and work.results:  # first: whoever reads the table may stop reading
+        work.report.write(json_file, work.results)
+    if work.results:
+        work.report.show(work.results, has_compiled(), work.found)
+    if work.failed:
+        raise Failure(f"no result for {'; '.join(work.failed)}")
 
 
-def _names(asked: Sequence[str] | None) -> list[str]:
+def _checked_names(asked: Sequence[str] | None) -> list[str]:
     """The baselines and what was asked for, each once; an unknown name is wrong use."""
     from gramlet.kernels import registry
 
     names = list(dict.fromkeys([*BASELINES, *(asked or DEFAULT_KERNELS)]))
     for name in names:
-        if name != "majority":
+        if name not in _NO_KERNELS:
             registry.get(name)
-    return names
+    return [name for name in names if name not in CONSTANTS.values()]
 
 
 def _options_by_kernel(
-    names: Sequence[str], given: dict[str, Any], data: Dataset
+    names: Sequence[str], given: dict[str, Any], data: Dataset, target: Target, source: str
 ) -> dict[str, dict[str, Any] | None]:
     """What each kernel is to choose from: its own options, with those given in their place."""
     from gramlet.kernels import registry
@@ -136,10 +202,12 @@ def _options_by_kernel(
     found: dict[str, dict[str, Any] | None] = {}
     unused = set(given)
     for name in names:
-        if name == "majority":
+        if name in _NO_KERNELS:
             found[name] = None
             continue
         row = registry.get(name)
+        if row.tags.supervised:
+            refuse_numbers(target, source, name)
         for column in row.tags.needs:
             if getattr(data.graphs, column) is None:
                 raise WrongUse(
@@ -152,7 +220,8 @@ def _options_by_kernel(
         _check_values(row, mine)
         found[name] = {**row.tunable, **mine}
     if unused:
-        known = sorted({key for name in names[1:] for key in registry.make(name).get_params()})
+        kernels = [name for name in names if name not in _NO_KERNELS]
+        known = sorted({key for name in kernels for key in registry.make(name).get_params()})
         raise WrongUse(
             f"--param: none of the kernels has a parameter {sorted(unused)[0]!r}. They have: "
             f"{', '.join(known)}."
@@ -167,97 +236,120 @@ def _check_values(row: Entry, given: dict[str, Any]) -> None:
             row.make(**{key: value})._validate_params()
 
 
-def _run(
-    data: Dataset,
-    target: Any,
-    protocol: Protocol,
-    options: dict[str, dict[str, Any] | None],
-    normalize: bool,
-    fit_once: bool,
-    jobs: int,
-) -> tuple[list[Result], list[str]]:
-    """All results, and for each kernel that could not be evaluated why."""
-    from gramlet import evaluation
-    from gramlet.evaluation.protocol import check_target
+def _checked_arguments(
+    data: Dataset, target: Target, protocol: Protocol, learning: Learning
+) -> dict[str, Any]:
+    """The arguments of `evaluate` that are the same for all kernels.
 
-    codes, classes = check_target(target, len(data.graphs))
-    protocol.splits(codes, classes)  # a protocol that does not fit the data is no kernel's fault
-    results, failed = [], []
-    for name, choice in options.items():
-        own = normalize if "normalize" not in (choice or {}) else None
-        try:
-            result = evaluation.evaluate(
-                name,
-                data.graphs,
-                target,
-                protocol,
-                options=choice,
-                normalize=own,
-                dataset=data.name,
-                fit_once=fit_once and not _uses_classes(name),
-                n_jobs=jobs,
-                verbose=True,
-            )
-        except (ValueError, TypeError) as why:
-            failed.append(f"{name!r}: {why}")
-            continue
-        results.append(result)
-        if sys.stderr.isatty() and result.seconds > _LONG:
-            note(f"{name}: {100 * result.mean:.1f} % in {result.seconds:.0f} s")
-    return results, failed
+    What does not fit the data is no kernel's fault, and told before any of them is computed.
+    """
+    from gramlet.evaluation.groups import groups_of
+    from gramlet.evaluation.machines import machine_of
+    from gramlet.evaluation.scorers import scorer_of
 
-
-def _show(data: Dataset, protocol: Protocol, results: Sequence[Result], compiled: bool) -> None:
-    from rich.markup import escape
-
-    from gramlet.evaluation.tables import as_good_as_the_best, table
-
-    screen = console()
-    graphs = data.graphs
-    members = " / ".join(str(count) for count in results[0].data.classes.values())
-    screen.print(
-        f"[bold]{escape(data.name)}[/]: {len(graphs)} graphs, {graphs.sizes.mean():.1f} nodes and "
-        f"{graphs.n_edges.mean():.1f} edges on average, classes of {members}"
-    )
-    screen.print(f"{protocol.describe()}; seed {protocol.random_state}")
-    screen.print()
-    screen.print(table(results, "rich") if screen.is_terminal else table(results), markup=False)
-    screen.print()
-    best, near = as_good_as_the_best(results)
-    others = f"; not significantly worse: {', '.join(near)}" if near else ""
-    screen.print(f"Best: [bold]{best.name}[/]{others} (corrected resampled t-test, 5 %)")
-    spread = "repeats' means" if protocol.repeats > 1 else "folds"
-    remark = f"±: standard deviation of the {spread}."
-    if compiled:
-        remark += " Seconds include compiling this once."
-    screen.print(f"[dim]{remark}[/]")
-    wanting = _at_the_largest(results, max(protocol.C))
-    if wanting:
-        screen.print(
-            f"[dim]Mostly chose the largest C: {', '.join(wanting)}. Larger ones, e.g. --C "
-            f"{max(protocol.C):g} --C {1e3 * max(protocol.C):g}, may do better.[/]"
-        )
-
-
-def _at_the_largest(results: Sequence[Result], largest: float) -> list[str]:
-    """The kernels that chose the largest C in more than half of the training parts."""
-    chosen = {result.name: result.most_chosen().get("C", (None, 0.0)) for result in results}
-    return [name for name, (cost, share) in chosen.items() if cost == largest and share > _MOSTLY]
-
-
-def _write(path: Path, data: Dataset, results: Sequence[Result]) -> None:
-    document = {
-        "format": "gramlet evaluation 1",
-        "gramlet": __version__,
-        "dataset": data.name,
-        "results": [result.to_dict() for result in results],
+    classifier = None if learning.classifier is None else learning.classifier.value
+    weights = learning.weights(target.classes.tolist())
+    try:
+        groups = groups_of(None, protocol, data, len(data.graphs))
+        scorer_of(learning.scoring, target.task, target.n_classes)
+        machine_of(classifier, target, protocol, weights, groups is not None)
+        kept = None if groups is None else groups[target.kept]
+        protocol.splits(target.values, target.classes, kept)
+    except ValueError as why:
+        raise WrongUse(with_options(why)) from why
+    return {
+        "task": target.task,
+        "scoring": learning.scoring,
+        "classifier": classifier,
+        "class_weight": weights,
+        "min_class_size": learning.min_class_size,
+        "groups": groups,
     }
-    with writing(path) as place:
-        place.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def _store(fresh: bool) -> Store | None:
+    """Where finished work is kept; None, and a word about it, if that cannot be."""
+    from gramlet.common.places import cache_folder
+    from gramlet.evaluation.store import Store
+
+    try:
+        return Store(cache_folder() / "evaluations", fresh=fresh)
+    except (OSError, ValueError) as why:
+        _tell_not_kept(why)
+        return None
+
+
+def _tell_not_kept(why: Exception) -> None:
+    note(f"gramlet: warning: finished work is not kept: {' '.join(str(why).split())}")
+
+
+@dataclass
+class _Work:
+    """The evaluations of all rows, one after the other."""
+
+    report: Report
+    arguments: Mapping[str, Any]
+    normalize: bool
+    fit_once: bool
+    store: Store | None
+    results: list[Result] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)  # and why
+    found: list[str] = field(default_factory=list)  # kept from an earlier run
+
+    def run(self, options: Mapping[str, dict[str, Any] | None]) -> None:
+        """Evaluate every row; a run that is stopped leaves those that are finished."""
+        try:
+            for name, choice in options.items():
+                self._row(name, choice)
+                leave_words(self.report.so_far(self.results, len(options)))
+        except KeyboardInterrupt:
+            print(self.report.so_far(self.results, len(options)), end="", flush=True)
+            raise
+        leave_words("")
+
+    def _row(self, name: str, choice: dict[str, Any] | None) -> None:
+        started = time.perf_counter()
+        try:
+            result = self._evaluated(name, choice)
+        except (ValueError, TypeError) as why:
+            self.failed.append(f"{name!r}: {with_options(why)}")
+            return
+        self.results.append(result)
+        seconds = time.perf_counter() - started
+        if seconds < result.seconds:  # the others were spent in an earlier run
+            self.found.append(name)
+        if sys.stderr.isatty() and seconds > _LONG:
+            note(f"{name}: {result.scoring} {result.mean:.3f} in {seconds:.0f} s")
+
+    def _evaluated(self, name: str, choice: dict[str, Any] | None) -> Result:
+        from gramlet import evaluation
+
+        try:
+            with warnings.catch_warnings():
+                # Told when the target was read, and the same for all rows.
+                warnings.filterwarnings("ignore", message="min_class_size=")
+                result: Result = evaluation.evaluate(
+                    name,
+                    self.report.data.graphs,
+                    self.report.target.plain,
+                    self.report.protocol,
+                    options=choice,
+                    normalize=self.normalize if "normalize" not in (choice or {}) else None,
+                    fit_once=self.fit_once and not _uses_classes(name),
+                    store=self.store,
+                    **self.arguments,
+                )
+            return result
+        except OSError as why:  # a full disk, a folder that cannot be written
+            if self.store is None:
+                raise
+            _tell_not_kept(why)
+            self.store = None
+            return self._evaluated(name, choice)
 
 
 def _uses_classes(name: str) -> bool:
     """Whether a kernel learns from classes, so that fitting it once would not be fair."""
     from gramlet.kernels import registry
 
-    return name != "majority" and registry.get(name).tags.supervised
+    return name not in _NO_KERNELS and registry.get(name).tags.supervised

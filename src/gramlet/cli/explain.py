@@ -10,9 +10,9 @@ import typer
 from gramlet.cli.errors import Failure, WrongUse
 from gramlet.cli.estimators import Training, choose_and_fit
 from gramlet.cli.explanation_files import check_folder, write_explanation
-from gramlet.cli.inputs import read_input, target_of
+from gramlet.cli.inputs import read_input, refuse_numbers, target_of
 from gramlet.cli.models import load_model
-from gramlet.cli.option_groups import Reading
+from gramlet.cli.option_groups import Learning, Reading
 from gramlet.cli.options import (
     INPUT_HELP,
     Costs,
@@ -28,6 +28,7 @@ from gramlet.cli.output import console, note
 from gramlet.cli.params import parse_params
 
 if TYPE_CHECKING:
+    from gramlet.evaluation.task import Target
     from gramlet.explain import ModelExplanation
     from gramlet.files.dataset import Dataset
     from gramlet.kernels.registry import Entry
@@ -35,7 +36,11 @@ if TYPE_CHECKING:
 __all__ = ["explain"]
 
 _NO_DECISION = "--decision is for coefficients; weights are the same for all classes."
-_OF_A_FIT = ("kernel", "param", "costs", "inner_folds", "normalize", "seed")
+_OF_A_FIT = (
+    "kernel", "param", "costs", "inner_folds", "normalize", "seed", "task", "scoring",
+    "classifier", "class_weight", "min_class_size",
+)  # fmt: skip
+_OF_NUMBERS = "wl"  # the kernel for a regression, unless another is asked for
 
 
 def explain(
@@ -50,6 +55,7 @@ def explain(
     ],
     output: Annotated[Path, output_option("Folder for tables and pictures.", "FOLDER")],
     reading: Reading,
+    learning: Learning,
     kernel: Kernel = "weighted-wwl",
     param: Params = None,
     costs: Costs = None,
@@ -75,8 +81,10 @@ def explain(
 
     Of weighted-wwl the weights that the kernel learned, 1 meaning as much as any; of other kernels
     with explicit features what one occurrence of a pattern adds to the decision of a support vector
-    machine. A new fit is on all graphs, with C chosen as 'gramlet train' does, and with n_iter=2
-    unless --param says otherwise. The patterns that matter most are shown; patterns.csv lists all.
+    machine, or to the number that a regression predicts. A new fit is on all graphs, with C chosen
+    as 'gramlet train' does, and with n_iter=2 unless --param says otherwise; where numbers are
+    learned the kernel is wl by default. The patterns that matter most are shown; patterns.csv lists
+    all.
     """
     model_file, source = _model_and_input(context, what)
     _check_pictures()
@@ -86,10 +94,16 @@ def explain(
         if row.tags.supervised and decision is not None:
             raise WrongUse(_NO_DECISION)
         params = _params(row, parse_params(param), level)
-        how = Training(costs, inner_folds, normalize, seed, jobs)
+        how = Training(costs, inner_folds, normalize, seed, jobs, learning)
         how.protocol()  # a wrong C is told before any work is done
         data = read_input(source, reading)
-        found, summary = _of_a_new_fit(row, params, how, data, target_of(data, source))
+        target = target_of(data, source, learning)
+        if target.task == "regression" and row.tags.supervised:
+            if _was_given(context, "kernel"):
+                refuse_numbers(target, source, kernel)
+            row = _explainable(_OF_NUMBERS)
+            params = _params(row, parse_params(param), level)
+        found, summary = _of_a_new_fit(row, params, how, data, target)
     else:
         model = load_model(model_file)
         data = read_input(source, reading)
@@ -115,14 +129,18 @@ def _model_and_input(context: typer.Context, what: list[str]) -> tuple[Path | No
             )
         return None, what[0]
     for name in _OF_A_FIT:
-        origin = context.get_parameter_source(name)
-        if origin is not None and origin.name == "COMMANDLINE":
+        if _was_given(context, name):
             option = {"costs": "C"}.get(name, name.replace("_", "-"))
             raise WrongUse(
                 f"--{option} is for a new fit; {what[0]!r} is fitted already. Leave one of them "
                 "out."
             )
     return Path(what[0]), what[1]
+
+
+def _was_given(context: typer.Context, name: str) -> bool:
+    origin = context.get_parameter_source(name)
+    return origin is not None and origin.name == "COMMANDLINE"
 
 
 def _check_pictures() -> None:
@@ -162,7 +180,7 @@ def _params(row: Entry, given: dict[str, Any], level: int | None) -> dict[str, A
 
 
 def _of_a_new_fit(
-    row: Entry, params: dict[str, Any], how: Training, data: Dataset, target: Any
+    row: Entry, params: dict[str, Any], how: Training, data: Dataset, target: Target
 ) -> tuple[ModelExplanation, list[str]]:
     """A machine fitted on all graphs, explained on them; and what is to be said of it."""
     from gramlet.engine.core.compiling import announce_compilation
@@ -172,10 +190,12 @@ def _of_a_new_fit(
     announce_compilation()
     graphs = name_labels(data.graphs, data.node_label_names, data.edge_label_names)
     trained = choose_and_fit(row, params, how, graphs, target, tune=False, score=True)
-    found = explain_model(trained.model, graphs, target, class_names=data.target_names)
+    kept = graphs if len(target.kept) == len(graphs) else graphs[target.kept]
+    found = explain_model(trained.model, kept, target.named, class_names=data.target_names)
     lines = [f"{row.name} fitted with C={trained.C:g}: {trained.verdict()}"]
     if trained.no_better:
-        lines.append("What follows explains a machine that has learned nothing of the classes.")
+        what = "target" if found.regression else "classes"
+        lines.append(f"What follows explains a machine that has learned nothing of the {what}.")
     return found, lines
 
 
@@ -189,7 +209,7 @@ def _of_a_model(model: Any, path: Path, data: Dataset) -> tuple[ModelExplanation
         found = explain_model(
             model,
             data.graphs,
-            data.target if _are_classes(model, data) else None,
+            data.target if _is_its_target(model, data) else None,
             class_names=data.target_names,
             node_names=data.node_label_names,
             edge_names=data.edge_label_names,
@@ -201,15 +221,22 @@ def _of_a_model(model: Any, path: Path, data: Dataset) -> tuple[ModelExplanation
     return found, _verdict(found)
 
 
-def _are_classes(model: Any, data: Dataset) -> bool:
+def _is_its_target(model: Any, data: Dataset) -> bool:
     """Whether the input's target is made of the model's classes (a .smi file may hold names)."""
+    from sklearn.base import is_regressor
+
     if data.target is None or data.target.ndim != 1:
         return False
+    if is_regressor(model):
+        return data.target.dtype.kind in "iuf"
     known = {str(value) for value in getattr(model, "classes_", data.target.tolist())}
     return bool(known & {str(value) for value in data.target.tolist()})
 
 
 def _verdict(found: ModelExplanation) -> list[str]:
+    if found.numbers is not None and found.predictions is not None:
+        error = float(((found.predictions - found.numbers) ** 2).mean() ** 0.5)
+        return [f"Root mean square error on these graphs: {error:.4g}."]
     if found.accuracy is None or found.majority is None:
         return []
     right = f"{100 * found.accuracy:.1f} % of these graphs classified rightly"
@@ -267,11 +294,12 @@ def _show(
             count = sum(pattern.level == h for pattern in everything)
             grid.add_row(f"[bold default]level {h}[/] [dim]({count} patterns)[/]")
         for pattern in found.leading(n, h, output):
-            shares = [f"{100 * share:.0f} %" for share in pattern.shares]
+            cells = [f"{100 * share:.0f} %" for share in pattern.shares]
             value = f"{pattern.value:.3f}" if found.neutral else f"{pattern.value:+.3f}"
-            grid.add_row(f"  {escape(pattern.text)}", value, str(pattern.n_graphs), *shares)
+            grid.add_row(f"  {escape(pattern.text)}", value, str(pattern.n_graphs), *cells)
     screen.print(grid)
+    shares = "of the graphs below and above" if found.regression else "of each class's graphs"
     screen.print(
         f"[dim]Patterns whose {found.meaning} is farthest from {found.neutral:g}; on the right the "
-        "share of each class's graphs that have them.[/]"
+        f"share {shares} that have them.[/]"
     )

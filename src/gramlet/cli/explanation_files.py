@@ -22,7 +22,7 @@ PATTERNS, GRAPHS, PATTERN_PICTURE, GRAPH_PICTURE = (
 )  # fmt: skip
 
 _SIGN = "gramlet"  # what our pictures say about where they come from
-_HEADINGS = {PATTERNS: ("level", "pattern"), GRAPHS: ("graph", "class", "prediction")}
+_HEADINGS = {PATTERNS: ("level", "pattern"), GRAPHS: ("graph",)}
 _GRAPHS_PER_CLASS = 2
 _CLASSES_DRAWN = 4
 _PATTERNS_PER_GRAPH = 5
@@ -104,13 +104,20 @@ def _pattern_table(found: ModelExplanation, output: int) -> bytes:
 
 
 def _graph_table(found: ModelExplanation, output: int) -> bytes:
-    """One row per graph: its class, what is predicted, and of linear models why."""
+    """One row per graph: its class or number, what is predicted, and of linear models why."""
     predicted = found.predicted_names()
     linear = found.meaning == "coefficient"
-    known = [found.classes[code] for code in found.codes] if found.accuracy is not None else None
-    head: list[Any] = [*_HEADINGS[GRAPHS]]
+    known: list[Any] | None = None
+    if found.numbers is not None:
+        known = found.numbers.tolist()
+    elif found.accuracy is not None:
+        known = [found.classes[code] for code in found.codes]
+    what = "target" if found.regression else "class"
+    head: list[Any] = [*_HEADINGS[GRAPHS], what, "prediction"]
     if linear:
-        head += [f"decision for {found.outputs[output]}", "added most by"]
+        if not found.regression:  # where the decision is the prediction
+            head.append(f"decision for {found.outputs[output]}")
+        head.append("added most by")
         decisions = found.model.decision(found.graphs)[:, output]
         parts = found.contributions(output)
         texts = [pattern.text for pattern in found.patterns(output)]
@@ -119,7 +126,8 @@ def _graph_table(found: ModelExplanation, output: int) -> bytes:
         row: list[Any] = [i, known[i] if known else ""]
         row.append(predicted[i] if predicted else "")
         if linear:
-            row += [repr(float(decisions[i])), _reasons(parts[i], texts)]
+            row += [] if found.regression else [repr(float(decisions[i]))]
+            row.append(_reasons(parts[i], texts))
         rows.append(row)
     return _csv(rows)
 

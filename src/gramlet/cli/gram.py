@@ -8,7 +8,7 @@ from typing import Annotated
 
 from gramlet.cli.errors import WrongUse
 from gramlet.cli.estimators import seeded, working_estimator
-from gramlet.cli.inputs import read_input, target_of
+from gramlet.cli.inputs import classes_of, read_input
 from gramlet.cli.matrix_files import ENDINGS, write_matrix
 from gramlet.cli.option_groups import Reading
 from gramlet.cli.options import Input, Jobs, Kernel, Normalize, Params, Seed, output_option
@@ -48,7 +48,7 @@ def gram(
     announce_compilation()
     started = time.perf_counter()
     estimator = working_estimator(row, params, jobs)
-    target = target_of(data, source) if row.tags.supervised else None
+    target = classes_of(data, source, kernel) if row.tags.supervised else None
     if row.kind == "kernel":
         matrix = estimator.fit_transform(data.graphs, target)
     else:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["info"]
 
+_NO_LABELS = (
+    " (every node counts as the same label; --node-labels degree labels nodes by their degrees)"
+)
+
 
 def info(
     source: Input,
@@ -39,7 +43,7 @@ def info(
 
 def _facts(data: Dataset) -> list[str]:
     graphs = data.graphs
-    lines = [_classes(data)]
+    lines = [_target(data)]
     if graphs.directed:
         lines.append("directed: yes")
     for what, labels, names in (
@@ -52,9 +56,11 @@ def _facts(data: Dataset) -> list[str]:
             more = f", and {len(used) - 12} more" if len(used) > 12 else ""
             lines.append(f"{what}: {len(used)} ({', '.join(shown)}{more})")
         else:
-            lines.append(f"{what}: none")
+            lines.append(f"{what}: none{_NO_LABELS if what == 'node labels' else ''}")
     if graphs.node_attributes is not None:
         lines.append(f"node attributes: {graphs.node_attributes.shape[1]}")
+    if graphs.edge_attributes is not None:
+        lines.append(f"edge attributes: {graphs.edge_attributes.shape[1]}")
     if graphs.edge_weights is not None:
         lines.append("edge weights: yes")
     empty, edgeless = int((graphs.sizes == 0).sum()), int((graphs.n_edges == 0).sum())
@@ -63,13 +69,19 @@ def _facts(data: Dataset) -> list[str]:
     return lines
 
 
-def _classes(data: Dataset) -> str:
+def _target(data: Dataset) -> str:
     import numpy as np
+
+    from gramlet.files.target import infer_task
 
     if data.target is None:
         return "classes: none"
-    if data.target.ndim != 1 or (data.target.dtype.kind == "f" and (data.target % 1).any()):
-        return f"target: real numbers, shape {data.target.shape}"
+    name = f"target {data.target_name!r}" if data.target_name else "target"
+    if data.target.ndim != 1:
+        return f"{name}: real numbers, shape {data.target.shape}"
+    if len(data.target) and infer_task(data.target) == "regression":
+        low, middle, high = np.quantile(data.target, [0, 0.5, 1])
+        return f"{name}: real numbers from {low:.4g} to {high:.4g}, median {middle:.4g}"
     values, counts = np.unique(data.target, return_counts=True)
     names = data.target_names or {}
     shown = [

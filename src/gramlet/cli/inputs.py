@@ -1,18 +1,22 @@
-"""INPUT, as commands take it: a data set's name, or a file or folder of any kind `read` knows."""
+"""INPUT, as commands take it: a data set's name, or a file or folder of any kind `read` knows.
+
+And what is to be learned from it: `target_of` for machines, `classes_of` for kernels that learn.
+"""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gramlet.cli.errors import Failure, WrongUse
-from gramlet.cli.option_groups import Reading
+from gramlet.cli.option_groups import Learning, Reading
+from gramlet.cli.wording import with_options
 
 if TYPE_CHECKING:
+    from gramlet.evaluation.task import Target
     from gramlet.files.dataset import Dataset
 
-__all__ = ["read_input", "target_of"]
+__all__ = ["classes_of", "read_input", "refuse_numbers", "target_of"]
 
 
 def read_input(text: str, reading: Reading) -> Dataset:
@@ -32,13 +36,13 @@ def read_input(text: str, reading: Reading) -> Dataset:
         data = _read(text, reading)
     except DatasetNotFoundError as why:
         # A name everyone knows that could not be fetched is the network's failure.
-        raise (Failure if _well_known(text) else WrongUse)(_with_options_named(why)) from why
+        raise (Failure if _well_known(text) else WrongUse)(with_options(why)) from why
     except ColumnNotFoundError as why:
-        raise WrongUse(_with_options_named(why)) from why
+        raise WrongUse(with_options(why)) from why
     except OSError as why:
         raise Failure(f"{text!r} cannot be read: {why.strerror or why}.") from why
     except ValueError as why:
-        raise Failure(_with_place(_with_options_named(why), text)) from why
+        raise Failure(_with_place(with_options(why), text)) from why
     if reading.node_labels is not None:
         data.node_label_names = None  # they are of the labels that were in the file
     return data
@@ -88,26 +92,44 @@ def _well_known(name: str) -> bool:
     return facts_of(name) is not None
 
 
-def _with_options_named(why: Exception) -> str:
-    """The message of a function, with the options of the command line for its parameters."""
-    message = (
-        str(why).replace("data_home", "--data-dir").replace('on_error="skip"', "--on-error skip")
-    )
-    for name in ("target", "molecules", "id", "directed"):
-        message = re.sub(rf"\b{name}=", f"--{name} ", message)
-    return message
-
-
 def _with_place(message: str, text: str) -> str:
     """The message with the file's name in it, if it does not have that already."""
     return message if Path(text).name in message else f"{text!r}: {message}"
 
 
-def target_of(dataset: Dataset, text: str) -> Any:
-    """The classes, which must be there."""
+def target_of(dataset: Dataset, text: str, learning: Learning | None = None) -> Target:
+    """What is to be learned, which must be there and be of use: classes or numbers."""
+    from gramlet.evaluation.task import target_of as checked_target
+
+    learning = Learning() if learning is None else learning
     if dataset.target is None:
         raise WrongUse(
-            f"{text!r} has no classes to learn. A TU data set needs a file _graph_labels.txt; of a "
-            "table or a file of graphs name the column of the classes by --target."
+            f"{text!r} has no classes or numbers to learn. A TU data set needs a file "
+            "_graph_labels.txt or _graph_attributes.txt; of a table or a file of graphs name the "
+            "column by --target."
         )
-    return dataset.target
+    try:
+        return checked_target(
+            dataset.target, len(dataset.graphs), learning.task.value, learning.min_class_size
+        )
+    except ValueError as why:
+        shown = f"the target {dataset.target_name!r}" if dataset.target_name else "the target"
+        message = with_options(why)
+        message = f"{shown}{message[1:]}" if message.startswith("y ") else message
+        raise Failure(f"{text!r}: {message}") from why
+
+
+def classes_of(dataset: Dataset, text: str, kernel: str) -> Any:
+    """The classes, for a kernel that learns from them."""
+    target = target_of(dataset, text)
+    refuse_numbers(target, text, kernel)
+    return target.plain
+
+
+def refuse_numbers(target: Target, text: str, kernel: str) -> None:
+    """A kernel that learns from classes cannot be given numbers."""
+    if target.task == "regression":
+        raise WrongUse(
+            f"kernel {kernel!r} learns from classes, and the target of {text!r} is one of real "
+            "numbers. Choose another kernel, or say --task classification where the command has it."
+        )

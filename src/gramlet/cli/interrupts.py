@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 
-__all__ = ["INTERRUPTED", "end_on_interrupt"]
+__all__ = ["INTERRUPTED", "end_on_interrupt", "leave_words"]
 
 INTERRUPTED = 128 + signal.SIGINT
 
@@ -21,6 +21,7 @@ _PATIENCE = 0.5  # seconds until a main thread that stays in compiled code is no
 _CLEAR_LINE, _SHOW_CURSOR = "\r\x1b[2K", "\x1b[?25h"
 
 _ticket = [None]  # taken by whoever ends the process
+_last_words = [b""]  # for standard output, if the process is ended now
 
 
 def end_on_interrupt() -> None:
@@ -40,6 +41,14 @@ def end_on_interrupt() -> None:
         os.register_at_fork(after_in_child=_forget)
 
 
+def leave_words(text: str) -> None:
+    """What to say on standard output if the process is ended from now on; "" for nothing."""
+    stream = sys.stdout
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    errors = getattr(stream, "errors", None) or "replace"
+    _last_words[0] = text.encode(encoding, errors)
+
+
 def _end(number: int) -> None:
     try:
         _ticket.pop()
@@ -52,9 +61,19 @@ def _end(number: int) -> None:
     drawn = os.isatty(2) and os.environ.get("TERM") != "dumb"
     start = _CLEAR_LINE + _SHOW_CURSOR if drawn else ""
     try:
-        os.write(2, f"{start}gramlet: {_WORDS[number]}\n".encode())
+        _say(2, start.encode())
+        _say(1, _last_words[0])
+        os.write(2, f"gramlet: {_WORDS[number]}\n".encode())
     finally:  # also where standard error is closed
         os._exit(128 + number)
+
+
+def _say(stream: int, words: bytes) -> None:
+    try:
+        while words:
+            words = words[os.write(stream, words) :]
+    except OSError:  # nobody listens
+        return
 
 
 def _watch() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gramlet.cli.estimators import seeded, working_estimator
-from gramlet.cli.inputs import read_input, target_of
+from gramlet.cli.inputs import classes_of, read_input
 from gramlet.cli.option_groups import Reading
 from gramlet.cli.options import Input, Jobs, Kernel, Normalize, Params, Seed, output_option
 from gramlet.cli.output import check_place
@@ -32,7 +32,7 @@ def map_(
     seed: Seed = 0,
     jobs: Jobs = -1,
 ) -> None:
-    """Draw a map of the graphs: kernel PCA, one point per graph, coloured by class."""
+    """Draw a map of the graphs: kernel PCA, one point per graph, coloured by class or number."""
     from gramlet.kernels import registry
     from gramlet.plotting.figure import pyplot
 
@@ -51,11 +51,11 @@ def map_(
 
     announce_compilation()
     estimator = working_estimator(row, params, jobs)
-    target = target_of(data, source) if row.tags.supervised else data.target
+    target = classes_of(data, source, kernel) if row.tags.supervised else data.target
     graph_map = KernelMap(estimator).fit(data.graphs, target)
     ax = plot_map(
         graph_map, target, graphs=data.graphs if examples else None, examples=examples,
-        node_names=data.node_label_names,
+        node_names=data.node_label_names, value_name=data.target_name,
     )  # fmt: skip
     ax.set_title(f"{data.name or source}, {kernel}")
     with writing(output) as place:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gramlet.cli.estimators import seeded
-from gramlet.cli.inputs import read_input, target_of
+from gramlet.cli.inputs import classes_of, read_input
 from gramlet.cli.option_groups import Reading
 from gramlet.cli.options import Input, Jobs, Kernel, Params, Seed, output_option
 from gramlet.cli.output import check_place
@@ -56,7 +56,7 @@ def neighbors(
 
     announce_compilation()
     index = GraphNeighbors(estimator, n_neighbors, n_jobs=jobs)
-    index.fit(data.graphs, target_of(data, source) if row.tags.supervised else None)
+    index.fit(data.graphs, classes_of(data, source, kernel) if row.tags.supervised else None)
     distances, positions = index.kneighbors(None if query is None else queries.graphs)
     heading = ["query", "rank", "neighbour", "similarity"]
     heading += ["query_smiles"] * (queries.molecules is not None)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from gramlet.cli.errors import WrongUse
 from gramlet.cli.options import DataDir
 
-__all__ = ["Reading", "spread"]
+__all__ = ["Learning", "Reading", "spread"]
 
 
 class OnError(StrEnum):
@@ -32,6 +34,22 @@ class NodeLabels(StrEnum):
 
     degree = "degree"
     none = "none"
+
+
+class Task(StrEnum):
+    """What a target is taken for."""
+
+    auto = "auto"
+    classification = "classification"
+    regression = "regression"
+
+
+class Classifier(StrEnum):
+    """The machine behind the kernel."""
+
+    svc = "svc"
+    ridge = "ridge"
+    svr = "svr"
 
 
 @dataclass(frozen=True)
@@ -89,6 +107,74 @@ class Reading:
             "directed": self.directed,
         }
         return {name: value for name, value in found.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Learning:
+    """What is learned and by which machine: the options of every command that fits one."""
+
+    task: Annotated[
+        Task,
+        typer.Option("--task", help="Whether the target is one of classes or of real numbers."),
+    ] = Task.auto
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            "--scoring",
+            metavar="NAME",
+            help="What is scored and chosen by, as scikit-learn calls it, e.g. balanced_accuracy, "
+            "roc_auc, neg_root_mean_squared_error. [default: accuracy, or r2 for numbers]",
+        ),
+    ] = None
+    classifier: Annotated[
+        Classifier | None,
+        typer.Option(
+            "--classifier",
+            help="The machine: support vectors or ridge. [default: svc, or ridge for numbers]",
+        ),
+    ] = None
+    class_weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--class-weight",
+            metavar="balanced | CLASS=NUMBER",
+            help="Weigh the errors on each class: in inverse proportion to its size, or by numbers "
+            "(repeatable).",
+        ),
+    ] = None
+    min_class_size: Annotated[
+        int | None,
+        typer.Option(
+            "--min-class-size", metavar="N", help="Leave out classes of fewer graphs.", min=1
+        ),
+    ] = None
+
+    def weights(self, classes: Iterable[Any]) -> Any:
+        """The class weights as scikit-learn takes them, for classes of these names."""
+        if not self.class_weight:
+            return None
+        if self.class_weight == ["balanced"]:
+            return "balanced"
+        known = {str(name): name for name in classes}
+        found: dict[Any, float] = {}
+        for text in self.class_weight:
+            name, _, number = text.rpartition("=")
+            try:
+                weight = float(number)
+            except ValueError:
+                weight = 0.0
+            if not name or not 0 < weight < math.inf:
+                raise WrongUse(
+                    f"--class-weight {text!r}: write 'balanced', or a class and a number above 0, "
+                    "e.g. yes=10."
+                )
+            if name not in known:
+                raise WrongUse(
+                    f"--class-weight {text!r}: there is no class {name!r}; the classes are "
+                    f"{', '.join(known)}."
+                )
+            found[known[name]] = weight
+        return found
 
 
 def _column(text: str | None) -> str | int | None:

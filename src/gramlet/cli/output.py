@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gramlet.cli.errors import WrongUse
+from gramlet.cli.wording import with_options
 from gramlet.common.safe_writing import check_place as check_place_exists
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def note(text: str) -> None:
 
 def show_warning(message: Warning | str, *others: Any, **more: Any) -> None:
     """A warning on one line, without the source it comes from."""
-    note(f"gramlet: warning: {' '.join(str(message).split())}")
+    note(f"gramlet: warning: {' '.join(with_options(message).split())}")
 
 
 def check_place(path: Path, endings: Sequence[str] = ()) -> Path:

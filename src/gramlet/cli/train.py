@@ -1,4 +1,4 @@
-"""``gramlet train``: a classifier of graphs, kept in a file."""
+"""``gramlet train``: a classifier or a regression of graphs, kept in a file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 from gramlet.cli.estimators import Training, choose_and_fit
-from gramlet.cli.inputs import read_input, target_of
-from gramlet.cli.option_groups import Reading
+from gramlet.cli.inputs import read_input, refuse_numbers, target_of
+from gramlet.cli.option_groups import Learning, Reading
 from gramlet.cli.options import (
     Costs,
     InnerFolds,
@@ -30,6 +30,7 @@ def train(
     source: Input,
     output: Annotated[Path, output_option("File of the model.", metavar="MODEL")],
     reading: Reading,
+    learning: Learning,
     kernel: Kernel = "wl",
     param: Params = None,
     costs: Costs = None,
@@ -38,7 +39,7 @@ def train(
     seed: Seed = 0,
     jobs: Jobs = -1,
 ) -> None:
-    """Fit a support vector machine with a kernel and save it.
+    """Fit a machine with a kernel and save it: support vectors for classes, ridge for numbers.
 
     C, and those of the kernel's options that --param does not fix, are chosen by cross-validation.
     """
@@ -48,10 +49,12 @@ def train(
     params = parse_params(param)
     row = registry.get(kernel)
     row.make(**params)._validate_params()
-    how = Training(costs, inner_folds, normalize, seed, jobs)
+    how = Training(costs, inner_folds, normalize, seed, jobs, learning)
     how.protocol()  # a wrong C is told before any work is done
     data = read_input(source, reading)
-    target = target_of(data, source)
+    target = target_of(data, source, learning)
+    if row.tags.supervised:
+        refuse_numbers(target, source, kernel)
     from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()
@@ -63,7 +66,7 @@ def train(
     seconds = time.perf_counter() - started
     chosen = {**trained.options, "C": f"{trained.C:g}"}
     shown = " ".join(f"{key}={value}" for key, value in chosen.items())
-    print(f"{kernel} trained on {len(data.graphs)} graphs in {seconds:.1f} s: {shown}")
-    if trained.accuracy is not None:
+    print(f"{kernel} trained on {len(target.kept)} graphs in {seconds:.1f} s: {shown}")
+    if trained.score is not None and (trained.chosen or trained.no_better):
         print(trained.verdict())
     print(f"Saved in {output}")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gramlet.evaluation.subjects import Subject
 
 __all__ = [
+    "BASELINE_WORDS",
     "Hint",
     "baseline_hints",
     "column_hints",
@@ -29,6 +30,12 @@ __all__ = [
     "edge_of_grid_hints",
     "equivalent_graphs",
 ]
+
+BASELINE_WORDS = {
+    "size": "the numbers of nodes and edges alone",
+    "majority": "the most frequent class",
+    "mean": "the mean",
+}
 
 _MOSTLY = 0.5
 _ROUNDS = 3
@@ -95,11 +102,7 @@ def baseline_hints(
         if difference > 0 and p_value <= _LEVEL:
             continue
         how = "not better" if difference <= 0 else "not significantly better"
-        what = {
-            "size": "the numbers of nodes and edges alone",
-            "majority": "the most frequent class",
-            "mean": "the mean",
-        }.get(baseline, baseline)
+        what = BASELINE_WORDS.get(baseline, baseline)
         text = f"{name} is {how} than {what} ({scores.mean():.3f} against {theirs.mean():.3f})."
         facts = {"baseline": baseline, "difference": difference, "p_value": p_value}
         found.append(Hint("baseline", text, facts))

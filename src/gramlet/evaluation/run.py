@@ -54,7 +54,7 @@ def evaluate(
     groups: Any = None,
     min_class_size: int | None = None,
     draws: int | None = None,
-    store: str | os.PathLike[str] | None = None,
+    store: str | os.PathLike[str] | Store | None = None,
     options: Mapping[str, Any] | None = None,
     normalize: bool | None = None,
     name: str | None = None,
@@ -109,7 +109,7 @@ def evaluate(
     draws : int, optional
         Repeat a kernel or embedding that draws random numbers with so many seeds; the result has
         the mean, `Result.std_draws` and `Result.by_draw`. One without random numbers is run once.
-    store : path, optional
+    store : path or Store, optional
         A folder in which finished work is kept: the same call goes on from there, or finds its
         result. Damaged files are reported and computed again.
     options : mapping, optional
@@ -175,7 +175,7 @@ def evaluate(
     codes = groups_of(groups, protocol, graphs, len(target.plain))
     case = _Case(
         batch, target, codes, protocol, scorer_of(scoring, target.task, target.n_classes),
-        classifier, class_weight, draws or 1, None if store is None else Store(store), dataset,
+        classifier, class_weight, draws or 1, _store_of(store), dataset,
         baselines, n_jobs, verbose,
     )  # fmt: skip
     if ready:
@@ -184,6 +184,10 @@ def evaluate(
         kernel, options, normalize, protocol.random_state, name, fit_once, target.task
     )
     return case.run(subject)
+
+
+def _store_of(given: str | os.PathLike[str] | Store | None) -> Store | None:
+    return given if given is None or isinstance(given, Store) else Store(given)
 
 
 @dataclass(frozen=True, eq=False)

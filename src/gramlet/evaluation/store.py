@@ -70,10 +70,14 @@ class Store:
     ----------
     path : path
         Made if it does not exist.
+    fresh : bool
+        Whether work that was kept before is thrown away where it is asked for, and done anew.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], fresh: bool = False) -> None:
         self.path = Path(path)
+        self._fresh = fresh
+        self._own: set[str] = set()  # names that this store has written
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(
                 f"store: {str(self.path)!r} is a file; give a folder, which is made if missing."
@@ -83,6 +87,9 @@ class Store:
     def read(self, name: str, key: str) -> Any:
         """The content that was written under this name for this key; None if there is none."""
         place = self.path / f"{name}.json"
+        if self._fresh and name not in self._own:
+            place.unlink(missing_ok=True)
+            return None
         try:
             text = place.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -109,6 +116,7 @@ class Store:
             "checksum": _checksum(content),
             "content": content,
         }
+        self._own.add(name)
         with writing(self.path / f"{name}.json") as place:
             place.write_text(json.dumps(document), encoding="utf-8")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gramlet.evaluation.hints import BASELINE_WORDS, Hint
 from gramlet.evaluation.result import Result
 from gramlet.evaluation.significance import compare_results
 
-__all__ = ["as_good_as_the_best", "table"]
+__all__ = ["as_good_as_the_best", "remarks", "table"]
 
 _OPTIMISTIC = "Optimistic: C and options were chosen on the test parts; not an estimate."
 
@@ -48,21 +49,32 @@ def table(results: Sequence[Result] | Result, style: str = "text", hints: bool =
         raise ValueError(
             f"The results have different scorers ({', '.join(scorers)}); make a table for each."
         )
-    return styles[style](rows, _remarks(rows) if hints else [])
+    return styles[style](rows, remarks(rows) if hints else [])
 
 
-def _remarks(rows: Sequence[Result]) -> list[str]:
+def remarks(rows: Sequence[Result]) -> list[str]:
     """What is said under a table: each hint once, with the kernels it is about."""
-    found: dict[str, list[str]] = {}
+    found: dict[tuple[str, str], list[tuple[str, Hint]]] = {}
     for row in rows:
         for hint in row.hints:
-            found.setdefault(hint.text, []).append(row.name)
-    lines = []
-    for text, names in found.items():
-        everyone = len(names) > 1 and len(names) >= sum(bool(row.hints) for row in rows)
-        about = "" if everyone or names[0] in text else f"{', '.join(names)}: "
-        lines.append(about + text)
-    return lines
+            about = hint.facts.get("baseline") or hint.facts.get("column") or hint.text
+            found.setdefault((hint.kind, about), []).append((row.name, hint))
+    n_told = sum(bool(row.hints) for row in rows)
+    return [_remark(hints, n_told) for hints in found.values()]
+
+
+def _remark(told: Sequence[tuple[str, Hint]], n_told: int) -> str:
+    """One line for hints that say the same of different rows."""
+    names, hint = [name for name, _ in told], told[0][1]
+    shown = ", ".join(names)
+    if len(names) > 1 and hint.kind == "baseline":
+        baseline = hint.facts["baseline"]
+        return f"Not significantly better than {BASELINE_WORDS.get(baseline, baseline)}: {shown}."
+    if len(names) > 1 and hint.kind == "unused-column":
+        column = hint.facts["column"].replace("_", " ")
+        return f"The graphs have {column}, which {shown} do not use."
+    everyone = len(names) > 1 and len(names) >= n_told
+    return hint.text if everyone or names[0] in hint.text else f"{shown}: {hint.text}"
 
 
 def _headings(rows: Sequence[Result]) -> tuple[str, str, str, str]:
@@ -112,15 +124,15 @@ def _seconds(seconds: float) -> str:
     return f"{seconds / 60:.0f} min"
 
 
-def _markdown(rows: Sequence[Result], remarks: Sequence[str]) -> str:
+def _markdown(rows: Sequence[Result], told: Sequence[str]) -> str:
     lines: list[tuple[str, ...]] = [_headings(rows), ("---", "---:", "---:", "---")]
     lines += [tuple(cell.strip().replace("|", "\\|") for cell in _cells(row)) for row in rows]
     table = ["| " + " | ".join(line) + " |" for line in lines]
-    below = [*_flag(rows), *remarks]
+    below = [*_flag(rows), *told]
     return "\n".join([*table, *(["", *(f"- {line}" for line in below)] if below else [])])
 
 
-def _text(rows: Sequence[Result], remarks: Sequence[str]) -> str:
+def _text(rows: Sequence[Result], told: Sequence[str]) -> str:
     lines = [_headings(rows), *(_cells(row) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(4)]
     shown = []
@@ -130,7 +142,7 @@ def _text(rows: Sequence[Result], remarks: Sequence[str]) -> str:
             f"{name:<{widths[0]}}  {score:>{widths[1]}}  {seconds:>{widths[2]}}  {options}"
         )
     shown.insert(1, "─" * max(len(line) for line in shown))
-    below = [*_flag(rows), *remarks]
+    below = [*_flag(rows), *told]
     return "\n".join([*(line.rstrip() for line in shown), *(["", *below] if below else [])])
 
 
@@ -138,12 +150,12 @@ def _flag(rows: Sequence[Result]) -> list[str]:
     return [_OPTIMISTIC] if any(row.optimistic for row in rows) else []
 
 
-def _rich(rows: Sequence[Result], remarks: Sequence[str]) -> Any:
+def _rich(rows: Sequence[Result], told: Sequence[str]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
     headings = _headings(rows)
-    below = "\n".join([*_flag(rows), *remarks])
+    below = "\n".join([*_flag(rows), *told])
     grid = Table(
         box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="underline",
         caption=Text(below) if below else None, caption_justify="left",

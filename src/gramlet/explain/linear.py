@@ -1,7 +1,8 @@
 """What a linear decision is made of: the share of every pattern, and of every node.
 
-A support vector machine on a kernel with explicit features is linear in them, so its decision is a
-sum over patterns, exactly; on Weisfeiler-Lehman colours every node adds its own part.
+A support vector machine or a ridge regression on a kernel with explicit features is linear in them,
+so its decision is a sum over patterns, exactly; on Weisfeiler-Lehman colours every node adds its
+own part.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from gramlet.common.arrays import Array, Floats
 from gramlet.graphs.convert import as_batch, as_single
 from gramlet.kernels.contract.tags import graph_tags
 
-__all__ = ["LinearExplanation", "explain_linear"]
+__all__ = ["HIGHER", "LinearExplanation", "explain_linear"]
+
+HIGHER = "higher values"  # what positive coefficients of a regression speak for
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class LinearExplanation:
     intercept : array, shape (outputs,)
     outputs : list of str
         What each output decides: for two classes the one it speaks for, else a pair "a over b" or
-        a class.
+        a class; "higher values" for a regression.
     names : array of str
         The features' names.
     """
@@ -118,8 +121,10 @@ def explain_linear(
     Parameters
     ----------
     pipeline : fitted Pipeline
-        Either a kernel with an explicit feature map and ``SVC(kernel="precomputed")``, or a
-        `FeatureMap` and a linear model (anything with ``coef_``).
+        Either a kernel with an explicit feature map and a machine on its matrix:
+        ``SVC(kernel="precomputed")``, ``SVR(kernel="precomputed")``, or the ridge regression that
+        `gramlet.evaluation.choose` gives; or a `FeatureMap` and a linear model (anything with
+        ``coef_``).
     class_names : mapping, optional
         What to call a class in ``outputs``, e.g. ``{1: "mutagenic"}``.
 
@@ -149,9 +154,13 @@ def explain_linear(
         return _from_linear_model(source, model, class_names or {})
     if not hasattr(source, "__graph_tags__") or not graph_tags(source).features:
         raise TypeError(f"{type(source).__name__} has no explicit features to explain with.")
-    if getattr(model, "kernel", None) != "precomputed" or not hasattr(model, "dual_coef_"):
+    ridge = _centred_ridge(model)
+    if ridge is not None:
+        return _from_ridge(source, *ridge)
+    if getattr(model, "kernel", None) != "precomputed" or not hasattr(model, "support_"):
         raise TypeError(
-            f'The second step must be a fitted SVC(kernel="precomputed"); it is {model!r}.'
+            'The second step must be a fitted SVC(kernel="precomputed"), SVR(kernel="precomputed") '
+            f"or the ridge regression of gramlet.evaluation.choose; it is {model!r}."
         )
     return _from_support_vectors(source, model, class_names or {})
 
@@ -162,7 +171,10 @@ def _from_linear_model(
     if not hasattr(model, "coef_"):
         raise TypeError(f"{model!r} has no coef_: it is not a fitted linear model.")
     coefficients = np.atleast_2d(model.coef_)
-    classes = _named(getattr(model, "classes_", range(len(coefficients))), names)
+    if not hasattr(model, "classes_") and len(coefficients) == 1:
+        classes = [HIGHER]
+    else:
+        classes = _named(getattr(model, "classes_", range(len(coefficients))), names)
     outputs = classes[1:] if len(coefficients) == 1 and len(classes) == 2 else classes
     intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
     return LinearExplanation(
@@ -175,7 +187,7 @@ def _from_support_vectors(kernel: Any, model: Any, names: Mapping[Any, str]) -> 
     features = sparse.csr_matrix(support.features())
     if kernel.normalize:
         features = sparse.diags(_inverse_roots(support.norms())).dot(features)
-    classes = _named(model.classes_, names)
+    classes = _named(model.classes_, names) if hasattr(model, "classes_") else ["", HIGHER]
     if len(classes) == 2:
         coefficients = np.asarray(model.dual_coef_ @ features)
         outputs = [classes[1]]
@@ -187,6 +199,40 @@ def _from_support_vectors(kernel: Any, model: Any, names: Mapping[Any, str]) -> 
         np.asarray(model.intercept_, dtype=np.float64),
         outputs,
         kernel.get_feature_names_out(),
+    )
+
+
+def _centred_ridge(model: Any) -> tuple[Floats, float] | None:
+    """The dual coefficients and the mean of the target, of a ridge on a centred matrix."""
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.kernel_ridge import KernelRidge
+    from sklearn.preprocessing import KernelCenterer, StandardScaler
+
+    steps = [step for _, step in getattr(model, "steps", [])]
+    if len(steps) != 2 or not isinstance(steps[0], KernelCenterer):
+        return None
+    outer = steps[1]
+    if not isinstance(outer, TransformedTargetRegressor):
+        return None
+    ridge, scaler = getattr(outer, "regressor_", None), getattr(outer, "transformer_", None)
+    if not isinstance(ridge, KernelRidge) or ridge.kernel != "precomputed":
+        return None
+    if not isinstance(scaler, StandardScaler) or scaler.scale_ is not None:
+        return None
+    return np.asarray(ridge.dual_coef_, dtype=np.float64).reshape(-1), float(scaler.mean_[0])
+
+
+def _from_ridge(kernel: Any, dual: Floats, mean: float) -> LinearExplanation:
+    """w = Φᵀ(α − mean α), and what a graph with the mean of all features is given is the mean."""
+    fitted = kernel.profile_
+    features = sparse.csr_matrix(fitted.features())
+    if kernel.normalize:
+        features = sparse.diags(_inverse_roots(fitted.norms())).dot(features)
+    coefficients = np.asarray((dual - dual.mean()) @ features).reshape(1, -1)
+    centre = np.asarray(features.mean(axis=0)).reshape(-1)
+    intercept = np.array([mean - float(coefficients[0] @ centre)])
+    return LinearExplanation(
+        kernel, coefficients, intercept, [HIGHER], kernel.get_feature_names_out()
     )
 
 

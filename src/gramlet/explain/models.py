@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_regressor
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.explain.linear import LinearExplanation, explain_linear
@@ -58,7 +59,8 @@ class ModelExplanation:
     neutral : float
         The value of a pattern that does not matter: 0 for coefficients, 1 for weights.
     classes : list of str
-        The classes that ``shares`` are of: those of y, or the predicted ones without y.
+        The classes that ``shares`` are of: those of y, or the predicted ones without y. Of a
+        regression the values up to their median, and those above.
     codes : array of int64
         Each graph's class, as a position in ``classes``.
     predictions : array or None
@@ -67,6 +69,10 @@ class ModelExplanation:
         The share of right predictions, where y is known and made of the model's classes.
     majority : float or None
         The share of right answers of always saying the most frequent class of y.
+    regression : bool
+        Whether the model predicts numbers; accuracy and majority are None then.
+    numbers : array or None
+        The numbers of y, for a regression.
     """
 
     model: Any
@@ -84,6 +90,8 @@ class ModelExplanation:
     _levels: list[int | None]
     _texts: list[str]
     _present: sparse.csr_matrix
+    regression: bool = False
+    numbers: Floats | None = None
 
     @property
     def levels(self) -> list[int]:
@@ -169,7 +177,7 @@ def explain_model(
     graphs : whatever `gramlet.as_batch` takes
         Those of the fit, or others.
     y : array-like, optional
-        Their classes.
+        Their classes, or their numbers if the model is a regression.
     class_names, node_names, edge_names : mapping, optional
         What to call classes, node labels and edge labels, e.g. ``{0: "C", 1: "N"}``. Names of
         labels are used in patterns of Weisfeiler-Lehman kernels.
@@ -201,11 +209,15 @@ def explain_model(
     batch = as_batch(graphs)
     source = _source(model, class_names)
     predictions = np.asarray(model.predict(batch)) if hasattr(model, "predict") else None
-    classes, codes = _classes(y, predictions, len(batch), class_names or {})
+    regression = is_regressor(model)
+    if regression:
+        classes, codes = _halves(y, predictions, len(batch))
+    else:
+        classes, codes = _classes(y, predictions, len(batch), class_names or {})
     source, named = _with_names(source, batch, node_names or {}, edge_names or {})
     linear = isinstance(source, LinearExplanation)
     levels, texts, present = _patterns(source.kernel if linear else source, named)
-    accuracy, majority = _accuracy(model, predictions, y)
+    accuracy, majority = (None, None) if regression else _accuracy(model, predictions, y)
     return ModelExplanation(
         model=source,
         graphs=named,
@@ -222,6 +234,8 @@ def explain_model(
         _levels=levels,
         _texts=texts,
         _present=present,
+        regression=regression,
+        numbers=np.asarray(y, dtype=np.float64) if regression and y is not None else None,
     )
 
 
@@ -237,7 +251,7 @@ def _source(model: Any, class_names: Names | None) -> Any:
         raise TypeError(
             f"{type(model).__name__} gives no pattern a value. A fitted WeightedWassersteinWL "
             "does, and a fitted pipeline of a kernel with explicit features and "
-            'SVC(kernel="precomputed").'
+            'SVC(kernel="precomputed") or SVR(kernel="precomputed").'
         )
     return explain_linear(model, class_names=class_names)
 
@@ -267,6 +281,21 @@ def _classes(
     classes, codes = np.unique(values, return_inverse=True)
     shown = [f"{prefix}{names.get(value, value)}" for value in classes.tolist()]
     return shown, codes.reshape(-1).astype(np.int64)
+
+
+def _halves(y: Any, predictions: Array | None, n_graphs: int) -> tuple[list[str], Ints]:
+    """Numbers up to their median, and above it; of the predictions where there is no y."""
+    values = np.asarray(predictions if y is None else y, dtype=np.float64)
+    if values.shape != (n_graphs,):
+        raise ValueError(
+            f"y must hold one number per graph: got shape {values.shape} for {n_graphs} graphs."
+        )
+    if not n_graphs:
+        return ["all"], np.zeros(0, dtype=np.int64)
+    prefix = "predicted " if y is None else ""
+    middle = float(np.median(values))
+    names = [f"{prefix}up to {middle:.4g}", f"{prefix}above {middle:.4g}"]
+    return names, (values > middle).astype(np.int64)
 
 
 def _accuracy(model: Any, predictions: Array | None, y: Any) -> tuple[float | None, float | None]:

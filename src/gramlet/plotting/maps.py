@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.files.target import infer_task
 from gramlet.graphs.convert import as_batch
 from gramlet.plotting.figure import new_axes
 from gramlet.plotting.graphs import draw_graph
@@ -25,21 +26,25 @@ def plot_map(
     graphs: Any = None,
     examples: int | Any = 6,
     ax: Any = None,
+    value_name: str | None = None,
     node_names: Any = None,
 ) -> Any:
-    """Draw the fitted graphs of a `KernelMap` as points, by class.
+    """Draw the fitted graphs of a `KernelMap` as points, by class or by number.
 
     Parameters
     ----------
     graph_map : fitted KernelMap
         Its first two components are drawn.
     y : array, optional
-        The classes of the fitted graphs.
+        The classes of the fitted graphs, or numbers, which `infer_task` tells from classes and
+        for which there is a colour bar.
     graphs : the fitted graphs, optional
         If given, some of them are drawn around the map, joined to their points.
     examples : int or sequence of int
         How many (spread over the map), or which graphs to draw.
     ax : matplotlib axes, optional
+    value_name : str, optional
+        What the numbers are called, for the colour bar.
     node_names : mapping, optional
         What to write for a node label in the drawn graphs.
 
@@ -50,25 +55,41 @@ def plot_map(
     scores = graph_map.scores_
     if scores.shape[1] < 2:
         raise ValueError("A map needs two components; fit KernelMap with n_components=2 or more.")
-    classes = np.zeros(len(scores), dtype=int) if y is None else np.asarray(y)
-    if len(classes) != len(scores):
-        raise ValueError(f"y has {len(classes)} classes for {len(scores)} fitted graphs.")
+    values = None if y is None else np.asarray(y)
+    if values is not None and len(values) != len(scores):
+        raise ValueError(f"y has {len(values)} values for {len(scores)} fitted graphs.")
     ax = new_axes(ax, figsize=(8.5, 6.2))
+    if values is not None and infer_task(values) == "regression":
+        _draw_numbers(ax, scores, values, value_name)
+    else:
+        _draw_classes(ax, scores, values)
+    share = graph_map.explained_share_
+    ax.set_xlabel(f"component 1 ({share[0]:.0%} of the variance)")
+    ax.set_ylabel(f"component 2 ({share[1]:.0%})")
+    ax.spines[["top", "right"]].set_visible(False)
+    if graphs is not None:
+        _draw_examples(ax, scores[:, :2], as_batch(graphs), examples, node_names)
+    return ax
+
+
+def _draw_classes(ax: Any, scores: Floats, values: Array | None) -> None:
+    classes = np.zeros(len(scores), dtype=int) if values is None else values
     for i, name in enumerate(np.unique(classes)):
         chosen = classes == name
         ax.scatter(
             *scores[chosen, :2].T, s=22, alpha=0.75, linewidths=0,
             color=_COLOURS[i % len(_COLOURS)], marker=_MARKERS[i % len(_MARKERS)], label=str(name),
         )  # fmt: skip
-    share = graph_map.explained_share_
-    ax.set_xlabel(f"component 1 ({share[0]:.0%} of the variance)")
-    ax.set_ylabel(f"component 2 ({share[1]:.0%})")
-    ax.spines[["top", "right"]].set_visible(False)
-    if y is not None:
+    if values is not None:
         ax.legend(title="class", frameon=False, loc="best")
-    if graphs is not None:
-        _draw_examples(ax, scores[:, :2], as_batch(graphs), examples, node_names)
-    return ax
+
+
+def _draw_numbers(ax: Any, scores: Floats, values: Array, name: str | None) -> None:
+    """Points coloured by number, with a bar that says which colour is which."""
+    points = ax.scatter(
+        *scores[:, :2].T, s=22, alpha=0.85, linewidths=0, c=values.astype(float), cmap="viridis"
+    )
+    ax.figure.colorbar(points, ax=ax, label=name or "", shrink=0.8)
 
 
 def _draw_examples(ax: Any, points: Floats, graphs: Any, examples: Any, node_names: Any) -> None:

@@ -1,0 +1,114 @@
+"""What ``gramlet evaluate`` shows and writes: the head, the table, the remarks, the JSON file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gramlet._version import __version__
+from gramlet.cli.output import console
+from gramlet.cli.wording import with_options
+from gramlet.common.safe_writing import writing
+
+if TYPE_CHECKING:
+    from gramlet.evaluation import Protocol, Result
+    from gramlet.evaluation.task import Target
+    from gramlet.files.dataset import Dataset
+
+__all__ = ["Report"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is evaluated, and how to tell about it.
+
+    Parameters
+    ----------
+    data : Dataset
+    target : Target
+    protocol : Protocol
+    """
+
+    data: Dataset
+    target: Target
+    protocol: Protocol
+
+    def head(self) -> list[str]:
+        """The data and the protocol, in a line each."""
+        graphs, target = self.data.graphs, self.target
+        lines = [
+            f"{self.data.name}: {len(graphs)} graphs, {graphs.sizes.mean():.1f} nodes and "
+            f"{graphs.n_edges.mean():.1f} edges on average, {self._target()}"
+        ]
+        left_out = len(target.plain) - len(target.kept)
+        if left_out:
+            lines.append(f"{left_out} graphs of smaller classes are left out")
+        lines.append(f"{self.protocol.describe()}; seed {self.protocol.random_state}")
+        return lines
+
+    def _target(self) -> str:
+        target = self.target
+        if target.task == "classification":
+            return f"classes of {' / '.join(map(str, target.members().tolist()))}"
+        name = self.data.target_name or "target"
+        values = target.values
+        return f"{name} from {values.min():.4g} to {values.max():.4g}, mean {values.mean():.4g}"
+
+    def so_far(self, results: Sequence[Result], n_rows: int) -> str:
+        """What to show of a run that is stopped now, as plain text; "" before the first row."""
+        from gramlet.evaluation.tables import table
+
+        if not results:
+            return ""
+        told = f"Stopped after {len(results)} of {n_rows} rows. The same command goes on from here."
+        return "\n".join([*self.head(), "", table(results, hints=False), "", told, ""])
+
+    def show(self, results: Sequence[Result], compiled: bool, found: Sequence[str] = ()) -> None:
+        """The whole table; ``found``: the rows that were kept from an earlier run."""
+        from rich.markup import escape
+
+        from gramlet.evaluation.tables import as_good_as_the_best, remarks, table
+
+        screen = console()
+        style = "rich" if screen.is_terminal else "text"
+        first, *others = self.head()
+        name = self.data.name
+        screen.print(f"[bold]{escape(name)}[/]{escape(first[len(name) :])}")
+        for line in others:
+            screen.print(line, markup=False)
+        screen.print()
+        screen.print(table(results, style, hints=False), markup=False)
+        screen.print()
+        best, near = as_good_as_the_best(results)
+        beside = f"; not significantly worse: {', '.join(near)}" if near else ""
+        screen.print(f"Best: [bold]{best.name}[/]{beside} (corrected resampled t-test, 5 %)")
+        for text in remarks(results):
+            screen.print(with_options(text), markup=False)
+        for text in self._footnotes(compiled, found):
+            screen.print(f"[dim]{text}[/]")
+
+    def _footnotes(self, compiled: bool, found: Sequence[str]) -> list[str]:
+        spread = "repeats' means" if self.protocol.repeats > 1 else "folds"
+        remark = f"±: standard deviation of the {spread}."
+        if compiled:
+            remark += " Seconds include compiling this once."
+        lines = [remark]
+        if found:
+            lines.append(
+                f"Kept from an earlier run: {', '.join(found)}. --fresh computes everything anew."
+            )
+        return lines
+
+    def write(self, path: Path, results: Sequence[Result]) -> None:
+        """All results as JSON."""
+        document = {
+            "format": "gramlet evaluation 1",
+            "gramlet": __version__,
+            "dataset": self.data.name,
+            "results": [result.to_dict() for result in results],
+        }
+        with writing(path) as place:
+            place.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

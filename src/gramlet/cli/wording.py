@@ -1,0 +1,38 @@
+"""Messages of functions in the words of the command line: options in place of parameters."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["with_options"]
+
+_PHRASES = {
+    "as_batch(graphs, node_labels='degree')": "--node-labels degree",
+    "data_home": "--data-dir",
+    'on_error="skip"': "--on-error skip",
+    "The field 'skipped' lists them.": "",
+    "give evaluate a Dataset that keeps them (gramlet.read of a file of molecules), or the groups "
+    "themselves as an array": "read them from a file of molecules",
+}
+_PARAMETERS = (
+    "target", "molecules", "id", "directed", "task", "min_class_size", "class_weight", "groups",
+    "scoring", "classifier", "draws", "selection",
+)  # fmt: skip
+
+
+def with_options(message: object) -> str:
+    """The message, with the options of the command line for the parameters it names.
+
+    >>> with_options("Use task='regression', or min_class_size=10.")
+    'Use --task regression, or --min-class-size 10.'
+    """
+    text = str(message)
+    for theirs, ours in _PHRASES.items():
+        text = text.replace(theirs, ours)
+    for name in _PARAMETERS:
+        option = f"--{name.replace('_', '-')}"
+        text = re.sub(rf"\b{name}=(['\"])([\w-]+)\1", rf"{option} \2", text)
+        text = re.sub(rf"\b{name}=", f"{option} ", text)
+        if "_" in name:  # no word of the language
+            text = re.sub(rf"\b{name}\b", option, text)
+    return text.rstrip()

@@ -1,0 +1,41 @@
+"""Maps of graphs: classes have a legend, numbers a colour bar."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gramlet import KernelMap
+from gramlet.plotting import plot_map
+from reference.evaluation import trees
+
+plt = pytest.importorskip("matplotlib.pyplot")
+plt.switch_backend("Agg")
+
+
+@pytest.fixture(scope="module")
+def graph_map():
+    return KernelMap("wl").fit(trees(30))
+
+
+def test_numbers_have_a_colour_bar(graph_map):
+    values = np.linspace(-1.5, 2, 30)
+    ax = plot_map(graph_map, values, value_name="logBB")
+    assert ax.get_legend() is None
+    points, bar = ax.collections[0], ax.figure.axes[1]
+    np.testing.assert_array_equal(points.get_array(), values)
+    assert bar.get_ylabel() == "logBB"
+    assert points.get_clim() == (-1.5, 2)
+    plt.close(ax.figure)
+
+
+def test_classes_have_a_legend(graph_map):
+    ax = plot_map(graph_map, np.arange(30) % 3)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0", "1", "2"]
+    assert len(ax.figure.axes) == 1
+    plt.close(ax.figure)
+
+
+def test_values_must_match_the_graphs(graph_map):
+    with pytest.raises(ValueError, match="3 values for 30 fitted graphs"):
+        plot_map(graph_map, [0, 1, 0])
