@@ -38,6 +38,7 @@ _HOMES = {
     "wasserstein": "gramlet.engine.transport.distance",
     "ShortestPath": "gramlet.kernels.paths.shortest_path",
     "GraphHopper": "gramlet.kernels.paths.graph_hopper",
+    "CoreKernel": "gramlet.kernels.cores.core_kernel",
     "RandomWalk": "gramlet.kernels.walks.random_walk",
     "Propagation": "gramlet.kernels.walks.propagation",
     "HadamardCode": "gramlet.kernels.hashing.hadamard_code",

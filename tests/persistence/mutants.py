@@ -119,6 +119,9 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "gsa-labelled": lambda: gramlet.GraphSampling(
         k=3, n_samples=10, feature_map="match", use_labels=True, random_state=0
     ),
+    "wl-over-sp": lambda: gramlet.WeisfeilerLehman(1, base=gramlet.ShortestPath(normalize=True)),
+    "wl-over-emd": lambda: gramlet.WeisfeilerLehman(1, base=gramlet.EMDKernel(n_dims=2)),
+    "core-over-wl": lambda: gramlet.CoreKernel(gramlet.WeisfeilerLehman(1), min_core=1),
     "rge-data": lambda: gramlet.RandomGraphEmbedding(
         n_components=4, n_dims=2, max_nodes=3, anchors="data", random_state=0
     ),

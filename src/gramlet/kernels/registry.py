@@ -160,6 +160,11 @@ _ROWS = (
         {}, {"mu": (None, 1e-3, 1e-2, 1e-1, 1.0)},
     ),
     Entry(
+        "core", "gramlet.kernels.cores.core_kernel", "CoreKernel", "cores",
+        "another kernel on the nested cores of graphs", "Nikolentzos et al. 2018", {},
+        {"min_core": (0, 1, 2)},
+    ),
+    Entry(
         "rw", _RW, "RandomWalk", "walks and paths", "common walks, discounted by their length",
         _GAERTNER, {}, {"decay": (1e-5, 1e-4, 1e-3, 1e-2)},
     ),
@@ -269,6 +274,8 @@ _ROWS = (
 )  # fmt: skip
 
 _BY_NAME = {row.name: row for row in _ROWS}
+# Other names of rows.
+_ALIASES = {"shortest-path": "sp"}
 
 
 def entries(kind: str | None = None) -> tuple[Entry, ...]:
@@ -282,8 +289,9 @@ def get(name: str) -> Entry:
     A text that is more than a name, such as ``"wl + 0.5 * sp"``, is read as an expression (see
     `gramlet.kernels.expression`) and gets a row of its own.
     """
-    if name in _BY_NAME:
-        return _BY_NAME[name]
+    known = _ALIASES.get(name, name) if isinstance(name, str) else name
+    if known in _BY_NAME:
+        return _BY_NAME[known]
     if isinstance(name, str) and not set(name).isdisjoint("+*()"):
         from gramlet.kernels.expression import entry_of
 
