@@ -122,6 +122,9 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "wl-over-sp": lambda: gramlet.WeisfeilerLehman(1, base=gramlet.ShortestPath(normalize=True)),
     "wl-over-emd": lambda: gramlet.WeisfeilerLehman(1, base=gramlet.EMDKernel(n_dims=2)),
     "core-over-wl": lambda: gramlet.CoreKernel(gramlet.WeisfeilerLehman(1), min_core=1),
+    "marginalized-attributes": lambda: gramlet.MarginalizedKernel(
+        0.3, "label*gaussian", "label", node_floor=0.1, weighted=True
+    ),
     "rge-data": lambda: gramlet.RandomGraphEmbedding(
         n_components=4, n_dims=2, max_nodes=3, anchors="data", random_state=0
     ),

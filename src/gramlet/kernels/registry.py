@@ -177,6 +177,11 @@ _ROWS = (
         _GAERTNER, {"kind": "steps"}, {"n_steps": (1, 2, 3, 4, 5), "decay": (0.01, 0.1, 1.0)},
     ),
     Entry(
+        "marginalized", "gramlet.kernels.marginalized.marginalized", "MarginalizedKernel",
+        "walks and paths", "random walks that meet like nodes and edges", "Kashima et al. 2003", {},
+        {"stop": (0.01, 0.05, 0.2, 0.5)},
+    ),
+    Entry(
         "propagation", "gramlet.kernels.walks.propagation", "Propagation", "walks and paths",
         "label distributions that spread and are hashed", "Neumann et al. 2016",
         {"random_state": 0}, {"n_iter": (1, 2, 3, 4, 5, 6), "width": (1e-4, 1e-3, 1e-2)}
