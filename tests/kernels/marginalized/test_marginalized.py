@@ -139,15 +139,15 @@ def test_what_is_refused():
     weights = GraphBatch.from_edges([[(0, 1)]], edge_weights=[[-1.0]])
     with pytest.raises(ValueError, match="above 0"):
         MarginalizedKernel(weighted=True).fit(weights)
-    fitted = MarginalizedKernel(node_kernel="gaussian").fit(sample(0, False))
+    fitted = MarginalizedKernel(node_kernel="gaussian", edge_kernel="one").fit(sample(0, False))
     narrow = GraphBatch.from_edges([[(0, 1)]], node_attributes=[np.zeros((2, 1))])
     with pytest.raises(ValueError, match="2 attributes per node"):
         fitted.transform(narrow)
     fitted = MarginalizedKernel(edge_kernel="gaussian").fit(sample(1, False))
     with pytest.raises(ValueError, match="edge attributes"):
         fitted.transform(sample(1, False).with_columns(edge_attributes=None))
+    fitted = MarginalizedKernel().fit(sample(1, False))
     with pytest.raises(ValueError, match="without edge labels"):
-        fitted = MarginalizedKernel().fit(sample(1, False))
         fitted.transform(sample(1, False).with_columns(edge_labels=None))
 
 

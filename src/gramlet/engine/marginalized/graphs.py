@@ -162,13 +162,13 @@ def walk_graphs(
     tails = np.repeat(np.arange(len(degrees)), degrees)
     if weights is None:
         weights = np.ones(len(indices))
-    totals = np.bincount(tails, weights, len(degrees))
+    totals = np.bincount(tails, weights, len(degrees)).astype(np.float64)
     firsts = np.repeat(offsets[:-1], np.diff(offsets))
     return WalkGraphs(
         np.array(offsets),
         np.array(indptr),
         indices - firsts[tails],
-        weights / totals[tails],
+        np.asarray(weights / totals[tails], dtype=np.float64),
         totals,
         labels,
         edge_labels,

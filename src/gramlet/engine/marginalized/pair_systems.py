@@ -1,9 +1,9 @@
 """Marginalised kernels pair by pair: a sparse linear system on the product of two graphs.
 
 With κ the kernel on nodes and W the chances of steps in both graphs times the kernel on edges, the
-unknowns are x = κ ∘ (q² + c W x), c = (1 − q)². Only pairs of nodes with κ > 0 take part. Undirected
-graphs: in y = x √(D/κ), D the product of the nodes' totals, the system is symmetric and positive
-definite whatever κ is, and is solved by conjugate gradients. Directed graphs: by iteration.
+unknowns are x = κ ∘ (q² + c W x), c = (1 − q)². Only pairs of nodes with κ > 0 take part.
+Undirected graphs: in y = x √(D/κ), D the product of the nodes' totals, the system is symmetric and
+positive definite whatever κ is, and is solved by conjugate gradients. Directed graphs: by iteration.
 
 The matrix I − c κ W has a non-negative inverse. Once every residual is below ε times its right-hand
 side, every unknown has a relative error below ε: this is when the solvers stop.
@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numba import njit
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Floats
 from gramlet.engine.marginalized.graphs import WalkGraphs
 
 __all__ = ["N_PARAMETERS", "pair_rows"]

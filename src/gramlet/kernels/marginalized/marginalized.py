@@ -176,11 +176,7 @@ class MarginalizedKernel(GraphKernel):
         self.edge_labels_.fit(batch)
         self.widths_ = (-1, -1)  # any number of columns
         profile = self._profile(batch, tiling)
-        graphs = profile.graphs
-        self.widths_ = tuple(
-            int(values.shape[1]) if len(values) else -1
-            for values in (graphs.attributes, graphs.edge_attributes)
-        )
+        self.widths_ = _widths(profile)
         return profile
 
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> MarginalizedProfile:
@@ -227,11 +223,7 @@ class MarginalizedKernel(GraphKernel):
         same = profile.pairs == self._pair_kernel()
         require(same, "parameters were changed after fit; fit the kernel again")
         require("label" not in self.node_kernel or self.labels_.used, "labels_ must be used")
-        graphs = profile.graphs
-        found = tuple(
-            int(values.shape[1]) if len(values) else -1
-            for values in (graphs.attributes, graphs.edge_attributes)
-        )
+        found = _widths(profile)
         require(self.widths_ == found, "widths_ are not those of the fitted graphs")
         for kind, width in zip((self.node_kernel, self.edge_kernel), found, strict=True):
             require(
@@ -242,6 +234,15 @@ class MarginalizedKernel(GraphKernel):
         sides = {"node_attributes": self.node_kernel, "edge_attributes": self.edge_kernel}
         needs = tuple(name for name, kind in sides.items() if "gaussian" in str(kind))
         return GraphTags(directed=True, needs=needs, gradients=True)
+
+
+def _widths(profile: MarginalizedProfile) -> tuple[int, int]:
+    """The number of attribute columns of nodes and of edges; −1 where there are none of these."""
+    nodes, edges = profile.graphs.attributes, profile.graphs.edge_attributes
+    return (
+        int(nodes.shape[1]) if len(nodes) else -1,
+        int(edges.shape[1]) if len(edges) else -1,
+    )
 
 
 def _normalised(matrix: Floats, gradients: dict[str, Floats]) -> tuple[Floats, dict[str, Floats]]:
