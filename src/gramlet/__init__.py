@@ -34,6 +34,7 @@ _HOMES = {
     "OptimalAssignment": "gramlet.kernels.histograms.label_histograms",
     "WeisfeilerLehman": "gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman",
     "WLOptimalAssignment": "gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman",
+    "DeepGraphKernel": "gramlet.kernels.weisfeiler_lehman.deep",
     "WassersteinWL": "gramlet.kernels.wasserstein.wasserstein_wl",
     "wasserstein": "gramlet.engine.transport.distance",
     "ShortestPath": "gramlet.kernels.paths.shortest_path",

@@ -89,6 +89,7 @@ _SMALL: dict[str, dict[str, Any]] = {
     "fgsd": {"n_bins": 10},
     "spectral": {"n_components": 4},
     "degree-profile": {"n_bins": 3},
+    "deep": {"n_components": 4},
     "rge": {"n_components": 6, "max_nodes": 4},
     "mlg": {"rank": 3, "n_landmarks": 6},
     "pyramid-match": {"n_levels": 2, "n_dims": 2},

@@ -135,6 +135,11 @@ _ROWS = (
         {**_ITERATIONS, "kind": ("simple", "count")},
     ),
     Entry(
+        "deep", "gramlet.kernels.weisfeiler_lehman.deep", "DeepGraphKernel", "Weisfeiler-Lehman",
+        "patterns alike that occur in the same graphs", "Yanardag, Vishwanathan 2015", {},
+        {"n_components": (16, 64, 256)},
+    ),
+    Entry(
         "wwl", "gramlet.kernels.wasserstein.wasserstein_wl", "WassersteinWL", "Wasserstein",
         "optimal transport between the patterns of two graphs", "Togninalli et al. 2019", {},
         {**_ITERATIONS, "gamma": _GAMMAS},

@@ -3,7 +3,7 @@
 With κ the kernel on nodes and W the chances of steps in both graphs times the kernel on edges, the
 unknowns are x = κ ∘ (q² + c W x), c = (1 − q)². Only pairs of nodes with κ > 0 take part.
 Undirected graphs: in y = x √(D/κ), D the product of the nodes' totals, the system is symmetric and
-positive definite whatever κ is, and is solved by conjugate gradients. Directed graphs: by iteration.
+positive definite whatever κ is; conjugate gradients solve it. Directed graphs: by iteration.
 
 The matrix I − c κ W has a non-negative inverse. Once every residual is below ε times its right-hand
 side, every unknown has a relative error below ε: this is when the solvers stop.
