@@ -1,7 +1,7 @@
 """The marginalised kernel beside a direct solution per pair with numpy, and its derivatives.
 
-The peer writes the system of a pair as a dense matrix, a Kronecker product per edge label, and gives
-it to `numpy.linalg.solve`: what one would do by hand.
+The peer writes the system of a pair as a dense matrix, a Kronecker product per edge label, and
+gives it to `numpy.linalg.solve`: what one would do by hand.
 """
 
 from __future__ import annotations

@@ -24,8 +24,10 @@ __all__ = ["N_PARAMETERS", "pair_rows"]
 # Derivatives: stop, node floor, edge floor, node scale, edge scale.
 N_PARAMETERS = 5
 _ALL, _TRIANGLE, _DIAGONAL = 0, 1, 2
+# Sums may be taken in any order, which lets the compiler take several entries at once.
+_SUMS = {"reassoc", "contract", "nsz"}
 # Largest residual by right-hand side: of the kernel, and of the system for its derivatives.
-_EPSILON, _EPSILON_OF_SLOPES = 1e-12, 1e-11
+_EPSILON, _EPSILON_OF_SLOPES = 5e-12, 1e-11
 
 
 def pair_rows(
@@ -64,8 +66,8 @@ def _fill(begin, end, rows, columns, numbers, directed, part, matrix, slopes):  
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _similarity(kind, same, a, b, floor, scale):  # type: ignore[no-untyped-def]
-    """κ of two nodes or edges, and its derivatives by floor and scale."""
+def _similarity(kind, same, rows, a, columns, b, floor, scale):  # type: ignore[no-untyped-def]
+    """κ of two nodes or edges (rows of attributes), and its derivatives by floor and scale."""
     label, by_floor = 1.0, 0.0
     if kind == 1 or kind == 3:
         label = 1.0 if same else floor
@@ -73,8 +75,8 @@ def _similarity(kind, same, a, b, floor, scale):  # type: ignore[no-untyped-def]
     if kind < 2:
         return label, by_floor, 0.0
     square = 0.0
-    for d in range(len(a)):
-        square += ((a[d] - b[d]) / scale) ** 2
+    for d in range(rows.shape[1]):
+        square += ((rows[a, d] - columns[b, d]) / scale) ** 2
     gaussian = math.exp(-0.5 * square)
     by_scale = gaussian * square / scale if gaussian > 0.0 else 0.0
     return label * gaussian, by_floor * gaussian, label * by_scale
@@ -109,7 +111,7 @@ def _pair(rows, i, columns, j, numbers, directed, slopes):  # type: ignore[no-un
             a, b = first_a + v, first_b + w
             same = labels_a[a] == labels_b[b]
             value, floor_slope, scale_slope = _similarity(
-                node_kind, same, at_a[a], at_b[b], node_floor, node_scale
+                node_kind, same, at_a, a, at_b, b, node_floor, node_scale
             )
             if with_slopes:
                 by_floor[v * n_b + w] = floor_slope
@@ -135,7 +137,7 @@ def _pair(rows, i, columns, j, numbers, directed, slopes):  # type: ignore[no-un
                 if head >= 0:
                     same = bonds_a[e] == bonds_b[f]
                     value = _similarity(
-                        edge_kind, same, eat_a[e], eat_b[f], edge_floor, edge_scale
+                        edge_kind, same, eat_a, e, eat_b, f, edge_floor, edge_scale
                     )[0]
                     if value > 0.0:
                         heads[count] = head
@@ -187,7 +189,7 @@ def _pair(rows, i, columns, j, numbers, directed, slopes):  # type: ignore[no-un
     return start * result
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def _times(ptr, heads, values, vector, out):  # type: ignore[no-untyped-def]
     for t in range(len(out)):
         total = 0.0
@@ -197,6 +199,15 @@ def _times(ptr, heads, values, vector, out):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
+def _small(residual, right, epsilon):  # type: ignore[no-untyped-def]
+    """Whether every residual is below ε times its right-hand side."""
+    small = True
+    for t in range(len(right)):
+        small = small and abs(residual[t]) <= epsilon * right[t]
+    return small
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def _conjugate_gradients(ptr, heads, values, right, c, epsilon, x):  # type: ignore[no-untyped-def]
     """Solve (I − c B) x = right for a symmetric B of norm 1 or less; right ≥ 0.
 
@@ -207,6 +218,9 @@ def _conjugate_gradients(ptr, heads, values, right, c, epsilon, x):  # type: ign
     residual, direction, image = right.copy(), right.copy(), np.empty(n)
     x[:] = 0.0
     limit = 60 + int(40.0 / math.sqrt(1.0 - c))
+    first = 0.0
+    for t in range(n):
+        first += right[t] * right[t]
     for _ in range(6):
         square = 0.0
         for t in range(n):
@@ -214,33 +228,31 @@ def _conjugate_gradients(ptr, heads, values, right, c, epsilon, x):  # type: ign
         for _ in range(limit):
             if square == 0.0:
                 break
-            _times(ptr, heads, values, direction, image)
             curvature = 0.0
             for t in range(n):
-                image[t] = direction[t] - c * image[t]
+                total = 0.0
+                for p in range(ptr[t], ptr[t + 1]):
+                    total += values[p] * direction[heads[p]]
+                image[t] = direction[t] - c * total
                 curvature += direction[t] * image[t]
             step = square / curvature
-            before, square, small = square, 0.0, True
+            before, square = square, 0.0
             for t in range(n):
                 x[t] += step * direction[t]
                 residual[t] -= step * image[t]
                 square += residual[t] * residual[t]
-                if abs(residual[t]) > epsilon * right[t]:
-                    small = False
-            if small:
+            # All are small only if their squares are: the long check comes last.
+            if square <= epsilon * epsilon * first and _small(residual, right, epsilon):
                 break
             turn = square / before
             for t in range(n):
                 direction[t] = residual[t] + turn * direction[t]
         # The true residual.
         _times(ptr, heads, values, x, image)
-        small = True
         for t in range(n):
             residual[t] = right[t] - (x[t] - c * image[t])
-            if abs(residual[t]) > 4.0 * epsilon * right[t]:
-                small = False
             direction[t] = residual[t]
-        if small:
+        if _small(residual, right, 4.0 * epsilon):
             return
 
 
@@ -319,7 +331,7 @@ def _slope_at_zero(rows, i, columns, j, numbers, place, by_floor, kappa, x, z, s
                 if (own >= 0) == (there >= 0):
                     continue
                 same = bonds_a[e] == bonds_b[f]
-                value = _similarity(edge_kind, same, eat_a[e], eat_b[f], edge_floor, edge_scale)[0]
+                value = _similarity(edge_kind, same, eat_a, e, eat_b, f, edge_floor, edge_scale)[0]
                 value *= steps_a[e] * steps_b[f]
                 if own >= 0:
                     behind[head] += value * kappa[own] * z[own]
@@ -350,7 +362,7 @@ def _edge_slopes(rows, i, columns, j, numbers, place, pairs, kappa, x, z, c, slo
                 if there >= 0:
                     same = bonds_a[e] == bonds_b[f]
                     _, by_floor, by_scale = _similarity(
-                        edge_kind, same, eat_a[e], eat_b[f], edge_floor, edge_scale
+                        edge_kind, same, eat_a, e, eat_b, f, edge_floor, edge_scale
                     )
                     flow = share * steps_a[e] * steps_b[f] * x[there]
                     slopes[2] += flow * by_floor
