@@ -1,8 +1,8 @@
 """How well does a molecule pass the blood-brain barrier? Regression with error bars.
 
 Measured logBB of the B3DB data set. A Gaussian process on the marginalised kernel, its parameters
-chosen by marginal likelihood with exact derivatives, says how sure it is of each value; kernel ridge
-regression on Weisfeiler-Lehman features stands beside it.
+chosen by marginal likelihood with exact derivatives, says how sure it is of each value; kernel
+ridge regression on Weisfeiler-Lehman features stands beside it.
 
     python examples/logbb_regression.py [MOLECULES]
 """
@@ -42,7 +42,7 @@ def coverage(y: np.ndarray, mean: np.ndarray, deviation: np.ndarray, width: floa
 def main(n_molecules: int = 400) -> None:
     data = gramlet.load_dataset("B3DB-logBB")
     chosen = np.random.default_rng(0).permutation(len(data.graphs))[:n_molecules]
-    X, y = data.graphs[chosen], np.asarray(data.y, dtype=float)[chosen]
+    X, y = data.graphs[chosen], np.asarray(data.target, dtype=float)[chosen]
     train, test = train_test_split(np.arange(len(y)), test_size=0.25, random_state=0)
 
     process = gaussian_process(X[train], y[train])

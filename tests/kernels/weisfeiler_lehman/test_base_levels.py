@@ -154,3 +154,20 @@ def test_costs_little_more_than_its_levels_bases():
             times.append(time.process_time() - begin)
         shares.append(times[1] / times[0])
     assert min(shares) < 1.2
+
+
+def test_features_go_to_linear_models():
+    graphs = gramlet.load_dataset("MUTAG").graphs[:10]
+    for kernel in (WeisfeilerLehman(1, base=ShortestPath()), gramlet.CoreKernel("wl")):
+        door = gramlet.FeatureMap(kernel)
+        once = door.fit_transform(graphs)
+        assert np.array_equal(once.toarray(), door.transform(graphs).toarray())
+        assert once.shape[1] == len(door.get_feature_names_out())
+
+
+def test_directed_graphs_where_the_base_takes_them():
+    arcs = GraphBatch.from_edges([[(0, 1), (1, 2)], [(0, 1), (0, 2)]], directed=True)
+    over = WeisfeilerLehman(2, base=ShortestPath()).fit_transform(arcs)
+    assert np.array_equal(over, WeisfeilerLehman(2, base="sp").fit_transform(arcs))
+    with pytest.raises(ValueError, match="to_undirected"):
+        WeisfeilerLehman(base="core").fit(arcs)

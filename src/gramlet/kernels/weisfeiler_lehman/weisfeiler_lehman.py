@@ -80,9 +80,9 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
         What is counted at each level: nodes by colour; edges by the colours of their ends (and
         their edge label, if edges have labels); or shortest paths by the colours of their ends and
         their number of edges. In directed graphs the pair of ends is ordered, and paths follow
-        arcs. Any other kernel that does not refine labels itself is fitted on the
-        graphs with each level's colours as node labels (all other columns kept), and its values
-        are added up; it normalises at each level if it says so itself.
+        arcs. Any other kernel that does not refine labels itself is fitted on the graphs with each
+        level's colours as node labels (all other columns kept), and its values are added up; it
+        normalises at each level if it says so itself.
     %(include_initial)s
     use_edge_labels : bool or "auto", default "auto"
         Whether refinement tells neighbours apart by the label of the edge to them; "auto": if the
