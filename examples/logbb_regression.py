@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 import gramlet
 
 # Marginal likelihood is maximised on this many molecules, the process fitted on all.
-N_TUNE = 150
+N_TUNE = 100
 
 
 def gaussian_process(graphs: gramlet.GraphBatch, y: np.ndarray) -> GaussianProcessRegressor:
@@ -39,7 +39,7 @@ def coverage(y: np.ndarray, mean: np.ndarray, deviation: np.ndarray, width: floa
     return float((np.abs(y - mean) <= width * deviation).mean())
 
 
-def main(n_molecules: int = 400) -> None:
+def main(n_molecules: int = 300) -> None:
     data = gramlet.load_dataset("B3DB-logBB")
     chosen = np.random.default_rng(0).permutation(len(data.graphs))[:n_molecules]
     X, y = data.graphs[chosen], np.asarray(data.target, dtype=float)[chosen]
