@@ -48,3 +48,10 @@ def test_leave_one_out_is_what_leaving_each_row_out_gives(rows: int, columns: in
         expected.append(right / rows)
     np.testing.assert_allclose(rge_accuracy.leave_one_out(table, codes), expected)
     assert len(set(expected)) > 1
+
+
+def test_error_bars_cover_what_lies_within_them() -> None:
+    coverage = example("logbb_regression").coverage
+    values, means = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.1, 1.0, 4.1, 3.0])
+    assert coverage(values, means, np.ones(4)) == 0.75
+    assert coverage(values, means, np.full(4, 0.01)) == 0.5

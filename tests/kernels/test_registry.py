@@ -262,7 +262,7 @@ def test_refuses_nothing_to_fit_and_wrong_parameters(entry, train):
 
 
 # Entries that come from floating matrix products, whose last digits depend on how these are cut.
-MATRIX_PRODUCTS = {"mlg", "geometric-assignment", "graphlet"}
+MATRIX_PRODUCTS = {"deep", "mlg", "geometric-assignment", "graphlet"}
 
 
 @each_kernel

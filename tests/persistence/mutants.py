@@ -89,6 +89,7 @@ _SMALL: dict[str, dict[str, Any]] = {
     "fgsd": {"n_bins": 10},
     "spectral": {"n_components": 4},
     "degree-profile": {"n_bins": 3},
+    "deep": {"n_components": 4},
     "rge": {"n_components": 6, "max_nodes": 4},
     "mlg": {"rank": 3, "n_landmarks": 6},
     "pyramid-match": {"n_levels": 2, "n_dims": 2},
@@ -118,6 +119,12 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "propagation-attributes": lambda: gramlet.Propagation(use_attributes=True, random_state=0),
     "gsa-labelled": lambda: gramlet.GraphSampling(
         k=3, n_samples=10, feature_map="match", use_labels=True, random_state=0
+    ),
+    "wl-over-sp": lambda: gramlet.WeisfeilerLehman(1, base=gramlet.ShortestPath(normalize=True)),
+    "wl-over-emd": lambda: gramlet.WeisfeilerLehman(1, base=gramlet.EMDKernel(n_dims=2)),
+    "core-over-wl": lambda: gramlet.CoreKernel(gramlet.WeisfeilerLehman(1), min_core=1),
+    "marginalized-attributes": lambda: gramlet.MarginalizedKernel(
+        0.3, "label*gaussian", "label", node_floor=0.1, weighted=True
     ),
     "rge-data": lambda: gramlet.RandomGraphEmbedding(
         n_components=4, n_dims=2, max_nodes=3, anchors="data", random_state=0

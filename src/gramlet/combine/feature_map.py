@@ -61,9 +61,12 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return framed(self, self.kernel_.features(X), X)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit, and give the features of X; they are counted once."""
+        """Fit, and give the features of X; counted once where the kernel keeps them."""
         self.fit(X, y)
-        return framed(self, self.kernel_.profile_.features(), X)
+        profile = self.kernel_.profile_
+        if not hasattr(profile, "features"):
+            return self.transform(X)
+        return framed(self, profile.features(), X)
 
     def validate(self) -> None:
         """Check that the fitted kernel has features; ValueError if not."""

@@ -15,7 +15,7 @@ from gramlet.common.stored_state import require, require_instance
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
 from gramlet.kernels.contract.kernel import normalize_in_place
-from gramlet.kernels.contract.tags import is_embedding
+from gramlet.kernels.contract.tags import graph_tags, is_embedding
 
 __all__ = ["GraphKernelGP"]
 
@@ -29,8 +29,9 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
 
     Graphs go in, no vectors. It can be added to and multiplied with scikit-learn's own kernels
     (``ConstantKernel() * GraphKernelGP(...) + WhiteKernel()``). Parameters named in ``tune`` are
-    hyperparameters, chosen by marginal likelihood; their gradient is a central difference, two
-    Gram matrices each.
+    hyperparameters, chosen by marginal likelihood. Their gradient is exact where the kernel has
+    `gram_with_gradient`, as `MarginalizedKernel` does, and otherwise a central difference, two Gram
+    matrices each.
 
     Parameters
     ----------
@@ -122,9 +123,22 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
             return self._compare(as_batch(X), as_batch(Y))
         graphs = as_batch(X)
         fitted = self._unfitted()
+        if eval_gradient and graph_tags(fitted).gradients:
+            self._fitted = (fitted.fit(graphs), graphs)
+            return self._with_exact_gradient(graphs)
         matrix = fitted.fit_transform(graphs)
         self._fitted = (fitted, graphs)
         return (matrix, self._gradient(graphs)) if eval_gradient else matrix
+
+    def _with_exact_gradient(self, graphs: GraphBatch) -> tuple[Floats, Floats]:
+        """The matrix and its derivatives by the logarithms of the tuned parameters."""
+        matrix, slopes = self._unfitted().gram_with_gradient(graphs)
+        names = [h.name for h in self.hyperparameters]
+        gradient = np.zeros((*matrix.shape, len(names)))
+        for p, name in enumerate(names):
+            if name in slopes:  # a parameter that is not in use changes nothing
+                gradient[:, :, p] = slopes[name] * self._value(name)
+        return matrix, gradient
 
     def _unfitted(self) -> Any:
         """A copy of the kernel that draws the same random numbers at every call.

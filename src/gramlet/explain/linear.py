@@ -184,6 +184,11 @@ def _from_linear_model(
 
 def _from_support_vectors(kernel: Any, model: Any, names: Mapping[Any, str]) -> LinearExplanation:
     support = kernel.profile_[model.support_]
+    if not hasattr(support, "features"):
+        raise TypeError(
+            f"{kernel!r} keeps no features of its fitted graphs. Train a linear model on "
+            "FeatureMap(kernel) and explain that."
+        )
     features = sparse.csr_matrix(support.features())
     if kernel.normalize:
         features = sparse.diags(_inverse_roots(support.norms())).dot(features)

@@ -135,6 +135,11 @@ _ROWS = (
         {**_ITERATIONS, "kind": ("simple", "count")},
     ),
     Entry(
+        "deep", "gramlet.kernels.weisfeiler_lehman.deep", "DeepGraphKernel", "Weisfeiler-Lehman",
+        "patterns alike that occur in the same graphs", "Yanardag, Vishwanathan 2015", {},
+        {"n_components": (16, 64, 256)},
+    ),
+    Entry(
         "wwl", "gramlet.kernels.wasserstein.wasserstein_wl", "WassersteinWL", "Wasserstein",
         "optimal transport between the patterns of two graphs", "Togninalli et al. 2019", {},
         {**_ITERATIONS, "gamma": _GAMMAS},
@@ -160,6 +165,11 @@ _ROWS = (
         {}, {"mu": (None, 1e-3, 1e-2, 1e-1, 1.0)},
     ),
     Entry(
+        "core", "gramlet.kernels.cores.core_kernel", "CoreKernel", "cores",
+        "another kernel on the nested cores of graphs", "Nikolentzos et al. 2018", {},
+        {"min_core": (0, 1, 2)},
+    ),
+    Entry(
         "rw", _RW, "RandomWalk", "walks and paths", "common walks, discounted by their length",
         _GAERTNER, {}, {"decay": (1e-5, 1e-4, 1e-3, 1e-2)},
     ),
@@ -170,6 +180,11 @@ _ROWS = (
     Entry(
         "rw-steps", _RW, "RandomWalk", "walks and paths", "common walks of a few steps",
         _GAERTNER, {"kind": "steps"}, {"n_steps": (1, 2, 3, 4, 5), "decay": (0.01, 0.1, 1.0)},
+    ),
+    Entry(
+        "marginalized", "gramlet.kernels.marginalized.marginalized", "MarginalizedKernel",
+        "walks and paths", "random walks that meet like nodes and edges", "Kashima et al. 2003", {},
+        {"stop": (0.01, 0.05, 0.2, 0.5)},
     ),
     Entry(
         "propagation", "gramlet.kernels.walks.propagation", "Propagation", "walks and paths",
@@ -269,6 +284,8 @@ _ROWS = (
 )  # fmt: skip
 
 _BY_NAME = {row.name: row for row in _ROWS}
+# Other names of rows.
+_ALIASES = {"shortest-path": "sp"}
 
 
 def entries(kind: str | None = None) -> tuple[Entry, ...]:
@@ -282,8 +299,9 @@ def get(name: str) -> Entry:
     A text that is more than a name, such as ``"wl + 0.5 * sp"``, is read as an expression (see
     `gramlet.kernels.expression`) and gets a row of its own.
     """
-    if name in _BY_NAME:
-        return _BY_NAME[name]
+    known = _ALIASES.get(name, name) if isinstance(name, str) else name
+    if known in _BY_NAME:
+        return _BY_NAME[known]
     if isinstance(name, str) and not set(name).isdisjoint("+*()"):
         from gramlet.kernels.expression import entry_of
 

@@ -10,7 +10,7 @@ import numpy as np
 from gramlet.common.arrays import Floats
 from gramlet.graphs.batch import GraphBatch
 
-__all__ = ["checked_weights", "place_of", "required_attributes"]
+__all__ = ["checked_weights", "place_of", "required_attributes", "required_edge_attributes"]
 
 
 _LARGEST = 1e140  # sums of squares of larger numbers would not be finite
@@ -44,6 +44,34 @@ def required_attributes(batch: GraphBatch, name: str, width: int | None = None) 
     if width is not None and values.shape[1] != width:
         raise ValueError(
             f"{name} was fitted on graphs with {width} attributes per node, but is given graphs "
+            f"with {values.shape[1]}."
+        )
+    return values
+
+
+def required_edge_attributes(batch: GraphBatch, name: str, width: int | None = None) -> Floats:
+    """The edge attributes, a row per arc: finite, not absurdly large and of the fitted width."""
+    if len(batch.indices) == 0:
+        return np.zeros((0, width or 0))
+    if batch.edge_attributes is None:
+        graph = int(np.flatnonzero(batch.n_edges)[0])
+        raise ValueError(
+            f"{name} needs edge attributes, but graph {graph} has none. Give edge_attributes to "
+            "every graph, or use a kernel on edge labels."
+        )
+    values = batch.edge_attributes
+    bad = np.flatnonzero(~(np.abs(values) <= _LARGEST).all(axis=1))
+    if len(bad):
+        tails, heads = batch.arcs()
+        graph, tail = place_of(batch, tails[bad[0]])
+        head = place_of(batch, heads[bad[0]])[1]
+        raise ValueError(
+            f"{name}: the attributes of edge ({tail}, {head}) of graph {graph} are not finite or "
+            f"beyond {_LARGEST:g}: {values[bad[0]].tolist()}. Replace or scale them first."
+        )
+    if width is not None and values.shape[1] != width:
+        raise ValueError(
+            f"{name} was fitted on graphs with {width} attributes per edge, but is given graphs "
             f"with {values.shape[1]}."
         )
     return values

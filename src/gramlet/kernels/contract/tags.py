@@ -38,6 +38,8 @@ class GraphTags:
     refines : bool
         Whether the kernel refines node labels itself, so that it cannot be the base of another
         refinement.
+    gradients : bool
+        Whether a kernel has `gram_with_gradient`, its derivatives by its real parameters.
     """
 
     kind: Literal["kernel", "embedding"] = "kernel"
@@ -51,6 +53,7 @@ class GraphTags:
     after_fit: tuple[str, ...] = ()
     whole_matrix: bool = False
     refines: bool = False
+    gradients: bool = False
 
 
 def graph_tags(estimator: Any) -> GraphTags:

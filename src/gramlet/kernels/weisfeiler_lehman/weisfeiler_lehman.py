@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
-from gramlet.common.parameters import Interval, StrOptions
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from gramlet.common.arrays import Array, Ints
+from gramlet.common.parameters import Interval
+from gramlet.common.stored_state import require, require_instance
+from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import Measure
 from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.convert import as_batch
+from gramlet.graphs.direction import require_same_direction
 from gramlet.kernels.contract.count_kernel import Counter, CountKernel, ExplicitFeatures
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.labels import LABEL_CHOICE
+from gramlet.kernels.contract.nested import BASE_CONSTRAINT, base_tags, has_features
 from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.sum_profile import SumProfile
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.paths.shortest_path import ColourPathCounter
+from gramlet.kernels.weisfeiler_lehman.base_levels import LevelBases, checked_base
 from gramlet.kernels.weisfeiler_lehman.colour_counts import (
     ColourCounter,
     ColourEdgeCounter,
@@ -26,6 +40,14 @@ REFINEMENT_CONSTRAINTS: dict[str, list[Any]] = {
     "n_iter": [Interval(Integral, 0, None, closed="left")],
     "include_initial": ["boolean"],
     "use_edge_labels": LABEL_CHOICE,
+}
+
+# Bases whose features are counted at all levels at once.
+_COUNTED: dict[str, Callable[[Colouring], Any]] = {
+    "vertex": ColourCounter,
+    "edge": ColourEdgeCounter,
+    "shortest-path": ColourPathCounter,
+    "sp": ColourPathCounter,
 }
 
 
@@ -54,15 +76,17 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
     ----------
     n_iter : int, default 5
         Rounds of refinement (H).
-    base : {"vertex", "edge", "shortest-path"}
+    base : {"vertex", "edge", "shortest-path"}, the name of a kernel, or a kernel
         What is counted at each level: nodes by colour; edges by the colours of their ends (and
         their edge label, if edges have labels); or shortest paths by the colours of their ends and
         their number of edges. In directed graphs the pair of ends is ordered, and paths follow
-        arcs.
+        arcs. Any other kernel that does not refine labels itself is fitted on the graphs with each
+        level's colours as node labels (all other columns kept), and its values are added up; it
+        normalises at each level if it says so itself.
     %(include_initial)s
     use_edge_labels : bool or "auto", default "auto"
         Whether refinement tells neighbours apart by the label of the edge to them; "auto": if the
-        fitted graphs have edge labels.
+        fitted graphs have edge labels. A base says itself what it makes of edge labels.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s
@@ -89,18 +113,24 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
     >>> chain = nx.DiGraph([(0, 1), (1, 2)])
     >>> WeisfeilerLehman(n_iter=1).fit([chain]).get_feature_names_out().tolist()
     ['h0:*', 'h1:*(>*)', 'h1:*(>*,<*)', 'h1:*(<*)']
+
+    Common walks of at most three steps, at both levels:
+
+    >>> WeisfeilerLehman(n_iter=1, base="rw-steps").fit_transform(graphs).round(2)
+    array([[ 4.04,  5.04],
+           [ 5.04, 10.16]])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **REFINEMENT_CONSTRAINTS,
-        "base": [StrOptions({"vertex", "edge", "shortest-path"})],
+        "base": BASE_CONSTRAINT,
         **COMMON_CONSTRAINTS,
     }
 
     def __init__(
         self,
         n_iter: int = 5,
-        base: str = "vertex",
+        base: Any = "vertex",
         *,
         include_initial: bool = True,
         use_edge_labels: bool | str = "auto",
@@ -118,15 +148,77 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
 
     def _check(self, batch: GraphBatch) -> None:
         check_levels(self)
+        if not self._counts():
+            checked_base(self.base)
 
-    def _counter(self) -> Counter:
+    def _counts(self) -> bool:
+        """Whether levels are counted in one go, or a kernel is fitted on each."""
+        return isinstance(self.base, str) and self.base in _COUNTED
+
+    def _counter(self) -> Any:
         colouring = Colouring(self.n_iter, self.include_initial, self.use_edge_labels)
-        if self.base == "shortest-path":
-            return ColourPathCounter(colouring)
-        return ColourCounter(colouring) if self.base == "vertex" else ColourEdgeCounter(colouring)
+        return _COUNTED[self.base](colouring)
+
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> Any:
+        if self._counts():
+            return super()._fit(batch, y, tiling)
+        colouring = Colouring(self.n_iter, self.include_initial, self.use_edge_labels)
+        self.counter_: Any = LevelBases(colouring, self.base)
+        return self.counter_.fit(batch, y, tiling)
+
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> Any:
+        if isinstance(self.counter_, LevelBases):
+            return self.counter_.profile(batch, tiling)
+        return super()._profile(batch, tiling)
+
+    @available_if(has_features)
+    def features(self, X: Any) -> Any:
+        """Compute the explicit feature map: one row per graph, one column per fitted feature.
+
+        ``features(X) @ features(fitted).T`` is the un-normalised `transform(X)`. Only where the
+        base has features.
+        """
+        if not isinstance(getattr(self, "counter_", None), LevelBases):
+            return super().features(X)
+        batch = as_batch(X)
+        require_same_direction(self.directed_, batch, type(self).__name__)
+        return self.counter_.features(batch)
+
+    @available_if(has_features)
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """A readable name for each column of `features`."""
+        return super().get_feature_names_out(input_features)
+
+    def feature_levels(self) -> Ints:
+        """The level of each column of `features`: 0 for the labels themselves."""
+        check_is_fitted(self)
+        counter = self.counter_
+        numbers = np.array(counter.colouring.level_numbers)
+        if isinstance(counter, ColourPathCounter):
+            return numbers[counter.types.data.reshape(-1, 4)[:, 0]]
+        if isinstance(counter, ColourEdgeCounter):
+            return np.repeat(numbers, [len(table) for table in counter.types])
+        widths = counter.widths if isinstance(counter, LevelBases) else counter.colouring.n_colours
+        return np.repeat(numbers, widths)
+
+    def _validate_fitted(self) -> None:
+        if self._counts():
+            super()._validate_fitted()
+            return
+        counter, profile = self.counter_, self.profile_
+        require_instance("counter_", counter, LevelBases)
+        require_instance("profile_", profile, SumProfile)
+        require(type(counter.bases[0]) is type(checked_base(self.base)), "the bases are others")
+        own = [base.profile_ for base in counter.bases]
+        require(len(own) == len(profile.members), "profile_ must have one member per level")
+        same = all(a is b for a, b in zip(profile.members, own, strict=True))
+        require(same, "profile_ is not made of the bases' profiles")
+        require(profile.normalized == counter.bases[0].normalize, "profile_ and bases disagree")
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(features=True, directed=True, refines=True)
+        if self._counts():
+            return GraphTags(features=True, directed=True, refines=True)
+        return replace(base_tags(self.base), refines=True)
 
 
 @shared_texts

@@ -1,0 +1,1 @@
+"""Cores of graphs."""

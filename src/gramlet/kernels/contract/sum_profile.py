@@ -1,0 +1,154 @@
+"""Profiles made of other profiles: one per level or part, whose kernel values are added up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.common.stored_state import require, require_flag, require_instance, require_offsets
+from gramlet.engine.core.tiles import Tiling
+from gramlet.kernels.contract.kernel import normalize_in_place
+from gramlet.kernels.contract.profile import QUIET, Profile
+
+__all__ = ["PartsProfile", "SumProfile"]
+
+
+def _compare(rows: Profile, columns: Profile, normalize: bool, tiling: Tiling) -> Floats:
+    matrix = rows.compare(columns, tiling)
+    if normalize:
+        normalize_in_place(matrix, rows.norms(tiling), columns.norms(tiling))
+    return matrix
+
+
+def _compare_self(rows: Profile, normalize: bool, tiling: Tiling) -> Floats:
+    matrix = rows.compare_self(tiling)
+    if normalize:
+        own = np.diagonal(matrix).copy()
+        normalize_in_place(matrix, own, own)
+        np.fill_diagonal(matrix, np.where(own > 0, 1.0, 0.0))
+    return matrix
+
+
+def _norms(rows: Profile, normalize: bool, tiling: Tiling) -> Floats:
+    own = rows.norms(tiling)
+    return np.where(own > 0, 1.0, 0.0) if normalize else own
+
+
+@dataclass(frozen=True)
+class SumProfile(Profile):
+    """The same graphs in several profiles; the kernel is the sum over these.
+
+    Attributes
+    ----------
+    members : tuple of Profile
+        At least one, all of the same graphs.
+    normalized : bool
+        Whether each member's values are divided by its own norms before they are added.
+    """
+
+    members: tuple[Profile, ...]
+    normalized: bool
+
+    def __len__(self) -> int:
+        return len(self.members[0])
+
+    def take(self, rows: Ints) -> SumProfile:
+        return replace(self, members=tuple(member.take(rows) for member in self.members))
+
+    def compare(self, other: SumProfile, tiling: Tiling = QUIET) -> Floats:
+        total = np.zeros((len(self), len(other)))
+        for mine, theirs in zip(self.members, other.members, strict=True):
+            total += _compare(mine, theirs, self.normalized, tiling)
+        return total
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        total = np.zeros((len(self), len(self)))
+        for member in self.members:
+            total += _compare_self(member, self.normalized, tiling)
+        return total
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        total = np.zeros(len(self))
+        for member in self.members:
+            total += _norms(member, self.normalized, tiling)
+        return total
+
+    def validate(self) -> None:
+        require_instance("members", self.members, tuple)
+        require(len(self.members) > 0, "a sum must have members")
+        for member in self.members:
+            require_instance("a member", member, Profile)
+        alike = {len(member) for member in self.members}
+        require(len(alike) == 1, "the members of a sum must have as many graphs each")
+        require_flag("normalized", self.normalized)
+
+
+@dataclass(frozen=True)
+class PartsProfile(Profile):
+    """Graphs with parts in order, such as cores; the i-th parts of two graphs are compared.
+
+    k(G, G') is the sum over the i for which both graphs have an i-th part.
+
+    Attributes
+    ----------
+    parts : Profile
+        The parts of all graphs, graph after graph.
+    offsets : array of int64
+        Graph g has the parts ``offsets[g]:offsets[g + 1]``.
+    normalized : bool
+        Whether the values of parts are divided by their norms before they are added.
+    """
+
+    parts: Profile
+    offsets: Ints
+    normalized: bool
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def counts(self) -> Ints:
+        """The number of parts of each graph."""
+        return np.diff(self.offsets)
+
+    def level(self, i: int) -> tuple[Ints, Profile]:
+        """The graphs that have an i-th part, and the profile of these parts."""
+        graphs = np.flatnonzero(self.counts > i)
+        return graphs, self.parts.take(self.offsets[graphs] + i)
+
+    def take(self, rows: Ints) -> PartsProfile:
+        counts = self.counts[rows]
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        shift = np.repeat(self.offsets[rows] - offsets[:-1], counts)
+        parts = self.parts.take(np.arange(offsets[-1]) + shift)
+        return replace(self, parts=parts, offsets=offsets)
+
+    def compare(self, other: PartsProfile, tiling: Tiling = QUIET) -> Floats:
+        total = np.zeros((len(self), len(other)))
+        deepest = min(int(side.counts.max(initial=0)) for side in (self, other))
+        for i in range(deepest):
+            rows, mine = self.level(i)
+            columns, theirs = other.level(i)
+            block = _compare(mine, theirs, self.normalized, tiling)
+            total[np.ix_(rows, columns)] += block
+        return total
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        total = np.zeros((len(self), len(self)))
+        for i in range(int(self.counts.max(initial=0))):
+            rows, mine = self.level(i)
+            total[np.ix_(rows, rows)] += _compare_self(mine, self.normalized, tiling)
+        return total
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        total = np.zeros(len(self))
+        owners = np.repeat(np.arange(len(self)), self.counts)
+        np.add.at(total, owners, _norms(self.parts, self.normalized, tiling))
+        return total
+
+    def validate(self) -> None:
+        require_instance("parts", self.parts, Profile)
+        require_offsets("offsets", self.offsets, end=len(self.parts))
+        require_flag("normalized", self.normalized)

@@ -1,0 +1,1 @@
+"""Kernels on cores of graphs."""

@@ -1,0 +1,1 @@
+"""Marginalised kernels on labels and attributes of nodes and edges."""

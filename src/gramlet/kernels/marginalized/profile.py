@@ -1,0 +1,107 @@
+"""Graphs ready for the marginalised kernel, and their comparison with its derivatives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.common.stored_state import require, require_flag, require_instance
+from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
+from gramlet.engine.marginalized.graphs import PairKernel, WalkGraphs
+from gramlet.engine.marginalized.pair_systems import N_PARAMETERS, pair_rows
+from gramlet.kernels.contract.profile import QUIET, Profile
+
+__all__ = ["MarginalizedProfile"]
+
+# Which entries of a matrix the engine fills.
+_ALL, _TRIANGLE, _DIAGONAL = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class MarginalizedProfile(Profile):
+    """Walks on graphs, compared by one linear system per pair.
+
+    Attributes
+    ----------
+    graphs : WalkGraphs
+    pairs : PairKernel
+        The parameters of the comparison.
+    directed : bool
+        Whether the matrices of walks are not symmetric.
+    """
+
+    graphs: WalkGraphs
+    pairs: PairKernel
+    directed: bool
+
+    def __len__(self) -> int:
+        return self.graphs.n_graphs
+
+    def take(self, rows: Ints) -> MarginalizedProfile:
+        return replace(self, graphs=self.graphs.take(rows))
+
+    def compare(self, other: MarginalizedProfile, tiling: Tiling = QUIET) -> Floats:
+        return self._filled(other, _ALL, False, tiling)[0]
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        return self._filled(self, _TRIANGLE, False, tiling)[0]
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        return self._filled(self, _DIAGONAL, False, tiling)[0][:, 0]
+
+    def with_slopes(self, tiling: Tiling = QUIET) -> tuple[Floats, Floats]:
+        """The matrix of these graphs, and its derivatives by all five parameters."""
+        return self._filled(self, _TRIANGLE, True, tiling)
+
+    def _filled(
+        self, other: MarginalizedProfile, part: int, slopes: bool, tiling: Tiling
+    ) -> tuple[Floats, Floats]:
+        matrix = np.zeros((len(self), 1 if part == _DIAGONAL else len(other)))
+        by_parameter = np.zeros((N_PARAMETERS, *matrix.shape) if slopes else (0, 1, 1))
+        numbers, directed = self.pairs.numbers(), self.directed or other.directed
+        options = (self.graphs, other.graphs, numbers, directed, part, matrix, by_parameter)
+        work = other.graphs.work()
+        partners = {
+            _ALL: work.sum(),
+            _TRIANGLE: np.cumsum(work[::-1])[::-1],
+            _DIAGONAL: work,
+        }
+        for_tiles(
+            lambda begin, end: pair_rows(begin, end, *options),
+            len(self),
+            costs=self.graphs.work() * partners[part] + 1.0,
+            **tiling,
+        )
+        if part == _TRIANGLE:
+            mirror(matrix)
+            for derivative in by_parameter:
+                mirror(derivative)
+        return matrix, by_parameter
+
+    def validate(self) -> None:
+        require_instance("graphs", self.graphs, WalkGraphs)
+        require_instance("pairs", self.pairs, PairKernel)
+        if not require_flag("directed", self.directed):
+            self._require_symmetry()
+
+    def _require_symmetry(self) -> None:
+        """Every arc must have its opposite, with the same weight, label and attributes."""
+        graphs = self.graphs
+        degrees = np.diff(graphs.indptr)
+        tails = np.repeat(np.arange(len(degrees)), degrees)
+        firsts = np.repeat(graphs.offsets[:-1], np.diff(graphs.offsets))
+        heads = graphs.indices + firsts[tails]
+        one, other = np.lexsort((heads, tails)), np.lexsort((tails, heads))
+        weights = graphs.steps * graphs.totals[tails]
+        opposite = np.array_equal(tails[one], heads[other]) and np.array_equal(
+            heads[one], tails[other]
+        )
+        require(opposite, "an arc of undirected graphs has no opposite")
+        alike = (
+            np.allclose(weights[one], weights[other], 1e-9, 0.0)
+            and np.array_equal(graphs.edge_labels[one], graphs.edge_labels[other])
+            and np.array_equal(graphs.edge_attributes[one], graphs.edge_attributes[other])
+        )
+        require(alike, "opposite arcs of undirected graphs differ")

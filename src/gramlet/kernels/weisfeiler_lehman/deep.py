@@ -1,0 +1,227 @@
+"""The deep graph kernel: patterns that occur in the same graphs are made alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.common.parameters import Interval
+from gramlet.common.stored_state import (
+    require,
+    require_array,
+    require_counts,
+    require_instance,
+)
+from gramlet.engine.core.tiles import Tiling, one_blas_thread
+from gramlet.engine.counts.comparison import CountIndex, compare, compare_self
+from gramlet.engine.counts.pattern_vectors import pattern_vectors
+from gramlet.graphs.batch import GraphBatch
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.nested import (
+    BASE_CONSTRAINT,
+    base_profile,
+    base_tags,
+    fit_base,
+    new_base,
+)
+from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.profile import QUIET, Profile
+from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import WeisfeilerLehman
+
+__all__ = ["DeepGraphKernel", "DeepProfile"]
+
+# A share of a graph's own norm that is rounding, not patterns not seen at fit.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class DeepProfile(Profile):
+    """Counts of patterns times the vectors of the patterns.
+
+    Attributes
+    ----------
+    rows : array of float64, shape (graphs, components)
+        The sum of the patterns' vectors.
+    lone : csr_matrix
+        Counts of the patterns without a vector: they are like themselves alone.
+    unseen : array of float64
+        What patterns not seen at fit add to a graph's own norm.
+    """
+
+    rows: Floats
+    lone: sparse.csr_matrix
+    unseen: Floats
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, rows: Ints) -> DeepProfile:
+        return DeepProfile(self.rows[rows], self.lone[rows], self.unseen[rows])
+
+    def compare(self, other: DeepProfile, tiling: Tiling = QUIET) -> Floats:
+        matrix = compare(self.lone, CountIndex.build(other.lone, "dot"), "dot", **tiling)
+        with one_blas_thread():
+            matrix += self.rows @ other.rows.T
+        return matrix
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        matrix = compare_self(self.lone, "dot", **tiling)
+        with one_blas_thread():
+            product = self.rows @ self.rows.T
+        matrix += (product + product.T) / 2
+        return matrix
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        lone = np.asarray(self.lone.multiply(self.lone).sum(axis=1)).reshape(-1)
+        return np.asarray((self.rows**2).sum(axis=1) + lone + self.unseen)
+
+    def validate(self) -> None:
+        require_array("rows", self.rows, "float64", (None, None))
+        require_counts("lone", self.lone, n_rows=len(self.rows))
+        require_array("unseen", self.unseen, "float64", (len(self.rows),), least=0.0)
+
+
+@shared_texts
+class DeepGraphKernel(GraphKernel):
+    """Deep graph kernel: patterns that occur in the same graphs count as alike.
+
+    k(G, G') = Φ(G) M Φ(G')ᵀ with Φ the features of another kernel and M the likeness of its
+    patterns, learned from the fitted graphs. C_st is the number of graphs that have both s and t,
+    s ≠ t (of one level where the base is `WeisfeilerLehman`); PPMI = max(0, ln(C_st ΣC/(C_s C_t)))
+    is what their meeting tells; E has the rows of U√S of its truncated singular value
+    decomposition, each of length 1; M = E Eᵀ with ones on the diagonal. This is the closed form of
+    the word model that the kernel was first described with. Cost: that of the base, then one
+    decomposition of a matrix between classes of patterns. Positive semi-definite.
+
+    Parameters
+    ----------
+    base : str or kernel, default "wl"
+        A kernel with an explicit feature map, by name or as an estimator; its features are taken
+        un-normalised.
+    n_components : int, default 64
+        The singular values of PPMI that are kept at most: those that are not clearly above the
+        first one left out are left out too.
+    random_state : int, RandomState or None
+        Starts the solver for large numbers of patterns; the result does not depend on it.
+    %(normalize)s
+    %(n_jobs)s
+    %(verbose)s
+
+    Attributes
+    ----------
+    base_ : kernel
+        The fitted base.
+    vectors_ : array, shape (patterns, components)
+        E.
+
+    References
+    ----------
+    Yanardag, Vishwanathan (2015), Deep graph kernels.
+
+    Examples
+    --------
+    N and O both come with C. They are alike, and the first two graphs the same:
+
+    >>> from gramlet import DeepGraphKernel, WeisfeilerLehman
+    >>> graphs = [([(0, 1)], ["C", "O"]), ([(0, 1)], ["C", "N"]), ([(0, 1)], ["N", "N"])]
+    >>> DeepGraphKernel(WeisfeilerLehman(n_iter=0), n_components=2).fit_transform(graphs).round(4)
+    array([[2., 2., 2.],
+           [2., 2., 2.],
+           [2., 2., 4.]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "base": BASE_CONSTRAINT,
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        **COMMON_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        base: Any = "wl",
+        n_components: int = 64,
+        random_state: Any = None,
+        *,
+        normalize: bool = False,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.base = base
+        self.n_components = n_components
+        self.random_state = random_state
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check(self, batch: GraphBatch) -> None:
+        self._new_base()
+
+    def _new_base(self) -> GraphKernel:
+        kernel = new_base(self.base, "DeepGraphKernel")
+        if not kernel.__graph_tags__().features:
+            raise ValueError(
+                f"DeepGraphKernel(base={kernel!r}): this base has no explicit feature map. Give "
+                'one that has, such as "wl" or "sp".'
+            )
+        return kernel.set_params(normalize=False)
+
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> DeepProfile:
+        self.base_ = self._new_base()
+        fit_base(self.base_, batch, y, tiling)
+        counts = self._features(self.base_.profile_, batch)
+        levels = np.zeros(counts.shape[1], dtype=np.int64)
+        if isinstance(self.base_, WeisfeilerLehman):
+            levels = self.base_.feature_levels()
+        rng = check_random_state(self.random_state)
+        with one_blas_thread():
+            self.vectors_ = pattern_vectors(counts, levels, int(self.n_components), rng)
+        return self._deep(counts, np.zeros(len(batch)))
+
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> DeepProfile:
+        profile = base_profile(self.base_, batch, tiling)
+        counts = self._features(profile, batch)
+        own = profile.norms(tiling)
+        seen = np.asarray(counts.multiply(counts).sum(axis=1)).reshape(-1)
+        unseen = np.maximum(own - seen, 0.0)
+        return self._deep(counts, np.where(unseen > _ROUNDING * own, unseen, 0.0))
+
+    def _features(self, profile: Any, batch: GraphBatch) -> sparse.csr_matrix:
+        base: Any = self.base_
+        rows = profile.features() if hasattr(profile, "features") else base.features(batch)
+        return sparse.csr_matrix(rows, dtype=np.float64)
+
+    def _deep(self, counts: sparse.csr_matrix, unseen: Floats) -> DeepProfile:
+        lone = np.flatnonzero(~self.vectors_.any(axis=1))
+        rows = np.asarray(counts @ self.vectors_)
+        return DeepProfile(rows, sparse.csr_matrix(counts[:, lone]), unseen)
+
+    def _validate_fitted(self) -> None:
+        require_instance("base_", self.base_, GraphKernel)
+        require(type(self.base_) is type(self._new_base()), "base_ is not that of base")
+        require(hasattr(self.base_, "profile_"), "base_ is not fitted")
+        require(not self.base_.normalize, "base_ must not normalise")
+        profile: Any = self.profile_
+        base: Any = self.base_
+        require_instance("profile_", profile, DeepProfile)
+        require(hasattr(base, "features"), "base_ has no features")
+        n_patterns = len(base.get_feature_names_out())
+        require_array(
+            "vectors_", self.vectors_, "float64", (n_patterns, None), least=-1.01, most=1.01
+        )
+        n_lone = int((~self.vectors_.any(axis=1)).sum())
+        shapes = (profile.rows.shape[1], profile.lone.shape[1])
+        require(shapes == (self.vectors_.shape[1], n_lone), "profile_ and vectors_ do not fit")
+
+    def __graph_tags__(self) -> GraphTags:
+        tags = base_tags(self.base)
+        return replace(
+            tags, features=False, random=True, depends_on_fitted=True, psd=True, refines=True
+        )

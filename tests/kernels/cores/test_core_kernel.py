@@ -1,0 +1,133 @@
+"""CoreKernel against its definition."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gramlet
+from gramlet import CoreKernel, GraphBatch, ShortestPath, WeisfeilerLehman, as_batch
+from gramlet.engine.cores.core_numbers import core_numbers
+from gramlet.kernels.contract.tags import graph_tags
+from reference.histograms import edge_histogram, vertex_histogram
+from reference.nested import as_matrix, core_kernel
+from reference.paths_walks import shortest_path
+from reference.strategies import graph_batches
+from reference.weisfeiler_lehman import weisfeiler_lehman
+
+WORKED = [
+    ([(0, 1), (1, 2)], ["C", "O", "C"]),
+    ([(0, 1)], ["C", "O"]),
+    ([(0, 1), (1, 2)], ["C", "C", "O"]),
+    ([(0, 1), (1, 2), (0, 2)], ["C", "C", "C"]),
+]
+BASES = {
+    "vertex": as_matrix(vertex_histogram),
+    "edge": as_matrix(edge_histogram),
+    "sp": as_matrix(shortest_path),
+    "wl": as_matrix(weisfeiler_lehman, n_iter=5),
+}
+
+
+def test_worked_values():
+    expected = [[10, 6, 10, 12], [6, 4, 6, 6], [10, 6, 10, 12], [12, 6, 12, 27]]
+    assert CoreKernel("vertex").fit_transform(WORKED).tolist() == expected
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_core_numbers_are_those_of_networkx(seed):
+    graphs = [
+        nx.gnp_random_graph(30, 0.25, seed=seed),
+        nx.barabasi_albert_graph(40, 3, seed=seed),
+        nx.empty_graph(3),
+    ]
+    batch = as_batch(graphs)
+    expected = [nx.core_number(g)[v] for g in graphs for v in g]
+    assert core_numbers(batch.indptr, batch.indices).tolist() == expected
+
+
+@st.composite
+def two_batches(draw):
+    columns = {"labels": draw(st.booleans()), "edge_labels": False}
+    return (
+        draw(graph_batches(min_graphs=1, max_graphs=4, **columns)),
+        draw(graph_batches(max_graphs=3, **columns)),
+    )
+
+
+@given(two_batches(), st.sampled_from(sorted(BASES)), st.integers(0, 3), st.booleans())
+def test_is_the_sum_over_cores(batches, name, min_core, normalize):
+    batch, new = batches
+    options = {"min_core": min_core, "normalize": normalize}
+    kernel = CoreKernel(name, **options)
+    np.testing.assert_allclose(
+        kernel.fit_transform(batch), core_kernel(batch, base=BASES[name], **options), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        kernel.transform(new), core_kernel(new, batch, base=BASES[name], **options), atol=1e-12
+    )
+    if not normalize:
+        product = kernel.features(new) @ kernel.features(batch).T
+        assert np.array_equal(product.toarray(), kernel.transform(new))
+        names = kernel.get_feature_names_out()
+        assert len(set(names)) == len(names) == kernel.features(batch).shape[1]
+
+
+def test_a_base_that_normalises_does_so_at_each_core():
+    triangle = [(0, 1), (1, 2), (0, 2)]
+    triangles = GraphBatch.from_edges([triangle, [*triangle, (2, 3)]])
+    kernel = CoreKernel(ShortestPath(normalize=True))
+    matrix = kernel.fit_transform(triangles)
+    np.testing.assert_allclose(np.diagonal(matrix), 3.0)
+    assert matrix[0, 1] == pytest.approx(2 * 12 / np.sqrt(9 * (16 + 4)) + 1.0)
+    features = kernel.features(triangles)
+    np.testing.assert_allclose((features @ features.T).toarray(), matrix)
+
+
+def test_columns_stay_with_their_nodes_and_edges():
+    batch = GraphBatch.from_edges(
+        [[(0, 1), (1, 2), (2, 3), (1, 3)]],
+        node_labels=[list("abcd")],
+        edge_weights=[[1.0, 2.0, 3.0, 4.0]],
+    )
+    kernel = CoreKernel(ShortestPath(weighted=True), min_core=2).fit(batch)
+    names = [name.removeprefix("core2:") for name in kernel.get_feature_names_out()]
+    assert sorted(names) == ["b-c:2", "b-d:4", "c-d:3"]
+
+
+def test_no_core_at_all():
+    kernel = CoreKernel(min_core=2)
+    assert kernel.fit_transform(GraphBatch.from_edges([[(0, 1)], [(0, 1), (1, 2)]])).tolist() == [
+        [0, 0],
+        [0, 0],
+    ]
+    triangle = WORKED[3:]
+    assert kernel.transform(triangle).tolist() == [[0, 0]]
+    assert kernel.diagonal(triangle).tolist() == [9.0]
+    assert kernel.features(triangle).shape == (1, 0)
+
+
+def test_bases_that_cannot_serve():
+    for base, message in (
+        ("geometric-assignment", "depends on which graphs are fitted"),
+        ("weighted-wwl", "uses classes"),
+        ("gsa-match", "is an embedding"),
+        ("spp", "Did you mean 'sp'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            CoreKernel(base).fit(WORKED[:1], [0])
+    with pytest.raises(ValueError, match="to_undirected"):
+        CoreKernel("vertex").fit(GraphBatch.from_edges([[(0, 1)]], directed=True))
+
+
+def test_tags_follow_the_base():
+    assert graph_tags(CoreKernel("wl")).refines
+    assert not graph_tags(CoreKernel("sp")).refines
+    assert not graph_tags(CoreKernel("emd")).features
+    assert not hasattr(CoreKernel("emd"), "features")
+    with pytest.raises(ValueError, match="refines node labels itself"):
+        WeisfeilerLehman(base=CoreKernel("wl")).fit(WORKED[:1])
+    assert gramlet.gram(WORKED, WeisfeilerLehman(1, base="core")).shape == (4, 4)
