@@ -28,7 +28,7 @@ _HOMES = {
     "stochastic_block_model_classes": "gramlet.files.synthetic",
     "planted_subtrees": "gramlet.files.synthetic",
     "random_labelled_graphs": "gramlet.files.synthetic",
-    "gram": "gramlet.combine.gram",
+    "gram": "gramlet.scale.gram",
     "VertexHistogram": "gramlet.kernels.histograms.label_histograms",
     "EdgeHistogram": "gramlet.kernels.histograms.label_histograms",
     "OptimalAssignment": "gramlet.kernels.histograms.label_histograms",
