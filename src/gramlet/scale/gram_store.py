@@ -144,8 +144,7 @@ def _folder(folder: Path) -> Iterator[None]:
 def _run(task: _Task, client: Any, resume: bool, verify: bool) -> None:
     store, journal = task.store, task.journal
     remove_leftovers(store.folder)
-    if not resume:
-        _delete(store, journal)
+    own_folder = not resume and _delete(store, journal)
     if journal.exists():
         stored = journal.header()
         task, header = _seeded(task, stored.get("drawn"))
@@ -153,7 +152,8 @@ def _run(task: _Task, client: Any, resume: bool, verify: bool) -> None:
         finished = _kept(store, journal, header, verify)
         work = None
     else:
-        _refuse_foreign(store.folder)
+        if not own_folder:
+            _refuse_foreign(store.folder)
         task, header = _seeded(task, None)
         finished = {}
         # Before anything is written: what cannot be computed leaves no store.
@@ -213,10 +213,10 @@ def _refuse_foreign(folder: Path) -> None:
         )
 
 
-def _delete(store: TileStore, journal: Journal) -> None:
-    """Remove a store that gramlet wrote; others are refused later."""
+def _delete(store: TileStore, journal: Journal) -> bool:
+    """Remove a store that gramlet wrote; False if there is none."""
     if not journal.exists():
-        return
+        return False
     header = journal.header()
     if not str(header["format"]).startswith("gramlet Gram matrix"):
         raise ValueError(
@@ -225,6 +225,7 @@ def _delete(store: TileStore, journal: Journal) -> None:
         )
     store.delete()
     journal.delete()
+    return True
 
 
 def _kept(
