@@ -52,7 +52,7 @@ def test_any_chunk_gives_the_same_array(chunk, graphs, tmp_path):
     assert np.array_equal(stored[:], expected)
     assert np.array_equal(stored[4], expected[4])
     assert np.array_equal(stored.oindex[[2, 20], :], expected[[2, 20]])
-    with pytest.raises(Exception, match="read-only|read only"):
+    with pytest.raises(Exception, match=r"read-only|read only"):
         stored[0] = 1.0
 
 
@@ -149,7 +149,7 @@ def test_another_version_is_named(graphs, tmp_path):
     gramlet.gram(graphs, "wl", output=place)
     journal = place / "gramlet.journal"
     journal.write_text(journal.read_text().replace(gramlet.__version__, "0.0.1", 1))
-    with pytest.raises(ValueError, match='gramlet is "0.0.1" in the store'):
+    with pytest.raises(ValueError, match=r'gramlet is "0\.0\.1" in the store'):
         gramlet.gram(graphs, "wl", output=place)
 
 

@@ -27,6 +27,7 @@ from gramlet.scale.tile_work import PairWork, compute_tile
 __all__ = ["connected", "require_client", "run_on_cluster", "started"]
 
 _ASK_AGAIN = 2.0  # seconds after which the number of workers is asked for again
+_PATIENCE = "20s"  # until a scheduler must have answered
 _TASKS_PER_THREAD = 3  # with the scheduler: one that runs and two that wait
 _MOST_LOSSES = 20  # how often the same tile may be lost before that is an error
 
@@ -74,7 +75,7 @@ def connected(address: str) -> Any:
     """A client of a scheduler that runs somewhere."""
     distributed = _distributed()
     try:
-        return distributed.Client(address, timeout="20s")
+        return distributed.Client(address, timeout=_PATIENCE)
     except (OSError, ValueError) as why:
         raise ConnectionError(
             f"No Dask scheduler answers at {address!r}. Start one with 'dask scheduler' and give "
@@ -92,9 +93,7 @@ def _distributed() -> Any:
     return distributed
 
 
-def write_tile(
-    store: TileStore, tile: Tile, rows: StoredBlock, columns: StoredBlock | None
-) -> str:
+def write_tile(store: TileStore, tile: Tile, rows: StoredBlock, columns: StoredBlock | None) -> str:
     """Compute and write a tile on a worker; return its checksum when it is on the disk."""
     if not store.folder.is_dir():
         raise FileNotFoundError(
