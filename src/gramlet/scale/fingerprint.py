@@ -14,7 +14,7 @@ import numpy as np
 
 from gramlet.common.arrays import Array
 from gramlet.common.checks import is_integer
-from gramlet.engine.core.content_hash import label_bytes
+from gramlet.graphs.label_content import label_bytes
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
 
