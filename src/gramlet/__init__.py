@@ -29,6 +29,7 @@ _HOMES = {
     "planted_subtrees": "gramlet.files.synthetic",
     "random_labelled_graphs": "gramlet.files.synthetic",
     "gram": "gramlet.scale.gram",
+    "HashedFeatures": "gramlet.scale.hashed_features",
     "VertexHistogram": "gramlet.kernels.histograms.label_histograms",
     "EdgeHistogram": "gramlet.kernels.histograms.label_histograms",
     "OptimalAssignment": "gramlet.kernels.histograms.label_histograms",

@@ -14,9 +14,9 @@ import numpy as np
 
 from gramlet.common.arrays import Array
 from gramlet.common.checks import is_integer
-from gramlet.graphs.label_content import label_bytes
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
+from gramlet.graphs.label_content import label_bytes
 
 __all__ = ["class_name", "described", "graphs_digest", "values_digest", "with_drawn_seeds"]
 
