@@ -30,6 +30,8 @@ _HOMES = {
     "random_labelled_graphs": "gramlet.files.synthetic",
     "gram": "gramlet.scale.gram",
     "HashedFeatures": "gramlet.scale.hashed_features",
+    "stream": "gramlet.files.stream",
+    "FeatureStore": "gramlet.scale.feature_store",
     "VertexHistogram": "gramlet.kernels.histograms.label_histograms",
     "EdgeHistogram": "gramlet.kernels.histograms.label_histograms",
     "OptimalAssignment": "gramlet.kernels.histograms.label_histograms",

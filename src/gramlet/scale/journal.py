@@ -27,6 +27,8 @@ class Journal:
     Parameters
     ----------
     folder : Path
+    key : str
+        What a part is called: "tile" or "part", with two numbers.
 
     Examples
     --------
@@ -40,8 +42,9 @@ class Journal:
     ({'format': 'example'}, {(0, 1): 'a1'})
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, key: str = "tile") -> None:
         self.path = folder / JOURNAL
+        self.key = key
 
     def exists(self) -> bool:
         return self.path.is_file()
@@ -59,7 +62,7 @@ class Journal:
         return found
 
     def finished(self) -> dict[Tile, str]:
-        """The finished tiles and their checksums."""
+        """The finished parts and their checksums."""
         tiles: dict[Tile, str] = {}
         with self.path.open("rb") as file:
             file.readline()
@@ -68,7 +71,7 @@ class Journal:
                 if found is None:
                     continue
                 with contextlib.suppress(KeyError, TypeError, ValueError):
-                    i, j = found["tile"]
+                    i, j = found[self.key]
                     tiles[int(i), int(j)] = str(found["checksum"])
         return tiles
 
@@ -76,7 +79,7 @@ class Journal:
         """Replace the journal in one step."""
         with writing(self.path) as place, place.open("wb") as file:
             file.write(_line(header))
-            file.writelines(_tile_line(tile, digest) for tile, digest in finished.items())
+            file.writelines(self._part_line(tile, digest) for tile, digest in finished.items())
 
     @contextlib.contextmanager
     def appending(self) -> Iterator[Any]:
@@ -84,7 +87,7 @@ class Journal:
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND)
 
         def append(entries: Iterable[tuple[Tile, str]]) -> None:
-            data = b"".join(_tile_line(tile, digest) for tile, digest in entries)
+            data = b"".join(self._part_line(tile, digest) for tile, digest in entries)
             try:
                 while data:
                     data = data[os.write(handle, data) :]
@@ -100,6 +103,9 @@ class Journal:
             yield append
         finally:
             os.close(handle)
+
+    def _part_line(self, part: Tile, digest: str) -> bytes:
+        return _line({self.key: [int(part[0]), int(part[1])], "checksum": digest})
 
     def delete(self) -> None:
         self.path.unlink(missing_ok=True)
@@ -130,10 +136,6 @@ def _shown(value: Any) -> str:
 
 def _line(content: Mapping[str, Any]) -> bytes:
     return json.dumps(content, ensure_ascii=True, allow_nan=False).encode() + b"\n"
-
-
-def _tile_line(tile: Tile, digest: str) -> bytes:
-    return _line({"tile": [int(tile[0]), int(tile[1])], "checksum": digest})
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
