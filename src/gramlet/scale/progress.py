@@ -11,7 +11,7 @@ __all__ = ["tile_progress"]
 
 @contextmanager
 def tile_progress(
-    total: int, done: int, label: str, unit: str = "tiles"
+    total: int | None, done: int, label: str, unit: str = "tiles"
 ) -> Iterator[Callable[[], None]]:
     """A function to call after each finished part; it moves a bar, if standard error is a terminal.
 
