@@ -91,8 +91,18 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     assert peak(3000) < 1.5 * peak(300)
 
 
+def test_labels_and_directions_as_asked_for(tmp_path):
+    path = table(tmp_path / "a.csv", 6)
+    whole = gramlet.read(path, node_labels="degree")
+    blocks = list(gramlet.stream(path, 4, node_labels="degree"))
+    assert GraphBatch.concatenate([block.graphs for block in blocks]) == whole.graphs
+    assert next(gramlet.stream(path, directed=True)).graphs.directed
+
+
 def test_wrong_use(tmp_path):
     path = table(tmp_path / "a.csv", 3)
+    with pytest.raises(ValueError, match="edge_label= has no meaning"):
+        gramlet.stream(path, edge_label="x")
     with pytest.raises(ValueError, match="batch_size must be at least 1"):
         gramlet.stream(path, 0)
     with pytest.raises(TypeError, match="no option 'column'"):

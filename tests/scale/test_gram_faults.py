@@ -202,10 +202,10 @@ def close_after(cluster, place: Path) -> None:
 
 
 def test_no_scheduler_answers():
-    from gramlet.scale import tile_cluster
+    from gramlet.scale import cluster as clusters
 
     pytest.importorskip("distributed")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tile_cluster, "_PATIENCE", "1s")
+        patch.setattr(clusters, "_PATIENCE", "1s")
         with pytest.raises(ConnectionError, match="No Dask scheduler answers at 'tcp:"):
-            tile_cluster.connected("tcp://127.0.0.1:9")
+            clusters.connected("tcp://127.0.0.1:9")

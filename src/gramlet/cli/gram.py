@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from gramlet.cli.errors import WrongUse
 from gramlet.cli.estimators import seeded, working_estimator
 from gramlet.cli.inputs import read_input, target_of
@@ -35,6 +37,15 @@ def gram(
     ],
     reading: Reading,
     on_disk: OnDisk,
+    chunk: Annotated[
+        int | None,
+        typer.Option(
+            "--chunk",
+            metavar="N",
+            min=1,
+            help="Of .zarr: rows and columns of a tile. [default: 2048]",
+        ),
+    ] = None,
     kernel: Kernel = "wl",
     param: Params = None,
     normalize: Normalize = False,
@@ -54,6 +65,8 @@ def gram(
     else:
         check_place(output, (*ENDINGS, _FOLDER))
         on_disk.refuse_for(output)
+        if chunk is not None:
+            raise WrongUse(f"--chunk is for .zarr folders; {str(output)!r} is a file.")
     params = parse_params(param)
     if normalize:
         if params.get("normalize") is False:
@@ -70,7 +83,7 @@ def gram(
     estimator = working_estimator(row, params, jobs)
     target = target_of(data, source) if row.tags.supervised else None
     if to_folder:
-        matrix = _on_disk(estimator, data, target, output, on_disk)
+        matrix = _on_disk(estimator, data, target, output, chunk or 2048, on_disk)
     else:
         matrix = _in_memory(row, estimator, data, target)
         write_matrix(output, "gram", matrix, target=data.target)
@@ -88,7 +101,9 @@ def _in_memory(row: Any, estimator: Any, data: Dataset, target: Any) -> Any:
     return gram_of(data.graphs, estimator)
 
 
-def _on_disk(estimator: Any, data: Dataset, target: Any, output: Path, how: OnDisk) -> Any:
+def _on_disk(
+    estimator: Any, data: Dataset, target: Any, output: Path, chunk: int, how: OnDisk
+) -> Any:
     from gramlet.scale.gram_store import write_gram
 
     with cluster_client(how.workers, how.scheduler) as client:
@@ -97,7 +112,7 @@ def _on_disk(estimator: Any, data: Dataset, target: Any, output: Path, how: OnDi
             data.graphs,
             output,
             y=target,
-            chunk=how.chunk or 2048,
+            chunk=chunk,
             client=client,
             resume=not how.fresh,
             verify=how.verify,

@@ -15,52 +15,44 @@ from gramlet.cli.errors import WrongUse
 __all__ = ["OnDisk", "check_folder", "cluster_client"]
 
 
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", metavar="N", min=1, help="Of folders: compute on N processes of this machine."
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Of folders: compute on the workers of this Dask scheduler.",
+    ),
+]
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", help="Of folders: start anew instead of continuing what is there."),
+]
+
+
 @dataclass(frozen=True)
 class OnDisk:
-    """How a matrix is written to a .zarr folder."""
+    """How a result is written to a folder."""
 
-    chunk: Annotated[
-        int | None,
-        typer.Option(
-            "--chunk",
-            metavar="N",
-            min=1,
-            help="Of .zarr: rows and columns of a tile. [default: 2048]",
-        ),
-    ] = None
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers",
-            metavar="N",
-            min=1,
-            help="Of .zarr: compute on N processes of this machine.",
-        ),
-    ] = None
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            "--scheduler",
-            metavar="ADDRESS",
-            help="Of .zarr: compute on the workers of this Dask scheduler.",
-        ),
-    ] = None
+    workers: Workers = None
+    scheduler: Scheduler = None
     verify: Annotated[
         bool,
-        typer.Option("--verify", help="Of .zarr: check finished tiles and mend damaged ones."),
+        typer.Option("--verify", help="Of folders: check finished parts and mend damaged ones."),
     ] = False
-    fresh: Annotated[
-        bool,
-        typer.Option("--fresh", help="Of .zarr: start anew instead of continuing what is there."),
-    ] = False
+    fresh: Fresh = False
 
     def refuse_for(self, output: Path) -> None:
         """Refuse options that only a folder has, for a file."""
         for field in fields(self):
             if getattr(self, field.name) not in (None, False):
                 raise WrongUse(
-                    f"--{field.name} is for matrices on disk; {str(output)!r} is a file. Name a "
-                    "folder that ends in .zarr."
+                    f"--{field.name} is for results in folders; {str(output)!r} is a file."
                 )
 
 
@@ -80,7 +72,7 @@ def cluster_client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
     if workers is None and scheduler is None:
         yield None
         return
-    from gramlet.scale.tile_cluster import connected, started
+    from gramlet.scale.cluster import connected, started
 
     client = started(workers) if workers is not None else connected(str(scheduler))
     try:

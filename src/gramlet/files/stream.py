@@ -18,7 +18,7 @@ from gramlet.files.molecules.rows import MoleculeOptions
 from gramlet.files.molecules.tables import dataset_of_table, stream_molecule_tables
 from gramlet.files.notices import counted, warn_caller
 from gramlet.files.problems import Problems
-from gramlet.files.read import ReadOptions, read
+from gramlet.files.read import ReadOptions, adjusted, read, refuse_foreign_options
 
 __all__ = ["stream", "stream_blocks"]
 
@@ -94,6 +94,7 @@ def stream_blocks(
     kind = kind_of(path) if path.is_file() else None
     if kind in TABLES:
         options = ReadOptions(**{"max_bytes": _NO_LIMIT, **reader_options})
+        refuse_foreign_options(path, kind, options)
         return _table_blocks(path, kind, batch_size, options)
     return _whole_blocks(path, batch_size, reader_options)
 
@@ -112,7 +113,8 @@ def _table_blocks(path: Path, kind: str, batch_size: int, options: ReadOptions) 
             with warnings.catch_warnings():
                 # One warning for the whole file, at its end.
                 warnings.filterwarnings("ignore", message=".*were left out", category=UserWarning)
-                return dataset_of_table(table, columns, how, problems, stem_of(path))
+                found = dataset_of_table(table, columns, how, problems, stem_of(path))
+            return adjusted(found, options.directed, options.node_labels)
 
         yield block
 

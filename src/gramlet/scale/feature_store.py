@@ -25,6 +25,7 @@ from gramlet.common.safe_writing import remove_leftovers, writing
 from gramlet.files.dataset import Dataset
 from gramlet.files.stream import stream_blocks
 from gramlet.graphs.convert import as_batch
+from gramlet.scale.cluster import Task, bounded_results
 from gramlet.scale.fingerprint import described, graphs_digest, values_digest
 from gramlet.scale.hashed_features import HashedFeatures
 from gramlet.scale.journal import JOURNAL, Journal, differences
@@ -154,6 +155,7 @@ class FeatureStore:
         *,
         resume: bool = True,
         verify: bool = False,
+        client: Any = None,
         **reader_options: Any,
     ) -> FeatureStore:
         """Write the features of a file, or of graphs, part by part; continue what is there.
@@ -172,6 +174,8 @@ class FeatureStore:
             False deletes the parts that gramlet wrote there before.
         verify : bool, default False
             Check finished parts by their checksums and write damaged ones again.
+        client : dask.distributed.Client, optional
+            Parts are read, described and written by its workers, which must see the same folder.
         **reader_options
             As for `gramlet.read`.
 
@@ -194,7 +198,7 @@ class FeatureStore:
         folder.mkdir(exist_ok=True)
         with locked(folder):
             finished = _begin(folder, header, resume, verify)
-            _write_parts(folder, blocks, features, finished)
+            _write_parts(folder, blocks, features, finished, client)
         return cls(folder)
 
 
@@ -300,22 +304,40 @@ def _write_parts(
     blocks: Iterator[Any],
     features: HashedFeatures,
     finished: dict[tuple[int, int], str],
+    client: Any,
 ) -> None:
     known = {number for number, _ in finished}
     if _END in known:
         return
-    rows = dict(finished)
+    rows: dict[int, int] = dict(finished.keys())
     with (
         Journal(folder, "part").appending() as append,
         tile_progress(None, len(known), "features", "parts") as advance,
     ):
-        for number, block in enumerate(blocks):
-            if number not in known:
-                n_rows, digest = write_part(folder, number, block, features)
-                append([((number, n_rows), digest)])
-                rows[number] = n_rows
-                advance()
+        missing = (pair for pair in enumerate(blocks) if pair[0] not in known)
+        for number, (n_rows, digest) in _written(folder, missing, features, client):
+            append([((number, n_rows), digest)])
+            rows[number] = n_rows
+            advance()
         append([((_END, sum(rows.values())), "end")])
+
+
+def _written(
+    folder: Path, blocks: Iterator[tuple[int, Any]], features: HashedFeatures, client: Any
+) -> Iterator[tuple[int, tuple[int, str]]]:
+    """Parts as they are written, here or by the workers of a client."""
+    if client is None:
+        for number, block in blocks:
+            yield number, write_part(folder, number, block, features)
+        return
+    place = folder.absolute()
+    tasks = (
+        Task(number, write_part, (place, number, block, features), f"part {number}")
+        for number, block in blocks
+    )
+    kept = f"Finished parts are kept in {str(folder)!r}."
+    for finished in bounded_results(client, tasks, kept):
+        yield from finished  # type: ignore[misc]
 
 
 def write_part(folder: Path, number: int, block: Any, features: HashedFeatures) -> tuple[int, str]:
