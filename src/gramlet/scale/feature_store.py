@@ -115,7 +115,7 @@ class FeatureStore:
             )
         with np.load(io.BytesIO(data), allow_pickle=False) as members:
             X = sparse.csr_matrix(
-                (members["data"], members["indices"], members["indptr"]),
+                (members["data"].astype(np.float64), members["indices"], members["indptr"]),
                 shape=(rows, self.shape[1]),
             )
             return members.get("ids"), X, members.get("target")
@@ -345,9 +345,10 @@ def write_part(folder: Path, number: int, block: Any, features: HashedFeatures) 
     dataset = block()
     X = features.transform(dataset.graphs)
     members: dict[str, Any] = {
-        "indptr": X.indptr,
+        "indptr": X.indptr.astype(np.int32),
         "indices": X.indices.astype(np.int32, copy=False),
-        "data": X.data,
+        # Counts, as small as they are: most fit into a byte.
+        "data": X.data.astype(np.min_scalar_type(int(X.data.max(initial=0)))),
     }
     if dataset.ids is not None:
         members["ids"] = np.asarray(dataset.ids, dtype=np.str_)

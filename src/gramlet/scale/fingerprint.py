@@ -31,7 +31,7 @@ def graphs_digest(batch: GraphBatch) -> str:
     >>> graphs_digest(a) == graphs_digest(a[:]), graphs_digest(a) == graphs_digest(b)
     (True, False)
     """
-    digest = hashlib.blake2b(digest_size=16)
+    digest = hashlib.sha256()
     digest.update(b"directed" if batch.directed and len(batch.indices) else b"undirected")
     for array in (batch.node_offsets, batch.indptr, batch.indices):
         _add_array(digest, array)
@@ -39,7 +39,7 @@ def graphs_digest(batch: GraphBatch) -> str:
         _add_labels(digest, column)
     for values in (batch.edge_weights, batch.node_attributes, batch.edge_attributes):
         _add_array(digest, values)
-    return digest.hexdigest()
+    return digest.hexdigest()[:32]
 
 
 def values_digest(values: Any) -> str | None:
@@ -47,12 +47,12 @@ def values_digest(values: Any) -> str | None:
     if values is None:
         return None
     array = np.asarray(values)
-    digest = hashlib.blake2b(digest_size=16)
+    digest = hashlib.sha256()
     if array.dtype.kind in "OUS":
         digest.update(repr(array.tolist()).encode("utf-8", "surrogatepass"))
     else:
         _add_array(digest, array)
-    return digest.hexdigest()
+    return digest.hexdigest()[:32]
 
 
 def _add_array(digest: Any, array: Array | None) -> None:
@@ -68,8 +68,9 @@ def _add_labels(digest: Any, column: Categorical | None) -> None:
     if column is None or len(column) == 0:
         digest.update(b"none")
         return
-    codes, first = np.unique(column.codes, return_index=True)
-    by_appearance = codes[np.argsort(first)]
+    first = np.full(len(column.categories), len(column))
+    first[column.codes[::-1]] = np.arange(len(column))[::-1]  # of several, the last one stays
+    by_appearance = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(column))]
     rank = np.zeros(len(column.categories), dtype=np.int64)
     rank[by_appearance] = np.arange(len(by_appearance))
     _add_array(digest, rank[column.codes])
