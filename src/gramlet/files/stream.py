@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from gramlet.common.checks import require_count
+from gramlet.common.notices import counted, warn_caller
 from gramlet.files.dataset import Dataset, Skipped
 from gramlet.files.kinds import TABLES, kind_of, stem_of
 from gramlet.files.molecules.rows import MoleculeOptions
 from gramlet.files.molecules.tables import dataset_of_table, stream_molecule_tables
-from gramlet.files.notices import counted, warn_caller
 from gramlet.files.problems import Problems
 from gramlet.files.read import ReadOptions, adjusted, read, refuse_foreign_options
 
