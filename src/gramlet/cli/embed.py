@@ -6,14 +6,18 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
+
 from gramlet.cli.errors import WrongUse
 from gramlet.cli.estimators import seeded, working_estimator
 from gramlet.cli.inputs import classes_of, read_input
 from gramlet.cli.matrix_files import ENDINGS, write_matrix
+from gramlet.cli.on_disk import OnDisk
 from gramlet.cli.option_groups import Reading
 from gramlet.cli.options import Input, Jobs, Kernel, Params, Seed, output_option
 from gramlet.cli.output import check_place
 from gramlet.cli.params import parse_params
+from gramlet.cli.stores import write_store
 
 __all__ = ["embed"]
 
@@ -22,9 +26,27 @@ def embed(
     source: Input,
     output: Annotated[
         Path,
-        output_option("Where to: .npy, .npz (sparse, with names and classes) or .csv."),
+        output_option(
+            "Where to: .npy, .npz (sparse, with names and classes), .csv; with --hashed a folder."
+        ),
     ],
     reading: Reading,
+    on_disk: OnDisk,
+    hashed: Annotated[
+        int | None,
+        typer.Option(
+            "--hashed",
+            metavar="BITS",
+            min=1,
+            max=31,
+            help="Write 2^BITS hashed columns to a folder, part by part: for files of any size. "
+            "For the kernels wl, wl-edge and sp.",
+        ),
+    ] = None,
+    batch_size: Annotated[
+        int,
+        typer.Option("--batch-size", metavar="N", min=1, help="With --hashed: graphs per part."),
+    ] = 10_000,
     kernel: Kernel = "wl",
     param: Params = None,
     seed: Seed = 0,
@@ -32,10 +54,16 @@ def embed(
 ) -> None:
     """Write a feature matrix of the graphs, one row per graph.
 
-    Of an embedding, or of a kernel with explicit features.
+    Of an embedding, or of a kernel with explicit features. With --hashed the features go to a
+    folder that the same command continues if it was stopped.
     """
     from gramlet.kernels import registry
 
+    if hashed is not None:
+        write_store(source, output, reading, on_disk, kernel, parse_params(param), hashed,
+                    batch_size)  # fmt: skip
+        return
+    on_disk.refuse_for(output)
     check_place(output, ENDINGS)
     row = registry.get(kernel)
     params = seeded(row, parse_params(param), seed)

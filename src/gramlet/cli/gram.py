@@ -1,39 +1,72 @@
-"""``gramlet gram``: a Gram matrix to a file."""
+"""``gramlet gram``: a Gram matrix to a file, or to a folder on disk that can be continued."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from gramlet.cli.errors import WrongUse
 from gramlet.cli.estimators import seeded, working_estimator
 from gramlet.cli.inputs import classes_of, read_input
 from gramlet.cli.matrix_files import ENDINGS, write_matrix
+from gramlet.cli.on_disk import OnDisk, check_folder, cluster_client
 from gramlet.cli.option_groups import Reading
 from gramlet.cli.options import Input, Jobs, Kernel, Normalize, Params, Seed, output_option
 from gramlet.cli.output import check_place
 from gramlet.cli.params import parse_params
 
+if TYPE_CHECKING:
+    from gramlet.files.dataset import Dataset
+
 __all__ = ["gram"]
+
+_FOLDER = ".zarr"
 
 
 def gram(
     source: Input,
     output: Annotated[
-        Path, output_option("Where to: .npy, .npz (with the classes as 'target') or .csv.")
+        Path,
+        output_option(
+            "Where to: .npy, .npz (with the classes as 'target'), .csv, or a folder .zarr for a "
+            "matrix larger than memory."
+        ),
     ],
     reading: Reading,
+    on_disk: OnDisk,
+    chunk: Annotated[
+        int | None,
+        typer.Option(
+            "--chunk",
+            metavar="N",
+            min=1,
+            help="Of .zarr: rows and columns of a tile. [default: 2048]",
+        ),
+    ] = None,
     kernel: Kernel = "wl",
     param: Params = None,
     normalize: Normalize = False,
     seed: Seed = 0,
     jobs: Jobs = -1,
 ) -> None:
-    """Compute a Gram matrix and write it to a file."""
+    """Compute a Gram matrix and write it to a file.
+
+    A matrix in a .zarr folder is computed tile by tile; the same command continues one that was
+    stopped.
+    """
     from gramlet.kernels import registry
 
-    check_place(output, ENDINGS)
+    to_folder = output.suffix.lower() == _FOLDER
+    if to_folder:
+        check_folder(output)
+    else:
+        check_place(output, (*ENDINGS, _FOLDER))
+        on_disk.refuse_for(output)
+        if chunk is not None:
+            raise WrongUse(f"--chunk is for .zarr folders; {str(output)!r} is a file.")
     params = parse_params(param)
     if normalize:
         if params.get("normalize") is False:
@@ -49,14 +82,38 @@ def gram(
     started = time.perf_counter()
     estimator = working_estimator(row, params, jobs)
     target = classes_of(data, source, kernel) if row.tags.supervised else None
-    if row.kind == "kernel":
-        matrix = estimator.fit_transform(data.graphs, target)
+    if to_folder:
+        matrix = _on_disk(estimator, data, target, output, chunk or 2048, on_disk)
     else:
-        from gramlet.combine.gram import gram as gram_of
-
-        matrix = gram_of(data.graphs, estimator)
+        matrix = _in_memory(row, estimator, data, target)
+        write_matrix(output, "gram", matrix, target=data.target)
     seconds = time.perf_counter() - started
-    write_matrix(output, "gram", matrix, target=data.target)
     rows, columns = matrix.shape
     what = row.make(**params)
     print(f"{rows} × {columns} matrix of {what!r} in {seconds:.2f} s, in {output}")
+
+
+def _in_memory(row: Any, estimator: Any, data: Dataset, target: Any) -> Any:
+    if row.kind == "kernel":
+        return estimator.fit_transform(data.graphs, target)
+    from gramlet.combine.gram import gram as gram_of
+
+    return gram_of(data.graphs, estimator)
+
+
+def _on_disk(
+    estimator: Any, data: Dataset, target: Any, output: Path, chunk: int, how: OnDisk
+) -> Any:
+    from gramlet.scale.gram_store import write_gram
+
+    with cluster_client(how.workers, how.scheduler) as client:
+        return write_gram(
+            estimator,
+            data.graphs,
+            output,
+            y=target,
+            chunk=chunk,
+            client=client,
+            resume=not how.fresh,
+            verify=how.verify,
+        )

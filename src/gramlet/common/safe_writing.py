@@ -21,6 +21,7 @@ __all__ = [
     "flush_to_disk",
     "remove_leftovers",
     "remove_unfinished",
+    "scratch_folder",
     "writing",
 ]
 
@@ -60,6 +61,31 @@ def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
         flush_to_disk(part)
         os.replace(part, target)
         flush_folder(target.parent)
+    finally:
+        _remove(part)
+        _unfinished.discard(part)
+
+
+@contextlib.contextmanager
+def scratch_folder(folder: Path) -> Iterator[Path]:
+    """A hidden folder within ``folder`` for files that nobody needs afterwards.
+
+    It is removed at the end; one that a killed process left behind is removed by the next write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with scratch_folder(Path(folder)) as place:
+    ...         _ = (place / "piece").write_text("of use for a while")
+    ...     os.listdir(folder)
+    []
+    """
+    part = _part(folder / "scratch")
+    _unfinished.add(part)
+    try:
+        part.mkdir()
+        yield part
     finally:
         _remove(part)
         _unfinished.discard(part)

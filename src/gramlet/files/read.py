@@ -23,7 +23,7 @@ from gramlet.files.problems import OnError, Problems
 from gramlet.files.tu.dataset import read_tu
 from gramlet.files.tu.members import is_tu
 
-__all__ = ["ReadOptions", "read", "read_as"]
+__all__ = ["ReadOptions", "adjusted", "read", "read_as", "refuse_foreign_options"]
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def read(
 
 def read_as(path: Path, kind: str, options: ReadOptions) -> Dataset:
     """Read a file of a kind that is known: "tu", "folder", or one of the endings in `kinds`."""
-    _refuse_foreign_options(path, kind, options)
+    refuse_foreign_options(path, kind, options)
     problems = Problems(options.on_error)
     molecules = MoleculeOptions(options.atoms, options.hydrogens, options.n_jobs)
     name, target, max_bytes = stem_of(path), options.target, options.max_bytes
@@ -185,7 +185,7 @@ def read_as(path: Path, kind: str, options: ReadOptions) -> Dataset:
             parse_graphs(path, kind, problems, max_bytes), path, options.columns, problems,
             directed=options.directed, target=_word(target), id=_word(options.id), name=name,
         )  # fmt: skip
-    return _adjusted(dataset, options.directed, options.node_labels)
+    return adjusted(dataset, options.directed, options.node_labels)
 
 
 def _kind(path: Path) -> str:
@@ -212,7 +212,7 @@ _OPTIONS_OF_TABLES = {"molecules", "sep", "header", "id"}
 _OPTIONS_OF_NETWORKS = {"label", "edge_label", "weight", "attr", "edge_attr"}
 
 
-def _refuse_foreign_options(path: Path, kind: str, options: ReadOptions) -> None:
+def refuse_foreign_options(path: Path, kind: str, options: ReadOptions) -> None:
     """An option that the kind of file does not have is a mistake."""
     if kind == "tu":
         allowed = {"edge_weights"}
@@ -255,7 +255,8 @@ def _read_tu(path: Path, options: ReadOptions) -> Dataset:
     return dataset
 
 
-def _adjusted(dataset: Dataset, directed: bool | None, node_labels: str | None) -> Dataset:
+def adjusted(dataset: Dataset, directed: bool | None, node_labels: str | None) -> Dataset:
+    """The data set with directions and labels as asked for."""
     if directed is None and node_labels is None:
         return dataset
     from gramlet.graphs.convert import as_batch

@@ -16,7 +16,16 @@ from typing import TextIO
 
 from gramlet.files.opening import DEFAULT_MAX_BYTES, open_text
 
-__all__ = ["ColumnNotFoundError", "Row", "Table", "find_column", "read_lines", "read_table"]
+__all__ = [
+    "ColumnNotFoundError",
+    "Row",
+    "Table",
+    "find_column",
+    "read_lines",
+    "read_table",
+    "stream_lines",
+    "stream_tables",
+]
 
 SEPARATORS = (",", ";", "\t")
 
@@ -86,6 +95,53 @@ def read_table(
     return Table(path, headings, [_filled(path, row, width) for row in table])
 
 
+def stream_tables(
+    path: Path,
+    sep: str | None,
+    is_headings: Callable[[list[str]], bool],
+    batch_size: int,
+    max_bytes: int,
+) -> Iterator[Table]:
+    """The rows of a `.csv` or `.tsv` file in tables of ``batch_size`` rows, read as they come."""
+    with open_text(path, max_bytes) as text:
+        lines = _lines(text, path)
+        head = list(itertools.islice(lines, _HEAD))
+        rows = _csv_rows(itertools.chain(head, lines), sep or _separator(head, path), path)
+        first = next(rows, None)
+        if first is None:
+            raise ValueError(f"{path} has no rows.")
+        headings = first.cells if is_headings(first.cells) else None
+        if headings is not None:
+            _refuse_repeated(path, headings)
+        else:
+            rows = itertools.chain([first], rows)
+        width = len(first.cells)
+        empty = True
+        while block := list(itertools.islice(rows, batch_size)):
+            empty = False
+            yield Table(path, headings, [_filled(path, row, width) for row in block])
+        if empty:
+            raise ValueError(f"{path} has a line of headings and no rows.")
+
+
+def stream_lines(path: Path, batch_size: int, max_bytes: int) -> Iterator[list[Row]]:
+    """The lines of a `.smi` file, as `read_lines` gives them, in lists of ``batch_size``."""
+    with open_text(path, max_bytes) as text:
+        rows = _smi_rows(text, path)
+        empty = True
+        while block := list(itertools.islice(rows, batch_size)):
+            empty = False
+            yield block
+    if empty:
+        raise ValueError(f"{path} has no rows.")
+
+
+def _smi_rows(text: TextIO, path: Path) -> Iterator[Row]:
+    for number, line in enumerate(_lines(text, path), start=1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield Row(number, [line.strip()])
+
+
 def _lines(text: TextIO, path: Path) -> Iterator[str]:
     number = 1
     while line := text.readline(_LONGEST_LINE):
@@ -147,11 +203,7 @@ def _refuse_repeated(path: Path, headings: list[str]) -> None:
 def read_lines(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> list[Row]:
     """The lines of a `.smi` file, one cell each; comments and empty lines are left out."""
     with open_text(path, max_bytes) as text:
-        rows = [
-            Row(number, [line.strip()])
-            for number, line in enumerate(_lines(text, path), start=1)
-            if line.strip() and not line.lstrip().startswith("#")
-        ]
+        rows = list(_smi_rows(text, path))
     if not rows:
         raise ValueError(f"{path} has no rows.")
     return rows

@@ -210,7 +210,9 @@ def _bound(i: int, left: _Side, j: int, right: _Side, penalty: float) -> float:
     for c in range(left.centres.shape[1]):
         gap = left.centres[i, c] - right.centres[j, c]
         square += gap * gap
-    reach = np.sqrt(square) + left.radii[i] + right.radii[j]
+    # The larger first: the last bit must not depend on which set is on the left.
+    a, b = left.radii[i], right.radii[j]
+    reach = np.sqrt(square) + max(a, b) + min(a, b)
     if left.common[i] != right.common[j] or left.common[i] == _MIXED:  # then some labels differ
         reach = np.sqrt(reach * reach + penalty)
     return reach * (1.0 + _ROUNDING)

@@ -5,7 +5,10 @@ Decides which column is which; rows and cells come from `files.tables`, graphs f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gramlet.files.dataset import Dataset
 from gramlet.files.molecules.rows import MoleculeOptions, MoleculeRow, dataset_of_rows
@@ -17,10 +20,21 @@ from gramlet.files.tables import (
     find_column,
     read_lines,
     read_table,
+    stream_lines,
+    stream_tables,
 )
 from gramlet.files.target import is_missing, target_from_cells
 
-__all__ = ["ID_HEADINGS", "TARGET_HEADINGS", "find_target", "read_molecule_table"]
+__all__ = [
+    "ID_HEADINGS",
+    "TARGET_HEADINGS",
+    "MoleculeColumns",
+    "dataset_of_table",
+    "find_columns",
+    "find_target",
+    "read_molecule_table",
+    "stream_molecule_tables",
+]
 
 Column = str | int | None
 
@@ -59,16 +73,47 @@ def read_molecule_table(
         table = _smi_table(path, named, max(numbers, default=0), header, max_bytes)
     else:
         table = read_table(path, sep, lambda cells: _is_heading(cells, named, header), max_bytes)
+    columns = find_columns(table, smi=smi, target=target, molecules=molecules, id=id)
+    return dataset_of_table(table, columns, options, problems, name)
+
+
+class MoleculeColumns(NamedTuple):
+    """The numbers of a table's columns; None where there is none."""
+
+    structure: int
+    target: int | None
+    id: int | None
+
+
+def find_columns(
+    table: Table, *, smi: bool, target: Column, molecules: Column, id: Column
+) -> MoleculeColumns:
+    """Which column is which: as told, by usual headings, or by what the first rows contain."""
     structure = 0 if smi and molecules is None else _molecule_column(table, molecules)
     wanted_target = find_target(table, target, {structure}, guess=not smi)
     identifier = _id_column(table, id, {structure, wanted_target}, smi)
+    guessed = wanted_target if target is None else None
+    if guessed is not None and all(is_missing(row.cells[guessed]) for row in table.rows):
+        wanted_target = None  # a column that was not asked for and is empty
+    return MoleculeColumns(structure, wanted_target, identifier)
+
+
+def dataset_of_table(
+    table: Table,
+    columns: MoleculeColumns,
+    options: MoleculeOptions,
+    problems: Problems,
+    name: str,
+) -> Dataset:
+    """The molecules of rows whose columns are known."""
+    structure, target, identifier = columns
     rows = [
         MoleculeRow(
-            f"{path}, line {row.line}",
+            f"{table.path}, line {row.line}",
             row.cells[structure],
             row.cells[structure],
             None if identifier is None else row.cells[identifier],
-            None if wanted_target is None else row.cells[wanted_target],
+            None if target is None else row.cells[target],
             f"column {table.name(structure)} has no molecule"
             if is_missing(row.cells[structure])
             else None,
@@ -76,42 +121,97 @@ def read_molecule_table(
         for row in table.rows
     ]
     target_name = None
-    if wanted_target is not None:
-        target_name = table.headings[wanted_target] if table.headings else str(wanted_target)
-        if target is None and all(is_missing(row.target or "") for row in rows):
-            target_name = None  # a column that was not asked for and is empty
-    return dataset_of_rows(path, rows, options, problems, name=name, target_name=target_name)
+    if target is not None:
+        target_name = table.headings[target] if table.headings else str(target)
+    return dataset_of_rows(table.path, rows, options, problems, name=name, target_name=target_name)
 
 
 def _smi_table(
     path: Path, named: list[str], last_column: int, header: bool | None, max_bytes: int
 ) -> Table:
+    rows = read_lines(path, max_bytes)
+    layout, rows = _smi_layout(path, rows, named, last_column, header)
+    if not rows:
+        raise ValueError(f"{path} has a line of headings and no rows.")
+    return layout.table(path, rows)
+
+
+@dataclass(frozen=True)
+class _SmiLayout:
+    """How lines of a `.smi` file are cut into cells; ``sep`` None is white space."""
+
+    sep: str | None
+    headings: list[str] | None
+    width: int
+
+    def table(self, path: Path, rows: list[Row]) -> Table:
+        cut = [[cell.strip() for cell in row.cells[0].split(self.sep, self.width - 1)]
+               for row in rows]  # fmt: skip
+        return Table(
+            path,
+            self.headings,
+            [
+                Row(row.line, cells + [""] * (self.width - len(cells)))
+                for row, cells in zip(rows, cut, strict=True)
+            ],
+        )
+
+
+def _smi_layout(
+    path: Path, rows: list[Row], named: list[str], last_column: int, header: bool | None
+) -> tuple[_SmiLayout, list[Row]]:
     """Lines of a `.smi` file: a molecule, then its name, which may contain spaces.
 
     Cells are separated by tabs if every line has one, else by white space; what is left at the end
-    of a line belongs to the last cell.
+    of a line belongs to the last cell. Returns the rows without the headings.
     """
-    rows = read_lines(path, max_bytes)
     sep = "\t" if all("\t" in row.cells[0] for row in rows) else None
     first = rows[0].cells[0].split(sep)
-    headings = None
     if header or (header is None and (named or first[0].lower() in MOLECULE_HEADINGS)):
-        headings = first
-        rows.pop(0)
-        if not rows:
-            raise ValueError(f"{path} has a line of headings and no rows.")
-    width = len(headings) if headings is not None else max(2, last_column + 1)
-    cut = [[cell.strip() for cell in row.cells[0].split(sep, width - 1)] for row in rows]
-    if headings is None:
-        width = max(map(len, cut))
-    return Table(
-        path,
-        headings,
-        [
-            Row(row.line, cells + [""] * (width - len(cells)))
-            for row, cells in zip(rows, cut, strict=True)
-        ],
-    )
+        return _SmiLayout(sep, first, len(first)), rows[1:]
+    most = max(2, last_column + 1)
+    width = max(len(row.cells[0].split(sep, most - 1)) for row in rows)
+    return _SmiLayout(sep, None, width), rows
+
+
+def stream_molecule_tables(
+    path: Path,
+    *,
+    smi: bool,
+    target: Column,
+    molecules: Column,
+    id: Column,
+    sep: str | None,
+    header: bool | None,
+    batch_size: int,
+    max_bytes: int,
+) -> Iterator[tuple[Table, MoleculeColumns]]:
+    """Tables of ``batch_size`` rows; the first decides which column is which for all."""
+    named = [column for column in (target, molecules, id) if isinstance(column, str)]
+    if smi:
+        numbers = [column for column in (target, molecules, id) if isinstance(column, int)]
+        tables = _stream_smi(path, named, max(numbers, default=0), header, batch_size, max_bytes)
+    else:
+        tables = stream_tables(
+            path, sep, lambda cells: _is_heading(cells, named, header), batch_size, max_bytes
+        )
+    columns = None
+    for table in tables:
+        if columns is None:
+            columns = find_columns(table, smi=smi, target=target, molecules=molecules, id=id)
+        yield table, columns
+
+
+def _stream_smi(
+    path: Path, named: list[str], last_column: int, header: bool | None, batch_size: int,
+    max_bytes: int,
+) -> Iterator[Table]:  # fmt: skip
+    layout = None
+    for rows in stream_lines(path, batch_size, max_bytes):
+        if layout is None:
+            layout, rows = _smi_layout(path, rows, named, last_column, header)
+        if rows:
+            yield layout.table(path, rows)
 
 
 def _is_heading(cells: list[str], named: list[str], header: bool | None) -> bool:

@@ -1,0 +1,85 @@
+"""Options of commands whose result is a folder on disk, computed in parts here or on a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gramlet.cli.errors import WrongUse
+
+__all__ = ["OnDisk", "check_folder", "cluster_client"]
+
+
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", metavar="N", min=1, help="Of folders: compute on N processes of this machine."
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Of folders: compute on the workers of this Dask scheduler.",
+    ),
+]
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", help="Of folders: start anew instead of continuing what is there."),
+]
+
+
+@dataclass(frozen=True)
+class OnDisk:
+    """How a result is written to a folder."""
+
+    workers: Workers = None
+    scheduler: Scheduler = None
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Of folders: check finished parts and mend damaged ones."),
+    ] = False
+    fresh: Fresh = False
+
+    def refuse_for(self, output: Path) -> None:
+        """Refuse options that only a folder has, for a file."""
+        for field in fields(self):
+            if getattr(self, field.name) not in (None, False):
+                raise WrongUse(
+                    f"--{field.name} is for results in folders; {str(output)!r} is a file."
+                )
+
+
+def check_folder(output: Path) -> None:
+    """Refuse a folder that could not be made, before any work is done for it."""
+    if output.exists() and not output.is_dir():
+        raise WrongUse(f"{str(output)!r} is a file; name a folder.")
+    if not output.absolute().parent.is_dir():
+        raise WrongUse(f"{str(output)!r}: there is no folder {str(output.parent)!r}.")
+
+
+@contextlib.contextmanager
+def cluster_client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
+    """A Dask client as asked for, closed at the end; None if none was asked for."""
+    if workers is not None and scheduler is not None:
+        raise WrongUse("--workers and --scheduler exclude each other: give one of them.")
+    if workers is None and scheduler is None:
+        yield None
+        return
+    from gramlet.scale.cluster import connected, started
+
+    client = started(workers) if workers is not None else connected(str(scheduler))
+    try:
+        yield client
+    finally:
+        cluster = client.cluster if workers is not None else None
+        with contextlib.suppress(Exception):  # a scheduler that is lost cannot be told goodbye
+            client.close()
+        if cluster is not None:
+            cluster.close()

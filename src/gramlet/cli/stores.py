@@ -1,0 +1,68 @@
+"""Feature stores as `embed` writes them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from gramlet.cli.errors import WrongUse
+from gramlet.cli.inputs import read_input
+from gramlet.cli.on_disk import OnDisk, check_folder, cluster_client
+from gramlet.cli.option_groups import Reading
+
+__all__ = ["write_store"]
+
+_KINDS = ("wl", "wl-edge", "sp")
+
+
+def write_store(
+    source: str,
+    output: Path,
+    reading: Reading,
+    on_disk: OnDisk,
+    kernel: str,
+    params: dict[str, Any],
+    n_bits: int,
+    batch_size: int,
+) -> None:
+    """Write hashed features of INPUT to a folder; a file is streamed."""
+    if kernel not in _KINDS:
+        raise WrongUse(f"--hashed is for the kernels {', '.join(_KINDS)}; got {kernel!r}.")
+    unknown = sorted(set(params) - {"n_iter", "use_edge_labels"})
+    if unknown:
+        raise WrongUse(
+            f"hashed features have no parameter {unknown[0]!r}; they have n_iter and "
+            "use_edge_labels."
+        )
+    check_folder(output)
+    from gramlet.scale.feature_store import FeatureStore
+    from gramlet.scale.hashed_features import HashedFeatures
+
+    features = HashedFeatures(kernel, n_bits=n_bits, **params)
+    features.fit()
+    path = Path(source).expanduser()
+    streamed = path.is_file()
+    data: Any = path if streamed else read_input(source, reading)
+    options = reading.options() if streamed else {}
+    from gramlet.engine.core.compiling import announce_compilation
+
+    announce_compilation()
+    started = time.perf_counter()
+    with cluster_client(on_disk.workers, on_disk.scheduler) as client:
+        store = FeatureStore.write(
+            output,
+            data,
+            features,
+            batch_size,
+            resume=not on_disk.fresh,
+            verify=on_disk.verify,
+            client=client,
+            **options,
+        )
+    seconds = time.perf_counter() - started
+    rows, columns = store.shape
+    print(
+        f"{rows} × {columns} features of {features!r} in {store.n_parts} parts, {seconds:.2f} s, "
+        f"in {output}"
+    )

@@ -1,0 +1,1 @@
+"""Beyond memory and beyond one machine: Gram matrices on disk, feature stores, Dask."""

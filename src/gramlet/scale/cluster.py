@@ -1,0 +1,169 @@
+"""Dask clusters: clients, and a bounded number of tasks on their workers.
+
+What a dead worker was computing is computed again; a lost scheduler is an error that says what is
+kept. What the tasks do is left to those who give them.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Task", "bounded_results", "connected", "require_client", "started"]
+
+_ASK_AGAIN = 2.0  # seconds after which the number of workers is asked for again
+_PATIENCE = "20s"  # until a scheduler must have answered
+_TASKS_PER_THREAD = 3  # with the scheduler: one that runs and two that wait
+_MOST_LOSSES = 20  # how often the same task may be lost before that is an error
+
+
+@dataclass(frozen=True)
+class Task:
+    """A call for a worker. ``name`` comes back with the result; ``shown`` is for messages."""
+
+    name: Hashable
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    shown: str
+
+
+def require_client(client: Any) -> None:
+    """Raise TypeError if this is no Dask client that waits for its results."""
+    if not all(hasattr(client, name) for name in ("submit", "nthreads", "status")):
+        raise TypeError(
+            "client must be a dask.distributed.Client, such as Client(address); got "
+            f"{type(client).__name__}."
+        )
+    if getattr(client, "asynchronous", False):
+        raise TypeError("client is asynchronous; give one made with asynchronous=False.")
+
+
+def started(n_workers: int) -> Any:
+    """A client with worker processes of its own on this machine; close both when done."""
+    distributed = _distributed()
+    cluster = distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    return distributed.Client(cluster)
+
+
+def connected(address: str) -> Any:
+    """A client of a scheduler that runs somewhere."""
+    distributed = _distributed()
+    try:
+        return distributed.Client(address, timeout=_PATIENCE)
+    except (OSError, ValueError) as why:
+        raise ConnectionError(
+            f"No Dask scheduler answers at {address!r}. Start one with 'dask scheduler' and give "
+            "the address that it prints, such as tcp://192.168.0.1:8786."
+        ) from why
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError as why:
+        raise ImportError(
+            "Work on a cluster needs Dask, which is not installed: pip install 'gramlet[scale]'."
+        ) from why
+    return distributed
+
+
+def bounded_results(
+    client: Any, tasks: Iterable[Task], kept: str
+) -> Iterator[list[tuple[Hashable, Any]]]:
+    """Names and results of tasks as they finish, a few at a time.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+    tasks : iterable of Task
+        Taken one by one, as workers get free. Results must not be None.
+    kept : str
+        What stays if something goes wrong and where, for messages.
+    """
+    require_client(client)
+    run = _Run(client, iter(tasks), kept)
+    while finished := run.step():
+        yield finished
+
+
+class _Run:
+    """Tasks on their way."""
+
+    def __init__(self, client: Any, tasks: Iterator[Task], kept: str) -> None:
+        from distributed import as_completed
+
+        self.client, self.tasks, self.kept = client, tasks, kept
+        self.label = f"gramlet-{uuid.uuid4().hex[:8]}"
+        self.again: deque[Task] = deque()
+        self.running: dict[str, Task] = {}
+        self.completed = as_completed(with_results=True, raise_errors=False)
+        self.losses: dict[Hashable, int] = {}
+        self.n_submitted = self.n_threads = 0
+        self.asked = -math.inf
+
+    def step(self) -> list[tuple[Hashable, Any]]:
+        """Some finished tasks; none if all are."""
+        finished: list[tuple[Hashable, Any]] = []
+        while not finished:
+            self._require_scheduler()
+            self._submit_more()
+            if not self.running:
+                break
+            for future, result in self.completed.next_batch(block=True):
+                task = self.running.pop(future.key)
+                if self._is_finished(future, result, task):
+                    finished.append((task.name, result))
+                else:
+                    self.again.append(task)
+        return finished
+
+    def _submit_more(self) -> None:
+        most = self._most_tasks()
+        while len(self.running) < most:
+            task = self.again.popleft() if self.again else next(self.tasks, None)
+            if task is None:
+                return
+            self.n_submitted += 1
+            key = f"{self.label}-{self.n_submitted}"
+            future = self.client.submit(task.function, *task.arguments, key=key, pure=False)
+            self.running[key] = task
+            self.completed.add(future)
+
+    def _is_finished(self, future: Any, result: Any, task: Task) -> bool:
+        """Whether a task has its result; False if it has to be done again."""
+        if future.status == "finished" and not isinstance(result, BaseException):
+            return True
+        error = future.exception() if future.status == "error" else None
+        if error is not None and type(error).__name__ != "KilledWorker":
+            raise error
+        self.losses[task.name] = self.losses.get(task.name, 0) + 1
+        if error is not None or self.losses[task.name] > _MOST_LOSSES:
+            raise RuntimeError(
+                f"The workers that computed {task.shown} died again and again; too little memory "
+                "is the usual reason. Give workers more memory, or start anew with smaller parts. "
+                f"{self.kept}"
+            ) from error
+        return False
+
+    def _most_tasks(self) -> int:
+        """By the number of workers, which may change; asking takes a message to the scheduler."""
+        now = time.monotonic()
+        if now >= self.asked + _ASK_AGAIN:
+            self.asked = now
+            self.n_threads = sum(self.client.nthreads().values())
+        return max(1, _TASKS_PER_THREAD * self.n_threads)
+
+    def _require_scheduler(self) -> None:
+        if self.client.status != "running":
+            raise ConnectionError(
+                f"The connection to the Dask scheduler was lost (client is {self.client.status}). "
+                f"{self.kept} Connect a new client and call again with the same arguments to "
+                "compute the rest."
+            )

@@ -1,0 +1,370 @@
+"""FeatureStore: hashed features of any number of graphs, in numbered parts on disk.
+
+`FeatureStore.write` reads a file block by block and writes one part per block; killed and called
+again it goes on behind the last finished part. A store is read part by part, for `partial_fit`, or
+whole as one sparse matrix.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramlet._version import __version__
+from gramlet.common.arrays import Array
+from gramlet.common.checks import require_count
+from gramlet.common.safe_writing import remove_leftovers, writing
+from gramlet.files.dataset import Dataset
+from gramlet.files.stream import stream_blocks
+from gramlet.graphs.convert import as_batch
+from gramlet.scale.cluster import Task, bounded_results
+from gramlet.scale.fingerprint import described, graphs_digest, values_digest
+from gramlet.scale.hashed_features import HashedFeatures
+from gramlet.scale.journal import JOURNAL, Journal, differences
+from gramlet.scale.lock import LOCK, locked
+from gramlet.scale.progress import tile_progress
+
+__all__ = ["FORMAT", "FeatureStore"]
+
+FORMAT = "gramlet feature store, 1"
+_END = -1  # the number of the journal's last entry, which says that all parts are there
+_HEAD = 1 << 20  # bytes at both ends of a file that tell it from others
+
+
+class FeatureStore:
+    """Hashed features on disk, with ids and targets.
+
+    Parameters
+    ----------
+    path : path
+        A folder that `FeatureStore.write` or ``gramlet embed --hashed`` finished.
+
+    Attributes
+    ----------
+    features : HashedFeatures
+        What the columns are: it gives the same columns for other graphs.
+    n_parts : int
+    shape : tuple of int
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gramlet import FeatureStore, HashedFeatures
+    >>> graphs = [([(0, 1)], ["C", "O"]), ([(0, 1), (1, 2)], ["O", "C", "O"])]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = FeatureStore.write(f"{folder}/store", graphs, HashedFeatures(n_bits=8), 1)
+    ...     print(store)
+    ...     print([X.shape for ids, X, y in store], store.to_csr().shape)
+    FeatureStore(2 graphs in 2 parts, 256 columns)
+    [(1, 256), (1, 256)] (2, 256)
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._journal = Journal(self.path, "part")
+        if not self._journal.exists():
+            raise ValueError(f"{str(self.path)!r} is no feature store: it has no {JOURNAL!r}.")
+        self._header = _checked_header(self._journal)
+        parts = self._journal.finished()
+        if not any(number == _END for number, _ in parts):
+            raise ValueError(
+                f"{str(self.path)!r} is not finished: it has {len(parts)} parts. Call "
+                "FeatureStore.write, or gramlet embed, again with the same arguments."
+            )
+        self._parts = sorted((number, rows, digest) for (number, rows), digest in parts.items())[1:]
+        params = self._header["features"]["params"]
+        self.features = HashedFeatures(**params)
+
+    @property
+    def n_parts(self) -> int:
+        """The number of parts."""
+        return len(self._parts)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Graphs and columns."""
+        return sum(rows for _, rows, _ in self._parts), 2 ** int(self.features.n_bits or 0)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[tuple[Array | None, sparse.csr_matrix, Array | None]]:
+        """Part by part ``(ids, X, y)``; ids and y are None where the file has none."""
+        return (self.part(number) for number in range(self.n_parts))
+
+    def part(self, number: int) -> tuple[Array | None, sparse.csr_matrix, Array | None]:
+        """One part, checked by its checksum."""
+        number, rows, expected = self._parts[number]
+        path = _part_path(self.path, number)
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            data = b""
+        if _checksum(data) != expected:
+            raise ValueError(
+                f"{str(path)!r} is missing or damaged: its checksum differs. Write the store again "
+                "with verify=True, which mends it."
+            )
+        with np.load(io.BytesIO(data), allow_pickle=False) as members:
+            X = sparse.csr_matrix(
+                (members["data"].astype(np.float64), members["indices"], members["indptr"]),
+                shape=(rows, self.shape[1]),
+            )
+            return members.get("ids"), X, members.get("target")
+
+    def to_csr(self) -> sparse.csr_matrix:
+        """The features of all graphs as one matrix."""
+        parts = [X for _, X, _ in self]
+        return sparse.vstack(parts, format="csr") if parts else sparse.csr_matrix(self.shape)
+
+    @property
+    def ids(self) -> Array | None:
+        """The ids of all graphs."""
+        return self._joined(0)
+
+    @property
+    def target(self) -> Array | None:
+        """The targets of all graphs."""
+        return self._joined(2)
+
+    def _joined(self, member: int) -> Array | None:
+        found = [part[member] for part in self]
+        if not found or any(values is None for values in found):
+            return None
+        return np.concatenate([values for values in found if values is not None])
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        return f"FeatureStore({rows} graphs in {self.n_parts} parts, {columns} columns)"
+
+    @classmethod
+    def write(
+        cls,
+        path: str | os.PathLike[str],
+        source: Any,
+        features: HashedFeatures | None = None,
+        batch_size: int = 10_000,
+        *,
+        resume: bool = True,
+        verify: bool = False,
+        client: Any = None,
+        **reader_options: Any,
+    ) -> FeatureStore:
+        """Write the features of a file, or of graphs, part by part; continue what is there.
+
+        Parameters
+        ----------
+        path : path
+            The folder of the store.
+        source : path, Dataset or graphs
+            A path is read as by `gramlet.stream`, in bounded memory.
+        features : HashedFeatures, optional
+            With a number of bits.
+        batch_size : int, default 10,000
+            Rows of the file per part.
+        resume : bool, default True
+            False deletes the parts that gramlet wrote there before.
+        verify : bool, default False
+            Check finished parts by their checksums and write damaged ones again.
+        client : dask.distributed.Client, optional
+            Parts are read, described and written by its workers, which must see the same folder.
+        **reader_options
+            As for `gramlet.read`.
+
+        Returns
+        -------
+        FeatureStore
+        """
+        features = HashedFeatures() if features is None else features
+        features.fit()
+        if features.n_bits is None:
+            raise ValueError(
+                "A FeatureStore needs HashedFeatures with n_bits=, so that all parts have the "
+                "same columns; got n_bits=None."
+            )
+        batch_size = require_count("batch_size", batch_size, 1)
+        header, blocks = _plan(source, features, batch_size, reader_options)
+        folder = Path(path)
+        if folder.exists() and not folder.is_dir():
+            raise ValueError(f"{str(folder)!r} is a file; name a folder.")
+        folder.mkdir(exist_ok=True)
+        with locked(folder):
+            finished = _begin(folder, header, resume, verify)
+            _write_parts(folder, blocks, features, finished, client)
+        return cls(folder)
+
+
+def _plan(
+    source: Any, features: HashedFeatures, batch_size: int, options: dict[str, Any]
+) -> tuple[dict[str, Any], Iterator[Any]]:
+    """The journal's first line, and the blocks to describe."""
+    if isinstance(source, str | os.PathLike):
+        fingerprint: Any = _file_fingerprint(Path(source))
+        blocks: Iterator[Any] = stream_blocks(Path(source), batch_size, **options)
+    else:
+        if options:
+            raise TypeError(f"{next(iter(options))}= is for files; the source is not a path.")
+        data = source if isinstance(source, Dataset) else Dataset(as_batch(source))
+        fingerprint = {"graphs": graphs_digest(data.graphs), "target": values_digest(data.target)}
+        blocks = _slices(data, batch_size)
+    header = {
+        "format": FORMAT,
+        "gramlet": __version__,
+        "features": described(features),
+        "source": fingerprint,
+        "options": described(options),
+        "batch_size": batch_size,
+    }
+    return json.loads(json.dumps(header)), blocks
+
+
+def _slices(data: Dataset, batch_size: int) -> Iterator[Any]:
+    for begin in range(0, len(data.graphs), batch_size):
+
+        def block(part: slice = slice(begin, begin + batch_size)) -> Dataset:
+            target = None if data.target is None else data.target[part]
+            ids = None if data.ids is None else list(data.ids[part])
+            return Dataset(data.graphs[part], target, ids=ids)
+
+        yield block
+
+
+def _file_fingerprint(path: Path) -> dict[str, Any]:
+    """The size of a file and a digest of both its ends: reading all of it might take hours."""
+    if not path.is_file():
+        return {"name": path.name}
+    size = path.stat().st_size
+    digest = hashlib.blake2b(digest_size=16)
+    with path.open("rb") as file:
+        digest.update(file.read(_HEAD))
+        file.seek(max(0, size - _HEAD))
+        digest.update(file.read())
+    return {"bytes": size, "digest": digest.hexdigest()}
+
+
+def _checked_header(journal: Journal) -> dict[str, Any]:
+    header = journal.header()
+    if header["format"] != FORMAT:
+        raise ValueError(
+            f"{str(journal.path.parent)!r} is no feature store that this version of gramlet reads: "
+            f"its journal begins with {header['format']!r}, expected {FORMAT!r}."
+        )
+    return header
+
+
+def _begin(
+    folder: Path, header: dict[str, Any], resume: bool, verify: bool
+) -> dict[tuple[int, int], str]:
+    """Begin or continue a store; the finished parts."""
+    remove_leftovers(folder)
+    journal = Journal(folder, "part")
+    if not journal.exists():
+        foreign = sorted(name for name in os.listdir(folder) if name != LOCK)
+        if foreign:
+            raise ValueError(
+                f"{str(folder)!r} is not empty (it contains {foreign[0]!r}) and holds no feature "
+                "store. Name another place."
+            )
+        journal.rewrite(header, {})
+        return {}
+    stored = _checked_header(journal)
+    finished = journal.finished()
+    if not resume:
+        for number, _ in finished:
+            _part_path(folder, number).unlink(missing_ok=True)
+        finished = {}
+    elif found := differences(stored, header):
+        raise ValueError(
+            f"{str(folder)!r} holds other features: {'; '.join(found)}. Name another place, or "
+            "start anew with resume=False (--fresh), which deletes them."
+        )
+    if verify:
+        finished = {
+            part: digest for part, digest in finished.items() if _is_intact(folder, part[0], digest)
+        }
+    journal.rewrite(header, finished)  # without a torn line
+    return finished
+
+
+def _is_intact(folder: Path, number: int, digest: str) -> bool:
+    path = _part_path(folder, number)
+    return number != _END and path.is_file() and _checksum(path.read_bytes()) == digest
+
+
+def _write_parts(
+    folder: Path,
+    blocks: Iterator[Any],
+    features: HashedFeatures,
+    finished: dict[tuple[int, int], str],
+    client: Any,
+) -> None:
+    known = {number for number, _ in finished}
+    if _END in known:
+        return
+    rows: dict[int, int] = dict(finished.keys())
+    with (
+        Journal(folder, "part").appending() as append,
+        tile_progress(None, len(known), "features", "parts") as advance,
+    ):
+        missing = (pair for pair in enumerate(blocks) if pair[0] not in known)
+        for number, (n_rows, digest) in _written(folder, missing, features, client):
+            append([((number, n_rows), digest)])
+            rows[number] = n_rows
+            advance()
+        append([((_END, sum(rows.values())), "end")])
+
+
+def _written(
+    folder: Path, blocks: Iterator[tuple[int, Any]], features: HashedFeatures, client: Any
+) -> Iterator[tuple[int, tuple[int, str]]]:
+    """Parts as they are written, here or by the workers of a client."""
+    if client is None:
+        for number, block in blocks:
+            yield number, write_part(folder, number, block, features)
+        return
+    place = folder.absolute()
+    tasks = (
+        Task(number, write_part, (place, number, block, features), f"part {number}")
+        for number, block in blocks
+    )
+    kept = f"Finished parts are kept in {str(folder)!r}."
+    for finished in bounded_results(client, tasks, kept):
+        yield from finished  # type: ignore[misc]
+
+
+def write_part(folder: Path, number: int, block: Any, features: HashedFeatures) -> tuple[int, str]:
+    """Describe the graphs of a block and write them; the number of rows and the checksum."""
+    dataset = block()
+    X = features.transform(dataset.graphs)
+    members: dict[str, Any] = {
+        "indptr": X.indptr.astype(np.int32),
+        "indices": X.indices.astype(np.int32, copy=False),
+        # Counts, as small as they are: most fit into a byte.
+        "data": X.data.astype(np.min_scalar_type(int(X.data.max(initial=0)))),
+    }
+    if dataset.ids is not None:
+        members["ids"] = np.asarray(dataset.ids, dtype=np.str_)
+    if dataset.target is not None:
+        target = np.asarray(dataset.target)
+        members["target"] = target.astype(np.str_) if target.dtype == object else target
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **members)
+    with writing(_part_path(folder, number)) as place:
+        place.write_bytes(buffer.getbuffer())
+    return len(dataset.graphs), _checksum(buffer.getbuffer())
+
+
+def _part_path(folder: Path, number: int) -> Path:
+    return folder / f"part-{number:06d}.npz"
+
+
+def _checksum(data: Any) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]

@@ -1,0 +1,154 @@
+"""How a matrix is cut into tiles, and where each tile lies in the files of a store.
+
+A tile is the unit of work. Several tiles share one file (a shard in Zarr's words), so that many
+tiles are not many files; in it, each tile has a place of its own, so that tiles are written in any
+order, by any process, without reading or moving others. Nothing here touches a disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gramlet.common.arrays import UInt64s
+
+__all__ = ["Tile", "TileGrid"]
+
+Tile = tuple[int, int]
+
+_PAGE = 4096  # places begin at multiples: no two writers share a page of the file system
+_TILES_PER_SIDE = 8  # of a file
+_STRIP_BYTES = 256 * 1024  # what reading one row takes at least from each tile
+
+
+@dataclass(frozen=True)
+class TileGrid:
+    """The tiles of a matrix.
+
+    Attributes
+    ----------
+    n_rows, n_columns : int
+        Shape of the matrix.
+    chunk : int
+        Rows and columns of a tile; the last ones of a matrix are smaller.
+    symmetric : bool
+        Whether only tiles on and above the diagonal are computed; the others are their mirrors.
+
+    Examples
+    --------
+    >>> grid = TileGrid(5, 5, 2, symmetric=True)
+    >>> grid.tiles()
+    [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
+    >>> grid.rows(2)
+    slice(4, 5, None)
+    """
+
+    n_rows: int
+    n_columns: int
+    chunk: int
+    symmetric: bool
+
+    @property
+    def tile_shape(self) -> tuple[int, int]:
+        """Rows and columns of a stored tile: those at the edges are filled up with zeros."""
+        return max(1, min(self.chunk, self.n_rows)), max(1, min(self.chunk, self.n_columns))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Tiles per column and per row of the matrix."""
+        height, width = self.tile_shape
+        return -(-self.n_rows // height), -(-self.n_columns // width)
+
+    def tiles(self) -> list[Tile]:
+        """The tiles to compute, row by row."""
+        down, across = self.shape
+        return [(i, j) for i in range(down) for j in range(i if self.symmetric else 0, across)]
+
+    def rows(self, i: int) -> slice:
+        """The rows of the matrix in the i-th row of tiles."""
+        height = self.tile_shape[0]
+        return slice(i * height, min((i + 1) * height, self.n_rows))
+
+    def columns(self, j: int) -> slice:
+        """The columns of the matrix in the j-th column of tiles."""
+        width = self.tile_shape[1]
+        return slice(j * width, min((j + 1) * width, self.n_columns))
+
+    def named(self, tile: Tile) -> str:
+        """A tile as people count, for messages."""
+        rows, columns = self.rows(tile[0]), self.columns(tile[1])
+        return f"rows {rows.start}:{rows.stop}, columns {columns.start}:{columns.stop}"
+
+    # Places in files
+
+    @property
+    def tiles_per_file(self) -> tuple[int, int]:
+        """Tiles of one file, downwards and across."""
+        down, across = self.shape
+        return max(1, min(_TILES_PER_SIDE, down)), max(1, min(_TILES_PER_SIDE, across))
+
+    @property
+    def file_shape(self) -> tuple[int, int]:
+        """Rows and columns of the matrix that one file holds."""
+        (down, across), (height, width) = self.tiles_per_file, self.tile_shape
+        return down * height, across * width
+
+    @cached_property
+    def strip(self) -> int:
+        """Rows of a strip: the part of a tile that Zarr reads at once. A divisor of its rows.
+
+        A tile in C order is its strips one after the other.
+        """
+        height, width = self.tile_shape
+        divisors = [rows for rows in range(1, height + 1) if height % rows == 0]
+        return next((rows for rows in divisors if 8 * rows * width >= _STRIP_BYTES), height)
+
+    @property
+    def tile_bytes(self) -> int:
+        """Bytes of a stored tile."""
+        return 8 * self.tile_shape[0] * self.tile_shape[1]
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of a file; places that were not written take no room on most file systems."""
+        down, across = self.tiles_per_file
+        return self._index_bytes + down * across * self._span
+
+    def files(self) -> list[Tile]:
+        """All files, by their place in the grid of files."""
+        (down, across), (per_column, per_row) = self.shape, self.tiles_per_file
+        return [(a, b) for a in range(-(-down // per_column)) for b in range(-(-across // per_row))]
+
+    def place(self, tile: Tile) -> tuple[Tile, int]:
+        """The file of a tile and the byte at which the tile begins in it."""
+        down, across = self.tiles_per_file
+        (a, row), (b, column) = divmod(tile[0], down), divmod(tile[1], across)
+        return (a, b), self._index_bytes + (row * across + column) * self._span
+
+    def index(self) -> bytes:
+        """The first bytes of every file: where Zarr finds each strip, as (offset, length)."""
+        (down, across), (height, width) = self.tiles_per_file, self.tile_shape
+        strips = height // self.strip
+        length = 8 * self.strip * width
+        places: UInt64s = np.empty((down * strips, across, 2), dtype="<u8")
+        tile_row, within = np.divmod(np.arange(down * strips), strips)
+        tiles = tile_row[:, None] * across + np.arange(across)
+        places[:, :, 0] = self._index_bytes + tiles * self._span + within[:, None] * length
+        places[:, :, 1] = length
+        return places.tobytes()
+
+    @property
+    def _span(self) -> int:
+        """Bytes from the beginning of a tile to that of the next."""
+        return _whole_pages(self.tile_bytes)
+
+    @property
+    def _index_bytes(self) -> int:
+        (down, across), height = self.tiles_per_file, self.tile_shape[0]
+        return _whole_pages(16 * down * (height // self.strip) * across)
+
+
+def _whole_pages(n_bytes: int) -> int:
+    return -(-n_bytes // _PAGE) * _PAGE

@@ -1,0 +1,117 @@
+"""stream: the same rows as read gives, in blocks, without holding the file."""
+
+from __future__ import annotations
+
+import gzip
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+
+import gramlet
+from gramlet import GraphBatch
+
+pytest.importorskip("rdkit")
+
+
+def table(path, n_rows, bad=()):
+    rows = [
+        f"m{i};{'C' * (1 + i % 9)}{'NO'[i % 2]}{'(' if i in bad else ''};{i % 3}"
+        for i in range(n_rows)
+    ]
+    path.write_text("\n".join(["name;smiles;y", *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 25, 1000])
+def test_blocks_are_the_rows_of_the_table(batch_size, tmp_path):
+    path = table(tmp_path / "a.csv", 25)
+    whole = gramlet.read(path)
+    blocks = list(gramlet.stream(path, batch_size))
+    assert [len(block.graphs) for block in blocks[:-1]] == [batch_size] * (len(blocks) - 1)
+    assert GraphBatch.concatenate([block.graphs for block in blocks]) == whole.graphs
+    assert [name for block in blocks for name in block.ids] == list(whole.ids)
+    assert np.array_equal(np.concatenate([block.target for block in blocks]), whole.target)
+    assert {block.target_name for block in blocks} == {"y"}
+
+
+@pytest.mark.parametrize("text", ["C one\nCC two words\nCCC\nCCO four\n", "C\nCC\n# no\n\nCCO\n"])
+def test_lines_of_smiles(text, tmp_path):
+    path = tmp_path / "a.smi"
+    path.write_text(text)
+    whole, blocks = gramlet.read(path), list(gramlet.stream(path, 4))
+    assert GraphBatch.concatenate([block.graphs for block in blocks]) == whole.graphs
+    assert blocks[0].ids == whole.ids
+
+
+def test_packed_and_other_kinds(tmp_path):
+    path = table(tmp_path / "a.csv", 10)
+    packed = tmp_path / "b.csv.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert [len(block.graphs) for block in gramlet.stream(packed, 4)] == [4, 4, 2]
+    graphs = tmp_path / "g.g6"
+    graphs.write_text("A_\nBw\nCF\n")
+    assert [len(block.graphs) for block in gramlet.stream(graphs, 2)] == [2, 1]
+
+
+def test_bad_rows_are_listed_by_line_and_shift_nothing(tmp_path):
+    path = table(tmp_path / "a.csv", 20, bad={3, 11})
+    with pytest.raises(ValueError, match="line 5"):
+        list(gramlet.stream(path, 5))
+    with pytest.warns(UserWarning, match="2 of 20 rows were left out") as caught:
+        blocks = list(gramlet.stream(path, 5, on_error="skip"))
+    assert len(caught) == 1
+    assert [len(block.graphs) for block in blocks] == [4, 5, 4, 5]
+    names = [name for block in blocks for name in block.ids]
+    assert names == [f"m{i}" for i in range(20) if i not in (3, 11)]
+    assert [int(name[1:]) % 3 for name in names] == [v for b in blocks for v in b.target.tolist()]
+    skipped = [each.place for block in blocks for each in block.skipped or ()]
+    assert [place.rsplit(" ", 1)[1] for place in skipped] == ["5", "13"]
+
+
+def test_columns_of_the_first_block_hold_for_all(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("smiles,note\nC,\nCC,\nCCC,7\n")
+    blocks = list(gramlet.stream(path, 2))
+    assert all(block.target is None for block in blocks)
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    def peak(n_rows):
+        path = table(tmp_path / f"{n_rows}.csv", n_rows)
+        tracemalloc.start()
+        for _ in gramlet.stream(path, 100):
+            pass
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    list(gramlet.stream(table(tmp_path / "a.csv", 5)))
+    assert peak(3000) < 1.5 * peak(300)
+
+
+def test_labels_and_directions_as_asked_for(tmp_path):
+    path = table(tmp_path / "a.csv", 6)
+    whole = gramlet.read(path, node_labels="degree")
+    blocks = list(gramlet.stream(path, 4, node_labels="degree"))
+    assert GraphBatch.concatenate([block.graphs for block in blocks]) == whole.graphs
+    assert next(gramlet.stream(path, directed=True)).graphs.directed
+
+
+def test_wrong_use(tmp_path):
+    path = table(tmp_path / "a.csv", 3)
+    with pytest.raises(ValueError, match="edge_label= has no meaning"):
+        gramlet.stream(path, edge_label="x")
+    with pytest.raises(ValueError, match="batch_size must be at least 1"):
+        gramlet.stream(path, 0)
+    with pytest.raises(TypeError, match="no option 'column'"):
+        gramlet.stream(path, column=3)
+    with pytest.raises(ValueError, match="There is no file"):
+        list(gramlet.stream(tmp_path / "none.csv"))
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(ValueError, match="has no rows"):
+        list(gramlet.stream(tmp_path / "empty.csv"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(list(gramlet.stream(path))) == 1
