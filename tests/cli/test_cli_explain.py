@@ -155,7 +155,7 @@ def test_without_matplotlib(run, tmp_path, monkeypatch):
     [
         (["MUTAG", "-k", "wwl"], "gives no pattern a value; these do: vertex, edge, wl"),
         (["MUTAG", "--level", "7"], "--level must be one of 0, 1, 2"),
-        (["MUTAG", "-k", "wl", "-p", "base=edges"], "'base' parameter"),
+        (["MUTAG", "-k", "wl", "-p", "base=edges"], "No kernel is called 'edges'"),
         (["MUTAG", "-k", "wl", "--C", "0"], "'C' parameter"),
         (["a.gramlet"], "gramlet explain MODEL INPUT"),
         (["a", "b", "c"], "got 3 names"),

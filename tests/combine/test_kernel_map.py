@@ -90,7 +90,7 @@ def test_picture():
     assert len(plot_map(found, graphs=GRAPHS, examples=[0, 3]).child_axes) == 2
     with pytest.raises(ValueError, match="two components"):
         plot_map(KernelMap("wl", 1).fit(GRAPHS))
-    with pytest.raises(ValueError, match="classes for 25"):
+    with pytest.raises(ValueError, match="values for 25 fitted graphs"):
         plot_map(found, y[:3])
     with pytest.raises(ValueError, match="graphs are given"):
         plot_map(found, y, graphs=NEW)

@@ -255,7 +255,7 @@ def test_attributes_that_hide_methods_are_refused(name, pipeline, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("n_iter", -1), ("n_iter", "two"), ("normalize", 3), ("base", "nothing")]
+    ("name", "value"), [("n_iter", -1), ("n_iter", "two"), ("normalize", 3), ("include_initial", 3)]
 )
 def test_parameters_are_checked_as_in_fit(name, value, pipeline, tmp_path):
     def change(tree: Any, arrays: list[Any]) -> None:
