@@ -60,7 +60,7 @@ def connected(address: str) -> Any:
     except (OSError, ValueError) as why:
         raise ConnectionError(
             f"No Dask scheduler answers at {address!r}. Start one with 'dask scheduler' and give "
-            "the address that it prints, such as tcp://192.168.0.1:8786."
+            "the address that it prints, such as tcp://HOST:8786."
         ) from why
 
 
