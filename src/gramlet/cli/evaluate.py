@@ -21,6 +21,7 @@ from gramlet.cli.option_groups import Learning, Reading
 from gramlet.cli.options import (
     Costs,
     Folds,
+    Fresh,
     InnerFolds,
     Input,
     Jobs,
@@ -120,10 +121,7 @@ def evaluate(
             "faster, but they have seen the test graphs.",
         ),
     ] = False,
-    fresh: Annotated[
-        bool,
-        typer.Option("--fresh", help="Do not use work that an earlier run has kept."),
-    ] = False,
+    fresh: Fresh = False,
     seed: Seed = 0,
     jobs: Jobs = -1,
     json_file: Annotated[

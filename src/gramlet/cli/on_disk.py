@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from gramlet.cli.errors import WrongUse
+from gramlet.cli.options import Fresh
 
 __all__ = ["OnDisk", "check_folder", "cluster_client"]
 
@@ -28,10 +29,6 @@ Scheduler = Annotated[
         metavar="ADDRESS",
         help="Of folders: compute on the workers of this Dask scheduler.",
     ),
-]
-Fresh = Annotated[
-    bool,
-    typer.Option("--fresh", help="Of folders: start anew instead of continuing what is there."),
 ]
 
 

@@ -11,6 +11,7 @@ __all__ = [
     "Costs",
     "DataDir",
     "Folds",
+    "Fresh",
     "InnerFolds",
     "Input",
     "Jobs",
@@ -73,6 +74,10 @@ Repeats = Annotated[
 Normalize = Annotated[
     bool,
     typer.Option("--normalize/--no-normalize", help="Scale the kernel to k(G, G) = 1."),
+]
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", help="Start anew: use nothing that an earlier run has kept."),
 ]
 Seed = Annotated[
     int, typer.Option("--seed", metavar="N", help="Seed of all random choices.", min=0)
