@@ -5,6 +5,7 @@ They learn nothing from the fitted graphs and draw no random numbers.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -38,9 +39,9 @@ class _SpectralEmbedding(GraphEmbedding):
         self._settle()
         return batch
 
+    @abstractmethod
     def _settle(self) -> None:
         """Set the fitted attributes, which come from the parameters alone."""
-        raise NotImplementedError
 
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> GraphBatch:
         return batch

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
-from gramlet.engine.core.tiled_interning import count_tiles, grown, intern_tiles, sort_short
+from gramlet.engine.core.tiled_interning import count_tiles, grown, intern_tiles
 from gramlet.engine.counts.comparison import count_codes
 
 

@@ -18,7 +18,7 @@ from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.counts.comparison import count_codes
 
-__all__ = ["count_tiles", "grown", "intern_tiles", "sort_short"]
+__all__ = ["count_tiles", "grown", "intern_tiles"]
 
 # Offsets and data of the signatures of rows begin:end.
 Signatures = Callable[[int, int], tuple[Ints, Ints]]
@@ -129,22 +129,6 @@ def _joined(
         ids = table.lookup(offsets, data)
     cuts = np.cumsum([len(part) for part in parts])[:-1]
     return table, np.split(ids, cuts) if parts else []
-
-
-@njit(nogil=True, cache=True)
-def sort_short(values: Ints) -> None:
-    """Sort in place: by insertion where short, as nearly all neighbourhoods are."""
-    n = len(values)
-    if n > 24:
-        values[:] = np.sort(values)
-        return
-    for i in range(1, n):
-        value = values[i]
-        j = i - 1
-        while j >= 0 and values[j] > value:
-            values[j + 1] = values[j]
-            j -= 1
-        values[j + 1] = value
 
 
 @njit(nogil=True, cache=True)

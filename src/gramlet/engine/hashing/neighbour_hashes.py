@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from gramlet.common.arrays import Ints, UInt64s
-from gramlet.engine.core.tiled_interning import sort_short
+from gramlet.engine.core.short_sort import sort_short
 
 __all__ = ["hash_levels"]
 

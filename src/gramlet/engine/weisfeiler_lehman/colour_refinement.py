@@ -16,6 +16,7 @@ from numba import njit
 
 from gramlet.common.arrays import Ints
 from gramlet.common.stored_state import require_flag, require_integer, require_items
+from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.graphs.direction import InArcs
 
@@ -192,7 +193,7 @@ def node_signatures(
             part[p] = colours[indices[begin + p]]
             if with_edges:
                 part[p] += edge_labels[begin + p] * radix
-        _sort(part)
+        sort_short(part)
         if with_edges:
             # Spread from the back: entry p moves to 2p and 2p + 1.
             for p in range(degree - 1, -1, -1):
@@ -250,26 +251,10 @@ def _write_around(
         part[p] = colours[indices[begin + p]]
         if len(edge_labels) > 0:
             part[p] += edge_labels[begin + p] * radix
-    _sort(part)
+    sort_short(part)
     if len(edge_labels) > 0:
         # Spread from the back: entry p moves to 2p and 2p + 1.
         for p in range(degree - 1, -1, -1):
             key = part[p]
             out[2 * p + 1] = key % radix
             out[2 * p] = key // radix
-
-
-@njit(nogil=True, cache=True)
-def _sort(values: Ints) -> None:
-    """Sort in place: by insertion where short, as nearly all neighbourhoods are."""
-    n = len(values)
-    if n > 24:
-        values[:] = np.sort(values)
-        return
-    for i in range(1, n):
-        value = values[i]
-        j = i - 1
-        while j >= 0 and values[j] > value:
-            values[j + 1] = values[j]
-            j -= 1
-        values[j + 1] = value

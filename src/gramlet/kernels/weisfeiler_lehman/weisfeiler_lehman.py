@@ -36,8 +36,11 @@ from gramlet.kernels.weisfeiler_lehman.colour_counts import (
 
 __all__ = ["REFINEMENT_CONSTRAINTS", "WLOptimalAssignment", "WeisfeilerLehman", "check_levels"]
 
+# More rounds than this tell no nodes apart in graphs that fit into memory.
+MOST_ROUNDS = 10_000
+
 REFINEMENT_CONSTRAINTS: dict[str, list[Any]] = {
-    "n_iter": [Interval(Integral, 0, None, closed="left")],
+    "n_iter": [Interval(Integral, 0, MOST_ROUNDS, closed="both")],
     "include_initial": ["boolean"],
     "use_edge_labels": LABEL_CHOICE,
 }
