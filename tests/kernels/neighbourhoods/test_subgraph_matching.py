@@ -79,6 +79,12 @@ def test_gaussian(batches, size, mu):
     agree(batch, new, size=size, node_kernel="gaussian", mu=mu)
 
 
+def test_attributes_come_after_a_fit_on_graphs_without_nodes():
+    nothing = GraphBatch.from_edges([[]], n_nodes=[0])
+    new = GraphBatch.from_edges([[(0, 1)]], node_attributes=[[[0.0], [1.0]]])
+    agree(nothing, new, size=2, node_kernel="gaussian", mu=None)
+
+
 def narrowed(batch: GraphBatch, width: int) -> GraphBatch:
     return GraphBatch(
         batch.node_offsets,

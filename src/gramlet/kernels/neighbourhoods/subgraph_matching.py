@@ -168,7 +168,9 @@ class SubgraphMatching(GraphKernel):
         # Graphs that lack a column in use are refused here.
         self.labels_.encode(batch)
         self.edge_labels_.encode(batch)
-        return self._mapped(batch, fitted.size_weights, fitted.graphs.attributes.shape[1])
+        # No columns at fit: no graph had a node, so any number of attributes may come now.
+        width = fitted.graphs.attributes.shape[1] or None
+        return self._mapped(batch, fitted.size_weights, width)
 
     def _mapped(
         self, batch: GraphBatch, weights: Floats, width: int | None = None
