@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +14,11 @@ TESTS = Path(__file__).resolve().parent
 if str(TESTS) not in sys.path:  # so that tests say `from reference.strategies import ...`
     sys.path.insert(0, str(TESTS))
 
-# No deadline: the first example of a test may have to wait for a compiler.
-settings.register_profile("gramlet", deadline=None, print_blob=True)
-settings.load_profile("gramlet")
+# No deadline: the first example of a test may have to wait for a compiler. The same examples in
+# every run, so that a change is judged by itself; HYPOTHESIS_PROFILE=explore draws new ones.
+settings.register_profile("gramlet", deadline=None, print_blob=True, derandomize=True)
+settings.register_profile("explore", deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gramlet"))
 
 from without_compiler import COMPILER_IS_OFF, lighten, silent_arithmetic  # noqa: E402
 

@@ -89,6 +89,13 @@ def test_attributes(batches, node_kernel, mu, width, weighted, use_labels):
     agree(GraphHopper(**options), *batches, **options)
 
 
+def test_mu_after_a_fit_on_graphs_without_nodes():
+    empty = GraphBatch.from_edges([[]], n_nodes=[0])
+    new = GraphBatch.from_edges([[]], n_nodes=[2], node_attributes=[[[0.0, 1.0], [1.0, 0.0]]])
+    kernel = GraphHopper("gaussian").fit(empty)
+    assert kernel.diagonal(new)[0] == pytest.approx(2 + 2 * np.exp(-1))  # two columns: mu = 1/2
+
+
 @settings(max_examples=40)
 @given(two_batches(attributes=True), st.sampled_from(["label", "linear"]), st.booleans())
 def test_features_multiply_to_the_kernel(batches, node_kernel, use_labels):

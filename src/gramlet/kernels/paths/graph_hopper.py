@@ -233,7 +233,8 @@ class GraphHopper(GraphKernel):
 
     def _with_scale(self, places: AttributedPlaces) -> HopperProfile:
         bridge = self.node_kernel_ == "bridge"
-        mu = 1.0 / max(1, self.counter_.n_attributes) if self.mu is None else self.mu
+        # The graphs' own number of attributes: a fit on graphs without nodes knows none.
+        mu = 1.0 / max(1, len(places.columns)) if self.mu is None else self.mu
         return HopperProfile(places, bridge, float(self.width if bridge else mu))
 
     def _validate_fitted(self) -> None:
