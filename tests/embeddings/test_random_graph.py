@@ -21,7 +21,7 @@ KINDS = ("uniform", "gaussian", "data")
 def reference(embedding: RandomGraphEmbedding, graphs) -> np.ndarray:
     return rge.rge_features(
         as_batch(graphs), embedding.anchors_, embedding.n_dims, embedding.gamma, embedding.labels_,
-        embedding.label_weight,
+        embedding.label_weight, embedding.masses,
     )  # fmt: skip
 
 
@@ -44,13 +44,14 @@ def random_graphs(n_graphs: int, seed: int = 0, labels: bool = True) -> GraphBat
     st.integers(1, 7),
     st.sampled_from(KINDS),
     st.sampled_from(["auto", True, False]),
+    st.sampled_from(["degree", "uniform"]),
     st.integers(0, 1000),
 )
-def test_features_given_the_anchors(batch, new, n_dims, anchors, use_labels, seed):
+def test_features_given_the_anchors(batch, new, n_dims, anchors, use_labels, masses, seed):
     if batch.n_nodes_total == 0:
         anchors = "uniform"
     embedding = RandomGraphEmbedding(
-        4, n_dims, 6, 0.8, anchors, use_labels, label_weight=1.3, random_state=seed
+        4, n_dims, 6, 0.8, anchors, use_labels, label_weight=1.3, random_state=seed, masses=masses
     )
     features = embedding.fit_transform(batch)
     assert features.shape == (len(batch), 4)
@@ -164,13 +165,41 @@ def test_distribution_of_random_coordinates(anchors):
     assert (points.max() <= 1) == (anchors == "uniform")
 
 
-def test_random_labels_follow_their_frequency():
+@pytest.mark.parametrize("label_draw", ["frequency", "uniform"])
+def test_random_labels_follow_their_probabilities(label_draw):
     batch = random_graphs(40)
-    embedding = RandomGraphEmbedding(600, n_dims=2, random_state=0).fit(batch)
-    drawn = np.concatenate([c[:, 2:-1] for c, _ in embedding.anchors_])
-    labels = list(batch.node_labels)
-    expected = [labels.count(label) / len(labels) for label in embedding.labels_]
-    np.testing.assert_allclose(drawn.mean(axis=0), expected, atol=0.03)
+    embedding = RandomGraphEmbedding(600, n_dims=2, random_state=0, label_draw=label_draw)
+    drawn = np.concatenate([c[:, 2:] for c, _ in embedding.fit(batch).anchors_])
+    probabilities = rge.label_probabilities(batch, label_draw)
+    expected = [probabilities[label] for label in embedding.labels_]
+    np.testing.assert_allclose(drawn[:, :-1].mean(axis=0), expected, atol=0.03)
+    assert not drawn[:, -1].any()
+
+
+def test_the_way_labels_are_drawn_does_not_matter_to_anchors_from_the_data():
+    batch = random_graphs(6)
+    by_frequency, alike = (
+        RandomGraphEmbedding(20, anchors="data", random_state=0, label_draw=draw).fit(batch)
+        for draw in ("frequency", "uniform")
+    )
+    for (a, _), (b, _) in zip(by_frequency.anchors_, alike.anchors_, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_labels_drawn_alike_without_labels():
+    batch = random_graphs(4, labels=False)
+    embedding = RandomGraphEmbedding(5, label_draw="uniform", random_state=0).fit(batch)
+    np.testing.assert_allclose(embedding.transform(batch), reference(embedding, batch), atol=1e-9)
+
+
+def test_uniform_masses_differ_from_degrees_only_where_degrees_do():
+    star, ring = nx.star_graph(4), nx.cycle_graph(5)
+    by_degree, alike = (
+        RandomGraphEmbedding(6, random_state=0, masses=masses).fit_transform([star, ring])
+        for masses in ("degree", "uniform")
+    )
+    assert np.abs(by_degree[0] - alike[0]).max() > 1e-3
+    np.testing.assert_allclose(by_degree[1], alike[1], rtol=1e-12)
 
 
 def test_data_anchors_are_nodes_of_one_fitted_graph():
@@ -252,6 +281,8 @@ def test_near_graphs_have_near_features():
         ("use_labels", "no"),
         ("label_weight", -1),
         ("random_state", "seed"),
+        ("masses", "weight"),
+        ("label_draw", "often"),
     ],
 )
 def test_bad_parameters_are_named(name, value):

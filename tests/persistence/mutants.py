@@ -126,6 +126,13 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "marginalized-attributes": lambda: gramlet.MarginalizedKernel(
         0.3, "label*gaussian", "label", node_floor=0.1, weighted=True
     ),
+    "weighted-box": lambda: gramlet.WeightedWassersteinWL(
+        n_iter=1, solver="accelerated", constraint="box", fixed_levels=(0,)
+    ),
+    "rge-uniform": lambda: gramlet.RandomGraphEmbedding(
+        n_components=4, n_dims=2, max_nodes=3, masses="uniform", label_draw="uniform",
+        random_state=0,
+    ),
     "rge-data": lambda: gramlet.RandomGraphEmbedding(
         n_components=4, n_dims=2, max_nodes=3, anchors="data", random_state=0
     ),

@@ -67,14 +67,18 @@ class RandomGraphEmbedding(GraphEmbedding):
         largest coordinate in the fitted graphs; "gaussian": absolute values of N(0, 1), scaled
         alike; "data": at nodes of one random fitted graph, distinct ones if it has enough.
     use_labels : bool or "auto"
-        Whether labels count; "auto": if the fitted graphs have labels. Random nodes draw a label by
-        its frequency in the fitted graphs; those of "data" anchors bring their own.
+        Whether labels count; "auto": if the fitted graphs have labels.
     label_weight : float, default 1.0
         Length of the labels' unit vectors: two different labels add 2·label_weight² to the squared
         distance of two nodes.
     random_state : int, RandomState or None
         Draws the random graphs. With the same one, the first graphs of a larger R are those of a
         smaller.
+    %(masses)s
+        Nodes of random graphs have masses 1/D_j in either case.
+    label_draw : {"frequency", "uniform"}, default "frequency"
+        How random nodes draw a label: by its frequency among the fitted nodes, or all fitted labels
+        alike. The nodes of "data" anchors bring their own.
     %(n_jobs)s
     %(verbose)s
 
@@ -113,6 +117,7 @@ class RandomGraphEmbedding(GraphEmbedding):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "max_nodes": [Interval(Integral, 1, None, closed="left")],
         "anchors": [StrOptions({"uniform", "gaussian", "data"})],
+        "label_draw": [StrOptions({"frequency", "uniform"})],
         **NODE_POINT_CONSTRAINTS,
         **EMBEDDING_CONSTRAINTS,
     }
@@ -128,6 +133,8 @@ class RandomGraphEmbedding(GraphEmbedding):
         label_weight: float = 1.0,
         random_state: Any = None,
         *,
+        masses: str = "degree",
+        label_draw: str = "frequency",
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
@@ -139,6 +146,8 @@ class RandomGraphEmbedding(GraphEmbedding):
         self.use_labels = use_labels
         self.label_weight = label_weight
         self.random_state = random_state
+        self.masses = masses
+        self.label_draw = label_draw
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -171,7 +180,7 @@ class RandomGraphEmbedding(GraphEmbedding):
             )
 
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> MassPoints:
-        self.reader_ = NodeReader(self.n_dims, self.use_labels)
+        self.reader_ = NodeReader(self.n_dims, self.use_labels, self.masses)
         nodes = self.reader_.fit(batch, tiling)
         self.scale_ = float(nodes.points.max(initial=0.0))
         # Without a fitted label to draw, labels tell nothing apart: no columns for them.
@@ -205,6 +214,7 @@ class RandomGraphEmbedding(GraphEmbedding):
         require_instance("reader_", self.reader_, NodeReader)
         require_real("scale_", self.scale_, 0.0)
         require(self.reader_.n_dims == self.n_dims, "n_dims is not that of reader_")
+        require(self.reader_.masses == self.masses, "masses are not those of reader_")
         values = self.reader_.labels.vocabulary.values or None
         require(self.labels_ == values, "labels_ are not those of reader_")
         require_items("anchors_", self.anchors_, tuple)
@@ -262,6 +272,10 @@ class _AnchorDraw:
         return unit * self._settings.scale_
 
     def _random_labels(self, size: int) -> Ints:
-        """A label of a uniformly random fitted node: drawn by frequency."""
+        """Labels of uniformly random fitted nodes, so by frequency, or uniform labels."""
         codes = self._nodes.labels
-        return codes[self._rng.randint(len(codes), size=size)] if self._n_columns else codes[:0]
+        if not self._n_columns:
+            return codes[:0]
+        if self._settings.label_draw == "uniform":  # the last column is for labels not fitted
+            return self._rng.randint(self._n_columns - 1, size=size)
+        return codes[self._rng.randint(len(codes), size=size)]

@@ -50,9 +50,13 @@ INDEFINITE = {"gamma": 0.5, "n_dims": 3}
     st.integers(1, 7),
     st.sampled_from(["auto", True, False]),
     st.sampled_from([0.0, 0.3, 1.0, 2.5]),
+    st.sampled_from(["degree", "uniform"]),
 )
-def test_distance_is_the_optimum_of_the_linear_program(batch, n_dims, use_labels, label_weight):
+def test_distance_is_the_optimum_of_the_linear_program(
+    batch, n_dims, use_labels, label_weight, masses
+):
     options = {"n_dims": n_dims, "use_labels": use_labels, "label_weight": label_weight}
+    options["masses"] = masses
     expected = rge.earth_movers_distance(*plain_graphs(batch), **options)
     assert earth_movers_distance(batch[0], batch[1], **options) == pytest.approx(expected, abs=1e-9)
 
@@ -81,6 +85,15 @@ def test_isolated_nodes_beside_edges_have_no_mass():
     with_isolated.add_nodes_from([7, 8])
     # Their eigenvalue is 1, and n_dims=1 keeps only the smallest: coordinates do not change.
     assert earth_movers_distance(path, with_isolated, n_dims=1) == pytest.approx(0, abs=1e-12)
+
+
+def test_isolated_nodes_have_mass_where_all_nodes_have_the_same():
+    path = nx.path_graph(2)
+    with_isolated = path.copy()
+    with_isolated.add_nodes_from([7, 8])
+    # Coordinates of the first eigenvector: 1/√2 on the edge, 0 on the isolated half of the mass.
+    distance = earth_movers_distance(path, with_isolated, n_dims=1, masses="uniform")
+    assert distance == pytest.approx(0.5 * 2**-0.5, abs=1e-12)
 
 
 def test_masses_of_a_set_always_add_up():
@@ -128,10 +141,12 @@ def test_empty_graphs_have_no_distance(name):
     st.sampled_from([0.1, 1.0, 5.0]),
     st.sampled_from(["auto", True, False]),
     st.sampled_from(REPAIRS),
+    st.sampled_from(["degree", "uniform"]),
 )
-def test_kernel(batches, n_dims, gamma, use_labels, psd):
+def test_kernel(batches, n_dims, gamma, use_labels, psd, masses):
     batch, new = batches
     options = {"gamma": gamma, "n_dims": n_dims, "use_labels": use_labels, "label_weight": 0.7}
+    options["masses"] = masses
     kernel = EMDKernel(psd=psd, **options)
     expected = rge.emd_gram(batch, psd=psd, **options)
     np.testing.assert_allclose(kernel.fit_transform(batch), expected, atol=1e-9)

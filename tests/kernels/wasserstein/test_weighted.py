@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gramlet import GraphBatch, WassersteinWL, WeightedWassersteinWL
 from gramlet.engine.core.tiles import Tiling
-from gramlet.engine.wasserstein import pattern_weights as importance
+from gramlet.engine.wasserstein.weight_constraint import WeightConstraint
 from reference import weighted_wwl as plain
 from reference.examples import random_graphs
 from reference.strategies import graph_batches
@@ -43,6 +43,14 @@ def constants(draw):
     )
 
 
+@st.composite
+def limits(draw, constant: plain.Settings):
+    """A constraint, and some of the levels there are."""
+    levels = list(range(0 if constant.include_initial else 1, constant.n_iter + 1))
+    fixed = draw(st.lists(st.sampled_from(levels), unique=True))
+    return {"constraint": draw(st.sampled_from(["ball", "box"])), "fixed_levels": tuple(fixed)}
+
+
 def kernel_like(constant: plain.Settings, **params):
     return WeightedWassersteinWL(**vars(constant), **params)
 
@@ -56,13 +64,17 @@ def fitted_pairs(kernel, batch, y, weights, constant):
 
 
 @settings(max_examples=40)
-@given(classified(), constants(), st.sampled_from([0.2, 1.0, 1.7]), st.sampled_from([0.5, 5.0]))
-def test_batch_follows_the_definition(data, constant, radius, rate):
-    batch, y = data
+@given(
+    classified(), constants(), st.data(), st.sampled_from([0.2, 1.0, 1.7]),
+    st.sampled_from([0.5, 5.0]),
+)  # fmt: skip
+def test_batch_follows_the_definition(classes, constant, data, radius, rate):
+    batch, y = classes
+    allowed = data.draw(limits(constant))
     kernel = kernel_like(
-        constant, radius=radius, learning_rate=rate, max_iter=PASSES, solver="batch"
+        constant, radius=radius, learning_rate=rate, max_iter=PASSES, solver="batch", **allowed
     ).fit(batch, y)
-    weights, history = plain.projected_gradient(batch, y, radius, rate, PASSES, constant)
+    weights, history = plain.projected_gradient(batch, y, radius, rate, PASSES, constant, **allowed)
     np.testing.assert_allclose(kernel.loss_history_, history, atol=1e-12)
     np.testing.assert_allclose(
         kernel.distance(batch), fitted_pairs(kernel, batch, y, weights, constant), atol=1e-9
@@ -75,14 +87,15 @@ def test_batch_follows_the_definition(data, constant, radius, rate):
 
 
 @settings(max_examples=25)
-@given(classified(), constants(), st.sampled_from([0.2, 1.7]), st.integers(0, 99))
-def test_stochastic_follows_the_definition(data, constant, radius, seed):
-    batch, y = data
+@given(classified(), constants(), st.data(), st.sampled_from([0.2, 1.7]), st.integers(0, 99))
+def test_stochastic_follows_the_definition(classes, constant, data, radius, seed):
+    batch, y = classes
+    allowed = data.draw(limits(constant))
     kernel = kernel_like(
-        constant, radius=radius, learning_rate=0.4, max_iter=12, random_state=seed
+        constant, radius=radius, learning_rate=0.4, max_iter=12, random_state=seed, **allowed
     ).fit(batch, y)
     pairs = np.random.RandomState(seed).randint(0, len(batch), size=(12, 2))
-    weights = plain.stochastic_descent(batch, y, pairs.tolist(), radius, 0.4, constant)
+    weights = plain.stochastic_descent(batch, y, pairs.tolist(), radius, 0.4, constant, **allowed)
     np.testing.assert_allclose(
         kernel.distance(batch), fitted_pairs(kernel, batch, y, weights, constant), atol=1e-9
     )
@@ -93,12 +106,12 @@ def test_stochastic_follows_the_definition(data, constant, radius, seed):
 
 
 @settings(max_examples=25)
-@given(classified(max_graphs=7), constants(), st.sampled_from([0.2, 1.0, 1.7]))
-def test_accelerated_is_never_above_batch(data, constant, radius):
-    batch, y = data
-    plainly = kernel_like(constant, radius=radius, max_iter=30, solver="batch").fit(batch, y)
-    faster = kernel_like(constant, radius=radius, max_iter=30, solver="accelerated", tol=1e-9)
-    faster.fit(batch, y)
+@given(classified(max_graphs=7), constants(), st.data(), st.sampled_from([0.2, 1.0, 1.7]))
+def test_accelerated_is_never_above_batch(classes, constant, data, radius):
+    batch, y = classes
+    options = {"radius": radius, "max_iter": 30, **data.draw(limits(constant))}
+    plainly = kernel_like(constant, solver="batch", **options).fit(batch, y)
+    faster = kernel_like(constant, solver="accelerated", tol=1e-9, **options).fit(batch, y)
     history = faster.loss_history_
     assert (np.diff(history) <= 1e-15).all()
     assert history[-1] <= plainly.loss_history_[-1] + 1e-9 * (1 + history[-1])
@@ -129,23 +142,77 @@ def test_gradient_by_finite_differences(balanced):
         assert (ahead - behind) / (2 * step) == pytest.approx(gradient @ direction, abs=1e-7)
 
 
-def test_lipschitz_bound_holds_and_is_not_slack():
-    problem = problem_of()
+@pytest.mark.parametrize("fixed_levels", [(), (0, 2)])
+def test_lipschitz_bound_holds_and_is_not_slack(fixed_levels):
+    problem = problem_of(fixed_levels=fixed_levels)
     rows = np.asarray(problem.masses.todense())
     n = len(rows)
     vectors = np.minimum(rows[:, None], rows[None, :]).reshape(n * n, -1)
+    vectors = vectors[:, problem.constraint.free]
     exact = np.linalg.eigvalsh(vectors.T @ vectors / n**2)[-1] / problem.sigma
     assert exact <= problem.lipschitz() * (1 + 1e-12)
     assert problem.lipschitz() < 1.5 * exact
 
 
-@given(
-    st.lists(st.floats(-6, 6), min_size=1, max_size=8), st.sampled_from([0.1, 1.0, 1.4, 2.0, 3.5])
-)
-def test_projection(values, radius):
-    z = np.array(values)
-    point = importance.project(z, np.array([0, len(z)]), np.array([radius]))
-    np.testing.assert_allclose(point, plain.project_level(z, radius), atol=1e-9)
+@st.composite
+def constraints(draw):
+    """Two levels of one to five weights."""
+    sizes = draw(st.lists(st.integers(1, 5), min_size=2, max_size=2))
+    radii = draw(st.lists(st.sampled_from([0.1, 1.0, 1.4, 2.0, 3.5]), min_size=2, max_size=2))
+    fixed = draw(st.lists(st.integers(0, 1), unique=True))
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    kind = draw(st.sampled_from(["ball", "box"]))
+    return WeightConstraint(starts, np.array(radii), kind, tuple(fixed))
+
+
+def values_for(constraint: WeightConstraint):
+    n = int(constraint.level_starts[-1])
+    return st.lists(st.floats(-6, 6), min_size=n, max_size=n).map(np.array)
+
+
+@given(st.data(), constraints())
+def test_projection(data, constraint):
+    z = data.draw(values_for(constraint))
+    levels = np.repeat([0, 1], np.diff(constraint.level_starts))
+    weights = {(level, column): w for column, (level, w) in enumerate(zip(levels, z, strict=True))}
+    expected = plain.project(weights, constraint.radii.tolist(), constraint.kind, constraint.fixed)
+    np.testing.assert_allclose(constraint.project(z), list(expected.values()), atol=1e-9)
+
+
+@given(st.data(), constraints())
+def test_least_product_is_a_bound_that_is_reached(data, constraint):
+    slopes, z = (data.draw(values_for(constraint)) for _ in range(2))
+    least = constraint.least_product(slopes)
+    assert slopes @ (constraint.project(z) - 1.0) >= least - 1e-9
+    if constraint.kind == "box" or (constraint.radii <= 1).all():
+        farthest = constraint.project(1.0 - 1e9 * slopes)
+        assert slopes @ (farthest - 1.0) == pytest.approx(least, abs=1e-6)
+
+
+def test_fixed_levels_keep_their_weights_and_all_levels_may_be_fixed():
+    batch, y = random_graphs(2, n_graphs=8), np.arange(8) % 2
+    options = {"n_iter": 2, "solver": "accelerated", "constraint": "box", "radius": 1.0}
+    some = WeightedWassersteinWL(fixed_levels=[0], **options).fit(batch, y)
+    assert (some.weights_[0] == 1).all()
+    assert any((weights != 1).any() for weights in some.weights_[1:])
+    every = WeightedWassersteinWL(fixed_levels=np.arange(3), **options).fit(batch, y)
+    assert all((weights == 1).all() for weights in every.weights_)
+    assert len(every.loss_history_) == 1
+    later = WeightedWassersteinWL(n_iter=2, include_initial=False, fixed_levels=(2,)).fit(batch, y)
+    assert (later.weights_[1] == 1).all()
+    assert (later.weights_[0] != 1).any()
+
+
+def test_a_box_lets_more_weights_reach_their_limit_than_a_ball():
+    batch, y = random_graphs(2, n_graphs=8), np.arange(8) % 2
+    ball, box = (
+        WeightedWassersteinWL(radius=1.0, solver="accelerated", constraint=kind).fit(batch, y)
+        for kind in ("ball", "box")
+    )
+    assert box.loss_history_[-1] < ball.loss_history_[-1]
+    for weights in box.weights_:
+        assert (np.abs(weights - 1) <= 1).all()
+    assert any(np.linalg.norm(weights - 1) > 1 for weights in box.weights_)
 
 
 def test_weights_of_one_give_plain_wwl():
@@ -184,11 +251,14 @@ def test_patterns_names_and_order():
         kernel.top_patterns(3, level=9)
 
 
-def test_bound_follows_the_definition():
+@pytest.mark.parametrize("fixed_levels", [(), (0,), (0, 1, 2)])
+def test_bound_follows_the_definition(fixed_levels):
     batch, y = random_graphs(5, n_graphs=8), [0, 1] * 4
     constant = plain.Settings()
-    kernel = WeightedWassersteinWL(learning_rate=1e-4, max_iter=50, random_state=0).fit(batch, y)
-    expected = plain.generalization_bound(batch, 0.5, 1e-4, 50, 0.05, constant)
+    kernel = WeightedWassersteinWL(
+        learning_rate=1e-4, max_iter=50, random_state=0, fixed_levels=fixed_levels
+    ).fit(batch, y)
+    expected = plain.generalization_bound(batch, 0.5, 1e-4, 50, 0.05, constant, fixed_levels)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert kernel.generalization_bound(0.05) == pytest.approx(expected)
@@ -206,7 +276,13 @@ def test_bound_follows_the_definition():
         ({}, None, "requires y to be passed"),
         ({}, [0, 1], "one class a graph"),
         ({"radius": 0}, [0, 1, 0], "'radius' parameter"),
-        ({"radius": [0.1, 0.2]}, [0, 1, 0], "one a level"),
+        ({"radius": [0.1, 0.2]}, [0, 1, 0], "one per level"),
+        ({"constraint": "sphere"}, [0, 1, 0], "'constraint' parameter"),
+        ({"fixed_levels": 0}, [0, 1, 0], "'fixed_levels' parameter"),
+        ({"fixed_levels": (3,)}, [0, 1, 0], r"levels that are there, \[0, 1, 2\] here; got 3"),
+        ({"fixed_levels": (-1,)}, [0, 1, 0], "got -1"),
+        ({"fixed_levels": (1.0,)}, [0, 1, 0], "got 1.0"),
+        ({"fixed_levels": (0,), "include_initial": False}, [0, 1, 0], "got 0"),
         ({"radius": [0.1, -0.2, 0.3]}, [0, 1, 0], "above 0"),
         ({"alpha_same": 2.0}, [0, 1, 0], "alpha_same must not exceed"),
         ({"n_iter": 0, "include_initial": False}, [0, 1, 0], "leaves no level"),

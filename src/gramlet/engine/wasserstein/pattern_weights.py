@@ -1,7 +1,7 @@
 """Learning weights of features from pairs of graphs: three solvers of one convex problem.
 
-Minimise the weighted mean of smoothed hinge losses (`pair_loss`) over weights w, subject per level
-h to ‖w_h − 1‖₂ ≤ radius_h and w ≥ 0. Everything here is arrays; names and meaning are the kernels'.
+Minimise the weighted mean of smoothed hinge losses (`pair_loss`) over the weights that a
+`WeightConstraint` allows. Everything here is arrays; names and meaning are the kernels'.
 """
 
 from __future__ import annotations
@@ -13,59 +13,16 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Bools, Floats, Ints
 from gramlet.engine.wasserstein.pair_loss import PairMinima, hinge_losses, segment_losses
+from gramlet.engine.wasserstein.weight_constraint import WeightConstraint
 
-__all__ = ["PairProblem", "accelerated", "batch", "project", "stochastic"]
+__all__ = ["PairProblem", "accelerated", "batch", "stochastic"]
 
 Report = Callable[[int, float], None]
 
 # A longer step ends on the border of the constraint all the same, and its squares overflow.
 _LONGEST_STEP = 1e100
-
-
-def project(weights: Floats, level_starts: Ints, radii: Floats) -> Floats:
-    """The nearest weights with ‖w_h − 1‖₂ ≤ radius_h at every level and w ≥ 0.
-
-    On a level the answer is w − 1 = max(−1, s (z − 1)) for the largest s ≤ 1 that satisfies the
-    ball; s is found exactly, by sorting out which entries stop at −1.
-
-    >>> project(np.array([4.0, 1.0]), np.array([0, 2]), np.array([0.5]))
-    array([1.5, 1. ])
-    """
-    out = np.asarray(weights, dtype=np.float64).copy()
-    for h, radius in enumerate(radii):
-        level = slice(level_starts[h], level_starts[h + 1])
-        out[level] = 1.0 + _into_ball(out[level] - 1.0, radius)
-    return out
-
-
-def _into_ball(u: Floats, radius: float) -> Floats:
-    clipped = np.maximum(u, -1.0)
-    if float(np.dot(clipped, clipped)) <= radius**2:
-        return clipped
-    # Entries below −1/s stop at −1. With the k lowest stopped: k + s² Σ_rest u² = radius².
-    order = np.sort(u)
-    tails = np.concatenate([np.cumsum((order**2)[::-1])[::-1], [0.0]])
-    below = order[order < -1.0]
-    for k in range(min(len(below), int(radius**2)) + 1):
-        rest = tails[k]
-        if rest <= 0.0:
-            continue
-        s = np.sqrt(max(radius**2 - k, 0.0) / rest)
-        lowest_free = order[k] if k < len(order) else 0.0
-        if s * lowest_free >= -1.0 and (k == 0 or s * order[k - 1] <= -1.0):
-            return np.maximum(s * u, -1.0)
-    # Rounding at a breakpoint: halve the interval instead.
-    low, high = 0.0, 1.0
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        trial = np.maximum(middle * u, -1.0)
-        if float(np.dot(trial, trial)) <= radius**2:
-            low = middle
-        else:
-            high = middle
-    return np.maximum(low * u, -1.0)
 
 
 @dataclass
@@ -79,6 +36,7 @@ class PairProblem:
     fixed : array, shape (graphs,)
         Mass on a symbol all graphs with such mass share, of weight 1, that is not learned.
     classes : array of int64
+    constraint : WeightConstraint
     weight_same, weight_diff : float
         What an ordered pair of one class, of two classes, counts.
     """
@@ -86,8 +44,7 @@ class PairProblem:
     masses: sparse.csr_matrix
     fixed: Floats
     classes: Ints
-    level_starts: Ints
-    radii: Floats
+    constraint: WeightConstraint
     weight_same: float
     weight_diff: float
     offset: float
@@ -123,9 +80,9 @@ class PairProblem:
             self.weight_diff, self.offset, self.alpha_diff, self.alpha_same, self.sigma,
         )  # fmt: skip
 
-    def project(self, weights: Floats) -> Floats:
-        """The nearest feasible weights."""
-        return project(weights, self.level_starts, self.radii)
+    def gradient(self, coefficients: Floats) -> Floats:
+        """The derivative of the loss with respect to every weight; 0 where weights are fixed."""
+        return np.where(self.constraint.free, self.pairs.adjoint(coefficients), 0.0)
 
     def lipschitz(self, n_rounds: int = 6) -> float:
         """An upper bound of the gradient's Lipschitz constant.
@@ -140,10 +97,10 @@ class PairProblem:
             row = 2.0 * np.where(same, self.weight_same, self.weight_diff)
             row[0] *= 0.5
             weight[self.pairs.starts[i] : self.pairs.starts[i + 1]] = row
-        vector = np.ones(self.masses.shape[1])
+        vector = self.constraint.free.astype(np.float64)
         bound = np.inf
         for _ in range(n_rounds):
-            image = self.pairs.adjoint(weight * self.pairs.forward(vector))
+            image = self.gradient(weight * self.pairs.forward(vector))
             support = vector > 0
             if not (image > 0).any():
                 return 0.0
@@ -153,9 +110,8 @@ class PairProblem:
 
     def lower_bound(self, value: float, weights: Floats, gradient: Floats) -> float:
         """What the loss cannot fall below, by convexity, given one value and gradient."""
-        levels = zip(self.level_starts[:-1], self.level_starts[1:], self.radii, strict=True)
-        reach = sum(r * np.linalg.norm(gradient[a:b]) for a, b, r in levels)
-        return value + float(gradient @ (1.0 - weights)) - reach
+        least = self.constraint.least_product(gradient)
+        return value + float(gradient @ (1.0 - weights)) + least
 
 
 def _ignore(step: int, loss: float) -> None:
@@ -171,7 +127,7 @@ def batch(
     loss, coefficients = problem.loss(problem.common(weights))
     history = [loss]
     for done in range(1, max_iter + 1):
-        weights = problem.project(weights - step * problem.pairs.adjoint(coefficients))
+        weights = problem.constraint.project(weights - step * problem.gradient(coefficients))
         loss, coefficients = problem.loss(problem.common(weights))
         history.append(loss)
         report(done, loss)
@@ -210,11 +166,11 @@ def accelerated(
         if ahead_loss > loss:  # the momentum overshot: start it anew from here
             following, ahead, ahead_common = 1.0, current, common
             ahead_loss, coefficients = problem.loss(common)
-        gradient = problem.pairs.adjoint(coefficients)
+        gradient = problem.gradient(coefficients)
         bound = max(bound, problem.lower_bound(ahead_loss, ahead, gradient))
         if loss - bound <= tol * max(loss, np.finfo(float).tiny):
             break
-        target = problem.project(ahead - step * gradient)
+        target = problem.constraint.project(ahead - step * gradient)
         target_common = problem.common(target)
         target_loss = problem.loss(target_common)[0]
         move = target - ahead
@@ -262,20 +218,22 @@ def stochastic(
     weights = np.ones(masses.shape[1])
     first = problem.loss(problem.common(weights))[0]
     scale_same, scale_diff = problem.weight_same * n * n, problem.weight_diff * n * n
-    levels = np.searchsorted(problem.level_starts, np.arange(masses.shape[1]), side="right") - 1
-    distances = np.zeros(len(problem.radii))
-    clips = bool((problem.radii > 1.0).any())
+    allowed = problem.constraint
+    radii, starts = allowed.radii, allowed.level_starts
+    levels = np.searchsorted(starts, np.arange(masses.shape[1]), side="right") - 1
+    distances = np.zeros(len(radii))
+    # Below 0, or out of a box, weights go one by one; out of a ball only by their distance from 1.
+    one_by_one = allowed.kind == "box" or bool((radii > 1.0).any())
     for i, j in pairs:
         touched = _pair_step(
             i, j, masses.indptr.astype(np.int64), masses.indices.astype(np.int64), masses.data,
             problem.fixed, problem.classes[i] == problem.classes[j], scale_same, scale_diff,
             problem.offset, problem.alpha_diff, problem.alpha_same, problem.sigma, step,
-            weights, levels, distances,
+            weights, levels, allowed.free, distances,
         )  # fmt: skip
-        if touched and (clips or (distances > problem.radii**2).any()):
-            weights = problem.project(weights)
-            moved = np.bincount(levels, weights=(weights - 1.0) ** 2, minlength=len(problem.radii))
-            distances[:] = moved
+        if touched and (one_by_one or (distances > radii**2).any()):
+            weights = allowed.project(weights)
+            distances[:] = np.bincount(levels, weights=(weights - 1.0) ** 2, minlength=len(radii))
     return weights, [first, problem.loss(problem.common(weights))[0]]
 
 
@@ -284,7 +242,7 @@ def _pair_step(
     i: int, j: int, indptr: Ints, columns: Ints, values: Floats, fixed: Floats,
     same_class: bool, scale_same: float, scale_diff: float,
     offset: float, alpha_diff: float, alpha_same: float, sigma: float, step: float,
-    weights: Floats, levels: Ints, distances: Floats,
+    weights: Floats, levels: Ints, free: Bools, distances: Floats,
 ) -> bool:  # fmt: skip
     """Walk two sorted rows together: the pair's distance, then its gradient step in place."""
     d = offset - min(fixed[i], fixed[j])
@@ -311,10 +269,11 @@ def _pair_step(
             q += 1
         else:
             f = columns[p]
-            before = weights[f] - 1.0
-            weights[f] -= step * slope * min(values[p], values[q])
-            after = weights[f] - 1.0
-            distances[levels[f]] += after * after - before * before
+            if free[f]:
+                before = weights[f] - 1.0
+                weights[f] -= step * slope * min(values[p], values[q])
+                after = weights[f] - 1.0
+                distances[levels[f]] += after * after - before * before
             p += 1
             q += 1
     return True

@@ -36,7 +36,7 @@ __all__ = ["EMDKernel", "SpectrumRepair", "earth_movers_distance"]
 
 
 @validate_params(
-    {name: NODE_POINT_CONSTRAINTS[name] for name in ("n_dims", "use_labels", "label_weight")},
+    {name: rule for name, rule in NODE_POINT_CONSTRAINTS.items() if name != "gamma"},
     prefer_skip_nested_validation=True,
 )
 def earth_movers_distance(
@@ -45,14 +45,14 @@ def earth_movers_distance(
     n_dims: int = 6,
     use_labels: bool | str = "auto",
     label_weight: float = 1.0,
+    masses: str = "degree",
 ) -> float:
     """The earth mover's distance between two graphs.
 
     min ⟨D, T⟩ over T ≥ 0 whose row sums are the node masses of G and whose column sums are those
-    of H. A node's mass is its share of the degrees (all alike without an edge). D is the Euclidean
-    distance of the nodes' coordinates abs(u) of the ``n_dims`` eigenvectors u of the normalised
-    Laplacian with the smallest eigenvalues, to the square of which two different labels add
-    2·label_weight². Solved exactly; about O(n³) for graphs of n nodes.
+    of H. D is the Euclidean distance of the nodes' coordinates abs(u) of the ``n_dims``
+    eigenvectors u of the normalised Laplacian with the smallest eigenvalues, to the square of which
+    two different labels add 2·label_weight². Solved exactly; about O(n³) for graphs of n nodes.
 
     Parameters
     ----------
@@ -64,6 +64,8 @@ def earth_movers_distance(
         Whether labels count; "auto": if the graphs have labels.
     label_weight : float, default 1.0
         Length of the labels' unit vectors.
+    masses : {"degree", "uniform"}, default "degree"
+        The mass of a node: its share of the graph's degrees (all alike without an edge), or 1/n.
 
     References
     ----------
@@ -83,7 +85,7 @@ def earth_movers_distance(
                 f"earth_movers_distance needs graphs with nodes, but {name} is empty: it has no "
                 "mass to move. EMDKernel has a rule for empty graphs: k = 0 to graphs with nodes."
             )
-    sets = NodeReader(n_dims, use_labels).fit(pair, Tiling()).with_masses()
+    sets = NodeReader(n_dims, use_labels, masses).fit(pair, Tiling()).with_masses()
     cost = label_cost(label_weight, "earth_movers_distance")
     return float(earth_mover_distances(sets, None, cost)[0, 1])
 
@@ -167,6 +169,7 @@ class EMDKernel(GraphKernel):
         distance of two nodes.
     psd : {"none", "clip", "flip", "shift"}
         The repair; "none" leaves the matrix indefinite.
+    %(masses)s
     normalize : bool, default False
         Of effect only on a repaired Gram matrix, whose diagonal it sets to 1.
     %(n_jobs)s
@@ -212,6 +215,7 @@ class EMDKernel(GraphKernel):
         label_weight: float = 1.0,
         psd: str = "none",
         *,
+        masses: str = "degree",
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -221,6 +225,7 @@ class EMDKernel(GraphKernel):
         self.use_labels = use_labels
         self.label_weight = label_weight
         self.psd = psd
+        self.masses = masses
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -241,7 +246,7 @@ class EMDKernel(GraphKernel):
         return distances
 
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> PointProfile:
-        self.reader_ = NodeReader(self.n_dims, self.use_labels)
+        self.reader_ = NodeReader(self.n_dims, self.use_labels, self.masses)
         self.repair_: SpectrumRepair | None = None
         self.correction_: Floats | None = None
         return self._points(self.reader_.fit(batch, tiling))
@@ -276,6 +281,7 @@ class EMDKernel(GraphKernel):
 
     def _validate_fitted(self) -> None:
         require_instance("reader_", self.reader_, NodeReader)
+        require(self.reader_.masses == self.masses, "masses are not those of reader_")
         profile: Any = self.profile_
         require_instance("profile_", profile, PointProfile)
         fitting = len(profile.sets.columns) == self.reader_.n_dims

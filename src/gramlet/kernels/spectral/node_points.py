@@ -1,7 +1,7 @@
 """Nodes as labelled points with masses: what earth mover's distances between graphs compare.
 
-Coordinates come from the engine for spectra, masses from degrees; what happens to the points is
-left to `earth_mover` and to the random graph embedding.
+Coordinates come from the engine for spectra, masses from degrees unless they are all alike; what
+happens to the points is left to `earth_mover` and to the random graph embedding.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import require_instance, require_integer
+from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import require, require_instance, require_integer
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.spectral.coordinates import laplacian_coordinates
 from gramlet.engine.transport.earth_mover import MassPoints, mass_points
@@ -24,26 +24,29 @@ from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
 __all__ = ["NODE_POINT_CONSTRAINTS", "NodeReader", "PlacedNodes", "label_cost"]
 
 
+MASSES = ("degree", "uniform")
+
 NODE_POINT_CONSTRAINTS: dict[str, list[Any]] = {
     "n_dims": [Interval(Integral, 1, None, closed="left")],
     "gamma": [Interval(Real, 0, None, closed="neither")],
     "use_labels": LABEL_CHOICE,
     "label_weight": [Interval(Real, 0, None, closed="left")],
+    "masses": [StrOptions(set(MASSES))],
 }
 
 
 @dataclass
 class PlacedNodes:
-    """The nodes of a batch: coordinates (one row per node), label codes and degrees."""
+    """The nodes of a batch: coordinates (one row per node), label codes and shares of the mass."""
 
     offsets: Ints
     points: Floats
     labels: Ints
-    degrees: Ints
+    shares: Ints
 
     def with_masses(self) -> MassPoints:
-        """Masses degree / Σ degree, all alike without an edge; isolated nodes carry none."""
-        return mass_points(self.offsets, self.points, self.labels, self.degrees)
+        """Masses share / Σ share within a graph, all alike if none of its nodes has a share."""
+        return mass_points(self.offsets, self.points, self.labels, self.shares)
 
 
 class NodeReader:
@@ -55,10 +58,14 @@ class NodeReader:
         Coordinates a node, from the smallest eigenvalues of the normalised Laplacian.
     use_labels : bool or "auto"
         "auto": if the fitted graphs have labels.
+    masses : {"degree", "uniform"}
+        "degree": degree / Σ degree, all alike without an edge, so that isolated nodes beside edges
+        carry none. "uniform": all alike.
     """
 
-    def __init__(self, n_dims: int, use_labels: bool | str) -> None:
+    def __init__(self, n_dims: int, use_labels: bool | str, masses: str = "degree") -> None:
         self.n_dims = int(n_dims)
+        self.masses = masses
         self.labels = NodeLabels(use_labels)
 
     def fit(self, batch: GraphBatch, tiling: Tiling) -> PlacedNodes:
@@ -73,11 +80,13 @@ class NodeReader:
         found = laplacian_coordinates(
             batch.node_offsets, batch.indptr, batch.indices, self.n_dims, tiling.n_jobs
         )
-        return PlacedNodes(np.asarray(batch.node_offsets), found.points, codes, batch.degrees)
+        shares = batch.degrees if self.masses == "degree" else np.ones_like(batch.degrees)
+        return PlacedNodes(np.asarray(batch.node_offsets), found.points, codes, shares)
 
     def validate(self) -> None:
         """Raise ValueError if the state is not what `fit` leaves."""
         require_integer("n_dims", self.n_dims, least=1)
+        require(self.masses in MASSES, f"the masses must be one of {MASSES}")
         require_instance("labels", self.labels, NodeLabels)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Integral, Real
@@ -25,11 +26,13 @@ from gramlet.common.stored_state import (
 )
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.wasserstein import pattern_weights as importance
+from gramlet.engine.wasserstein.weight_constraint import CONSTRAINTS, WeightConstraint
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.wasserstein.mass_profile import MassProfile
+from gramlet.kernels.wasserstein.weight_levels import fixed_places, level_radii
 from gramlet.kernels.weisfeiler_lehman.colour_counts import ColourCounter, Colouring
 from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import REFINEMENT_CONSTRAINTS, check_levels
 
@@ -75,7 +78,7 @@ class WeightedWassersteinWL(GraphKernel):
     k = exp(−γ d), d(G, G') = offset − (1/levels) Σ_h Σ_σ w_σ min(c_h(G,σ)/n, c_h(G',σ)/n'). The
     weights are learned from the classes: pairs of different classes are pushed to distances above
     ``alpha_diff``, pairs of one class to distances below ``alpha_same``, by a smoothed hinge loss
-    over all ordered pairs, with ‖w_h − 1‖₂ ≤ radius at each level and w ≥ 0. The problem is convex.
+    over all ordered pairs, with w ≥ 0 and near 1 as ``constraint`` says. The problem is convex.
     With w = 1 and offset 1 it is `WassersteinWL`, also on directed graphs. Cost: O(H m) for the
     patterns, then two walks over the common patterns of all pairs per pass (one for "stochastic" at
     the start and the end). Positive semi-definite.
@@ -87,7 +90,7 @@ class WeightedWassersteinWL(GraphKernel):
     gamma : float, default 1.0
         Decay of the kernel with the distance (γ).
     radius : float or sequence of float, default 0.5
-        How far the weights of a level may go from 1 (ε); one for all levels or one a level.
+        How far the weights of a level may go from 1 (ε); one for all levels or one per level.
     alpha_diff, alpha_same : float, default 1.0, 0.5
         The distances that pairs of different classes and of one class are to keep (α₁, α₂).
     sigma : float, default 0.1
@@ -108,6 +111,11 @@ class WeightedWassersteinWL(GraphKernel):
     balanced : bool, default False
         Let pairs of one class and pairs of different classes count half each, however many there
         are. Otherwise all ordered pairs count alike.
+    constraint : {"ball", "box"}, default "ball"
+        "ball": ‖w_h − 1‖₂ ≤ radius at each level h. "box": |w_σ − 1| ≤ radius for each pattern on
+        its own, as the authors' published code has it (with radius 1).
+    fixed_levels : sequence of int, default ()
+        Levels whose weights stay 1; the published code fixes level 0.
     include_initial, use_edge_labels
         As for `WeisfeilerLehman`.
     random_state : int, RandomState or None
@@ -158,6 +166,8 @@ class WeightedWassersteinWL(GraphKernel):
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "balanced": ["boolean"],
+        "constraint": [StrOptions(set(CONSTRAINTS))],
+        "fixed_levels": ["array-like"],
         "random_state": ["random_state"],
         **COMMON_CONSTRAINTS,
     }
@@ -178,6 +188,8 @@ class WeightedWassersteinWL(GraphKernel):
         *,
         tol: float = 1e-6,
         balanced: bool = False,
+        constraint: str = "ball",
+        fixed_levels: Sequence[int] = (),
         include_initial: bool = True,
         use_edge_labels: bool | str = "auto",
         normalize: bool = False,
@@ -197,6 +209,8 @@ class WeightedWassersteinWL(GraphKernel):
         self.random_state = random_state
         self.tol = tol
         self.balanced = balanced
+        self.constraint = constraint
+        self.fixed_levels = fixed_levels
         self.include_initial = include_initial
         self.use_edge_labels = use_edge_labels
         self.normalize = normalize
@@ -257,7 +271,7 @@ class WeightedWassersteinWL(GraphKernel):
                 f"{self.solver!r}.",
                 stacklevel=2,
             )
-        elif self.learning_rate_ > 2 * self.sigma / beta**2:
+        elif self.learning_rate_ * beta**2 > 2 * self.sigma:
             warnings.warn(
                 f"The bound holds for learning_rate up to {2 * self.sigma / beta**2:.3g}; "
                 f"it is {self.learning_rate_:.3g}.",
@@ -282,20 +296,13 @@ class WeightedWassersteinWL(GraphKernel):
                 f"graphs of two. Got alpha_same={self.alpha_same}, alpha_diff={self.alpha_diff}."
             )
         self._radii()
+        self._fixed_places()
 
     def _radii(self) -> Floats:
-        n_levels = self.n_iter + (1 if self.include_initial else 0)
-        radii = np.asarray(self.radius, dtype=np.float64)
-        if radii.ndim == 0:
-            return np.full(n_levels, float(radii))
-        if radii.shape != (n_levels,):
-            raise ValueError(
-                f"radius must be one number or one a level ({n_levels} levels here); got "
-                f"{radii.size} numbers."
-            )
-        if not (np.isfinite(radii).all() and (radii > 0).all()):
-            raise ValueError(f"Every radius must be a number above 0; got {radii.tolist()}.")
-        return radii
+        return level_radii(self.radius, self.n_iter, self.include_initial)
+
+    def _fixed_places(self) -> tuple[int, ...]:
+        return fixed_places(self.fixed_levels, self.n_iter, self.include_initial)
 
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> MassProfile:
         classes = self._check_classes(y, len(batch))
@@ -307,10 +314,9 @@ class WeightedWassersteinWL(GraphKernel):
         weights = self._solve(problem)
         starts = self._level_starts()
         self.weights_ = [weights[a:b] for a, b in pairwise(starts)]
-        squares = masses.shares.multiply(masses.shares).sum(axis=1)
         # Minima are never above either graph's own masses: the largest ‖Z‖ is at a pair (i, i).
-        norms = np.sqrt(np.asarray(squares).reshape(-1))
-        self.largest_gradient_ = float(norms.max())
+        squares = masses.shares.multiply(masses.shares) @ problem.constraint.free
+        self.largest_gradient_ = float(np.sqrt(squares.max()))
         return self._weighted(masses)
 
     def _check_classes(self, y: Any, n: int) -> Ints:
@@ -339,9 +345,11 @@ class WeightedWassersteinWL(GraphKernel):
             weight_same, weight_diff = 0.5 / same, 0.5 / (n * n - same)
         else:
             weight_same = weight_diff = 1.0 / (n * n)
+        constraint = WeightConstraint(
+            self._level_starts(), self._radii(), self.constraint, self._fixed_places()
+        )
         return importance.PairProblem(
-            masses.shares, masses.empty, classes, self._level_starts(), self._radii(),
-            weight_same, weight_diff, float(self.offset), float(self.alpha_diff),
+            masses.shares, masses.empty, classes, constraint, weight_same, weight_diff, float(self.offset), float(self.alpha_diff),
             float(self.alpha_same), float(self.sigma), self.n_jobs,
         )  # fmt: skip
 

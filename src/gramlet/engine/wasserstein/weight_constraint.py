@@ -1,0 +1,115 @@
+"""The weights that may be learned: near 1 at every level, none below 0, some levels not at all.
+
+Projects on these sets and minimises linear functions over them; which weights are best is left to
+`pattern_weights`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gramlet.common.arrays import Bools, Floats, Ints
+
+__all__ = ["CONSTRAINTS", "WeightConstraint", "project"]
+
+CONSTRAINTS = ("ball", "box")
+
+
+@dataclass(frozen=True)
+class WeightConstraint:
+    """w ≥ 0 and, at every level h, ‖w_h − 1‖₂ ≤ radius_h ("ball") or |w_σ − 1| ≤ radius_h ("box").
+
+    Attributes
+    ----------
+    level_starts : array of int64, shape (levels + 1,)
+        Level h has the weights ``level_starts[h]:level_starts[h + 1]``.
+    radii : array of float64, shape (levels,)
+    kind : {"ball", "box"}
+    fixed : tuple of int
+        Levels, by their place in ``radii``, whose weights are 1.
+    free : array of bool, one entry per weight
+        Whether the weight may differ from 1.
+    """
+
+    level_starts: Ints
+    radii: Floats
+    kind: str = "ball"
+    fixed: tuple[int, ...] = ()
+    free: Bools = field(init=False)
+
+    def __post_init__(self) -> None:
+        allowed = np.ones(len(self.radii), dtype=bool)
+        allowed[list(self.fixed)] = False
+        object.__setattr__(self, "free", np.repeat(allowed, np.diff(self.level_starts)))
+
+    def project(self, weights: Floats) -> Floats:
+        """The nearest weights that satisfy the constraint."""
+        if self.kind == "ball":
+            found = project(weights, self.level_starts, self.radii)
+        else:
+            radii = self._of_weights()
+            found = np.clip(weights, np.maximum(0.0, 1.0 - radii), 1.0 + radii)
+        return np.where(self.free, found, 1.0)
+
+    def least_product(self, gradient: Floats) -> float:
+        """A lower bound of gradient · (w − 1) over all w that satisfy the constraint.
+
+        The exact minimum for "box", and for "ball" with radii up to 1; larger balls are taken with
+        their part below 0.
+        """
+        slopes = np.where(self.free, gradient, 0.0)
+        if self.kind == "ball":
+            levels = zip(self.level_starts[:-1], self.level_starts[1:], self.radii, strict=True)
+            return -float(sum(r * np.linalg.norm(slopes[a:b]) for a, b, r in levels))
+        radii = self._of_weights()
+        moves = np.where(slopes > 0.0, -np.minimum(radii, 1.0), radii)
+        return float(slopes @ moves)
+
+    def _of_weights(self) -> Floats:
+        return np.repeat(self.radii, np.diff(self.level_starts))
+
+
+def project(weights: Floats, level_starts: Ints, radii: Floats) -> Floats:
+    """The nearest weights with ‖w_h − 1‖₂ ≤ radius_h at every level and w ≥ 0.
+
+    On a level the answer is w − 1 = max(−1, s (z − 1)) for the largest s ≤ 1 that satisfies the
+    ball; s is found exactly, by sorting out which entries stop at −1.
+
+    >>> project(np.array([4.0, 1.0]), np.array([0, 2]), np.array([0.5]))
+    array([1.5, 1. ])
+    """
+    out = np.asarray(weights, dtype=np.float64).copy()
+    for h, radius in enumerate(radii):
+        level = slice(level_starts[h], level_starts[h + 1])
+        out[level] = 1.0 + _into_ball(out[level] - 1.0, radius)
+    return out
+
+
+def _into_ball(u: Floats, radius: float) -> Floats:
+    clipped = np.maximum(u, -1.0)
+    if float(np.dot(clipped, clipped)) <= radius**2:
+        return clipped
+    # Entries below −1/s stop at −1. With the k lowest stopped: k + s² Σ_rest u² = radius².
+    order = np.sort(u)
+    tails = np.concatenate([np.cumsum((order**2)[::-1])[::-1], [0.0]])
+    below = order[order < -1.0]
+    for k in range(min(len(below), int(radius**2)) + 1):
+        rest = tails[k]
+        if rest <= 0.0:
+            continue
+        s = np.sqrt(max(radius**2 - k, 0.0) / rest)
+        lowest_free = order[k] if k < len(order) else 0.0
+        if s * lowest_free >= -1.0 and (k == 0 or s * order[k - 1] <= -1.0):
+            return np.maximum(s * u, -1.0)
+    # Rounding at a breakpoint: halve the interval instead.
+    low, high = 0.0, 1.0
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        trial = np.maximum(middle * u, -1.0)
+        if float(np.dot(trial, trial)) <= radius**2:
+            low = middle
+        else:
+            high = middle
+    return np.maximum(low * u, -1.0)
