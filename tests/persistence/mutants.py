@@ -102,6 +102,19 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "flg-attributes": lambda: gramlet.FeatureLaplacian(vertex_features="attributes"),
     "flg-heat": lambda: gramlet.FeatureLaplacian(vertex_features="heat"),
     "mlg-exact": lambda: gramlet.MultiscaleLaplacian(n_levels=1, method="exact"),
+    "mlg-exact-published": lambda: gramlet.MultiscaleLaplacian(
+        n_levels=1, method="exact", discount=True, top="pseudo-inverse"
+    ),
+    "mlg-published": lambda: gramlet.MultiscaleLaplacian(
+        n_levels=2,
+        rank=3,
+        n_landmarks=6,
+        discount=True,
+        top="pseudo-inverse",
+        growth="add",
+        unique_landmarks=True,
+        random_state=0,
+    ),
     "mlg-attributes": lambda: gramlet.MultiscaleLaplacian(
         n_levels=1, rank=3, n_landmarks=6, vertex_features="attributes", random_state=0
     ),
@@ -130,7 +143,11 @@ VARIANTS: dict[str, Callable[[], Any]] = {
         n_iter=1, solver="accelerated", constraint="box", fixed_levels=(0,)
     ),
     "rge-uniform": lambda: gramlet.RandomGraphEmbedding(
-        n_components=4, n_dims=2, max_nodes=3, masses="uniform", label_draw="uniform",
+        n_components=4,
+        n_dims=2,
+        max_nodes=3,
+        masses="uniform",
+        label_draw="uniform",
         random_state=0,
     ),
     "rge-data": lambda: gramlet.RandomGraphEmbedding(
@@ -206,7 +223,7 @@ def models() -> dict[str, Callable[[], Any]]:
         entry.name: (lambda name=entry.name: _kernel(name)) for entry in registry.entries()
     }
     for name, variant in VARIANTS.items():
-        made[name] = lambda variant=variant: variant().fit(FITTED)
+        made[name] = lambda variant=variant: variant().fit(FITTED, CLASSES)
     for name, machine in CLASSIFIERS.items():
         y = CLASSES % 2 if name == "svc-two" else CLASSES
         made[name] = lambda machine=machine, y=y: _with_kernel(machine, y)

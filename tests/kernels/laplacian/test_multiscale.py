@@ -11,14 +11,30 @@ from hypothesis import strategies as st
 
 import gramlet.kernels.laplacian.multiscale as multiscale
 from gramlet import FeatureLaplacian, GraphBatch, MultiscaleLaplacian, WeisfeilerLehman
-from gramlet.kernels.laplacian.low_rank import draw_landmarks, leading_directions
+from gramlet.engine.laplacian.distinct_rows import distinct_rows
+from gramlet.kernels.laplacian.landmarks import LandmarkDraw
+from gramlet.kernels.laplacian.low_rank import leading_directions
 from reference import laplacian
 from reference.examples import molecules, random_graphs
 from reference.strategies import graph_batches, permuted
 
 FEATURES = ("labels", "degree", "attributes", "heat")
 FULL = {"rank": 10_000, "n_landmarks": 10_000}
-scales = st.sampled_from([(0, 1, 2), (1, 1, 2), (2, 1, 2), (2, 0, 2), (2, 2, 1.5), (3, 1, 1)])
+SCALES = [(0, 1, 2), (1, 1, 2), (2, 1, 2), (2, 0, 2), (2, 2, 1.5), (3, 1, 1), (3, 1, "add"),
+          (2, 1.5, "add")]  # fmt: skip
+
+
+@st.composite
+def scales(draw):
+    """Levels and their radii, and the options of the authors' code."""
+    n_levels, radius, growth = draw(st.sampled_from(SCALES))
+    return {
+        "n_levels": n_levels,
+        "radius": radius,
+        "growth": growth,
+        "discount": draw(st.booleans()),
+        "top": draw(st.sampled_from(["regularised", "pseudo-inverse"])),
+    }
 
 
 def ring(size, first=0):
@@ -28,22 +44,18 @@ def ring(size, first=0):
 # The definition
 
 
-@given(graph_batches(min_graphs=1, max_graphs=3, max_nodes=6, attributes=True), scales)
-@settings(max_examples=12)
-def test_exact_is_the_definition(batch, scale):
-    n_levels, radius, growth = scale
+@given(graph_batches(min_graphs=1, max_graphs=3, max_nodes=6, attributes=True), scales())
+@settings(max_examples=20)
+def test_exact_is_the_definition(batch, options):
     for features in FEATURES:
-        options = {"n_levels": n_levels, "radius": radius, "growth": growth}
         kernel = MultiscaleLaplacian(**options, vertex_features=features, method="exact")
         expected = laplacian.multiscale_laplacian_gram(batch, features=features, **options)
         np.testing.assert_allclose(kernel.fit_transform(batch), expected, atol=1e-6)
 
 
-@given(graph_batches(min_graphs=2, max_graphs=4, max_nodes=6), scales)
-@settings(max_examples=12)
-def test_exact_on_new_graphs_is_the_definition_of_the_pair(batch, scale):
-    n_levels, radius, growth = scale
-    options = {"n_levels": n_levels, "radius": radius, "growth": growth}
+@given(graph_batches(min_graphs=2, max_graphs=4, max_nodes=6), scales())
+@settings(max_examples=20)
+def test_exact_on_new_graphs_is_the_definition_of_the_pair(batch, options):
     kernel = MultiscaleLaplacian(**options, method="exact").fit(batch[:1])
     expected = laplacian.multiscale_laplacian_gram(batch[1:], batch[:1], **options)
     found = kernel.transform(batch[1:])
@@ -52,15 +64,13 @@ def test_exact_on_new_graphs_is_the_definition_of_the_pair(batch, scale):
     np.testing.assert_allclose(alone, found, atol=1e-12)
 
 
-@given(graph_batches(min_graphs=1, max_graphs=5, attributes=True), scales)
-@settings(max_examples=15)
-def test_low_rank_at_full_rank_is_exact(batch, scale):
-    n_levels, radius, growth = scale
+@given(graph_batches(min_graphs=1, max_graphs=5, attributes=True), scales(), st.booleans())
+@settings(max_examples=25)
+def test_low_rank_at_full_rank_is_exact(batch, scale, unique):
     for features in FEATURES:
-        options = {"n_levels": n_levels, "radius": radius, "growth": growth}
-        options["vertex_features"] = features
+        options = scale | {"vertex_features": features}
         exact = MultiscaleLaplacian(**options, method="exact").fit_transform(batch)
-        low = MultiscaleLaplacian(**options, **FULL).fit_transform(batch)
+        low = MultiscaleLaplacian(**options, **FULL, unique_landmarks=unique).fit_transform(batch)
         np.testing.assert_allclose(low, exact, atol=1e-6)
 
 
@@ -90,7 +100,15 @@ def test_more_rank_comes_closer_to_the_exact_kernel():
 
 @pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize(
-    "options", [{"method": "exact"}, FULL, {"rank": 5, "n_landmarks": 12, "random_state": 3}]
+    "options",
+    [
+        {"method": "exact"},
+        {"method": "exact", "discount": True, "top": "pseudo-inverse"},
+        FULL,
+        {"rank": 5, "n_landmarks": 12, "random_state": 3},
+        {"rank": 5, "n_landmarks": 12, "random_state": 3, "unique_landmarks": True},
+        {"rank": 5, "n_landmarks": 12, "random_state": 3, "discount": True},
+    ],
 )
 @pytest.mark.parametrize("n_levels", [1, 3])
 def test_invariant_to_relabelling(features, options, n_levels):
@@ -135,11 +153,88 @@ def test_real_molecules(shared_data):
 def test_the_draw_of_landmarks():
     batch = random_graphs(8, n_graphs=10)
     n = batch.n_nodes_total
-    drawn = draw_landmarks(batch, 10, np.random.RandomState(0))
-    assert len(set(drawn.tolist())) == 10
-    assert np.array_equal(drawn, draw_landmarks(batch, 10, np.random.RandomState(0)))
-    assert np.array_equal(draw_landmarks(batch, n, np.random.RandomState(0)), np.arange(n))
-    assert len(draw_landmarks(batch[:0], 5, np.random.RandomState(0))) == 0
+
+    def drawn(graphs, n_landmarks):
+        draw = LandmarkDraw(graphs, n_landmarks, np.random.RandomState(0))
+        codes = np.zeros(graphs.n_nodes_total, dtype=np.int64)
+        nodes = draw.by_features(codes)
+        assert np.array_equal(nodes, draw.by_balls(np.zeros((1, 1)), codes))
+        return nodes
+
+    assert len(set(drawn(batch, 10).tolist())) == 10
+    assert np.array_equal(drawn(batch, 10), drawn(batch, 10))
+    assert np.array_equal(drawn(batch, n), np.arange(n))
+    assert len(drawn(batch[:0], 5)) == 0
+
+
+def test_the_draw_of_unique_landmarks():
+    """Ten rings and a path, all of one label: the path has two kinds of balls of one hop."""
+    edges = [*(ring(6) for _ in range(10)), [(0, 1), (1, 2), (2, 3)]]
+    batch = GraphBatch.from_edges(edges, n_nodes=[6] * 10 + [4])
+    kernel = MultiscaleLaplacian(1, n_landmarks=2, unique_landmarks=True, random_state=0).fit(batch)
+    (level,) = kernel.levels_.levels
+    matrices = laplacian.distinct(list(level.landmarks.packed))
+    assert len(level.landmarks) == 2
+    assert len(matrices) == 2
+    plenty = MultiscaleLaplacian(1, n_landmarks=50, unique_landmarks=True).fit(batch)
+    assert len(plenty.levels_.levels[0].landmarks) == 2  # inner nodes of a path are as in a ring
+    with_repeats = MultiscaleLaplacian(1, n_landmarks=50, random_state=0).fit(batch)
+    assert len(with_repeats.levels_.levels[0].landmarks) == 50
+    np.testing.assert_allclose(
+        plenty.transform(batch), MultiscaleLaplacian(1, method="exact").fit_transform(batch),
+        atol=1e-8,
+    )  # fmt: skip
+
+
+@given(st.integers(0, 30), st.integers(1, 4), st.integers(0, 99))
+def test_distinct_rows_are_those_of_the_definition(n, width, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 3, size=(n, width)) + rng.choice([0.0, 1e-12, -1e-11], size=(n, width))
+    kinds = distinct_rows(rows)
+    assert np.unique(kinds).tolist() == laplacian.distinct(list(rows))
+    assert all(abs(rows[i] - rows[kind]).max() < 1e-10 for i, kind in enumerate(kinds))
+
+
+def test_distinct_rows_without_columns_are_one():
+    assert distinct_rows(np.zeros((3, 0))).tolist() == [0, 0, 0]
+    assert len(distinct_rows(np.zeros((0, 2)))) == 0
+
+
+def test_a_discount_weighs_the_middle_of_a_ball():
+    """Label b in the middle of a star or at its rim: the same label counts, another weight."""
+    star = [(0, i) for i in range(1, 4)]
+    batch = GraphBatch.from_edges([star, star], node_labels=[list("baaa"), list("abaa")])
+    values = [
+        MultiscaleLaplacian(1, discount=discount, **FULL).fit_transform(batch)[0, 1]
+        for discount in (False, True)
+    ]
+    expected = [
+        laplacian.multiscale_laplacian_gram(batch, n_levels=1, discount=discount)[0, 1]
+        for discount in (False, True)
+    ]
+    np.testing.assert_allclose(values, expected, atol=1e-8)
+    assert abs(values[0] - values[1]) > 0.01
+
+
+def test_pseudo_inverses_of_graphs_without_edges_are_zero():
+    """S = γI for each of them: all graphs without edges are alike."""
+    batch = GraphBatch.from_edges([[], [], [(0, 1)]], n_nodes=[1, 3, 2])
+    for method in ("lowrank", "exact"):
+        kernel = MultiscaleLaplacian(0, top="pseudo-inverse", method=method, gamma=0.5)
+        matrix = kernel.fit_transform(batch)
+        assert matrix[0, 1] == pytest.approx(1)
+        # One label: the vector (1, 1) of the edge's nodes is orthogonal to the one eigenvector.
+        assert matrix[0, 2] == pytest.approx(1)
+    labelled = GraphBatch.from_edges([[], [(0, 1)]], node_labels=[["a", "b"], ["a", "b"]])
+    # S of the edge: γI + ½·½[[1, −1], [−1, 1]], determinant γ² + γ/2.
+    kernel = MultiscaleLaplacian(0, top="pseudo-inverse", gamma=0.5)
+    value = (0.25 * 0.5) ** 0.25 / (0.25 + 0.125) ** 0.5
+    assert kernel.fit_transform(labelled)[0, 1] == pytest.approx(value)
+
+
+def test_balls_that_grow_by_addition():
+    assert MultiscaleLaplacian(4, radius=1.5, growth="add")._hops() == (1, 3, 4, 6)
+    assert MultiscaleLaplacian(3, radius=1, growth="add")._hops() == (1, 2, 3)
 
 
 def test_the_rank_is_cut_at_noise_and_not_between_equal_eigenvalues():
@@ -221,6 +316,10 @@ def test_large_balls_and_long_graphs():
         {"radius": -1},
         {"growth": 0.5},
         {"growth": math.inf},
+        {"growth": "multiply"},
+        {"discount": "yes"},
+        {"top": "inverse"},
+        {"unique_landmarks": 2.5},
         {"method": "fast"},
         {"vertex_features": "colour"},
         {"random_state": "seed"},
@@ -258,8 +357,9 @@ def test_columns_that_cannot_be_used(method):
     with pytest.raises(ValueError, match="node 0 of graph 0 are not finite"):
         kernel.fit(broken)
     negative = GraphBatch.from_edges([[], [(0, 1)]], n_nodes=[1, 2], edge_weights=[[], [-5.0]])
-    with pytest.raises(ValueError, match="Graph 1: D − A"):
-        MultiscaleLaplacian(method=method).fit(negative)
+    for top in ("regularised", "pseudo-inverse"):
+        with pytest.raises(ValueError, match="Graph 1: D − A"):
+            MultiscaleLaplacian(0, method=method, top=top).fit(negative)
 
 
 @pytest.mark.parametrize("method", ["lowrank", "exact"])

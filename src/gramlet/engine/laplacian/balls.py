@@ -17,7 +17,7 @@ from gramlet.engine.core.node_hashes import scramble
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.graphs.batch import GraphBatch
 
-__all__ = ["ball_owners", "ball_sizes", "gather_ball", "gather_graph"]
+__all__ = ["ball_centres", "ball_owners", "ball_sizes", "gather_ball", "gather_graph", "hop_counts"]
 
 
 @njit(nogil=True, cache=True)
@@ -29,6 +29,25 @@ def gather_ball(
     ``stamp`` is set to ``tag`` on them; no node may have that stamp before.
     """
     return _spread(indptr, indices, centre, hops, stamp, tag, queue, 0)
+
+
+@njit(nogil=True, cache=True)
+def hop_counts(
+    indptr: Ints, indices: Ints, queue: Ints, count: int, stamp: Ints, tag: int, hops: Ints
+) -> None:
+    """Write the distance of the ball's nodes from its centre to ``hops``, at the nodes' places.
+
+    ``queue``, ``count``, ``stamp`` and ``tag`` are those of `gather_ball`.
+    """
+    for q in range(count):
+        hops[queue[q]] = -1
+    hops[queue[0]] = 0
+    for q in range(count):
+        node = queue[q]
+        for arc in range(indptr[node], indptr[node + 1]):
+            near = indices[arc]
+            if stamp[near] == tag and hops[near] < 0:
+                hops[near] = hops[node] + 1
 
 
 @njit(nogil=True, cache=True)
@@ -71,6 +90,18 @@ def _spread(
             break
         begin, end = end, reached
     return end
+
+
+def ball_centres(batch: GraphBatch, hops: int, centred: bool, **tiling: Any) -> tuple[Ints, Ints]:
+    """One centre per distinct ball, rising, and which of these balls belongs to each node.
+
+    ``centred``: balls of the same nodes around different centres are different.
+    """
+    if centred:
+        nodes = np.arange(batch.n_nodes_total)
+        return nodes, nodes
+    centres, of_node = np.unique(ball_owners(batch, hops, **tiling), return_inverse=True)
+    return centres, of_node.reshape(-1)
 
 
 def ball_owners(batch: GraphBatch, hops: int, **tiling: Any) -> Ints:

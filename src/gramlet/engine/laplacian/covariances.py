@@ -15,7 +15,7 @@ from numba import njit
 from gramlet.common.arrays import Bools, Floats, Ints
 from gramlet.engine.core.stacked_matrices import adjacency_stack, eigen_costs, size_groups
 from gramlet.engine.core.tiles import for_tiles
-from gramlet.engine.laplacian.balls import gather_ball, gather_graph
+from gramlet.engine.laplacian.balls import gather_ball, gather_graph, hop_counts
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import frozen
 
@@ -50,6 +50,7 @@ def ball_covariances(
     coordinates: Floats,
     eta: float,
     gamma: float,
+    discount: bool = False,
     **tiling: Any,
 ) -> Floats:
     """S of the ball around each of these nodes, as packed lower triangles.
@@ -59,6 +60,8 @@ def ball_covariances(
     coordinates : array, shape (n nodes, order)
         The features of every node of the batch.
     eta, gamma : float
+    discount : bool
+        Divide the features of a node by (its hops from the centre + 1).
     """
     centres = np.asarray(centres, np.int64)
     order = coordinates.shape[1]
@@ -67,7 +70,9 @@ def ball_covariances(
     arrays = (batch.indptr, batch.indices, arc_weights(batch))
 
     def work(begin: int, end: int) -> None:
-        _ball_tile(arrays, centres, hops, coordinates, eta, gamma, begin, end, packed, failed)
+        _ball_tile(
+            arrays, centres, hops, coordinates, eta, gamma, discount, begin, end, packed, failed
+        )
 
     for_tiles(work, len(centres), **tiling)
     _refuse_indefinite(batch.graph_of_node[centres], failed, eta)
@@ -180,6 +185,7 @@ def _ball_tile(
     coordinates: Floats,
     eta: float,
     gamma: float,
+    discount: bool,
     begin: int,
     end: int,
     packed: Floats,
@@ -188,6 +194,7 @@ def _ball_tile(
     n, order = coordinates.shape
     stamp, queue = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
     place, first, start = np.empty_like(queue), np.empty_like(queue), np.empty_like(queue)
+    distance = np.zeros_like(queue)
     envelope = np.empty(64)
     rows = np.empty((16, order))
     for i in range(begin, end):
@@ -197,8 +204,12 @@ def _ball_tile(
         )
         if count > len(rows):
             rows = np.empty((2 * count, order))
+        if discount:
+            hop_counts(arrays[0], arrays[1], queue, count, stamp, i, distance)
         for q in range(count):
-            rows[count - 1 - q] = coordinates[queue[q]]
+            share = 1.0 / (distance[queue[q]] + 1)  # distances stay 0 without the discount
+            for k in range(order):
+                rows[count - 1 - q, k] = share * coordinates[queue[q], k]
         _whiten(rows, count, first, start, envelope)
         _packed_gram(rows, count, gamma, packed[i])
 

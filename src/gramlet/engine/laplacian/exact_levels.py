@@ -3,225 +3,27 @@
 Two graphs are compared by themselves: at every level the Gram matrix of their vertices gives each
 vertex coordinates, by its eigenvectors, and each ball a covariance in these coordinates. Rounding
 errors do not grow from level to level, because directions that are nothing else are cut off. The
-low-rank form, with few directions for all graphs, is in `gramlet.kernels.laplacian.low_rank`.
+balls and their Laplacians come from `pieces`. The low-rank form, with few directions for all
+graphs, is in `gramlet.kernels.laplacian.low_rank`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from gramlet.common.arrays import Bools, Floats, Ints
-from gramlet.common.stored_state import require, require_array, require_offsets
-from gramlet.engine.core.ragged import taken
+from gramlet.common.arrays import Floats
 from gramlet.engine.core.tiles import for_tiles, mirror
-from gramlet.engine.laplacian.balls import ball_owners, ball_sizes, gather_ball
 from gramlet.engine.laplacian.bhattacharyya import LANES, fill_lanes, own_logs, smallest_pivots
-from gramlet.engine.laplacian.covariances import arc_weights
-from gramlet.engine.laplacian.kernelised import dense_laplacian, factor_dense
-from gramlet.graphs.batch import GraphBatch
+from gramlet.engine.laplacian.pieces import Arrays, Pieces
 
-__all__ = ["Pieces", "compare_pieces", "compare_pieces_self", "piece_bytes"]
-
-Arrays = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Floats, Floats]
+__all__ = ["compare_pieces", "compare_pieces_self"]
 
 # Directions whose eigenvalue is below this share of the largest are rounding errors.
 _TOLERANCE = 1e-12
 _EPSILON = float(np.finfo(np.float64).eps)
-
-
-@dataclass(frozen=True)
-class Pieces:
-    """Subgraphs of the graphs of a batch: the distinct balls of every level, then the graphs whole.
-
-    Attributes
-    ----------
-    node_offsets : array of int64, shape (n graphs + 1,)
-    of_node : array of int64, shape (levels + 1, n nodes)
-        The piece that belongs to each node at each level.
-    of_graph : array of int64, shape (levels + 1, n graphs + 1)
-        Graph g has the pieces ``of_graph[l, g]:of_graph[l, g + 1]`` at level l.
-    offsets, nodes : arrays of int64
-        Piece p has the nodes ``nodes[offsets[p]:offsets[p + 1]]``, numbered over the whole batch.
-    starts : array of int64
-        The Cholesky factor of its Laplacian is ``roots[starts[p]:starts[p + 1]]``.
-    roots : array of float64
-    features : array of float64, shape (n nodes, d)
-        What level 0 compares: codes of labels in a single column, or rows of numbers.
-    """
-
-    node_offsets: Ints
-    of_node: Ints
-    of_graph: Ints
-    offsets: Ints
-    nodes: Ints
-    starts: Ints
-    roots: Floats
-    features: Floats
-
-    @classmethod
-    def build(
-        cls, batch: GraphBatch, hops: tuple[int, ...], features: Floats, eta: float, **tiling: Any
-    ) -> Pieces:
-        """All balls of these radii; their Laplacians are factored once."""
-        of_node, of_graph, sizes, nodes, first = [], [], [], [], 0
-        for reach in hops:
-            centres, places = _distinct(batch, reach, tiling)
-            of_node.append(first + places)
-            of_graph.append(first + np.searchsorted(centres, batch.node_offsets))
-            sizes.append(ball_sizes(batch, centres, reach))
-            nodes.append(_ball_nodes(batch, reach, centres, sizes[-1]))
-            first += len(centres)
-        sizes.append(batch.sizes)
-        nodes.append(np.arange(batch.n_nodes_total))
-        of_node.append(first + batch.graph_of_node)
-        of_graph.append(first + np.arange(len(batch) + 1))
-        counts = np.concatenate(sizes)
-        pieces = cls(
-            batch.node_offsets,
-            np.stack(of_node).astype(np.int64),
-            np.stack(of_graph).astype(np.int64),
-            _running(counts),
-            np.concatenate(nodes).astype(np.int64),
-            _running(counts**2),
-            np.empty(int((counts**2).sum())),
-            np.ascontiguousarray(features, dtype=np.float64),
-        )
-        pieces._factor(batch, eta, tiling)
-        return pieces
-
-    def _factor(self, batch: GraphBatch, eta: float, tiling: dict[str, Any]) -> None:
-        failed = np.zeros(len(self.starts) - 1, dtype=np.bool_)
-        adjacency = (batch.indptr, batch.indices, arc_weights(batch))
-
-        def work(begin: int, end: int) -> None:
-            _factor_pieces(
-                adjacency, self.offsets, self.nodes, self.starts, self.roots, eta, begin, end,
-                failed,
-            )  # fmt: skip
-
-        for_tiles(work, len(failed), **tiling)
-        if failed.any():
-            node = self.nodes[self.offsets[failed.argmax()]]
-            raise ValueError(
-                f"Graph {int(batch.graph_of_node[node])}: D − A + ηI is not positive definite with "
-                f"eta={eta}. Either edge weights are negative, or eta is lost beside weights as "
-                "large as these. Use weights of at least 0, smaller weights, or a larger eta."
-            )
-
-    def arrays(self) -> Arrays:
-        """The columns, as the compiled loops take them."""
-        return (
-            self.node_offsets, self.of_node, self.of_graph, self.offsets, self.nodes, self.starts,
-            self.roots, self.features,
-        )  # fmt: skip
-
-    def __len__(self) -> int:
-        return len(self.node_offsets) - 1
-
-    def validate(self) -> None:
-        """Raise ValueError if the arrays do not fit together."""
-        n_nodes, n_levels = len(self.features), len(self.of_graph)
-        require_array("features", self.features, "float64", (None, None))
-        offsets = require_offsets("node_offsets", self.node_offsets, end=n_nodes)
-        n_pieces = len(self.offsets) - 1
-        require_array(
-            "of_node", self.of_node, "int64", (n_levels, n_nodes), least=0, most=n_pieces - 1
-        )
-        require_array(
-            "of_graph", self.of_graph, "int64", (n_levels, len(offsets)), least=0, most=n_pieces
-        )
-        require((np.diff(self.of_graph) >= 0).all(), "of_graph must not fall")
-        require_array("nodes", self.nodes, "int64", (None,), least=0, most=n_nodes - 1)
-        sizes = np.diff(require_offsets("offsets", self.offsets, end=len(self.nodes)))
-        starts = require_offsets("starts", self.starts, n_pieces, len(self.roots))
-        require((np.diff(starts) == sizes**2).all(), "a factor is not whole")
-        require_array("roots", self.roots, "float64", (None,))
-        within = np.arange(len(self.nodes)) - np.repeat(self.offsets[:-1], sizes)
-        diagonal = np.repeat(starts[:-1], sizes) + within * (np.repeat(sizes, sizes) + 1)
-        require((self.roots[diagonal] > 0).all(), "a factor must have a positive diagonal")
-        self._check_owners(offsets, sizes)
-
-    def _check_owners(self, offsets: Ints, sizes: Ints) -> None:
-        """Pieces must be counted level after level, each within one graph, no node twice."""
-        bounds = self.of_graph[:, [0, -1]].reshape(-1)
-        chained = bounds[0] == 0 and (bounds[1:-1:2] == bounds[2::2]).all()
-        require(chained and bounds[-1] == len(sizes), "the levels must follow each other")
-        graphs = np.arange(len(offsets) - 1)
-        of_node = np.repeat(graphs, np.diff(offsets))
-        own = (self.of_node >= self.of_graph[:, of_node]) & (
-            self.of_node < self.of_graph[:, of_node + 1]
-        )
-        require(own.all(), "the piece of a node must be one of its graph")
-        owners = np.concatenate([np.repeat(graphs, np.diff(level)) for level in self.of_graph])
-        pieces = np.repeat(np.arange(len(sizes)), sizes)
-        require((of_node[self.nodes] == owners[pieces]).all(), "a piece must lie in one graph")
-        ordered = np.lexsort((self.nodes, pieces))
-        twice = (np.diff(self.nodes[ordered]) == 0) & (np.diff(pieces[ordered]) == 0)
-        require(not twice.any(), "a piece must not have a node twice")
-
-    def take(self, rows: Ints) -> Pieces:
-        """The graphs at these positions, with their pieces numbered anew."""
-        node_offsets, nodes = taken(self.node_offsets, rows)
-        of_node, of_graph, kept, first = [], [], [], 0
-        for level in range(len(self.of_graph)):
-            starts, pieces = taken(self.of_graph[level] - self.of_graph[level, 0], rows)
-            pieces = pieces + self.of_graph[level, 0]
-            # A piece is a graph's own: where it now stands follows from where the graph does.
-            shift = first + starts[:-1] - self.of_graph[level][:-1][rows]
-            of_node.append(self.of_node[level][nodes] + np.repeat(shift, np.diff(node_offsets)))
-            of_graph.append(first + starts)
-            kept.append(pieces)
-            first += len(pieces)
-        chosen = np.concatenate(kept) if kept else np.zeros(0, dtype=np.int64)
-        offsets, members = taken(self.offsets, chosen)
-        factors, entries = taken(self.starts, chosen)
-        piece_owner = np.concatenate(
-            [np.repeat(np.arange(len(rows)), np.diff(starts)) for starts in of_graph]
-        )
-        moved = (node_offsets[:-1] - self.node_offsets[:-1][rows])[piece_owner]
-        return Pieces(
-            node_offsets,
-            np.stack(of_node),
-            np.stack(of_graph),
-            offsets,
-            self.nodes[members] + np.repeat(moved, np.diff(offsets)),
-            factors,
-            self.roots[entries],
-            self.features[nodes],
-        )
-
-
-def piece_bytes(batch: GraphBatch, hops: tuple[int, ...], **tiling: Any) -> int:
-    """How many bytes the pieces will take, and the work on the two largest graphs."""
-    total = float((batch.sizes.astype(np.float64) ** 2).sum())
-    largest = float(batch.sizes.max(initial=0))
-    pieces = 2.0 * largest
-    for reach in hops:
-        centres, _ = _distinct(batch, reach, tiling)
-        total += float((ball_sizes(batch, centres, reach).astype(np.float64) ** 2).sum())
-    # Packed covariances of all balls of a pair, twice, in up to as many coordinates as vertices.
-    total += pieces * (2.0 * largest) ** 2 if hops else 0.0
-    return int(8 * total)
-
-
-def _distinct(batch: GraphBatch, hops: int, tiling: dict[str, Any]) -> tuple[Ints, Ints]:
-    centres, places = np.unique(ball_owners(batch, hops, **tiling), return_inverse=True)
-    return centres, places.reshape(-1)
-
-
-def _running(sizes: Ints) -> Ints:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-
-def _ball_nodes(batch: GraphBatch, hops: int, centres: Ints, sizes: Ints) -> Ints:
-    offsets = _running(sizes)
-    nodes = np.empty(offsets[-1], np.int64)
-    _write_balls(batch.indptr, batch.indices, hops, centres, offsets, nodes)
-    return nodes
 
 
 def compare_pieces(
@@ -267,36 +69,6 @@ def _refuse_singular(matrix: Floats, gamma: float) -> None:
 
 
 # The compiled loops
-
-
-@njit(nogil=True, cache=True)
-def _write_balls(
-    indptr: Ints, indices: Ints, hops: int, centres: Ints, offsets: Ints, nodes: Ints
-) -> None:
-    stamp = np.full(len(indptr) - 1, -1, dtype=np.int64)
-    queue = np.empty(len(indptr) - 1, dtype=np.int64)
-    for p in range(len(centres)):
-        count = gather_ball(indptr, indices, centres[p], hops, stamp, p, queue)
-        nodes[offsets[p] : offsets[p + 1]] = queue[:count]
-
-
-@njit(nogil=True, cache=True)
-def _factor_pieces(
-    adjacency: tuple[Ints, Ints, Floats],
-    offsets: Ints,
-    nodes: Ints,
-    starts: Ints,
-    roots: Floats,
-    eta: float,
-    begin: int,
-    end: int,
-    failed: Bools,
-) -> None:
-    local = np.full(len(adjacency[0]) - 1, -1, dtype=np.int64)
-    for p in range(begin, end):
-        root = dense_laplacian(adjacency, nodes[offsets[p] : offsets[p + 1]], local, eta)
-        failed[p] = np.isnan(factor_dense(root))
-        roots[starts[p] : starts[p + 1]] = root.reshape(-1)
 
 
 @njit(nogil=True, cache=True)
@@ -387,11 +159,12 @@ def _piece_kernel(
     n_pieces, order = p1 - p0 + q1 - q0, coordinates.shape[1]
     entries = order * (order + 1) // 2
     packed = np.zeros((n_pieces, entries))
+    multiplied = rows[9] and level == rows[1].shape[0] - 1
     for p in range(p0, p1):
-        _covariance(rows, p, rows[0][g], coordinates, gamma, packed[p - p0])
+        _covariance(rows, p, rows[0][g], coordinates, gamma, multiplied, packed[p - p0])
     shift = columns[0][h] - (rows[0][g + 1] - rows[0][g])
     for q in range(q0, q1):
-        _covariance(columns, q, shift, coordinates, gamma, packed[p1 - p0 + q - q0])
+        _covariance(columns, q, shift, coordinates, gamma, multiplied, packed[p1 - p0 + q - q0])
     values = np.full((n_pieces, n_pieces), np.nan)
     for smallest in smallest_pivots(packed, order):
         if smallest <= 4.0 * order * _EPSILON:
@@ -408,26 +181,47 @@ def _piece_kernel(
 
 @njit(nogil=True, cache=True)
 def _covariance(
-    pieces: Arrays, p: int, shift: int, coordinates: Floats, gamma: float, packed: Floats
+    pieces: Arrays,
+    p: int,
+    shift: int,
+    coordinates: Floats,
+    gamma: float,
+    multiplied: bool,
+    packed: Floats,
 ) -> None:
-    """S of one piece: R X = Q for its factor R, then XᵀX + γI."""
-    nodes = pieces[4][pieces[3][p] : pieces[3][p + 1]]
+    """S of one piece: R X = Q for its root R (X = R Q if ``multiplied``), then XᵀX + γI."""
+    first, last = pieces[3][p], pieces[3][p + 1]
+    nodes, factors = pieces[4][first:last], pieces[8][first:last]
     size, order = len(nodes), coordinates.shape[1]
     root = pieces[6][pieces[5][p] : pieces[5][p + 1]].reshape(size, size)
-    solved = np.empty((size, order))
+    vectors = np.empty((size, order))
     for i in range(size):
-        solved[i] = coordinates[nodes[i] - shift]
-        for j in range(i):
-            for k in range(order):
-                solved[i, k] -= root[i, j] * solved[j, k]
+        for k in range(order):
+            vectors[i, k] = factors[i] * coordinates[nodes[i] - shift, k]
+    if multiplied:
+        vectors = root @ vectors
+    else:
+        _solve(root, vectors)
+    for i in range(size):
         e = 0
         for a in range(order):
-            solved[i, a] /= root[i, i]
             for b in range(a + 1):
-                packed[e + b] += solved[i, a] * solved[i, b]
+                packed[e + b] += vectors[i, a] * vectors[i, b]
             e += a + 1
     for a in range(order):
         packed[a * (a + 1) // 2 + a] += gamma
+
+
+@njit(nogil=True, cache=True)
+def _solve(root: Floats, vectors: Floats) -> None:
+    """R X = vectors for the lower triangle R, in place."""
+    size, order = vectors.shape
+    for i in range(size):
+        for j in range(i):
+            for k in range(order):
+                vectors[i, k] -= root[i, j] * vectors[j, k]
+        for k in range(order):
+            vectors[i, k] /= root[i, i]
 
 
 @njit(nogil=True, cache=True)

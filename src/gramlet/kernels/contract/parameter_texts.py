@@ -25,7 +25,7 @@ _TEXTS = {
     "include_initial": """include_initial : bool, default True
         Whether level 0, the labels themselves, counts.""",
     "masses": """masses : {"degree", "uniform"}, default "degree"
-        The mass of a node: its share of the graph's degrees (all alike without an edge), or 1/n.""",
+        Mass of a node: its share of the graph's degrees (all alike without an edge), or 1/n.""",
     "random_state": """random_state : int, RandomState or None
         Seed of the random numbers, which are drawn once, at `fit`.""",
 }

@@ -15,8 +15,9 @@ from gramlet.common.stored_state import require, require_flag, require_instance,
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.laplacian.bhattacharyya import Covariances, compare, compare_self
-from gramlet.engine.laplacian.exact_levels import Pieces, compare_pieces, compare_pieces_self
+from gramlet.engine.laplacian.exact_levels import compare_pieces, compare_pieces_self
 from gramlet.engine.laplacian.kernelised import KernelisedGraphs
+from gramlet.engine.laplacian.pieces import Pieces
 from gramlet.engine.laplacian.sparse_covariances import (
     SupportedCovariances,
     compare_supported,

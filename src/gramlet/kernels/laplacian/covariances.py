@@ -18,6 +18,7 @@ from gramlet.engine.laplacian.covariances import (
     label_covariances,
     label_supports,
 )
+from gramlet.engine.laplacian.pseudo_inverse import pseudo_inverse_covariances
 from gramlet.engine.laplacian.sparse_covariances import (
     SupportedCovariances,
     smallest_supported_pivots,
@@ -31,10 +32,18 @@ _EPSILON = float(np.finfo(np.float64).eps)
 
 
 def of_graphs(
-    batch: GraphBatch, rows: Floats, eta: float, gamma: float, **tiling: Any
+    batch: GraphBatch,
+    rows: Floats,
+    eta: float,
+    gamma: float,
+    pseudo_inverse: bool = False,
+    **tiling: Any,
 ) -> Covariances:
-    """S of every graph for features in rows."""
-    packed = graph_covariances(batch, rows, eta, gamma, **tiling)
+    """S of every graph for features in rows; of D − A without η if ``pseudo_inverse``."""
+    if pseudo_inverse:
+        packed = pseudo_inverse_covariances(batch, rows, gamma, **tiling)
+    else:
+        packed = graph_covariances(batch, rows, eta, gamma, **tiling)
     return _checked(packed, rows.shape[1], np.arange(len(batch)), gamma)
 
 
@@ -45,10 +54,11 @@ def of_balls(
     rows: Floats,
     eta: float,
     gamma: float,
+    discount: bool = False,
     **tiling: Any,
 ) -> Covariances:
-    """S of the balls around these nodes for features in rows."""
-    packed = ball_covariances(batch, centres, hops, rows, eta, gamma, **tiling)
+    """S of the balls around these nodes for features in rows, divided by hops + 1 or not."""
+    packed = ball_covariances(batch, centres, hops, rows, eta, gamma, discount, **tiling)
     return _checked(packed, rows.shape[1], batch.graph_of_node[centres], gamma)
 
 

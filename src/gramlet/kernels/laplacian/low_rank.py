@@ -16,40 +16,26 @@ from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.stored_state import (
     require,
     require_array,
+    require_flag,
     require_instance,
     require_integer,
     require_items,
     require_real,
 )
-from gramlet.engine.core.node_hashes import node_signatures
 from gramlet.engine.core.tiles import one_blas_thread
-from gramlet.engine.laplacian.balls import ball_owners
+from gramlet.engine.laplacian.balls import ball_centres
 from gramlet.engine.laplacian.bhattacharyya import Covariances, compare_self, multiply, project
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.laplacian.covariances import of_balls
+from gramlet.kernels.laplacian.landmarks import LandmarkDraw
 
-__all__ = ["Level", "LowRankLevels", "draw_landmarks", "leading_directions"]
+__all__ = ["Level", "LowRankLevels", "leading_directions"]
 
 
 # Directions whose eigenvalue is below this share of the largest are rounding errors.
 TOLERANCE = 1e-12
 # Eigenvalues that differ by less than this share are one: their directions go together.
 _SAME = 1e-6
-# More rounds tell hardly any nodes apart that these do not.
-_SIGNATURE_ROUNDS = 8
-
-
-def draw_landmarks(batch: GraphBatch, n_landmarks: int, rng: np.random.RandomState) -> Ints:
-    """Nodes drawn without replacement; all of them if there are not as many.
-
-    They are drawn from a list in the order of their signatures, so that neither the numbering of
-    nodes nor the order of graphs matters.
-    """
-    n = batch.n_nodes_total
-    if n <= n_landmarks:
-        return np.arange(n)
-    in_order = np.argsort(node_signatures(batch, _SIGNATURE_ROUNDS), kind="stable")
-    return np.asarray(in_order[np.sort(rng.choice(n, n_landmarks, replace=False))], dtype=np.int64)
 
 
 def leading_directions(gram: Floats, rank: int) -> Floats:
@@ -96,6 +82,8 @@ class LowRankLevels:
     Attributes
     ----------
     eta, gamma : float
+    discount : bool
+        Whether features in a ball are divided by (hops from its centre + 1).
     basis : array, shape (features, directions)
         Carries vertex features to the coordinates of level 0.
     levels : tuple of Level
@@ -103,6 +91,7 @@ class LowRankLevels:
 
     eta: float
     gamma: float
+    discount: bool
     basis: Floats
     levels: tuple[Level, ...]
 
@@ -112,24 +101,25 @@ class LowRankLevels:
         batch: GraphBatch,
         features: Array,
         width: int,
-        landmarks: Ints,
+        draw: LandmarkDraw,
         hops: tuple[int, ...],
         rank: int,
         eta: float,
         gamma: float,
+        discount: bool,
         **tiling: Any,
     ) -> tuple[LowRankLevels, Floats]:
         """Learn the levels; they, and the coordinates of the fitted vertices."""
-        basis = _first_basis(features[landmarks], width, rank)
+        basis = _first_basis(features[draw.by_features(features)], width, rank)
         coordinates = _first_coordinates(features, basis)
         levels: list[Level] = []
         for reach in hops:
-            balls, of_node = _balls(batch, reach, coordinates, eta, gamma, tiling)
-            chosen = balls.take(of_node[landmarks])
+            balls, of_node = _balls(batch, reach, coordinates, eta, gamma, discount, tiling)
+            chosen = balls.take(of_node[draw.by_balls(balls.packed, of_node)])
             weights = leading_directions(compare_self(chosen, **tiling), rank)
             levels.append(Level(reach, chosen, weights))
             coordinates = project(balls, chosen, weights, **tiling)[of_node]
-        return cls(eta, gamma, basis, tuple(levels)), coordinates
+        return cls(eta, gamma, discount, basis, tuple(levels)), coordinates
 
     @property
     def order(self) -> int:
@@ -140,6 +130,7 @@ class LowRankLevels:
         """Raise ValueError if the levels do not follow each other."""
         require_real("eta", self.eta, 1e-140)
         require_real("gamma", self.gamma, 0.0)
+        require_flag("discount", self.discount)
         require_array("basis", self.basis, "float64", (None, None))
         require_items("levels", self.levels, Level)
         order = self.basis.shape[1]
@@ -151,7 +142,9 @@ class LowRankLevels:
         """The coordinates of vertices at the last level."""
         coordinates = _first_coordinates(features, self.basis)
         for level in self.levels:
-            balls, of_node = _balls(batch, level.hops, coordinates, self.eta, self.gamma, tiling)
+            balls, of_node = _balls(
+                batch, level.hops, coordinates, self.eta, self.gamma, self.discount, tiling
+            )
             coordinates = project(balls, level.landmarks, level.weights, **tiling)[of_node]
         return coordinates
 
@@ -162,13 +155,13 @@ def _balls(
     coordinates: Floats,
     eta: float,
     gamma: float,
+    discount: bool,
     tiling: dict[str, Any],
 ) -> tuple[Covariances, Ints]:
     """The covariances of the distinct balls, and which of them belongs to each node."""
-    owners = ball_owners(batch, hops, **tiling)
-    centres, of_node = np.unique(owners, return_inverse=True)
-    covariances = of_balls(batch, centres, hops, coordinates, eta, gamma, **tiling)
-    return covariances, of_node.reshape(-1)
+    centres, of_node = ball_centres(batch, hops, discount, **tiling)
+    found = of_balls(batch, centres, hops, coordinates, eta, gamma, discount, **tiling)
+    return found, of_node
 
 
 def _first_basis(chosen: Array, width: int, rank: int) -> Floats:

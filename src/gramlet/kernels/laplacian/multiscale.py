@@ -14,7 +14,7 @@ from gramlet.common.arrays import Array, Floats
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.tiles import Tiling
-from gramlet.engine.laplacian.exact_levels import Pieces, piece_bytes
+from gramlet.engine.laplacian.pieces import Pieces, piece_bytes
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import checked_weights
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
@@ -22,8 +22,9 @@ from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.laplacian.covariance_profile import CovarianceProfile, PieceProfile
 from gramlet.kernels.laplacian.covariances import of_graphs
+from gramlet.kernels.laplacian.landmarks import LandmarkDraw
 from gramlet.kernels.laplacian.laplacian import LAPLACIAN_CONSTRAINTS
-from gramlet.kernels.laplacian.low_rank import LowRankLevels, draw_landmarks
+from gramlet.kernels.laplacian.low_rank import LowRankLevels
 from gramlet.kernels.laplacian.vertex_features import FEATURES_CONSTRAINTS, VertexFeatures
 
 __all__ = ["EXACT_BYTES", "MultiscaleLaplacian"]
@@ -56,8 +57,9 @@ class MultiscaleLaplacian(GraphKernel):
         Levels of balls (L). With 0 the kernel is that of `FeatureLaplacian`.
     radius : float, default 1
         Radius of the balls of the first level, in hops.
-    growth : float, default 2
+    growth : float or "add", default 2
         The factor from one level's radius to the next; at least 1, so that balls lie in balls.
+        "add": balls of radius·l hops at level l, rounded down.
     eta : float, default 0.1
         Regularises the Laplacians (η); above 0.
     gamma : float, default 0.01
@@ -75,6 +77,16 @@ class MultiscaleLaplacian(GraphKernel):
         Draws the landmarks, once at `fit`.
     heat_times : sequence of float, default (0.1, 1, 10)
         The times of ``vertex_features="heat"``.
+    discount : bool, default False
+        Divide the features of a vertex in a ball by (its hops from the centre + 1). Whole graphs
+        have no centre and are compared without.
+    top : {"regularised", "pseudo-inverse"}, default "regularised"
+        "pseudo-inverse": invert the Laplacians of whole graphs without η, dropping eigenvalues of
+        D − A not above 1e-4 of the largest; a graph without edges then has S = γI.
+    unique_landmarks : bool, default False
+        Draw landmarks among distinct balls, at every level anew; balls whose S agree in every entry
+        to 1e-9 of the largest are one. At level 0, where there are no balls, among distinct
+        features.
     %(normalize_unit)s
     %(n_jobs)s
     %(verbose)s
@@ -98,6 +110,9 @@ class MultiscaleLaplacian(GraphKernel):
     Both methods therefore drop directions with less than 1e-12 of the largest eigenvalue. Balls
     that differ by less count as equal, which small η and γ with three levels or more may let show.
 
+    ``discount=True``, ``top="pseudo-inverse"``, ``growth="add"`` and ``unique_landmarks=True`` are
+    what the authors' published code does beyond the paper.
+
     References
     ----------
     Kondor, Pan (2016), The multiscale Laplacian graph kernel.
@@ -119,12 +134,15 @@ class MultiscaleLaplacian(GraphKernel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_levels": [Interval(Integral, 0, None, closed="left")],
         "radius": [Interval(Real, 0, None, closed="left")],
-        "growth": [Interval(Real, 1, None, closed="left")],
+        "growth": [Interval(Real, 1, None, closed="left"), StrOptions({"add"})],
         **LAPLACIAN_CONSTRAINTS,
         "rank": [Interval(Integral, 1, None, closed="left")],
         "n_landmarks": [Interval(Integral, 1, None, closed="left")],
         "method": [StrOptions({"lowrank", "exact"})],
         **FEATURES_CONSTRAINTS,
+        "discount": ["boolean"],
+        "top": [StrOptions({"regularised", "pseudo-inverse"})],
+        "unique_landmarks": ["boolean"],
         "random_state": ["random_state"],
         **COMMON_CONSTRAINTS,
     }
@@ -133,7 +151,7 @@ class MultiscaleLaplacian(GraphKernel):
         self,
         n_levels: int = 2,
         radius: float = 1,
-        growth: float = 2,
+        growth: float | str = 2,
         eta: float = 0.1,
         gamma: float = 0.01,
         rank: int = 10,
@@ -143,6 +161,9 @@ class MultiscaleLaplacian(GraphKernel):
         random_state: Any = None,
         *,
         heat_times: Sequence[float] = (0.1, 1, 10),
+        discount: bool = False,
+        top: str = "regularised",
+        unique_landmarks: bool = False,
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -158,6 +179,9 @@ class MultiscaleLaplacian(GraphKernel):
         self.vertex_features = vertex_features
         self.random_state = random_state
         self.heat_times = heat_times
+        self.discount = discount
+        self.top = top
+        self.unique_landmarks = unique_landmarks
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -171,7 +195,10 @@ class MultiscaleLaplacian(GraphKernel):
 
     def _hops(self) -> tuple[int, ...]:
         """The radius of the balls of each level."""
-        reaches = [self.radius * self.growth**level for level in range(self.n_levels)]
+        if isinstance(self.growth, str):
+            reaches = [self.radius * level for level in range(1, self.n_levels + 1)]
+        else:
+            reaches = [self.radius * self.growth**level for level in range(self.n_levels)]
         return tuple(math.floor(min(reach, 2**31)) for reach in reaches)
 
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> Any:
@@ -181,16 +208,18 @@ class MultiscaleLaplacian(GraphKernel):
         features = self.reader_.fit(batch, **tiling)
         if self.method == "exact":
             return self._pieces(batch, features, tiling)
-        landmarks = draw_landmarks(batch, self.n_landmarks, check_random_state(self.random_state))
+        rng = check_random_state(self.random_state)
+        draw = LandmarkDraw(batch, self.n_landmarks, rng, self.unique_landmarks)
         self.levels_, coordinates = LowRankLevels.fit(
             batch,
             features,
             self.reader_.width or 0,
-            landmarks,
+            draw,
             self._hops(),
             self.rank,
             float(self.eta),
             float(self.gamma),
+            bool(self.discount),
             **tiling,
         )
         return self._whole(batch, coordinates, tiling)
@@ -203,13 +232,14 @@ class MultiscaleLaplacian(GraphKernel):
         return self._whole(batch, self.levels_.coordinates(batch, features, **tiling), tiling)
 
     def _whole(self, batch: GraphBatch, coordinates: Floats, tiling: Tiling) -> CovarianceProfile:
-        gamma = float(self.gamma)
-        found = of_graphs(batch, coordinates, float(self.eta), gamma, **tiling)
+        gamma, inverted = float(self.gamma), self.top == "pseudo-inverse"
+        found = of_graphs(batch, coordinates, float(self.eta), gamma, inverted, **tiling)
         return CovarianceProfile(found, gamma)
 
     def _pieces(self, batch: GraphBatch, features: Array, tiling: Tiling) -> PieceProfile:
         hops = self._hops()
-        needed = piece_bytes(batch, hops, **tiling)
+        discount, inverted = bool(self.discount), self.top == "pseudo-inverse"
+        needed = piece_bytes(batch, hops, discount, **tiling)
         if needed > EXACT_BYTES:
             raise ValueError(
                 f'MultiscaleLaplacian(method="exact") would need {needed / 1e9:.1f} GB for the '
@@ -217,7 +247,7 @@ class MultiscaleLaplacian(GraphKernel):
                 'method="lowrank", fewer graphs, or smaller balls.'
             )
         rows = features.reshape(len(features), -1) if len(features) else np.zeros((0, 1))
-        pieces = Pieces.build(batch, hops, rows, float(self.eta), **tiling)
+        pieces = Pieces.build(batch, hops, rows, float(self.eta), discount, inverted, **tiling)
         return PieceProfile(pieces, self.vertex_features == "labels", float(self.gamma))
 
     def _validate_fitted(self) -> None:
@@ -230,12 +260,15 @@ class MultiscaleLaplacian(GraphKernel):
             require_instance("profile_", profile, PieceProfile)
             n_levels = len(profile.pieces.of_graph) - 1
             require(self.n_levels == n_levels, "n_levels does not fit the pieces")
+            inverted = self.top == "pseudo-inverse"
+            require(profile.pieces.multiplied is inverted, changed)
             by_label = self.vertex_features == "labels"
             require(profile.by_label is by_label, "the pieces do not fit the features")
             return
         require_instance("profile_", profile, CovarianceProfile)
         require_instance("levels_", self.levels_, LowRankLevels)
-        given, kept = (self.eta, self.gamma), (self.levels_.eta, self.levels_.gamma)
+        given = (self.eta, self.gamma, self.discount)
+        kept = (self.levels_.eta, self.levels_.gamma, self.levels_.discount)
         require(given == kept, changed)
         width = self.reader_.width or 0
         require(len(self.levels_.basis) == width, "levels_ does not fit the features")

@@ -349,8 +349,9 @@ class WeightedWassersteinWL(GraphKernel):
             self._level_starts(), self._radii(), self.constraint, self._fixed_places()
         )
         return importance.PairProblem(
-            masses.shares, masses.empty, classes, constraint, weight_same, weight_diff, float(self.offset), float(self.alpha_diff),
-            float(self.alpha_same), float(self.sigma), self.n_jobs,
+            masses.shares, masses.empty, classes, constraint, weight_same, weight_diff,
+            float(self.offset), float(self.alpha_diff), float(self.alpha_same), float(self.sigma),
+            self.n_jobs,
         )  # fmt: skip
 
     def _solve(self, problem: importance.PairProblem) -> Floats:

@@ -1,0 +1,67 @@
+"""Rows of numbers that agree up to rounding, found without comparing all pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Floats, Ints
+
+__all__ = ["distinct_rows"]
+
+# Rows agree if all their entries do, to this share of the largest entry of all rows.
+_AGREEMENT = 1e-9
+
+
+def distinct_rows(rows: Floats) -> Ints:
+    """For each row the first row of those it counts as one with: itself, if it is the first.
+
+    Rows are sorted by one number made of their entries, which agrees where the rows do; a row is
+    compared with those near it in that order only.
+
+    >>> distinct_rows(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1e-12]])).tolist()
+    [0, 1, 0]
+    """
+    n, width = rows.shape
+    if n == 0 or width == 0:
+        return np.zeros(n, dtype=np.int64)
+    tolerance = _AGREEMENT * float(np.abs(rows).max())
+    # Any weights will do that do not make unlike rows alike: incommensurable ones.
+    weights = 1.0 + np.sqrt(np.arange(2.0, width + 2.0)) % 1.0
+    keys = rows @ weights
+    order = np.argsort(keys, kind="stable")
+    # Beyond the sum of the entries' tolerances, keys also differ by the rounding of their sums.
+    window = tolerance * float(weights.sum()) * (1.0 + 1e-6) + 1e-13 * float(np.abs(keys).max())
+    return _first_of_kind(np.ascontiguousarray(rows), keys, order, tolerance, window)
+
+
+@njit(nogil=True, cache=True)
+def _first_of_kind(
+    rows: Floats, keys: Floats, order: Ints, tolerance: float, window: float
+) -> Ints:
+    n, width = rows.shape
+    kind = np.full(n, -1, dtype=np.int64)  # of each row, by the order of the kinds' first keys
+    leaders, n_kinds, oldest = np.empty(n, dtype=np.int64), 0, 0
+    for at in range(n):
+        row = order[at]
+        while oldest < n_kinds and keys[row] - keys[leaders[oldest]] > window:
+            oldest += 1
+        for k in range(oldest, n_kinds):
+            agrees = True
+            for e in range(width):
+                if abs(rows[row, e] - rows[leaders[k], e]) > tolerance:
+                    agrees = False
+                    break
+            if agrees:
+                kind[row] = k
+                break
+        if kind[row] < 0:
+            leaders[n_kinds] = row
+            kind[row] = n_kinds
+            n_kinds += 1
+    first = np.full(n_kinds, n, dtype=np.int64)
+    for row in range(n):
+        first[kind[row]] = min(first[kind[row]], row)
+    for row in range(n):
+        kind[row] = first[kind[row]]
+    return kind

@@ -1,0 +1,287 @@
+"""Balls and whole graphs as pieces, each with what turns the vertices' vectors into its covariance.
+
+A piece keeps a root of its Laplacian: the Cholesky factor R of D − A + ηI, by which vectors are
+solved for, or, for whole graphs that are inverted without η, a matrix H with HᵀH = (D − A)⁺, by
+which they are multiplied. How pieces are compared is in `exact_levels`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.common.stored_state import require, require_array, require_flag, require_offsets
+from gramlet.engine.core.ragged import taken
+from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.laplacian.balls import ball_centres, ball_sizes, gather_ball, hop_counts
+from gramlet.engine.laplacian.covariances import arc_weights
+from gramlet.engine.laplacian.kernelised import dense_laplacian, factor_dense
+from gramlet.engine.laplacian.pseudo_inverse import half_inverses
+from gramlet.graphs.batch import GraphBatch
+
+__all__ = ["Arrays", "Pieces", "piece_bytes"]
+
+Arrays = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Floats, Floats, Floats, bool]
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Subgraphs of the graphs of a batch: the distinct balls of every level, then the graphs whole.
+
+    Attributes
+    ----------
+    node_offsets : array of int64, shape (n graphs + 1,)
+    of_node : array of int64, shape (levels + 1, n nodes)
+        The piece that belongs to each node at each level.
+    of_graph : array of int64, shape (levels + 1, n graphs + 1)
+        Graph g has the pieces ``of_graph[l, g]:of_graph[l, g + 1]`` at level l.
+    offsets, nodes : arrays of int64
+        Piece p has the nodes ``nodes[offsets[p]:offsets[p + 1]]``, numbered over the whole batch.
+    starts : array of int64
+        The root of its Laplacian is ``roots[starts[p]:starts[p + 1]]``, row by row.
+    roots : array of float64
+    features : array of float64, shape (n nodes, d)
+        What level 0 compares: codes of labels in a single column, or rows of numbers.
+    factors : array of float64
+        What the vectors of ``nodes`` are multiplied by within their piece.
+    multiplied : bool
+        Whether vectors of whole graphs are multiplied by their root, instead of solved for.
+    """
+
+    node_offsets: Ints
+    of_node: Ints
+    of_graph: Ints
+    offsets: Ints
+    nodes: Ints
+    starts: Ints
+    roots: Floats
+    features: Floats
+    factors: Floats
+    multiplied: bool
+
+    @classmethod
+    def build(
+        cls,
+        batch: GraphBatch,
+        hops: tuple[int, ...],
+        features: Floats,
+        eta: float,
+        discount: bool = False,
+        pseudo_inverse: bool = False,
+        **tiling: Any,
+    ) -> Pieces:
+        """All balls of these radii, then the graphs; their Laplacians are factored once.
+
+        ``discount``: within a ball vectors are divided by (hops from the centre + 1).
+        ``pseudo_inverse``: Laplacians of whole graphs are inverted without η.
+        """
+        of_node, of_graph, sizes, nodes, factors, first = [], [], [], [], [], 0
+        for reach in hops:
+            centres, places = ball_centres(batch, reach, discount, **tiling)
+            of_node.append(first + places)
+            of_graph.append(first + np.searchsorted(centres, batch.node_offsets))
+            sizes.append(ball_sizes(batch, centres, reach))
+            members, distances = _ball_nodes(batch, reach, centres, sizes[-1])
+            nodes.append(members)
+            factors.append(1.0 / (distances + 1) if discount else np.ones(len(members)))
+            first += len(centres)
+        sizes.append(batch.sizes)
+        nodes.append(np.arange(batch.n_nodes_total))
+        factors.append(np.ones(batch.n_nodes_total))
+        of_node.append(first + batch.graph_of_node)
+        of_graph.append(first + np.arange(len(batch) + 1))
+        counts = np.concatenate(sizes)
+        pieces = cls(
+            batch.node_offsets,
+            np.stack(of_node).astype(np.int64),
+            np.stack(of_graph).astype(np.int64),
+            _running(counts),
+            np.concatenate(nodes).astype(np.int64),
+            _running(counts**2),
+            np.empty(int((counts**2).sum())),
+            np.ascontiguousarray(features, dtype=np.float64),
+            np.concatenate(factors),
+            pseudo_inverse,
+        )
+        pieces._factor(batch, first if pseudo_inverse else len(counts), eta, tiling)
+        if pseudo_inverse:
+            pieces.roots[pieces.starts[first] :] = half_inverses(batch, **tiling)
+        return pieces
+
+    def _factor(self, batch: GraphBatch, n: int, eta: float, tiling: dict[str, Any]) -> None:
+        """Write the Cholesky factors of the first n pieces."""
+        failed = np.zeros(n, dtype=np.bool_)
+        adjacency = (batch.indptr, batch.indices, arc_weights(batch))
+
+        def work(begin: int, end: int) -> None:
+            _factor_pieces(
+                adjacency, self.offsets, self.nodes, self.starts, self.roots, eta, begin, end,
+                failed,
+            )  # fmt: skip
+
+        for_tiles(work, n, **tiling)
+        if failed.any():
+            node = self.nodes[self.offsets[failed.argmax()]]
+            raise ValueError(
+                f"Graph {int(batch.graph_of_node[node])}: D − A + ηI is not positive definite with "
+                f"eta={eta}. Either edge weights are negative, or eta is lost beside weights as "
+                "large as these. Use weights of at least 0, smaller weights, or a larger eta."
+            )
+
+    def arrays(self) -> Arrays:
+        """The columns, as the compiled loops take them."""
+        return (
+            self.node_offsets, self.of_node, self.of_graph, self.offsets, self.nodes, self.starts,
+            self.roots, self.features, self.factors, self.multiplied,
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.node_offsets) - 1
+
+    def validate(self) -> None:
+        """Raise ValueError if the arrays do not fit together."""
+        n_nodes, n_levels = len(self.features), len(self.of_graph)
+        require_array("features", self.features, "float64", (None, None))
+        offsets = require_offsets("node_offsets", self.node_offsets, end=n_nodes)
+        n_pieces = len(self.offsets) - 1
+        require_array(
+            "of_node", self.of_node, "int64", (n_levels, n_nodes), least=0, most=n_pieces - 1
+        )
+        require_array(
+            "of_graph", self.of_graph, "int64", (n_levels, len(offsets)), least=0, most=n_pieces
+        )
+        require((np.diff(self.of_graph) >= 0).all(), "of_graph must not fall")
+        require_array("nodes", self.nodes, "int64", (None,), least=0, most=n_nodes - 1)
+        sizes = np.diff(require_offsets("offsets", self.offsets, end=len(self.nodes)))
+        starts = require_offsets("starts", self.starts, n_pieces, len(self.roots))
+        require((np.diff(starts) == sizes**2).all(), "a factor is not whole")
+        require_array("roots", self.roots, "float64", (None,))
+        within = np.arange(len(self.nodes)) - np.repeat(self.offsets[:-1], sizes)
+        diagonal = np.repeat(starts[:-1], sizes) + within * (np.repeat(sizes, sizes) + 1)
+        require_flag("multiplied", self.multiplied)
+        # Those of whole graphs, the last pieces, need not be triangles.
+        solved = np.repeat(np.arange(n_pieces), sizes) < (
+            self.of_graph[-1, 0] if self.multiplied else n_pieces
+        )
+        require((self.roots[diagonal[solved]] > 0).all(), "a factor must have a positive diagonal")
+        require_array("factors", self.factors, "float64", (len(self.nodes),))
+        self._check_owners(offsets, sizes)
+
+    def _check_owners(self, offsets: Ints, sizes: Ints) -> None:
+        """Pieces must be counted level after level, each within one graph, no node twice."""
+        bounds = self.of_graph[:, [0, -1]].reshape(-1)
+        chained = bounds[0] == 0 and (bounds[1:-1:2] == bounds[2::2]).all()
+        require(chained and bounds[-1] == len(sizes), "the levels must follow each other")
+        graphs = np.arange(len(offsets) - 1)
+        of_node = np.repeat(graphs, np.diff(offsets))
+        own = (self.of_node >= self.of_graph[:, of_node]) & (
+            self.of_node < self.of_graph[:, of_node + 1]
+        )
+        require(own.all(), "the piece of a node must be one of its graph")
+        owners = np.concatenate([np.repeat(graphs, np.diff(level)) for level in self.of_graph])
+        pieces = np.repeat(np.arange(len(sizes)), sizes)
+        require((of_node[self.nodes] == owners[pieces]).all(), "a piece must lie in one graph")
+        ordered = np.lexsort((self.nodes, pieces))
+        twice = (np.diff(self.nodes[ordered]) == 0) & (np.diff(pieces[ordered]) == 0)
+        require(not twice.any(), "a piece must not have a node twice")
+
+    def take(self, rows: Ints) -> Pieces:
+        """The graphs at these positions, with their pieces numbered anew."""
+        node_offsets, nodes = taken(self.node_offsets, rows)
+        of_node, of_graph, kept, first = [], [], [], 0
+        for level in range(len(self.of_graph)):
+            starts, pieces = taken(self.of_graph[level] - self.of_graph[level, 0], rows)
+            pieces = pieces + self.of_graph[level, 0]
+            # A piece is a graph's own: where it now stands follows from where the graph does.
+            shift = first + starts[:-1] - self.of_graph[level][:-1][rows]
+            of_node.append(self.of_node[level][nodes] + np.repeat(shift, np.diff(node_offsets)))
+            of_graph.append(first + starts)
+            kept.append(pieces)
+            first += len(pieces)
+        chosen = np.concatenate(kept) if kept else np.zeros(0, dtype=np.int64)
+        offsets, members = taken(self.offsets, chosen)
+        factors, entries = taken(self.starts, chosen)
+        piece_owner = np.concatenate(
+            [np.repeat(np.arange(len(rows)), np.diff(starts)) for starts in of_graph]
+        )
+        moved = (node_offsets[:-1] - self.node_offsets[:-1][rows])[piece_owner]
+        return Pieces(
+            node_offsets,
+            np.stack(of_node),
+            np.stack(of_graph),
+            offsets,
+            self.nodes[members] + np.repeat(moved, np.diff(offsets)),
+            factors,
+            self.roots[entries],
+            self.features[nodes],
+            self.factors[members],
+            self.multiplied,
+        )
+
+
+def piece_bytes(batch: GraphBatch, hops: tuple[int, ...], discount: bool, **tiling: Any) -> int:
+    """How many bytes the pieces will take, and the work on the two largest graphs."""
+    total = float((batch.sizes.astype(np.float64) ** 2).sum())
+    largest = float(batch.sizes.max(initial=0))
+    pieces = 2.0 * largest
+    for reach in hops:
+        centres, _ = ball_centres(batch, reach, discount, **tiling)
+        total += float((ball_sizes(batch, centres, reach).astype(np.float64) ** 2).sum())
+    # Packed covariances of all balls of a pair, twice, in up to as many coordinates as vertices.
+    total += pieces * (2.0 * largest) ** 2 if hops else 0.0
+    return int(8 * total)
+
+
+def _running(sizes: Ints) -> Ints:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _ball_nodes(batch: GraphBatch, hops: int, centres: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+    """The nodes of the balls, one after the other, and their hops from the centre."""
+    offsets = _running(sizes)
+    nodes, distances = np.empty(offsets[-1], np.int64), np.empty(offsets[-1], np.int64)
+    _write_balls(batch.indptr, batch.indices, hops, centres, offsets, nodes, distances)
+    return nodes, distances
+
+
+@njit(nogil=True, cache=True)
+def _write_balls(
+    indptr: Ints,
+    indices: Ints,
+    hops: int,
+    centres: Ints,
+    offsets: Ints,
+    nodes: Ints,
+    distances: Ints,
+) -> None:
+    stamp = np.full(len(indptr) - 1, -1, dtype=np.int64)
+    queue, away = np.empty_like(stamp), np.empty_like(stamp)
+    for p in range(len(centres)):
+        count = gather_ball(indptr, indices, centres[p], hops, stamp, p, queue)
+        hop_counts(indptr, indices, queue, count, stamp, p, away)
+        nodes[offsets[p] : offsets[p + 1]] = queue[:count]
+        for q in range(count):
+            distances[offsets[p] + q] = away[queue[q]]
+
+
+@njit(nogil=True, cache=True)
+def _factor_pieces(
+    adjacency: tuple[Ints, Ints, Floats],
+    offsets: Ints,
+    nodes: Ints,
+    starts: Ints,
+    roots: Floats,
+    eta: float,
+    begin: int,
+    end: int,
+    failed: Bools,
+) -> None:
+    local = np.full(len(adjacency[0]) - 1, -1, dtype=np.int64)
+    for p in range(begin, end):
+        root = dense_laplacian(adjacency, nodes[offsets[p] : offsets[p + 1]], local, eta)
+        failed[p] = np.isnan(factor_dense(root))
+        roots[starts[p] : starts[p + 1]] = root.reshape(-1)

@@ -1,0 +1,88 @@
+"""Laplacians of whole graphs inverted without regularisation: their pseudo-inverses.
+
+D − A = V diag(λ) Vᵀ always has the eigenvalue 0; eigenvalues not above a share of the largest are
+dropped, and the others inverted. Graphs of one size are decomposed together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.stacked_matrices import adjacency_stack, eigen_costs, size_groups
+from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.laplacian.covariances import arc_weights
+from gramlet.graphs.batch import GraphBatch
+
+__all__ = ["half_inverses", "pseudo_inverse_covariances"]
+
+# Eigenvalues not above this share of the largest count as 0.
+_DROPPED = 1e-4
+# An eigenvalue further below 0 than this share of the largest is no rounding error.
+_NEGATIVE = 1e-9
+
+
+def half_inverses(batch: GraphBatch, **tiling: Any) -> Floats:
+    """H with HᵀH = (D − A)⁺ of every graph, as flat square matrices one after the other."""
+    starts = np.concatenate([[0], np.cumsum(batch.sizes.astype(np.int64) ** 2)])
+    out = np.empty(starts[-1])
+
+    def write(graphs: Ints, halves: Floats) -> None:
+        for graph, half in zip(graphs, halves, strict=True):
+            out[starts[graph] : starts[graph + 1]] = half.reshape(-1)
+
+    _decompose(batch, write, tiling)
+    return out
+
+
+def pseudo_inverse_covariances(
+    batch: GraphBatch, coordinates: Floats, gamma: float, **tiling: Any
+) -> Floats:
+    """S = U (D − A)⁺ Uᵀ + γI of every graph, as packed lower triangles.
+
+    γI for a graph without edges. ``coordinates`` has one row per node, the columns of U.
+    """
+    order = coordinates.shape[1]
+    triangle = np.tril_indices(order)
+    packed = np.tile(gamma * np.eye(order)[triangle], (len(batch), 1))
+
+    def write(graphs: Ints, halves: Floats) -> None:
+        nodes = batch.node_offsets[graphs][:, None] + np.arange(halves.shape[1])
+        moved = halves @ coordinates[nodes]
+        squares = moved.transpose(0, 2, 1) @ moved
+        packed[graphs] += squares[:, triangle[0], triangle[1]]
+
+    _decompose(batch, write, tiling)
+    return packed
+
+
+def _decompose(
+    batch: GraphBatch, write: Callable[[Ints, Floats], None], tiling: dict[str, Any]
+) -> None:
+    """Call ``write`` with graphs of one size and their H, (graphs, size, size)."""
+    groups, weights = size_groups(batch.sizes), arc_weights(batch)
+    indefinite = np.zeros(len(batch), dtype=bool)
+
+    def work(begin: int, end: int) -> None:
+        for graphs in groups[begin:end]:
+            stack = adjacency_stack(
+                graphs, batch.node_offsets, batch.indptr, batch.indices, -weights
+            )
+            diagonal = np.arange(stack.shape[1])
+            stack[:, diagonal, diagonal] = -stack.sum(axis=2)
+            values, vectors = np.linalg.eigh(stack)
+            largest = np.abs(values).max(axis=1, keepdims=True)
+            indefinite[graphs] = values[:, 0] < -_NEGATIVE * largest[:, 0]
+            kept = values > _DROPPED * largest
+            roots = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
+            write(graphs, roots[:, :, None] * vectors.transpose(0, 2, 1))
+
+    for_tiles(work, len(groups), costs=eigen_costs(batch.sizes, groups), **tiling)
+    if indefinite.any():
+        raise ValueError(
+            f"Graph {int(indefinite.argmax())}: D − A has negative eigenvalues, because edge "
+            "weights are negative. Use weights of at least 0."
+        )
