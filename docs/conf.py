@@ -21,19 +21,37 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
     "numpydoc",
+    "mathml",
 ]
-myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
-exclude_patterns = ["_build", "generated", "README.md"]
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
+exclude_patterns = ["_build", "generated", "README.md", "gallery/*.py", "gallery/*.ipynb"]
 html_theme = "furo"
 html_title = "gramlet"
+html_static_path = ["static"]
+html_css_files = ["gramlet.css"]
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples/gallery"],
+    "gallery_dirs": ["gallery"],
+    "download_all_examples": False,
+    "show_signature": False,
+    "min_reported_time": 1e6,
+    "write_computation_times": False,
+    "plot_gallery": True,
+    "abort_on_example_error": True,
+}
 templates_path: list[str] = []
 autosummary_generate = True
 numpydoc_show_class_members = False
+# Headings can be linked to from other pages.
+myst_heading_anchors = 3
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
-nb_execution_mode = "force"
+# Outputs are kept beside the built pages; a page runs again when its text changes. To run all pages
+# after a change of the library, delete the folder docs/_build.
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(Path(__file__).parent / "_build" / "outputs")
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_execution_show_tb = True

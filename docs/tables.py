@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +20,85 @@ def kernel_table() -> str:
             family = entry.family
             lines.append(f"| **{family}** | | | |")
         params = ", ".join(f"{k}={v!r}" for k, v in entry.params.items())
-        shown = f"`{entry.class_name}({params})`"
+        shown = f"[`{entry.class_name}({params})`](reference/gramlet.{entry.class_name}.rst)"
         lines.append(f"| `{entry.name}` | {shown} | {entry.summary} | {entry.paper} |")
     return "\n".join(lines) + "\n"
 
 
+# The rooms of the library in the order of the reference, with their headings. Every public name
+# is listed under the room that its module is in.
+ROOMS = {
+    "graphs": "Graphs",
+    "files": "Files and data sets",
+    "kernels.histograms": "Kernels: histograms of labels",
+    "kernels.weisfeiler_lehman": "Kernels: Weisfeiler-Lehman",
+    "kernels.wasserstein": "Kernels: Wasserstein Weisfeiler-Lehman",
+    "kernels.hashing": "Kernels: hashing",
+    "kernels.paths": "Kernels: shortest paths",
+    "kernels.walks": "Kernels: walks and propagation",
+    "kernels.marginalized": "Kernels: marginalized",
+    "kernels.neighbourhoods": "Kernels: neighbourhoods and subgraphs",
+    "kernels.spectral": "Kernels: spectral coordinates",
+    "kernels.laplacian": "Kernels: Laplacian",
+    "kernels.graphlets": "Kernels: graphlets",
+    "kernels.cores": "Kernels: cores",
+    "kernels.composite": "Sums and products of kernels",
+    "combine": "With every kernel",
+    "embeddings": "Embeddings",
+    "discrepancy": "Comparing sets of graphs",
+    "engine": "Optimal transport",
+    "scale": "Large sets",
+    "evaluation": "Evaluation",
+    "explain": "Explanations",
+    "plotting": "Pictures",
+    "report": "Reports",
+    "persistence": "Model files",
+}
+
+
 def api_page() -> str:
-    """The reference: an autosummary of all public names."""
-    names = [name for name in gramlet.__all__ if not name.startswith("__")]
-    entries = "\n".join(f"   gramlet.{name}" for name in sorted(names, key=str.lower))
-    return (
-        "Reference\n=========\n\n"
-        ".. autosummary::\n   :toctree: reference\n   :nosignatures:\n\n"
-        f"{entries}\n"
-    )
+    """The reference: an autosummary of all public names, by room."""
+    by_room: dict[str, list[str]] = {heading: [] for heading in ROOMS.values()}
+    by_room["Modules of functions"] = list(gramlet._MODULES)
+    for name, home in gramlet._HOMES.items():
+        by_room[_heading(home)].append(name)
+    lines = ["Reference", "=========", ""]
+    for heading, names in by_room.items():
+        if not names:
+            continue
+        lines += [heading, "-" * len(heading), ""]
+        lines += [".. autosummary::", "   :toctree: reference", "   :nosignatures:", ""]
+        lines += [f"   gramlet.{name}" for name in sorted(names, key=str.lower)]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _heading(home: str) -> str:
+    """The heading of a module; a room that is not listed is reported, not left out."""
+    path = home.removeprefix("gramlet.")
+    for room, heading in ROOMS.items():
+        if path == room or path.startswith(f"{room}."):
+            return heading
+    raise LookupError(f"docs/tables.py: ROOMS has no heading for {home}")
+
+
+def citations() -> str:
+    """For each kernel and embedding the papers to cite, from its class."""
+    lines = ["| name | please cite |", "|---|---|"]
+    for entry in registry.entries():
+        shown = "<br>".join(_references(entry.cls()))
+        lines.append(f"| [`{entry.name}`](reference/gramlet.{entry.class_name}.rst) | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def _references(cls: type) -> list[str]:
+    """The entries under "References" of a docstring, one string each."""
+    text = inspect.getdoc(cls) or ""
+    section = re.search(r"^References\n-+\n(.*?)(?=\n\S[^\n]*\n-{3,}\n|\Z)", text, re.M | re.S)
+    if section is None:
+        raise LookupError(f"{cls.__name__} names no paper under References")
+    paragraphs = [" ".join(part.split()) for part in section[1].strip().split("\n\n")]
+    return [re.sub(r"^\.\. \[\d+\] ", "", part) for part in paragraphs if part]
 
 
 def command_reference() -> str:
@@ -94,4 +161,5 @@ def write_tables(folder: Path) -> None:
     (folder / "generated").mkdir(exist_ok=True)
     (folder / "generated" / "kernels.md").write_text(kernel_table(), encoding="utf-8")
     (folder / "generated" / "command_line.md").write_text(command_reference(), encoding="utf-8")
+    (folder / "generated" / "citations.md").write_text(citations(), encoding="utf-8")
     (folder / "api.rst").write_text(api_page(), encoding="utf-8")

@@ -180,6 +180,10 @@ class EdgeHistogram(ExplicitFeatures, CountKernel):
     %(n_jobs)s
     %(verbose)s
 
+    References
+    ----------
+    Haussler (1999), Convolution kernels on discrete structures.
+
     Examples
     --------
     >>> from gramlet import EdgeHistogram

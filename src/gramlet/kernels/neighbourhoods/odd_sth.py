@@ -114,8 +114,8 @@ class ODDSTh(ExplicitFeatures, CountKernel):
 
     DD(v) holds the nodes within ``height`` hops of v and the arcs that lead one hop farther from v;
     T_v(u) is the tree of all descents from u in DD(v), children unordered. With f_T(G) the number
-    of pairs (v, u) whose tree is T, k = Σ_T decay^{|T|} f_T(G) f_T(G'), |T| the number of nodes of
-    the tree. Directed graphs: hops and descents follow arcs.
+    of pairs (v, u) whose tree is T and n_T the number of its nodes, k = Σ_T decay^n_T f_T(G)
+    f_T(G'). Directed graphs: hops and descents follow arcs.
 
     Trees are renamed, never unfolded. Cost: O(m_v) per node v, m_v the edges within ``height``
     hops, for each height of trees; then a sparse product. Positive semi-definite.

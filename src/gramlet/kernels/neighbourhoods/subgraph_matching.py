@@ -47,9 +47,9 @@ class SubgraphMatching(GraphKernel):
     Π_v κ_V(v, φ(v)) Π_{pairs} κ_E(pair, φ(pair)). κ_E is the edge kernel if both pairs are edges, 1
     if neither is, and 0 otherwise, so that subsets match as induced subgraphs.
 
-    On labels the kernel is Σ_P λ_{|P|} |Aut(P)| #P(G) #P(G') over labelled isomorphism types P:
-    subsets are visited once per graph, and there are `features`. With other kernels of nodes or
-    edges the maps of each pair of graphs are enumerated, which is far slower.
+    On labels the kernel is Σ_P λ_s a_P #P(G) #P(G') over labelled isomorphism types P with s nodes
+    and a_P automorphisms: subsets are visited once per graph, and there are `features`. With other
+    kernels of nodes or edges the maps of each pair of graphs are enumerated, which is far slower.
 
     Parameters
     ----------

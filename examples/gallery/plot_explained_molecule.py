@@ -1,0 +1,30 @@
+"""
+Which atoms speak for mutagenicity?
+===================================
+
+A support vector machine on Weisfeiler-Lehman patterns, taken apart: every pattern has a weight,
+and every atom gets the weights of the patterns around it.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+import gramlet
+
+mutag = gramlet.load_dataset("MUTAG")
+model = make_pipeline(
+    gramlet.WeisfeilerLehman(n_iter=2, normalize=True), SVC(kernel="precomputed", C=10)
+).fit(mutag.graphs, mutag.target)
+linear = gramlet.explain_linear(model, class_names=mutag.target_names)
+
+figure, axes = plt.subplots(1, 2, figsize=(9, 4))
+for ax, position in zip(axes, (0, 1), strict=True):
+    gramlet.plot_graph_importance(
+        linear, mutag.graphs[position], ax=ax, node_names=mutag.node_label_names
+    )
+    ax.set_title(mutag.target_names[int(mutag.target[position])])
+
+# %%
+# The patterns with the largest weights, as trees around their central atom.
+gramlet.plot_patterns(linear, n=6, level=1, node_names=mutag.node_label_names)

@@ -1,0 +1,15 @@
+"""
+A map of molecules
+==================
+
+Kernel PCA of the 188 molecules of MUTAG under WL optimal assignment. Similar molecules lie close to
+each other; some are drawn beside their points.
+"""
+
+import gramlet
+
+mutag = gramlet.load_dataset("MUTAG")
+graph_map = gramlet.KernelMap(gramlet.WLOptimalAssignment(n_iter=3, normalize=True))
+graph_map.fit(mutag.graphs)
+classes = [mutag.target_names[int(label)] for label in mutag.target]
+ax = gramlet.plot_map(graph_map, classes, graphs=mutag.graphs, node_names=mutag.node_label_names)
