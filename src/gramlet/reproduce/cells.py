@@ -57,9 +57,7 @@ class Cell:
     version: str = __version__
 
     @classmethod
-    def of(
-        cls, result: Result, table: str, row: str, protocol: Protocol, seconds: float
-    ) -> Cell:
+    def of(cls, result: Result, table: str, row: str, protocol: Protocol, seconds: float) -> Cell:
         """What is kept of a result that took these seconds."""
         chosen = {key: [_plain(v), share] for key, (v, share) in result.most_chosen().items()}
         return cls(
