@@ -42,7 +42,7 @@ def reproduce(
     ] = None,
     repeats: Annotated[
         int | None,
-        typer.Option("--repeats", min=1, metavar="N", help="Instead of the paper's number."),
+        typer.Option("--repeats", min=1, metavar="N", help="How often, with new folds."),
     ] = None,
     protocol: Annotated[
         Selections,
@@ -58,7 +58,7 @@ def reproduce(
         bool, typer.Option("--download", help="Fetch data sets that are not there.")
     ] = False,
     data_dir: DataDir = None,
-    jobs: Jobs = None,
+    jobs: Jobs = -1,
 ) -> None:  # fmt: skip
     """Compute a paper's table again, beside the published numbers.
 

@@ -60,8 +60,10 @@ class Cell:
     def of(cls, result: Result, table: str, row: str, protocol: Protocol, seconds: float) -> Cell:
         """What is kept of a result that took these seconds."""
         chosen = {key: [_plain(v), share] for key, (v, share) in result.most_chosen().items()}
+        # Six digits tell all numbers of right answers apart, and keep the files short.
+        scores = result.accuracies.round(6).tolist()
         return cls(
-            table, row, result.data.name, protocol.selection, result.accuracies.tolist(),
+            table, row, result.data.name, protocol.selection, scores,
             round(seconds, 2), protocol.describe(), overlap_of(protocol), chosen,
         )  # fmt: skip
 
@@ -127,8 +129,7 @@ class CellFolder:
     def write(self, cell: Cell) -> None:
         """Keep a finished cell, in one step."""
         name = f"{cell.row}--{cell.data}--{cell.selection}"
-        scores = [[round(score, 6) for score in row] for row in cell.scores]
-        self._write(self._place(cell.table, name), {**asdict(cell), "scores": scores})
+        self._write(self._place(cell.table, name), asdict(cell))
 
     def read_measurements(self, experiment: str, data: str) -> dict[str, Any] | None:
         """What an experiment measured; None if it has not run."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ def components(
     for labels in (True, False):
         for count in counts or (4, 8, 16, 32, 64, 128, 256):
             model = RandomGraphEmbedding(count, use_labels=labels, random_state=0, n_jobs=n_jobs)
-            spent = _seconds(lambda model=model: model.fit_transform(data.graphs))
+            spent = _seconds(partial(model.fit_transform, data.graphs))
             result = evaluate(
                 model, data.graphs, data.target, protocol, options={"gamma": [1.0, 10.0]},
                 classifier="ridge", fit_once=True, baselines=False, n_jobs=n_jobs,
@@ -180,10 +181,8 @@ def learning_times(data: Dataset, repeats: int = 1, n_jobs: int | None = None) -
         model = WeightedWassersteinWL(
             2, solver=solver, max_iter=500, use_edge_labels=False, random_state=0, n_jobs=n_jobs
         )
-        times = [
-            _seconds(lambda model=model: model.fit(data.graphs, data.target))
-            for _ in range(repeats)
-        ]
+        learn = partial(model.fit, data.graphs, data.target)
+        times = [_seconds(learn) for _ in range(repeats)]
         rows.append([name, min(times), model.n_passes_, round(float(model.loss_history_[-1]), 6)])
     return _measured(["", "seconds", "passes", "loss"], rows, repeats, begin)
 
