@@ -8,6 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from paper_tables import write_paper_tables
 from result_tables import write_result_tables
 from tables import write_tables
 
@@ -77,4 +78,5 @@ def setup(app: object) -> None:
     """Register the hook, and write the tables that come from the registry and from results."""
     write_tables(Path(__file__).parent)
     write_result_tables(Path(__file__).parent)
+    write_paper_tables(Path(__file__).parent)
     app.connect("source-read", _make_blocks_run)  # type: ignore[attr-defined]

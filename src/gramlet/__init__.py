@@ -99,6 +99,7 @@ _HOMES = {
     "evaluate": "gramlet.evaluation.run",
     "Protocol": "gramlet.evaluation.protocol",
     "compare_results": "gramlet.evaluation.significance",
+    "plot_critical_differences": "gramlet.plotting",
 }
 
 # Modules of functions, public as modules.

@@ -22,6 +22,7 @@ from gramlet.cli import (
     map,
     neighbors,
     predict,
+    reproduce,
     train,
 )
 from gramlet.cli.errors import debug_wanted, flush_output, guarded, report
@@ -53,6 +54,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "datasets": datasets.datasets,
     "info": info.info,
     "convert": convert.convert,
+    "reproduce": reproduce.reproduce,
 }
 
 

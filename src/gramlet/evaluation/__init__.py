@@ -3,6 +3,7 @@
 from gramlet.evaluation.choice import Choice, choose
 from gramlet.evaluation.hints import Hint
 from gramlet.evaluation.protocol import Protocol
+from gramlet.evaluation.ranking import Ranking, rank_scores
 from gramlet.evaluation.result import Result
 from gramlet.evaluation.run import evaluate
 from gramlet.evaluation.scorers import scorer_names
@@ -15,11 +16,13 @@ __all__ = [
     "Comparison",
     "Hint",
     "Protocol",
+    "Ranking",
     "Result",
     "choose",
     "compare_results",
     "evaluate",
     "infer_task",
+    "rank_scores",
     "scorer_names",
     "table",
 ]

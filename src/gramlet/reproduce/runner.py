@@ -1,0 +1,206 @@
+"""Runs tables cell by cell and experiments data set by data set; finished ones are found again.
+
+A cell of another version of gramlet is computed again. A data set that is not there is told of in
+its cells, and the others run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gramlet._version import __version__
+from gramlet.evaluation.protocol import Protocol
+from gramlet.evaluation.run import evaluate
+from gramlet.files.dataset import Dataset, DatasetNotFoundError
+from gramlet.files.datasets import load_dataset
+from gramlet.files.download import DownloadError
+from gramlet.kernels import registry
+from gramlet.reproduce import experiments
+from gramlet.reproduce.cells import Cell, CellFolder
+from gramlet.reproduce.published import Published, published
+from gramlet.reproduce.tables import Experiment, Row, Table
+
+__all__ = ["SELECTIONS", "Line", "run_experiment", "run_table"]
+
+SELECTIONS = ("nested", "best-of-grid")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a table on a data set: what was printed, and what was found.
+
+    Attributes
+    ----------
+    data, row : str
+    published : Published or None
+    cells : dict
+        Cells by selection.
+    missing : str
+        Why there are none, and what to do about it; "" if there are.
+    """
+
+    data: str
+    row: str
+    published: Published | None
+    cells: dict[str, Cell]
+    missing: str = ""
+
+
+def run_table(
+    table: Table,
+    folder: CellFolder,
+    data: Sequence[str] | None = None,
+    rows: Sequence[str] | None = None,
+    repeats: int | None = None,
+    selections: Sequence[str] = SELECTIONS,
+    data_home: str | Path | None = None,
+    download: bool = False,
+    n_jobs: int | None = None,
+    tell: Callable[[Line], None] = lambda line: None,
+) -> list[Line]:
+    """Compute the cells of a table that are not there yet.
+
+    Parameters
+    ----------
+    table : Table
+    folder : CellFolder
+        Where finished cells are kept. A cell of this version with at least as many repeats is
+        taken as it is.
+    data, rows : sequences of str, optional
+        Some of the table's data sets and rows; by default all.
+    repeats : int, optional
+        By default the protocol's.
+    selections : sequence of {"nested", "best-of-grid"}
+    data_home : path, optional
+        A folder with data sets.
+    download : bool
+        Whether data sets that are not there are fetched.
+    n_jobs : int or None
+    tell : callable
+        Called with each line when it is finished.
+
+    Returns
+    -------
+    list of Line
+    """
+    protocol = table.protocol if repeats is None else replace(table.protocol, repeats=repeats)
+    lines = []
+    for name in _chosen(data, table.data, "data set", table.name):
+        loaded = _loaded(name, data_home, download)
+        for wanted in _chosen(rows, [row.name for row in table.rows], "row", table.name):
+            row = table.row(wanted)
+            printed = published(table.name, row.name, name)
+            if not row.kernel:
+                line = Line(name, row.name, printed, {}, "published numbers only")
+            elif isinstance(loaded, str):
+                line = Line(name, row.name, printed, {}, loaded)
+            else:
+                cells = {
+                    selection: _cell(table, row, loaded, name, protocol, selection, folder, n_jobs)
+                    for selection in selections
+                }
+                line = Line(name, row.name, printed, cells)
+            tell(line)
+            lines.append(line)
+    return lines
+
+
+def _chosen(
+    wanted: Sequence[str] | None, offered: Sequence[str], what: str, table: str
+) -> Sequence[str]:
+    if wanted is None:
+        return offered
+    for name in wanted:
+        if name not in offered:
+            raise ValueError(
+                f"Table {table!r} has no {what} {name!r}; it has {', '.join(offered)}."
+            )
+    return wanted
+
+
+def _loaded(name: str, data_home: str | Path | None, download: bool) -> Dataset | str:
+    """The data set, or why it is not there and how to get it."""
+    try:
+        return load_dataset(name, data_home, download=download)
+    except (DatasetNotFoundError, DownloadError) as why:
+        way = "" if download else "--download fetches it, or "
+        return (
+            f"{name} is not there ({str(why).splitlines()[0].rstrip('.')}). {way.capitalize()}"
+            f"put {name}.zip into a folder and name it with --data-dir."
+        )
+
+
+def _cell(
+    table: Table,
+    row: Row,
+    data: Dataset,
+    name: str,
+    protocol: Protocol,
+    selection: str,
+    folder: CellFolder,
+    n_jobs: int | None,
+) -> Cell:
+    kept = folder.read(table.name, row.name, name, selection)
+    if kept is not None and kept.version == __version__ and kept.repeats >= protocol.repeats:
+        return kept
+    rules = replace(protocol, selection=selection)
+    if row.C is not None:
+        rules = replace(rules, C=row.C)
+    kernel = registry.make(row.kernel, **row.params)
+    # Embeddings' features are scaled by the evaluation; kernels are normalised.
+    normalize = True if hasattr(kernel, "normalize") else None
+    begin = time.process_time()
+    result = evaluate(
+        kernel, data.graphs, data.target, rules, options=row.options, classifier=row.classifier,
+        fit_once=row.fit_once, normalize=normalize, name=row.name, dataset=name, baselines=False,
+        store=folder.parts, n_jobs=n_jobs,
+    )  # fmt: skip
+    seconds = time.process_time() - begin
+    cell = Cell.of(result, table.name, row.name, rules, seconds)
+    folder.write(cell)
+    return cell
+
+
+def run_experiment(
+    experiment: Experiment,
+    folder: CellFolder,
+    data: Sequence[str] | None = None,
+    repeats: int | None = None,
+    data_home: str | Path | None = None,
+    download: bool = False,
+    n_jobs: int | None = None,
+) -> dict[str, Any]:
+    """Measure what an experiment measures, where that has not been done by this version.
+
+    Returns
+    -------
+    dict
+        By data set ("" where the experiment makes its own), the measurements: a dict with a
+        "heading", a list of "rows", and the seconds taken; or, for a data set that is not there,
+        a string that says so.
+    """
+    function = getattr(experiments, experiment.function)
+    found: dict[str, Any] = {}
+    names = _chosen(data, experiment.data, "data set", experiment.name) if experiment.data else [""]
+    for name in names:
+        kept = folder.read_measurements(experiment.name, name)
+        asked = {} if repeats is None else {"repeats": repeats}
+        current = kept is not None and kept["version"] == __version__
+        if current and kept is not None and kept["repeats"] >= (repeats or 1):
+            found[name] = kept
+            continue
+        if name:
+            loaded = _loaded(name, data_home, download)
+            if isinstance(loaded, str):
+                found[name] = loaded
+                continue
+            measured = function(loaded, n_jobs=n_jobs, **asked)
+        else:
+            measured = function(n_jobs=n_jobs, **asked)
+        folder.write_measurements(experiment.name, name, measured)
+        found[name] = {**measured, "version": __version__}
+    return found

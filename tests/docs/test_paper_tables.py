@@ -1,0 +1,68 @@
+"""Pages on papers: every number from a cell or from the published ones, and gaps are shown."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from gramlet.reproduce import EXPERIMENTS, TABLES, Cell, CellFolder
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def pages():
+    sys.path.insert(0, str(DOCS))
+    try:
+        import paper_tables
+    finally:
+        sys.path.remove(str(DOCS))
+    return paper_tables
+
+
+def test_a_cell_is_shown_beside_the_published_number(pages, tmp_path):
+    folder = CellFolder(tmp_path)
+    folder.write(Cell("mlg-1", "SP", "MUTAG", "nested", [[0.8], [0.9]], 12.0, "", 0.25))
+    text = pages.accuracy_table(TABLES["mlg-1"], folder)
+    (line,) = [line for line in text.splitlines() if line.startswith("| MUTAG | SP |")]
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    assert cells == [
+        "MUTAG", "SP", "85.5 ± 2.5", "85.0 ± 7.1", "6.1", "-0.5", "*not computed*", "", "", "2",
+        "12",
+    ]  # fmt: skip
+    assert "1 of 70 cells have been computed" in text
+    assert "(optimistic)" in text
+
+
+def test_cells_of_another_version_say_so(pages, tmp_path):
+    folder = CellFolder(tmp_path)
+    old = Cell("mlg-1", "SP", "MUTAG", "nested", [[0.8]], 1.0, "", 0.25, version="0.0.1")
+    folder.write(old)
+    assert "80.0 ± 0.0 (version 0.0.1)" in pages.accuracy_table(TABLES["mlg-1"], folder)
+
+
+def test_measurements_and_their_absence(pages, tmp_path):
+    folder = CellFolder(tmp_path)
+    found = {"heading": ["", "seconds"], "rows": [["stochastic", 0.5]], "repeats": 1, "seconds": 2}
+    folder.write_measurements("weighted-3", "MUTAG", found)
+    text = pages.experiment_table(EXPERIMENTS["weighted-3"], folder)
+    assert "| stochastic | 0.5 | 1' 32\" |" in text
+    assert "*not computed* on NCI1" in text
+
+
+def test_every_table_is_on_a_page_and_no_page_types_an_accuracy():
+    texts = [page.read_text(encoding="utf-8") for page in (DOCS / "papers").glob("*.md")]
+    for name in [*TABLES, *EXPERIMENTS]:
+        assert sum(f"generated/papers/{name}.md" in text for text in texts) == 1, name
+    assert not any("±" in text and "|" in text for text in texts)
+
+
+def test_stored_cells_are_rows_of_tables_that_exist():
+    folder = CellFolder(DOCS / "results" / "papers")
+    for name, table in TABLES.items():
+        for cell in folder.cells(name):
+            assert cell.data in table.data
+            assert cell.row in {row.name for row in table.rows}
+            assert 0 < cell.mean <= 100
