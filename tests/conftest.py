@@ -20,7 +20,7 @@ settings.register_profile("gramlet", deadline=None, print_blob=True, derandomize
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gramlet"))
 
-from without_compiler import COMPILER_IS_OFF, lighten, silent_arithmetic  # noqa: E402
+from without_compiler import COMPILER_IS_OFF, few_seconds, lighten  # noqa: E402
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -28,11 +28,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         lighten(items)
 
 
-@pytest.fixture(autouse=COMPILER_IS_OFF)
-def _interpreted_arithmetic() -> Iterator[None]:
-    """With the compiler off, arithmetic is as silent as in compiled code."""
-    with silent_arithmetic():
-        yield
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    if not COMPILER_IS_OFF:
+        return (yield)
+    with few_seconds():
+        return (yield)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ import time
 from decimal import Decimal
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,6 +18,8 @@ import gramlet
 from gramlet import GraphBatch, as_batch, find_duplicates, graph_hashes
 from reference import isomorphism
 from reference.strategies import graph_batches, permuted
+
+nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")
 
 
 def with_copies(batch, rng):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -23,6 +22,8 @@ from gramlet import (
 )
 from reference import combine, plain, weisfeiler_lehman
 from reference.strategies import graph_batches
+
+nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")
 
 MUTAG = gramlet.load_dataset("MUTAG")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +10,8 @@ from hypothesis import strategies as st
 from gramlet import GraphBatch, LocalDegreeProfile
 from reference.spectral_embeddings import local_degree_profile
 from reference.strategies import graph_batches
+
+nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")
 
 batches = graph_batches(min_graphs=1, max_graphs=4, max_nodes=8)
 

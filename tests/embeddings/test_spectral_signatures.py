@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +10,8 @@ from hypothesis import strategies as st
 from gramlet import FGSD, GraphBatch, NetLSD, SpectralFeatures, as_batch
 from reference import spectral_embeddings as reference
 from reference.strategies import graph_batches
+
+nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")
 
 batches = graph_batches(min_graphs=1, max_graphs=4, max_nodes=8)
 EDGE, TRIANGLE = nx.complete_graph(2), nx.complete_graph(3)

@@ -8,11 +8,12 @@ import random
 import warnings
 from pathlib import Path
 
-import networkx as nx
 import pytest
 
 import gramlet
 from gramlet import Dataset
+
+nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")
 
 Chem = pytest.importorskip("rdkit.Chem")
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-import networkx as nx
 import numpy as np
 import pytest
 
 from reference import deep, histograms, spectral_embeddings, weisfeiler_lehman
 from reference.building import awkward, build, random_graph, worked
+
+nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")
 
 EDGE, TRIANGLE = build(2, [(0, 1)]), build(3, [(0, 1), (1, 2), (0, 2)])
 EMPTY, ALONE = build(0), build(1)

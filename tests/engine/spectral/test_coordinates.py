@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse.linalg import ArpackError
 
 from gramlet import as_batch
 from gramlet.engine.spectral import coordinates as spectral
@@ -58,6 +59,14 @@ def test_large_graphs_by_iteration(name, monkeypatch):
     monkeypatch.setattr(spectral, "_DENSE", 1000)
     for iterated, direct in zip(dense, coordinates(as_batch([LARGE[name]]), 5), strict=True):
         np.testing.assert_allclose(iterated.points, direct.points, atol=1e-6)
+
+
+def test_an_iteration_that_breaks_down_is_replaced(monkeypatch):
+    def broken(*arguments, **options):
+        raise ArpackError(3)
+
+    monkeypatch.setattr(spectral, "eigsh", broken)
+    check(as_batch([LARGE["complete"]]), 5, 1e-6)
 
 
 def test_iteration_is_used_and_finds_repeated_eigenvalues(monkeypatch):

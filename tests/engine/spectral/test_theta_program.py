@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +13,8 @@ from gramlet.engine.spectral.theta_program import least_eigenvalues, theta_value
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches
 from reference.svm_theta import omega
+
+nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")
 
 
 def solved(batch: GraphBatch):

@@ -6,7 +6,6 @@ import gzip
 import json
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +15,8 @@ import gramlet
 from gramlet import GraphBatch
 from gramlet.files.networks.graph6 import parse_graph6, parse_sparse6
 from gramlet.files.tables import ColumnNotFoundError
+
+nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")
 
 
 def put(path: Path, text: str | bytes) -> Path:

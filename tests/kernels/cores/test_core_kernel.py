@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,6 +16,8 @@ from reference.nested import as_matrix, core_kernel
 from reference.paths_walks import shortest_path
 from reference.strategies import graph_batches
 from reference.weisfeiler_lehman import weisfeiler_lehman
+
+nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")
 
 WORKED = [
     ([(0, 1), (1, 2)], ["C", "O", "C"]),

@@ -16,7 +16,7 @@ from numba import njit
 from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.stacked_matrices import adjacency_stack, size_groups
@@ -234,7 +234,10 @@ def _component(
     count = n_dims + 2
     partial = _dense_part if n <= _DENSE_PART and order == "algebraic" else _lanczos
     while count < n // 3:
-        values, vectors, complete = partial(block, count, n_dims, order)
+        try:
+            values, vectors, complete = partial(block, count, n_dims, order)
+        except ArpackError:  # few distinct eigenvalues leave the iteration nothing to go on with
+            break
         if complete:
             return values, vectors**2
         count *= 2
