@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 
-signatures = st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=4).map(tuple))
+# Small entries are kept in 32 bits, others in 64.
+entries = st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1))
+small = st.lists(st.lists(st.integers(-3, 3), max_size=3).map(tuple))
+signatures = st.one_of(small, st.lists(st.lists(entries, max_size=4).map(tuple)))
 
 
 def packed(rows: list[tuple[int, ...]]) -> tuple[np.ndarray, np.ndarray]:
@@ -39,7 +42,6 @@ def test_ids_are_those_of_a_dictionary(fitted, new):
 
 @pytest.mark.parametrize("n_distinct", [3, 500, 40_000])
 def test_few_and_many_distinct_signatures(n_distinct):
-    # Few: a table of its own size is made; many: the one that found them serves on.
     rng = np.random.default_rng(n_distinct)
     rows = rng.integers(n_distinct, size=(20_000, 1)) * np.array([[1, 1 << 32, -7]])
     table, ids = SignatureTable.fit(*pack_rows(rows))
@@ -58,3 +60,21 @@ def test_a_state_that_points_outside_is_refused(offsets):
     state = {"offsets": np.array(offsets), "data": np.zeros(2, np.int64)}
     with pytest.raises(ValueError, match="offsets"):
         SignatureTable.__new__(SignatureTable).__setstate__(state)
+
+
+@pytest.mark.parametrize("largest", [2**31 - 1, 2**31, -(2**31) + 1, -(2**31), 2**63 - 1])
+def test_entries_keep_their_value_in_as_few_bits_as_they_need(largest):
+    table, _ = SignatureTable.fit(*pack_rows(np.array([[0, largest], [largest, 1]])))
+    assert table.data.dtype == table.offsets.dtype == table.signature(0).dtype == np.int64
+    assert table.data.tolist() == [0, largest, largest, 1]
+    assert table.signature(1).tolist() == [largest, 1]
+    asked = np.array([[largest, 1], [0, largest], [largest, 0]])
+    assert table.lookup(*pack_rows(asked)).tolist() == [1, 0, 2]
+    assert pickle.loads(pickle.dumps(table)).lookup(*pack_rows(asked)).tolist() == [1, 0, 2]
+
+
+def test_a_table_holds_little_more_than_its_signatures():
+    rows = np.arange(400_000).reshape(-1, 4)
+    table, _ = SignatureTable.fit(*pack_rows(rows))
+    held = sum(part.nbytes for part in vars(table).values() if part is not None)
+    assert held <= 4 * rows.size + 4 * (len(rows) + 1)

@@ -51,6 +51,9 @@ def changed(thing: Any, name: str, value: Any) -> Any:
     if is_dataclass(thing):
         return replace(thing, **{name: value})
     copy = object.__new__(type(thing))
+    if hasattr(thing, "__setstate__"):
+        copy.__setstate__({**thing.__getstate__(), name: value})
+        return copy
     copy.__dict__.update({**vars(thing), name: value})
     return copy
 

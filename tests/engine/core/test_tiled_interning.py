@@ -7,7 +7,7 @@ import pytest
 
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
-from gramlet.engine.core.tiled_interning import count_tiles, grown, intern_tiles
+from gramlet.engine.core.tiled_interning import count_tiles, intern_tiles
 from gramlet.engine.counts.comparison import count_codes
 
 
@@ -69,11 +69,3 @@ def test_sorting_in_place(length):
     wanted = np.sort(values)
     sort_short(values)
     assert np.array_equal(values, wanted)
-
-
-def test_growing_keeps_what_is_there():
-    values = np.arange(4)
-    assert grown(values, 4) is values or np.shares_memory(grown(values, 4), values)
-    larger = grown(values, 5)
-    assert len(larger) >= 8
-    assert np.array_equal(larger[:4], values)

@@ -1,15 +1,16 @@
-"""Rows of unequal length, stored one after the other: taking some of them."""
+"""Rows of unequal length, stored one after the other: taking some of them, making room for more."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numba import njit
 
-from gramlet.common.arrays import Ints
+from gramlet.common.arrays import Array, Ints
 from gramlet.graphs.build import ranges
 
-__all__ = ["offsets_of", "row_numbers", "taken"]
+__all__ = ["grown", "offsets_of", "row_numbers", "taken"]
 
 
 def offsets_of(sizes: Ints) -> Ints:
@@ -43,3 +44,13 @@ def row_numbers(rows: Any, n_rows: int) -> Ints:
     if isinstance(rows, slice):
         return np.arange(n_rows, dtype=np.int64)[rows]
     return np.atleast_1d(np.arange(n_rows, dtype=np.int64)[np.asarray(rows)])
+
+
+@njit(nogil=True, cache=True)
+def grown(values: Array, needed: int) -> Array:
+    """The array itself, or a copy of at least twice its length with room for ``needed`` entries."""
+    if needed <= len(values):
+        return values
+    larger = np.empty(max(needed, 2 * len(values)), dtype=values.dtype)
+    larger[: len(values)] = values
+    return larger

@@ -1,7 +1,7 @@
 """Exact renaming: variable-length integer signatures to consecutive ids, without collisions.
 
-A hash only proposes; the stored signature decides. The table of a fit is never changed: later
-look-ups give unknown signatures ids from ``len(table)`` on, in a table of their own.
+The table of a fit is never changed: later look-ups give unknown signatures ids from ``len(table)``
+on, in a table of their own. How signatures are found is left to `hash_table`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,21 @@ from numba import njit
 
 from gramlet.common.arrays import Ints
 from gramlet.common.stored_state import require_array, require_offsets
+from gramlet.engine.core.hash_table import (
+    find_slot,
+    hash_of,
+    number_in,
+    occupied,
+    slots_for,
+    slots_of,
+)
+from gramlet.engine.core.ragged import offsets_of
 
 __all__ = ["SignatureTable", "pack_rows"]
 
 
-# The bits of a slot that hold an id.
-_ID = np.int64(0xFFFFFFFF)
+# The largest entry of an array of 32 bits.
+_MOST = np.iinfo(np.int32).max
 
 
 def pack_rows(rows: Ints) -> tuple[Ints, Ints]:
@@ -34,10 +43,20 @@ class SignatureTable:
         Signature ``i`` is ``data[offsets[i]:offsets[i + 1]]``.
     """
 
-    def __init__(self, offsets: Ints, data: Ints, _slots: Ints | None = None) -> None:
-        self.offsets = np.asarray(offsets, dtype=np.int64)
-        self.data = np.asarray(data, dtype=np.int64)
-        self._slots = _slots_of(self.offsets, self.data) if _slots is None else _slots
+    def __init__(self, offsets: Ints, data: Ints) -> None:
+        self._offsets, self._data = _compact(offsets, data)
+        # Made by the first look-up: most tables of a fit are never asked.
+        self._slots: Ints | None = None
+
+    @property
+    def offsets(self) -> Ints:
+        """Where the signatures begin and end, as int64."""
+        return self._offsets.astype(np.int64)
+
+    @property
+    def data(self) -> Ints:
+        """The entries of all signatures, as int64."""
+        return self._data.astype(np.int64)
 
     @classmethod
     def fit(cls, offsets: Ints, data: Ints) -> tuple[SignatureTable, Ints]:
@@ -49,144 +68,85 @@ class SignatureTable:
         >>> table.lookup(*pack_rows(np.array([[2, 2], [9, 9]]))).tolist()
         [1, 2]
         """
-        nothing = np.zeros(0, dtype=np.int64)
         no_slots = np.full(1, -1, dtype=np.int64)
-        ids, first, slots = _intern(offsets, data, np.zeros(1, np.int64), nothing, no_slots)
-        lengths = np.diff(offsets)[first]
-        kept = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        # The table that found them serves on, unless it was made for many more than there are.
-        reused = slots if len(slots) <= 4 * _capacity(len(first)) else None
-        return cls(kept, _copy_signatures(offsets, data, first, kept), reused), ids
+        nothing = np.zeros(0, dtype=np.int32)
+        ids, first = _intern(offsets, data, np.zeros(1, np.int32), nothing, no_slots)
+        kept = offsets_of(np.diff(offsets)[first])
+        return cls(kept, _copy_signatures(offsets, data, first, kept)), ids
 
     def lookup(self, offsets: Ints, data: Ints) -> Ints:
         """Ids of signatures; an unknown one gets an id of its own from ``len(self)`` on."""
-        return _intern(offsets, data, self.offsets, self.data, self._slots)[0]
+        if self._slots is None:
+            self._slots = slots_of(self._offsets, self._data, 0, len(self), len(self))
+        return _intern(offsets, data, self._offsets, self._data, self._slots)[0]
 
     def signature(self, i: int) -> Ints:
         """Signature number ``i``."""
-        return self.data[self.offsets[i] : self.offsets[i + 1]]
+        return self._data[self._offsets[i] : self._offsets[i + 1]].astype(np.int64)
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        return len(self._offsets) - 1
 
     def __getstate__(self) -> dict[str, Ints]:
         return {"offsets": self.offsets, "data": self.data}
 
     def __setstate__(self, state: dict[str, Ints]) -> None:
-        self.offsets, self.data = state["offsets"], state["data"]
-        self._check()
-        self._slots = _slots_of(self.offsets, self.data)
+        _check(state["offsets"], state["data"])
+        self._offsets, self._data = _compact(state["offsets"], state["data"])
+        self._slots = None
 
     def validate(self, width: int | None = None) -> None:
         """Check what the compiled look-up relies on; ValueError if it does not hold.
 
         With a ``width``, every signature must have that many entries.
         """
-        self._check()
-        if width is not None and (np.diff(self.offsets) != width).any():
+        _check(self.offsets, self.data)
+        if width is not None and (np.diff(self._offsets) != width).any():
             raise ValueError(f"Signatures must have {width} entries each.")
 
-    def _check(self) -> None:
-        require_array("the data of signatures", self.data, "int64", (None,))
-        require_offsets("the offsets of signatures", self.offsets, end=len(self.data))
+
+def _check(offsets: Ints, data: Ints) -> None:
+    require_array("the data of signatures", data, "int64", (None,))
+    require_offsets("the offsets of signatures", offsets, end=len(data))
 
 
-@njit(nogil=True, cache=True)
-def _hash(data: Ints, begin: int, end: int) -> np.uint64:
-    state = np.uint64(0x9E3779B97F4A7C15)
-    for p in range(begin, end):
-        state ^= np.uint64(data[p])
-        state *= np.uint64(0xBF58476D1CE4E5B9)
-        state ^= state >> np.uint64(29)
-    state *= np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(32))
-
-
-@njit(nogil=True, cache=True)
-def _same(data: Ints, begin: int, end: int, other: Ints, at: int, until: int) -> bool:
-    if end - begin != until - at:
-        return False
-    for p in range(end - begin):  # noqa: SIM110 (compiled: a plain loop)
-        if data[begin + p] != other[at + p]:
-            return False
-    return True
-
-
-@njit(nogil=True, cache=True)
-def _capacity(n: int) -> int:
-    size = 16
-    while size < 2 * n:
-        size *= 2
-    return size
-
-
-@njit(nogil=True, cache=True)
-def _slot(code: np.uint64, i: np.int64) -> np.int64:
-    """What stands in a slot: an id below, and above it bits of the hash.
-
-    Most of the signatures that meet in a slot differ in these bits, and need not be fetched.
-    """
-    return (np.int64(code >> np.uint64(33)) << np.int64(32)) | i
-
-
-@njit(nogil=True, cache=True)
-def _slots_of(offsets: Ints, data: Ints) -> Ints:
-    """An open-addressing hash table of ids, for signatures known to be distinct."""
-    n = len(offsets) - 1
-    slots = np.full(_capacity(n), -1, dtype=np.int64)
-    mask = np.int64(len(slots) - 1)
-    for i in range(n):
-        code = _hash(data, offsets[i], offsets[i + 1])
-        at = np.int64(code & np.uint64(mask))
-        while slots[at] >= 0:
-            at = (at + 1) & mask
-        slots[at] = _slot(code, i)
-    return slots
+def _compact(offsets: Ints, data: Ints) -> tuple[Ints, Ints]:
+    """Both arrays in 32 bits, or in 64 if an entry does not fit: a table is held with its model."""
+    offsets = np.asarray(offsets, dtype=np.int64)
+    data = np.asarray(data, dtype=np.int64)
+    if len(data) > _MOST or data.max(initial=0) > _MOST or data.min(initial=0) < -_MOST:
+        return offsets, data
+    return offsets.astype(np.int32), data.astype(np.int32)
 
 
 @njit(nogil=True, cache=True)
 def _intern(
     offsets: Ints, data: Ints, known_offsets: Ints, known_data: Ints, known_slots: Ints
-) -> tuple[Ints, Ints, Ints]:
-    """Ids of the signatures; where each new one was first met; the hash table of the new ones."""
+) -> tuple[Ints, Ints]:
+    """Ids of the signatures, and where each new one was first met."""
     n = len(offsets) - 1
     n_known = len(known_offsets) - 1
     ids = np.empty(n, dtype=np.int64)
     first = np.empty(n, dtype=np.int64)
     n_new = 0
-    known_mask = np.int64(len(known_slots) - 1)
-    fresh = np.full(_capacity(n), -1, dtype=np.int64)
-    fresh_mask = np.int64(len(fresh) - 1)
+    # In this table a signature has the number of the place where it was first met.
+    fresh = slots_for(n)
     for i in range(n):
         begin, end = offsets[i], offsets[i + 1]
-        code = _hash(data, begin, end)
-        found = np.int64(-1)
-        at = np.int64(code & np.uint64(known_mask))
-        while known_slots[at] >= 0:
-            k = known_slots[at] & _ID
-            if known_slots[at] == _slot(code, k) and _same(
-                data, begin, end, known_data, known_offsets[k], known_offsets[k + 1]
-            ):
-                found = k
-                break
-            at = (at + 1) & known_mask
-        if found < 0:
-            at = np.int64(code & np.uint64(fresh_mask))
-            while fresh[at] >= 0:
-                k = fresh[at] & _ID
-                if fresh[at] == _slot(code, k):
-                    j = first[k]
-                    if _same(data, begin, end, data, offsets[j], offsets[j + 1]):
-                        found = n_known + k
-                        break
-                at = (at + 1) & fresh_mask
-        if found < 0:
-            fresh[at] = _slot(code, n_new)
-            first[n_new] = i
-            found = np.int64(n_known + n_new)
-            n_new += 1
-        ids[i] = found
-    return ids, first[:n_new], fresh
+        code = hash_of(data, begin, end)
+        at = find_slot(known_slots, known_offsets, known_data, code, data, begin, end)
+        if known_slots[at] >= 0:
+            ids[i] = number_in(known_slots[at])
+            continue
+        at = find_slot(fresh, offsets, data, code, data, begin, end)
+        if fresh[at] >= 0:
+            ids[i] = ids[number_in(fresh[at])]
+            continue
+        fresh[at] = occupied(code, np.int64(i))
+        ids[i] = n_known + n_new
+        first[n_new] = i
+        n_new += 1
+    return ids, first[:n_new].copy()
 
 
 @njit(nogil=True, cache=True)

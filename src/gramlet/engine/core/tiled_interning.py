@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
@@ -18,7 +17,7 @@ from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.counts.comparison import count_codes
 
-__all__ = ["count_tiles", "grown", "intern_tiles"]
+__all__ = ["count_tiles", "intern_tiles"]
 
 # Offsets and data of the signatures of rows begin:end.
 Signatures = Callable[[int, int], tuple[Ints, Ints]]
@@ -129,13 +128,3 @@ def _joined(
         ids = table.lookup(offsets, data)
     cuts = np.cumsum([len(part) for part in parts])[:-1]
     return table, np.split(ids, cuts) if parts else []
-
-
-@njit(nogil=True, cache=True)
-def grown(values: Ints, needed: int) -> Ints:
-    """The array itself, or a copy of at least twice its length with room for ``needed`` entries."""
-    if needed <= len(values):
-        return values
-    larger = np.empty(max(needed, 2 * len(values)), dtype=np.int64)
-    larger[: len(values)] = values
-    return larger

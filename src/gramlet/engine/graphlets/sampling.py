@@ -12,6 +12,8 @@ import numpy as np
 from numba import njit
 
 from gramlet.common.arrays import Ints
+from gramlet.engine.core.hash_table import find_slot, hash_of, number_in, occupied, slots_for
+from gramlet.engine.core.ragged import grown
 from gramlet.engine.core.random_streams import graph_stream, wrapping_integers
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.graphlets.draws import (
@@ -31,9 +33,8 @@ __all__ = ["PatternCounts", "sample_codes", "sample_counts"]
 # Idle steps after which a walk's next node is drawn from its exact law (see `draws.draw_walk`).
 _PATIENCE = 32
 _UNIFORM = -1.0
-# Multipliers of the hash function.
-_ODD_1 = np.uint64(0x9E3779B97F4A7C15)
-_ODD_2 = np.uint64(0xD6E8FEB86659FD93)
+# The key of a pattern: its code and its label word.
+_WIDTH = 2
 
 
 class PatternCounts(NamedTuple):
@@ -206,10 +207,9 @@ def _draw_graph(
     law: float,
     patience: int,
     nodes: Ints,
-    codes: Ints,
-    words: Ints,
+    keys: Ints,
 ) -> None:
-    """Fill codes and, if there are labels, label words; a negative law is the uniform one."""
+    """Fill the rows of ``keys`` with codes and label words; a negative law is the uniform one."""
     first, last = node_offsets[g], node_offsets[g + 1]
     starts, targets = own_csr(g, len(nodes), node_offsets, indptr, indices)
     bits = adjacency_bits(starts, targets)
@@ -220,14 +220,13 @@ def _draw_graph(
     for u in range(len(memory)):
         memory[u] = u if law < 0.0 else -1
     sizes = component_sizes(starts, targets)
-    for s in range(len(codes)):
+    for s in range(len(keys)):
         if law < 0.0:
             draw_uniform(nodes, memory, state)
         else:
             draw_walk(nodes, s, law, patience, starts, targets, sizes, memory, state)
-        codes[s] = code_of(nodes, starts, targets, bits)
-        if len(labels):
-            words[s] = _label_word(nodes, labels[first:last], n_labels)
+        keys[s, 0] = code_of(nodes, starts, targets, bits)
+        keys[s, 1] = _label_word(nodes, labels[first:last], n_labels) if len(labels) else 0
 
 
 @njit(nogil=True, cache=True)
@@ -254,21 +253,12 @@ def _codes_of_range(
 ) -> None:
     nodes = np.zeros(k, dtype=np.int64)
     none = np.zeros(0, dtype=np.int64)
+    drawn = np.empty((codes.shape[1], _WIDTH), dtype=np.int64)
     for g in range(begin, end):
         _draw_graph(
-            g,
-            node_offsets,
-            indptr,
-            indices,
-            none,
-            0,
-            seed,
-            law,
-            patience,
-            nodes,
-            codes[g],
-            none,
-        )
+            g, node_offsets, indptr, indices, none, 0, seed, law, patience, nodes, drawn
+        )  # fmt: skip
+        codes[g] = drawn[:, 0]
 
 
 @njit(nogil=True, cache=True)
@@ -288,14 +278,11 @@ def _counts_of_range(
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """Entries of every graph, then codes, label words and counts of all entries."""
     nodes = np.zeros(k, dtype=np.int64)
-    drawn_codes = np.zeros(n_samples, dtype=np.int64)
-    drawn_words = np.zeros(n_samples, dtype=np.int64)
-    n_slots = 64
-    while n_slots < 2 * n_samples:
-        n_slots *= 2
-    slots = np.empty(n_slots, dtype=np.int64)
-    for slot in range(n_slots):
-        slots[slot] = -1
+    drawn = np.empty((n_samples, _WIDTH), dtype=np.int64)
+    offsets = np.arange(n_samples + 1) * _WIDTH
+    slots = slots_for(n_samples)
+    first = np.empty(n_samples, dtype=np.int64)
+    repeats = np.empty(n_samples, dtype=np.int64)
     n_entries = np.zeros(end - begin, dtype=np.int64)
     codes = np.empty(0, dtype=np.int64)
     words = np.empty(0, dtype=np.int64)
@@ -303,70 +290,30 @@ def _counts_of_range(
     total = 0
     for g in range(begin, end):
         _draw_graph(
-            g,
-            node_offsets,
-            indptr,
-            indices,
-            labels,
-            n_labels,
-            seed,
-            law,
-            patience,
-            nodes,
-            drawn_codes,
-            drawn_words,
-        )
-        codes = _with_room(codes, total, n_samples)
-        words = _with_room(words, total, n_samples)
-        counts = _with_room(counts, total, n_samples)
-        n_entries[g - begin] = _count(
-            drawn_codes, drawn_words, slots, codes[total:], words[total:], counts[total:]
-        )
-        total += n_entries[g - begin]
-    return n_entries, codes[:total], words[:total], counts[:total]
+            g, node_offsets, indptr, indices, labels, n_labels, seed, law, patience, nodes, drawn
+        )  # fmt: skip
+        n = _count(drawn.reshape(-1), offsets, slots, first, repeats)
+        codes, words = grown(codes, total + n), grown(words, total + n)
+        counts = grown(counts, total + n)
+        for s in first[:n]:
+            codes[total], words[total], counts[total] = drawn[s, 0], drawn[s, 1], repeats[s]
+            total += 1
+        n_entries[g - begin] = n
+    return n_entries, codes[:total].copy(), words[:total].copy(), counts[:total].copy()
 
 
 @njit(nogil=True, cache=True)
-def _with_room(array: Ints, used: int, more: int) -> Ints:
-    """The array, or a longer one with the same beginning, with room for so many entries more."""
-    if used + more <= len(array):
-        return array
-    grown = np.empty(2 * (used + more), dtype=np.int64)
-    for i in range(used):
-        grown[i] = array[i]
-    return grown
-
-
-@njit(nogil=True, cache=True)
-def _slot(code: int, word: int, slots: Ints, codes: Ints, words: Ints) -> np.int64:
-    """Where the pattern is in the hash table, or the free slot (−1) where it belongs."""
-    mixed = (np.uint64(code) + np.uint64(word) * _ODD_1) * _ODD_2
-    mask = len(slots) - 1
-    slot = np.int64(mixed >> np.uint64(32)) & mask
-    while slots[slot] >= 0 and (codes[slots[slot]] != code or words[slots[slot]] != word):
-        slot = (slot + 1) & mask
-    return slot
-
-
-@njit(nogil=True, cache=True)
-def _count(
-    drawn_codes: Ints,
-    drawn_words: Ints,
-    slots: Ints,
-    codes: Ints,
-    words: Ints,
-    counts: Ints,
-) -> int:
-    """Distinct patterns in the order of their first appearance; ``slots`` is left as found."""
+def _count(keys: Ints, offsets: Ints, slots: Ints, first: Ints, repeats: Ints) -> int:
+    """Where the distinct keys appear first; ``repeats`` there is how often."""
+    slots[:] = -1
     n = 0
-    for s in range(len(drawn_codes)):
-        slot = _slot(drawn_codes[s], drawn_words[s], slots, codes, words)
-        if slots[slot] < 0:
-            slots[slot] = n
-            codes[n], words[n], counts[n] = drawn_codes[s], drawn_words[s], 0
+    for s in range(len(first)):
+        begin, end = offsets[s], offsets[s + 1]
+        code = hash_of(keys, begin, end)
+        at = find_slot(slots, offsets, keys, code, keys, begin, end)
+        if slots[at] < 0:
+            slots[at] = occupied(code, np.int64(s))
+            first[n], repeats[s] = s, 0
             n += 1
-        counts[slots[slot]] += 1
-    # Last in, first out: a slot is found along the same way as when it was filled.
-    for entry in range(n - 1, -1, -1):
-        slots[_slot(codes[entry], words[entry], slots, codes, words)] = -1
+        repeats[number_in(slots[at])] += 1
     return n

@@ -15,10 +15,10 @@ from numba import njit
 from scipy import sparse
 
 from gramlet.common.arrays import Ints
-from gramlet.engine.core.ragged import offsets_of
+from gramlet.engine.core.ragged import grown, offsets_of
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
-from gramlet.engine.core.tiled_interning import count_tiles, grown, intern_tiles
+from gramlet.engine.core.tiled_interning import count_tiles, intern_tiles
 from gramlet.engine.laplacian.balls import ball_sizes, gather_ball
 from gramlet.graphs.batch import GraphBatch
 

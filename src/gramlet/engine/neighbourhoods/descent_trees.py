@@ -16,10 +16,10 @@ from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.memory import available_bytes
-from gramlet.engine.core.ragged import offsets_of
+from gramlet.engine.core.ragged import grown, offsets_of
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
-from gramlet.engine.core.tiled_interning import grown, intern_tiles
+from gramlet.engine.core.tiled_interning import intern_tiles
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.laplacian.balls import ball_sizes
 from gramlet.graphs.batch import GraphBatch

@@ -17,7 +17,7 @@ from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.memory import available_bytes
 from gramlet.engine.core.ragged import offsets_of
 from gramlet.engine.core.tiles import Tiling, for_tiles
-from gramlet.engine.paths.shortest_paths import _breadth_first, _dijkstra, _sift_down, _sift_up
+from gramlet.engine.paths.single_source import breadth_first, dijkstra, sift_down, sift_up
 
 __all__ = ["NodeGroups", "PlaceCounts", "n_places", "place_and_length", "place_counts"]
 
@@ -166,9 +166,9 @@ def _count(
         for source in range(n):
             # Nodes in the order of their distance: every continuation leads to a later one.
             if len(weights):
-                _dijkstra(first + source, indptr, indices, weights, first, length)
+                dijkstra(first + source, indptr, indices, weights, first, length)
             else:
-                _breadth_first(first + source, indptr, indices, first, length)
+                breadth_first(first + source, indptr, indices, first, length)
             order = reached[: _by_distance(length, keys, heap, reached)]
             if only_measure:
                 most = _most_steps(order, first, indptr, indices, weights, length, taken)
@@ -200,11 +200,11 @@ def _by_distance(length: Floats, keys: Floats, heap: Ints, nodes: Ints) -> int:
     size = 0
     for v in range(len(length)):
         if length[v] >= 0.0:
-            _sift_up(keys, heap, size, length[v], v)
+            sift_up(keys, heap, size, length[v], v)
             size += 1
     for at in range(size):
         nodes[at] = heap[0]
-        _sift_down(keys, heap, size - at - 1)
+        sift_down(keys, heap, size - at - 1)
     return size
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from gramlet.common.stored_state import (
     require_array,
     require_flag,
     require_instance,
+    require_items,
     require_real,
 )
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
@@ -28,7 +30,7 @@ from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.histograms.label_histograms import edge_name
-from gramlet.kernels.weisfeiler_lehman.colour_counts import Colouring
+from gramlet.kernels.weisfeiler_lehman.colour_counts import Colouring, columns_of_levels
 
 __all__ = ["ColourPathCounter", "LengthCodes", "PathCounter", "ShortestPath"]
 
@@ -115,7 +117,9 @@ def _within(lengths: Floats, low: Floats, high: Floats) -> Ints:
     return codes
 
 
-def _count_matrix(offsets: Ints, codes: Ints, counts: Floats, n_columns: int) -> sparse.csr_matrix:
+def _count_matrix(offsets: Ints, codes: Ints, counts: Floats, n_known: int) -> sparse.csr_matrix:
+    """The matrix of counts; it has at least the ``n_known`` fitted columns."""
+    n_columns = max(n_known, int(codes.max(initial=-1)) + 1)
     matrix = sparse.csr_matrix((counts, codes, offsets), shape=(len(offsets) - 1, n_columns))
     matrix.sum_duplicates()
     return matrix
@@ -144,8 +148,7 @@ class PathCounter:
         offsets, kinds, lengths, counts = self._paths(batch, self.labels.encode(batch), tiling)
         rows = np.column_stack([kinds[:, 1:], self.lengths.codes(lengths)])
         found = self.types.lookup(*pack_rows(rows))
-        n_columns = max(len(self.types), int(found.max(initial=-1)) + 1)
-        return _count_matrix(offsets, found, counts, n_columns)
+        return _count_matrix(offsets, found, counts, len(self.types))
 
     def names(self) -> list[str]:
         nodes = self.labels.names()
@@ -189,41 +192,58 @@ class PathCounter:
 
 
 class ColourPathCounter:
-    """Counts shortest paths by the colours of their ends and their length, at every level."""
+    """Counts shortest paths by the colours of their ends and their length, at every level.
+
+    Each level has a table of its own: those of all levels together would be the largest thing in
+    memory beside a small Gram matrix.
+    """
 
     def __init__(self, colouring: Colouring) -> None:
         self.colouring = colouring
 
     def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
-        offsets, rows, counts = self._paths(batch, self.colouring.fit(batch), tiling)
-        self.types, found = SignatureTable.fit(*pack_rows(rows))
-        return _count_matrix(offsets, found, counts, len(self.types))
+        self.types: list[SignatureTable] = []
+
+        def learn(level: int, rows: Ints) -> Ints:
+            table, codes = SignatureTable.fit(*pack_rows(rows))
+            self.types.append(table)
+            return codes
+
+        return self._counts(batch, self.colouring.fit(batch), learn, tiling)
 
     def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
-        offsets, rows, counts = self._paths(batch, self.colouring.apply(batch), tiling)
-        found = self.types.lookup(*pack_rows(rows))
-        n_columns = max(len(self.types), int(found.max(initial=-1)) + 1)
-        return _count_matrix(offsets, found, counts, n_columns)
+        def look_up(level: int, rows: Ints) -> Ints:
+            return self.types[level].lookup(*pack_rows(rows))
+
+        return self._counts(batch, self.colouring.apply(batch), look_up, tiling)
 
     def names(self) -> list[str]:
-        patterns, first = self.colouring.patterns(), self.colouring.first_level
+        numbers, patterns = self.colouring.level_numbers, self.colouring.patterns()
         names = []
-        for level, a, b, length in self.types.data.reshape(-1, 4).tolist():
-            texts = patterns[level]
-            ends = edge_name(texts[a], None, texts[b], self.colouring.directed)
-            names.append(f"h{first + level}:{ends}:{length}")
+        for level, texts, table in zip(numbers, patterns, self.types, strict=True):
+            for a, b, length in table.data.reshape(-1, 3).tolist():
+                ends = edge_name(texts[a], None, texts[b], self.colouring.directed)
+                names.append(f"h{level}:{ends}:{length}")
         return names
 
     def validate(self) -> None:
         require_instance("colouring", self.colouring, Colouring)
-        require_instance("types", self.types, SignatureTable)
-        self.types.validate(width=4)
+        require_items("types", self.types, SignatureTable, len(self.colouring.level_numbers))
+        for table in self.types:
+            table.validate(width=3)
 
     @property
     def n_features(self) -> int:
-        return len(self.types)
+        return sum(len(table) for table in self.types)
 
-    def _paths(self, batch: GraphBatch, levels: Ints, tiling: Tiling) -> tuple[Ints, Ints, Floats]:
+    def _counts(
+        self,
+        batch: GraphBatch,
+        levels: Ints,
+        codes_of: Callable[[int, Ints], Ints],
+        tiling: Tiling,
+    ) -> sparse.csr_matrix:
+        """Count paths; ``codes_of(level, rows)`` gives the codes of two colours and a length."""
         offsets, kinds, lengths, counts = count_paths(
             batch.node_offsets,
             batch.indptr,
@@ -232,7 +252,16 @@ class ColourPathCounter:
             ordered=batch.directed,
             **tiling,
         )
-        return offsets, np.column_stack([kinds, lengths.astype(np.int64)]), counts
+        places = [np.flatnonzero(kinds[:, 0] == level) for level in range(len(levels))]
+        codes = []
+        for level, at in enumerate(places):
+            rows = np.column_stack([kinds[at, 1:], lengths[at].astype(np.int32)])
+            codes.append(codes_of(level, rows))
+        known = [len(table) for table in self.types]
+        columns = np.empty(len(counts), dtype=np.int64)
+        for at, found in zip(places, columns_of_levels(codes, known), strict=True):
+            columns[at] = found
+        return _count_matrix(offsets, columns, counts, sum(known))
 
 
 @shared_texts

@@ -197,9 +197,7 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
         check_is_fitted(self)
         counter = self.counter_
         numbers = np.array(counter.colouring.level_numbers)
-        if isinstance(counter, ColourPathCounter):
-            return numbers[counter.types.data.reshape(-1, 4)[:, 0]]
-        if isinstance(counter, ColourEdgeCounter):
+        if isinstance(counter, ColourEdgeCounter | ColourPathCounter):
             return np.repeat(numbers, [len(table) for table in counter.types])
         widths = counter.widths if isinstance(counter, LevelBases) else counter.colouring.n_colours
         return np.repeat(numbers, widths)

@@ -1,0 +1,93 @@
+"""Shortest paths from one node of a graph: breadth-first search, and Dijkstra's with a heap."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Floats, Ints
+
+__all__ = ["breadth_first", "dijkstra", "sift_down", "sift_up"]
+
+
+@njit(nogil=True, cache=True)
+def breadth_first(source: int, indptr: Ints, indices: Ints, first: int, length: Floats) -> None:
+    """Lengths from a source within its graph; −1 where there is no path."""
+    n = len(length)
+    length[:] = -1.0
+    queue = np.empty(n, dtype=np.int64)
+    queue[0] = source
+    length[source - first] = 0.0
+    head, tail = 0, 1
+    while head < tail:
+        u = queue[head]
+        head += 1
+        ahead = length[u - first] + 1.0
+        for p in range(indptr[u], indptr[u + 1]):
+            v = indices[p]
+            if length[v - first] < 0.0:
+                length[v - first] = ahead
+                queue[tail] = v
+                tail += 1
+
+
+@njit(nogil=True, cache=True)
+def dijkstra(
+    source: int, indptr: Ints, indices: Ints, weights: Floats, first: int, length: Floats
+) -> None:
+    """Lengths from a source by a binary heap; −1 where there is no path."""
+    n = len(length)
+    length[:] = np.inf
+    length[source - first] = 0.0
+    room = 1
+    for v in range(first, first + n):
+        room += indptr[v + 1] - indptr[v]
+    keys = np.empty(room)
+    nodes = np.empty(room, dtype=np.int64)
+    keys[0], nodes[0] = 0.0, source
+    size = 1
+    while size > 0:
+        key, u = keys[0], nodes[0]
+        size -= 1
+        sift_down(keys, nodes, size)
+        if key > length[u - first]:
+            continue
+        for p in range(indptr[u], indptr[u + 1]):
+            v = indices[p]
+            reached = key + weights[p]
+            if reached < length[v - first]:
+                length[v - first] = reached
+                sift_up(keys, nodes, size, reached, v)
+                size += 1
+    for v in range(n):
+        if length[v] == np.inf:
+            length[v] = -1.0
+
+
+@njit(nogil=True, cache=True)
+def sift_up(keys: Floats, nodes: Ints, at: int, key: float, node: int) -> None:
+    while at > 0:
+        parent = (at - 1) // 2
+        if keys[parent] <= key:
+            break
+        keys[at], nodes[at] = keys[parent], nodes[parent]
+        at = parent
+    keys[at], nodes[at] = key, node
+
+
+@njit(nogil=True, cache=True)
+def sift_down(keys: Floats, nodes: Ints, size: int) -> None:
+    """Move the last entry to the top of the heap and let it sink."""
+    key, node = keys[size], nodes[size]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and keys[child + 1] < keys[child]:
+            child += 1
+        if keys[child] >= key:
+            break
+        keys[at], nodes[at] = keys[child], nodes[child]
+        at = child
+    keys[at], nodes[at] = key, node
