@@ -140,6 +140,8 @@ def _table_blocks(path: Path, kind: str, batch_size: int, options: ReadOptions) 
         def block(table: Any = table, columns: Any = columns) -> Dataset:
             problems = Problems(options.on_error, of_block=True)
             found = dataset_of_table(table, columns, how, problems, stem_of(path))
+            if columns.id is not None and found.ids is None:
+                found.ids = [""] * len(found.graphs)  # blocks of one file have the same columns
             left_out = {each.place for each in problems.skipped}
             found.lines = [row.line for row in table.rows if table.place(row) not in left_out]
             return adjusted(found, options.directed, options.node_labels)

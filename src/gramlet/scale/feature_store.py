@@ -116,11 +116,8 @@ class FeatureStore:
 
     @property
     def ids(self) -> Array | None:
-        """The ids of all graphs; those without one have an empty one. None if no graph has one."""
-        found = [(part["X"].shape[0], part.get("ids")) for part in self._all_members()]
-        if all(ids is None for _, ids in found):
-            return None
-        return np.concatenate([np.full(n, "") if ids is None else ids for n, ids in found])
+        """The ids of all graphs."""
+        return self._joined("ids")
 
     @property
     def target(self) -> Array | None:
