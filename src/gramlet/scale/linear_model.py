@@ -168,7 +168,8 @@ class HashedLinearModel(BaseEstimator):
         return self
 
     def _settings(self) -> list[Setting]:
-        alphas = [self.alpha] if isinstance(self.alpha, Real) else list(self.alpha)  # type: ignore[arg-type]
+        given: Any = self.alpha
+        alphas = [given] if isinstance(given, Real) else list(given)
         if not alphas or not all(isinstance(a, Real) and 0 < a < np.inf for a in alphas):
             raise ValueError(f"alpha must be a number above 0, or several; got {self.alpha!r}.")
         kinds = (True, False) if self.normalize == "auto" else (bool(self.normalize),)
@@ -228,7 +229,7 @@ class HashedLinearModel(BaseEstimator):
         if summary.task == "classification":
             self.classes_ = summary.classes
             return
-        vars(self).pop("classes_", None)
+        self.__dict__.pop("classes_", None)
         self.coef_ *= summary.deviation
         self.intercept_ = self.intercept_ * summary.deviation + summary.mean
 
@@ -279,7 +280,8 @@ class HashedLinearModel(BaseEstimator):
                 "classes_ must be two or more classes in order",
             )
             n_rows = 1 if len(self.classes_) == 2 else len(self.classes_)
-        require_array("coef_", self.coef_, "float64", (n_rows, 2**self.features_.n_bits))
+        n_columns = 2 ** int(self.features_.n_bits or 0)
+        require_array("coef_", self.coef_, "float64", (n_rows, n_columns))
         require_array("intercept_", self.intercept_, "float64", (n_rows,))
         require_flag("normalize_", self.normalize_)
         require_real("factor_", self.factor_, 0.0)
