@@ -32,6 +32,8 @@ _HOMES = {
     "HashedFeatures": "gramlet.scale.hashed_features",
     "stream": "gramlet.files.stream",
     "FeatureStore": "gramlet.scale.feature_store",
+    "HashedLinearModel": "gramlet.scale.linear_model",
+    "predict_stream": "gramlet.scale.stream_prediction",
     "VertexHistogram": "gramlet.kernels.histograms.label_histograms",
     "EdgeHistogram": "gramlet.kernels.histograms.label_histograms",
     "OptimalAssignment": "gramlet.kernels.histograms.label_histograms",

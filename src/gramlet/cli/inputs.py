@@ -5,6 +5,8 @@ And what is to be learned from it: `target_of` for machines, `classes_of` for ke
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from gramlet.evaluation.task import Target
     from gramlet.files.dataset import Dataset
 
-__all__ = ["classes_of", "read_input", "refuse_numbers", "target_of"]
+__all__ = ["classes_of", "read_input", "refuse_numbers", "stream_input", "target_of"]
 
 
 def read_input(text: str, reading: Reading) -> Dataset:
@@ -29,11 +31,39 @@ def read_input(text: str, reading: Reading) -> Dataset:
     Failure
         If it is there and cannot be read.
     """
+    with _told(text):
+        data = _read(text, reading)
+    if reading.node_labels is not None:
+        data.node_label_names = None  # they are of the labels that were in the file
+    return data
+
+
+def stream_input(text: str, reading: Reading) -> Iterator[Dataset]:
+    """Read what INPUT names in blocks, if it is a table, else whole; errors as in `read_input`."""
+    from gramlet.files.kinds import TABLES, kind_of
+    from gramlet.files.stream import stream
+
+    path = Path(text).expanduser()
+    if not path.is_file() or kind_of(path) not in TABLES:
+        yield read_input(text, reading)
+        return
+    blocks = stream(path, **reading.options())
+    while True:
+        with _told(text):
+            block = next(blocks, None)
+        if block is None:
+            return
+        yield block
+
+
+@contextlib.contextmanager
+def _told(text: str) -> Iterator[None]:
+    """Turn what readers raise into errors for the person at the terminal."""
     from gramlet.files.dataset import DatasetNotFoundError
     from gramlet.files.tables import ColumnNotFoundError
 
     try:
-        data = _read(text, reading)
+        yield
     except DatasetNotFoundError as why:
         # A name everyone knows that could not be fetched is the network's failure.
         raise (Failure if _well_known(text) else WrongUse)(with_options(why)) from why
@@ -43,9 +73,6 @@ def read_input(text: str, reading: Reading) -> Dataset:
         raise Failure(f"{text!r} cannot be read: {why.strerror or why}.") from why
     except ValueError as why:
         raise Failure(_with_place(with_options(why), text)) from why
-    if reading.node_labels is not None:
-        data.node_label_names = None  # they are of the labels that were in the file
-    return data
 
 
 def _read(text: str, reading: Reading) -> Dataset:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gramlet.cli.errors import Failure, WrongUse
 
-__all__ = ["is_gaussian_process", "load_classifier", "load_model"]
+__all__ = ["load_classifier", "load_model"]
 
 
 def load_model(path: Path) -> Any:
@@ -37,11 +37,3 @@ def load_classifier(path: Path, jobs: int) -> Any:
     if classifier.get_params().get("kernel__n_jobs", 1) is None:
         classifier.set_params(kernel__n_jobs=jobs)
     return classifier
-
-
-def is_gaussian_process(model: Any) -> bool:
-    """Whether a model is a Gaussian process, alone or at the end of a pipeline."""
-    from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
-
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
-    return isinstance(last, GaussianProcessRegressor | GaussianProcessClassifier)

@@ -97,6 +97,13 @@ class Reading:
         ),
     ] = None
 
+    def given(self) -> dict[str, bool]:
+        """The options by their names on the command line, and whether each was given."""
+        return {
+            f"--{field.name.replace('_', '-')}": getattr(self, field.name) != field.default
+            for field in fields(self)
+        }
+
     def options(self) -> dict[str, Any]:
         """The options of `gramlet.files.read.read` that were given, by their names there."""
         columns = {name: _column(getattr(self, name)) for name in ("target", "molecules", "id")}

@@ -1,23 +1,26 @@
-"""``gramlet predict``: the classes or numbers of graphs, by a model from a file."""
+"""``gramlet predict``: the classes or numbers of graphs, by a model from a file.
+
+Tables of molecules are read, predicted and written block by block, so that they may be of any size.
+"""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Sequence
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gramlet.cli.inputs import read_input
-from gramlet.cli.models import is_gaussian_process, load_classifier
-from gramlet.cli.option_groups import Reading
+from gramlet.cli.inputs import stream_input
+from gramlet.cli.models import load_classifier
+from gramlet.cli.option_groups import OnError, Reading
 from gramlet.cli.options import Input, Jobs, Model, output_option
 from gramlet.cli.output import check_place, note
-from gramlet.common.safe_writing import writing
 
 if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset
 
 __all__ = ["predict"]
+
+_MOST_LISTED = 20  # rows left out that are shown on a terminal; the file lists all
 
 
 def predict(
@@ -33,83 +36,109 @@ def predict(
 
     The file of --output has identifiers, predictions and, where the model has them, decision
     values, probabilities and standard deviations. If the input has classes or numbers of its own,
-    how well they are met is told on standard error.
+    how well they are met is told on standard error. Tables of molecules may be of any size. With
+    --on-error skip, the file has the line of each graph, and NAME.skipped.csv lists the rows that
+    were left out.
     """
     if output is not None:
         check_place(output, [".csv"])
     predictor = load_classifier(model, jobs)
-    data = read_input(source, reading)
     from gramlet.engine.core.compiling import announce_compilation
+    from gramlet.scale.stream_prediction import PredictionWriter, answers_of
 
-    announce_compilation()
+    tally = _Accuracy(predictor) if hasattr(predictor, "classes_") else _Errors()
+    skips = reading.on_error is OnError.skip
+    with contextlib.ExitStack() as stack:
+        writer = None
+        for number, data in enumerate(stream_input(source, reading)):
+            if number == 0:
+                announce_compilation()
+                if output is not None:
+                    writer = stack.enter_context(PredictionWriter(output, with_lines=skips))
+            if writer is not None:
+                answers = answers_of(predictor, data.graphs) if len(data.graphs) else {}
+                writer.add(data, answers)
+                predicted = answers.get("prediction")
+            else:
+                predicted = _shown(predictor, data)
+            if predicted is not None and len(predicted):
+                tally.add(predicted, data)
+    if writer is not None:
+        print(f"{writer.n_written} predictions in {output}")
+        if writer.n_skipped:
+            note(f"{writer.n_skipped} rows were left out; {writer.skipped_path} lists them.")
+    tally.tell()
+
+
+def _shown(predictor: Any, data: Dataset) -> Any:
+    """Predictions, printed; rows that were left out are listed beside them."""
+    for number, each in enumerate(data.skipped or ()):
+        if number == _MOST_LISTED:
+            note(f"... and {len(data.skipped or ()) - number} more; --output lists all.")
+            break
+        note(str(each))
+    if not len(data.graphs):
+        return None
     predicted = predictor.predict(data.graphs)
-    if output is not None:
-        columns = _columns(predictor, data, predicted)
-        _write(output, columns)
-        print(f"{len(predicted)} predictions in {output}")
-    if hasattr(predictor, "classes_"):
-        _tell_accuracy(predictor, predicted, data)
-    else:
-        _tell_errors(predicted, data)
-    if output is None:
-        for value in predicted.tolist():
-            print(value)
+    for value in predicted.tolist():
+        print(value)
+    return predicted
 
 
-def _columns(predictor: Any, data: Dataset, predicted: Any) -> dict[str, Sequence[Any]]:
-    """The columns of the file by their headings."""
-    columns: dict[str, Sequence[Any]] = {"graph": range(len(predicted))}
-    if data.ids is not None:
-        columns["id"] = data.ids
-    columns["prediction"] = predicted.tolist()
-    classes = [str(name) for name in getattr(predictor, "classes_", ())]
-    for method, heading in (
-        ("decision_function", "decision for"),
-        ("predict_proba", "probability of"),
-    ):
-        if not classes or not hasattr(predictor, method) or not len(predicted):
-            continue
-        values = getattr(predictor, method)(data.graphs)
-        values = values[:, None] if values.ndim == 1 else values
-        # One column for two classes, or one for each; with others there are no names.
-        shown = classes[1:] if values.shape[1] == 1 and len(classes) == 2 else classes
-        if values.shape[1] == len(shown):
-            columns |= {f"{heading} {c}": values[:, i].tolist() for i, c in enumerate(shown)}
-    if is_gaussian_process(predictor) and not classes and len(predicted):
-        deviations = predictor.predict(data.graphs, return_std=True)[1]
-        columns["standard deviation"] = deviations.tolist()
-    return columns
+class _Accuracy:
+    """How many predictions are right, if the input's target is made of the model's classes."""
+
+    def __init__(self, classifier: Any) -> None:
+        self.known = {str(name) for name in classifier.classes_}
+        self.right = self.total = 0
+        self.met = False
+
+    def add(self, predicted: Any, data: Dataset) -> None:
+        if data.target is None or data.target.ndim != 1:
+            return
+        truth = [str(value) for value in data.target.tolist()]
+        self.met = self.met or bool(self.known & set(truth))
+        self.right += sum(str(p) == t for p, t in zip(predicted.tolist(), truth, strict=True))
+        self.total += len(truth)
+
+    def tell(self) -> None:
+        if self.met:
+            share = 100 * self.right / self.total
+            note(f"accuracy: {share:.1f} % ({self.right} of {self.total})")
 
 
-def _write(path: Path, columns: dict[str, Sequence[Any]]) -> None:
-    with writing(path) as place, place.open("w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(columns)
-        rows.writerows(zip(*columns.values(), strict=True))
+class _Errors:
+    """Squared errors of predicted numbers, if the input's target is made of numbers too."""
 
+    def __init__(self) -> None:
+        self.n = 0
+        self.errors = self.mean = self.spread = 0.0
+        self.usable = True
 
-def _tell_accuracy(classifier: Any, predicted: Any, data: Dataset) -> None:
-    """Only if the input's target is made of the classes that the model knows."""
-    if data.target is None or data.target.ndim != 1 or not len(predicted):
-        return
-    known = {str(name) for name in classifier.classes_}
-    truth = [str(value) for value in data.target.tolist()]
-    if not known & set(truth):
-        return
-    right = sum(str(p) == t for p, t in zip(predicted.tolist(), truth, strict=True))
-    note(f"accuracy: {100 * right / len(truth):.1f} % ({right} of {len(truth)})")
+    def add(self, predicted: Any, data: Dataset) -> None:
+        import numpy as np
 
+        truth = data.target
+        if (
+            truth is None
+            or truth.dtype.kind not in "iuf"
+            or truth.shape != predicted.shape
+            or not np.isfinite(truth).all()
+        ):
+            self.usable = False
+        if not self.usable:
+            return
+        self.errors += float(np.sum((predicted - truth) ** 2))
+        # The spread of both sets together, from their own spreads and the distance of their means.
+        n, shift = len(truth), float(np.mean(truth)) - self.mean
+        self.spread += float(np.sum((truth - np.mean(truth)) ** 2))
+        self.spread += shift**2 * self.n * n / (self.n + n)
+        self.mean += shift * n / (self.n + n)
+        self.n += n
 
-def _tell_errors(predicted: Any, data: Dataset) -> None:
-    """Of predicted numbers, if the input's target is made of numbers too."""
-    import numpy as np
-
-    truth = data.target
-    if truth is None or truth.dtype.kind not in "iuf" or truth.shape != predicted.shape:
-        return
-    if not len(truth) or not np.isfinite(truth).all():
-        return
-    squared = float(np.mean((predicted - truth) ** 2))
-    told = f"root mean square error: {squared**0.5:.4g} ({len(truth)} graphs)"
-    spread = float(np.var(truth))
-    note(f"R²: {1 - squared / spread:.3f}, {told}" if spread > 0 else told)
+    def tell(self) -> None:
+        if not self.n or not self.usable:
+            return
+        told = f"root mean square error: {(self.errors / self.n) ** 0.5:.4g} ({self.n} graphs)"
+        r2 = 1 - self.errors / self.spread if self.spread > 0 else None
+        note(told if r2 is None else f"R²: {r2:.3f}, {told}")

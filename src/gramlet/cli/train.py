@@ -6,8 +6,10 @@ import time
 from pathlib import Path
 from typing import Annotated
 
+from gramlet.cli.errors import WrongUse
 from gramlet.cli.estimators import Training, choose_and_fit
 from gramlet.cli.inputs import read_input, refuse_numbers, target_of
+from gramlet.cli.linear import Linear, is_store, train_linear
 from gramlet.cli.option_groups import Learning, Reading
 from gramlet.cli.options import (
     Costs,
@@ -31,6 +33,7 @@ def train(
     output: Annotated[Path, output_option("File of the model.", metavar="MODEL")],
     reading: Reading,
     learning: Learning,
+    linear: Linear,
     kernel: Kernel = "wl",
     param: Params = None,
     costs: Costs = None,
@@ -42,10 +45,19 @@ def train(
     """Fit a machine with a kernel and save it: support vectors for classes, ridge for numbers.
 
     C, and those of the kernel's options that --param does not fix, are chosen by cross-validation.
+    With --linear: a linear model of hashed features, from a folder of any size.
     """
     from gramlet.kernels import registry
 
     check_place(output)
+    if linear.linear:
+        unused = {"--kernel": kernel != "wl", "--param": bool(param), "--C": bool(costs),
+                  "--inner-folds": inner_folds != 5, "--no-normalize": not normalize}  # fmt: skip
+        train_linear(source, output, linear, learning, seed, {**unused, **reading.given()})
+        return
+    linear.refuse_without()
+    if is_store(source):
+        raise WrongUse(f"{source!r} is a folder of hashed features; --linear learns from it.")
     params = parse_params(param)
     row = registry.get(kernel)
     row.make(**params)._validate_params()

@@ -11,12 +11,14 @@ _PHRASES = {
     "data_home": "--data-dir",
     'on_error="skip"': "--on-error skip",
     "The field 'skipped' lists them.": "",
+    "The field 'skipped' of each block lists them.": "",
+    "The property 'skipped' of the store lists them.": "",
     "give evaluate a Dataset that keeps them (gramlet.read of a file of molecules), or the groups "
     "themselves as an array": "read them from a file of molecules",
 }
 _PARAMETERS = (
     "target", "molecules", "id", "directed", "task", "min_class_size", "class_weight", "groups",
-    "scoring", "classifier", "draws", "selection",
+    "scoring", "classifier", "draws", "selection", "held_out",
 )  # fmt: skip
 
 

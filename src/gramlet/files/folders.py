@@ -92,7 +92,9 @@ def _rows(
         place, name = f"{table.path}, line {row.line}", row.cells[0]
         cell = "" if column is None else row.cells[column]
         named = by_name.get(name)
-        if named is None:
+        if row.problem is not None:
+            problems.add(place, row.problem)
+        elif named is None:
             problems.add(place, f"there is no file {name!r}")
         elif named in found:
             problems.add(place, f"{name!r} is listed a second time")

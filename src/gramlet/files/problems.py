@@ -18,12 +18,16 @@ class Problems:
     Parameters
     ----------
     on_error : "raise" or "skip"
+    of_block : bool
+        Whether these are the rows of one block of a file, whose reader counts for the whole file:
+        no warning, and a block of which nothing is left is no error.
     """
 
-    def __init__(self, on_error: str) -> None:
+    def __init__(self, on_error: str, of_block: bool = False) -> None:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error must be "raise" or "skip"; got {on_error!r}.')
         self._on_error = on_error
+        self._of_block = of_block
         self.skipped: list[Skipped] = []
 
     @property
@@ -40,7 +44,7 @@ class Problems:
 
     def finish(self, path: object, n_read: int, noun: str) -> list[Skipped]:
         """Everything that was left out; one warning counts it. Nothing left is an error."""
-        if not self.skipped:
+        if not self.skipped or self._of_block:
             return self.skipped
         total = n_read + len(self.skipped)
         first = self.skipped[0]

@@ -7,7 +7,8 @@ are read whole and handed out in blocks. What a row means is left to the readers
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from gramlet.files.molecules.tables import dataset_of_table, stream_molecule_tab
 from gramlet.files.problems import Problems
 from gramlet.files.read import ReadOptions, adjusted, read, refuse_foreign_options
 
-__all__ = ["stream", "stream_blocks"]
+__all__ = ["LeftOut", "slices_of", "stream", "stream_blocks"]
 
 _NO_LIMIT = 2**63 - 1  # a file of any size
 
@@ -47,6 +48,7 @@ def stream(path: str | Path, batch_size: int = 10_000, **reader_options: Any) ->
     Yields
     ------
     Dataset
+        Of tables its field ``lines`` has the line that each graph comes from.
 
     Examples
     --------
@@ -63,19 +65,46 @@ def stream(path: str | Path, batch_size: int = 10_000, **reader_options: Any) ->
 
 
 def _read_all(path: Path, blocks: Iterator[Block]) -> Iterator[Dataset]:
-    n_read, skipped = 0, 0
-    first: Skipped | None = None
+    left_out = LeftOut(path)
     for block in blocks:
         dataset = block()
-        n_read += len(dataset.graphs)
-        if dataset.skipped:
-            first = first or dataset.skipped[0]
-            skipped += len(dataset.skipped)
+        left_out.count(dataset)
         yield dataset
-    if skipped:
+    left_out.finish("The field 'skipped' of each block lists them.")
+
+
+@dataclass
+class LeftOut:
+    """How many rows of a file were read and left out, block by block."""
+
+    path: Path
+    n_read: int = 0
+    n_skipped: int = 0
+    first: Skipped | None = field(default=None)
+
+    def count(self, dataset: Dataset) -> None:
+        """Add a block."""
+        self.add(len(dataset.graphs), dataset.skipped or ())
+
+    def add(self, n_read: int, skipped: Sequence[Skipped]) -> None:
+        """Add so many rows, and what was left out between them."""
+        self.n_read += n_read
+        self.n_skipped += len(skipped)
+        if skipped:
+            self.first = self.first or skipped[0]
+
+    def finish(self, where: str) -> None:
+        """Warn of what was left out, and say where it is listed; nothing read is an error."""
+        if not self.n_skipped:
+            return
+        total = counted(self.n_read + self.n_skipped, "row")
+        if not self.n_read:
+            raise ValueError(
+                f"{self.path}: none of {total} can be read; the first is {self.first}."
+            )
         warn_caller(
-            f"{path}: {skipped:,} of {counted(n_read + skipped, 'row')} were left out, the first "
-            f"at {first}. The field 'skipped' of each block lists them."
+            f"{self.path}: {self.n_skipped:,} of {total} were left out, the first at "
+            f"{self.first}. {where}"
         )
 
 
@@ -109,29 +138,51 @@ def _table_blocks(path: Path, kind: str, batch_size: int, options: ReadOptions) 
     for table, columns in tables:
 
         def block(table: Any = table, columns: Any = columns) -> Dataset:
-            problems = Problems(options.on_error)
-            with warnings.catch_warnings():
-                # One warning for the whole file, at its end.
-                warnings.filterwarnings("ignore", message=".*were left out", category=UserWarning)
-                found = dataset_of_table(table, columns, how, problems, stem_of(path))
+            problems = Problems(options.on_error, of_block=True)
+            found = dataset_of_table(table, columns, how, problems, stem_of(path))
+            if columns.id is not None and found.ids is None:
+                found.ids = [""] * len(found.graphs)  # blocks of one file have the same columns
+            left_out = {each.place for each in problems.skipped}
+            found.lines = [row.line for row in table.rows if table.place(row) not in left_out]
             return adjusted(found, options.directed, options.node_labels)
 
         yield block
 
 
 def _whole_blocks(path: Path, batch_size: int, options: dict[str, Any]) -> Iterator[Block]:
-    dataset = read(path, **options)
+    with warnings.catch_warnings():
+        # One warning for the whole file, at its end.
+        warnings.filterwarnings("ignore", message=".*were left out", category=UserWarning)
+        dataset = read(path, **options)
+    yield from slices_of(dataset, batch_size)
+
+
+def slices_of(dataset: Dataset, batch_size: int) -> Iterator[Block]:
+    """A data set as blocks; what its reader left out is listed in the first."""
     for begin in range(0, len(dataset.graphs), batch_size):
-        part = slice(begin, begin + batch_size)
+        yield _Slice(dataset, begin, begin + batch_size)
 
-        def block(part: slice = part) -> Dataset:
-            return Dataset(
-                dataset.graphs[part],
-                None if dataset.target is None else dataset.target[part],
-                name=dataset.name,
-                ids=None if dataset.ids is None else list(dataset.ids[part]),
-                molecules=None if dataset.molecules is None else list(dataset.molecules[part]),
-                target_name=dataset.target_name,
-            )
 
-        yield block
+@dataclass(frozen=True)
+class _Slice:
+    """Some graphs of a data set; another process is sent these alone."""
+
+    dataset: Dataset
+    begin: int
+    end: int
+
+    def __call__(self) -> Dataset:
+        whole, part = self.dataset, slice(self.begin, self.end)
+        return Dataset(
+            whole.graphs[part],
+            None if whole.target is None else whole.target[part],
+            name=whole.name,
+            ids=None if whole.ids is None else list(whole.ids[part]),
+            molecules=None if whole.molecules is None else list(whole.molecules[part]),
+            target_name=whole.target_name,
+            skipped=whole.skipped if self.begin == 0 else None,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        dataset = self()
+        return _Slice, (dataset, 0, len(dataset.graphs))

@@ -39,10 +39,11 @@ class ColumnNotFoundError(ValueError):
 
 @dataclass(frozen=True)
 class Row:
-    """The cells of one row, and the line it begins on."""
+    """The cells of one row, and the line it begins on; ``problem`` says why it cannot be used."""
 
     line: int
     cells: list[str]
+    problem: str | None = None
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,10 @@ class Table:
     def name(self, column: int) -> str:
         """What a column is called in messages."""
         return repr(self.headings[column]) if self.headings is not None else f"{column}"
+
+    def place(self, row: Row) -> str:
+        """Where a row is, for messages."""
+        return f"{self.path}, line {row.line}"
 
     def describe(self) -> str:
         """The columns that there are, for messages."""
@@ -83,16 +88,17 @@ def read_table(
         lines = _lines(text, path)
         head = list(itertools.islice(lines, _HEAD))
         sep = sep or _separator(head, path)
-        table = list(_csv_rows(itertools.chain(head, lines), sep, path))
+        table = list(_csv_rows(itertools.chain(head, lines), sep))
     if not table:
         raise ValueError(f"{path} has no rows.")
+    _refuse_problem(path, table[0])
     headings = table.pop(0).cells if is_headings(table[0].cells) else None
     if headings is not None:
         _refuse_repeated(path, headings)
     if not table:
         raise ValueError(f"{path} has a line of headings and no rows.")
     width = len(headings) if headings is not None else len(table[0].cells)
-    return Table(path, headings, [_filled(path, row, width) for row in table])
+    return Table(path, headings, [_filled(row, width) for row in table])
 
 
 def stream_tables(
@@ -106,10 +112,11 @@ def stream_tables(
     with open_text(path, max_bytes) as text:
         lines = _lines(text, path)
         head = list(itertools.islice(lines, _HEAD))
-        rows = _csv_rows(itertools.chain(head, lines), sep or _separator(head, path), path)
+        rows = _csv_rows(itertools.chain(head, lines), sep or _separator(head, path))
         first = next(rows, None)
         if first is None:
             raise ValueError(f"{path} has no rows.")
+        _refuse_problem(path, first)
         headings = first.cells if is_headings(first.cells) else None
         if headings is not None:
             _refuse_repeated(path, headings)
@@ -119,7 +126,7 @@ def stream_tables(
         empty = True
         while block := list(itertools.islice(rows, batch_size)):
             empty = False
-            yield Table(path, headings, [_filled(path, row, width) for row in block])
+            yield Table(path, headings, [_filled(row, width) for row in block])
         if empty:
             raise ValueError(f"{path} has a line of headings and no rows.")
 
@@ -154,16 +161,27 @@ def _lines(text: TextIO, path: Path) -> Iterator[str]:
         number += 1
 
 
-def _csv_rows(lines: Iterator[str], sep: str, path: Path) -> Iterator[Row]:
+def _csv_rows(lines: Iterator[str], sep: str) -> Iterator[Row]:
+    """The rows; one that is no row of a table is given with the problem, and the next follows."""
     reader = csv.reader(lines, delimiter=sep, strict=True)
     line = 1
-    try:
-        for cells in reader:
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as why:
+            more = f" (up to line {reader.line_num})" if reader.line_num > line else ""
+            yield Row(line, [], f"{why}{more}")
+        else:
             if any(cell.strip() for cell in cells):
                 yield Row(line, [cell.strip() for cell in cells])
-            line = reader.line_num + 1
-    except csv.Error as why:
-        raise ValueError(f"{path}, line {line}: {why}.") from None
+        line = reader.line_num + 1
+
+
+def _refuse_problem(path: Path, row: Row) -> None:
+    if row.problem is not None:
+        raise ValueError(f"{path}, line {row.line}: {row.problem}.")
 
 
 def _separator(head: list[str], path: Path) -> str:
@@ -185,13 +203,15 @@ def _separator(head: list[str], path: Path) -> str:
     return best if scores and scores[best][0] else usual
 
 
-def _filled(path: Path, row: Row, width: int) -> Row:
+def _filled(row: Row, width: int) -> Row:
+    """The row with as many cells as the first."""
+    problem = row.problem
     if len(row.cells) > width:
-        raise ValueError(
-            f"{path}, line {row.line}: the row has {len(row.cells)} cells where the first has "
-            f"{width}. Put quotes around cells that contain the separator."
+        problem = (
+            f"the row has {len(row.cells)} cells where the first has {width}; put quotes around "
+            "cells that contain the separator"
         )
-    return Row(row.line, row.cells + [""] * (width - len(row.cells)))
+    return Row(row.line, row.cells[:width] + [""] * (width - len(row.cells)), problem)
 
 
 def _refuse_repeated(path: Path, headings: list[str]) -> None:

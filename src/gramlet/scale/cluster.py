@@ -46,9 +46,13 @@ def require_client(client: Any) -> None:
 def started(n_workers: int) -> Any:
     """A client with worker processes of its own on this machine; close both when done."""
     distributed = _distributed()
-    cluster = distributed.LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
-    )
+    import dask
+
+    # Dask samples the stacks of its workers a hundred times per second, for a page nobody sees.
+    with dask.config.set({"distributed.worker.profile.enabled": False}):
+        cluster = distributed.LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
+        )
     return distributed.Client(cluster)
 
 

@@ -8,7 +8,6 @@ whole as one sparse matrix.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 from collections.abc import Iterator
@@ -21,11 +20,12 @@ from scipy import sparse
 from gramlet._version import __version__
 from gramlet.common.arrays import Array
 from gramlet.common.checks import require_count
-from gramlet.common.safe_writing import remove_leftovers, writing
-from gramlet.files.dataset import Dataset
-from gramlet.files.stream import stream_blocks
+from gramlet.common.safe_writing import remove_leftovers
+from gramlet.files.dataset import Dataset, Skipped
+from gramlet.files.stream import LeftOut, slices_of, stream_blocks
 from gramlet.graphs.convert import as_batch
 from gramlet.scale.cluster import Task, bounded_results
+from gramlet.scale.feature_parts import is_intact, part_path, read_part, skipped_in, write_part
 from gramlet.scale.fingerprint import described, graphs_digest, values_digest
 from gramlet.scale.hashed_features import HashedFeatures
 from gramlet.scale.journal import JOURNAL, Journal, differences
@@ -102,23 +102,12 @@ class FeatureStore:
 
     def part(self, number: int) -> tuple[Array | None, sparse.csr_matrix, Array | None]:
         """One part, checked by its checksum."""
+        members = self._members(number)
+        return members.get("ids"), members["X"], members.get("target")
+
+    def _members(self, number: int) -> dict[str, Any]:
         number, rows, expected = self._parts[number]
-        path = _part_path(self.path, number)
-        try:
-            data = path.read_bytes()
-        except FileNotFoundError:
-            data = b""
-        if _checksum(data) != expected:
-            raise ValueError(
-                f"{str(path)!r} is missing or damaged: its checksum differs. Write the store again "
-                "with verify=True, which mends it."
-            )
-        with np.load(io.BytesIO(data), allow_pickle=False) as members:
-            X = sparse.csr_matrix(
-                (members["data"].astype(np.float64), members["indices"], members["indptr"]),
-                shape=(rows, self.shape[1]),
-            )
-            return members.get("ids"), X, members.get("target")
+        return read_part(part_path(self.path, number), expected, (rows, self.shape[1]))
 
     def to_csr(self) -> sparse.csr_matrix:
         """The features of all graphs as one matrix."""
@@ -128,15 +117,30 @@ class FeatureStore:
     @property
     def ids(self) -> Array | None:
         """The ids of all graphs."""
-        return self._joined(0)
+        return self._joined("ids")
 
     @property
     def target(self) -> Array | None:
         """The targets of all graphs."""
-        return self._joined(2)
+        return self._joined("target")
 
-    def _joined(self, member: int) -> Array | None:
-        found = [part[member] for part in self]
+    @property
+    def lines(self) -> Array | None:
+        """The line of the file that each graph comes from; None if it was no table."""
+        return self._joined("lines")
+
+    @property
+    def skipped(self) -> list[Skipped]:
+        """What was left out of the file with ``on_error="skip"``: places with reasons."""
+        parts = (part_path(self.path, number) for number, _, _ in self._parts)
+        return [each for part in parts for each in skipped_in(part)]
+
+    def _all_members(self) -> Iterator[dict[str, Any]]:
+        return (self._members(number) for number in range(self.n_parts))
+
+    def _joined(self, name: str) -> Array | None:
+        # A part without rows says nothing of what the others have.
+        found = [part.get(name) for part in self._all_members() if part["X"].shape[0]]
         if not found or any(values is None for values in found):
             return None
         return np.concatenate([values for values in found if values is not None])
@@ -177,7 +181,8 @@ class FeatureStore:
         client : dask.distributed.Client, optional
             Parts are read, described and written by its workers, which must see the same folder.
         **reader_options
-            As for `gramlet.read`.
+            As for `gramlet.read`. With ``on_error="skip"`` the store lists in ``skipped`` what was
+            left out, by line, and a warning counts it.
 
         Returns
         -------
@@ -195,6 +200,10 @@ class FeatureStore:
         folder = Path(path)
         if folder.exists() and not folder.is_dir():
             raise ValueError(f"{str(folder)!r} is a file; name a folder.")
+        if not folder.absolute().parent.is_dir():
+            raise FileNotFoundError(
+                f"{str(folder)!r}: there is no folder {str(folder.parent)!r}. Create it first."
+            )
         folder.mkdir(exist_ok=True)
         with locked(folder):
             finished = _begin(folder, header, resume, verify)
@@ -214,7 +223,7 @@ def _plan(
             raise TypeError(f"{next(iter(options))}= is for files; the source is not a path.")
         data = source if isinstance(source, Dataset) else Dataset(as_batch(source))
         fingerprint = {"graphs": graphs_digest(data.graphs), "target": values_digest(data.target)}
-        blocks = _slices(data, batch_size)
+        blocks = slices_of(data, batch_size)
     header = {
         "format": FORMAT,
         "gramlet": __version__,
@@ -224,17 +233,6 @@ def _plan(
         "batch_size": batch_size,
     }
     return json.loads(json.dumps(header)), blocks
-
-
-def _slices(data: Dataset, batch_size: int) -> Iterator[Any]:
-    for begin in range(0, len(data.graphs), batch_size):
-
-        def block(part: slice = slice(begin, begin + batch_size)) -> Dataset:
-            target = None if data.target is None else data.target[part]
-            ids = None if data.ids is None else list(data.ids[part])
-            return Dataset(data.graphs[part], target, ids=ids)
-
-        yield block
 
 
 def _file_fingerprint(path: Path) -> dict[str, Any]:
@@ -279,7 +277,7 @@ def _begin(
     finished = journal.finished()
     if not resume:
         for number, _ in finished:
-            _part_path(folder, number).unlink(missing_ok=True)
+            part_path(folder, number).unlink(missing_ok=True)
         finished = {}
     elif found := differences(stored, header):
         raise ValueError(
@@ -288,15 +286,12 @@ def _begin(
         )
     if verify:
         finished = {
-            part: digest for part, digest in finished.items() if _is_intact(folder, part[0], digest)
+            part: digest
+            for part, digest in finished.items()
+            if part[0] != _END and is_intact(part_path(folder, part[0]), digest)
         }
     journal.rewrite(header, finished)  # without a torn line
     return finished
-
-
-def _is_intact(folder: Path, number: int, digest: str) -> bool:
-    path = _part_path(folder, number)
-    return number != _END and path.is_file() and _checksum(path.read_bytes()) == digest
 
 
 def _write_parts(
@@ -319,7 +314,16 @@ def _write_parts(
             append([((number, n_rows), digest)])
             rows[number] = n_rows
             advance()
+        _tell_left_out(folder, rows)
         append([((_END, sum(rows.values())), "end")])
+
+
+def _tell_left_out(folder: Path, rows: dict[int, int]) -> None:
+    """Warn of rows that were left out, in this run or before; nothing left is an error."""
+    left_out = LeftOut(folder)
+    for number in sorted(rows):
+        left_out.add(rows[number], skipped_in(part_path(folder, number)))
+    left_out.finish("The property 'skipped' of the store lists them.")
 
 
 def _written(
@@ -338,33 +342,3 @@ def _written(
     kept = f"Finished parts are kept in {str(folder)!r}."
     for finished in bounded_results(client, tasks, kept):
         yield from finished  # type: ignore[misc]
-
-
-def write_part(folder: Path, number: int, block: Any, features: HashedFeatures) -> tuple[int, str]:
-    """Describe the graphs of a block and write them; the number of rows and the checksum."""
-    dataset = block()
-    X = features.transform(dataset.graphs)
-    members: dict[str, Any] = {
-        "indptr": X.indptr.astype(np.int32),
-        "indices": X.indices.astype(np.int32, copy=False),
-        # Counts, as small as they are: most fit into a byte.
-        "data": X.data.astype(np.min_scalar_type(int(X.data.max(initial=0)))),
-    }
-    if dataset.ids is not None:
-        members["ids"] = np.asarray(dataset.ids, dtype=np.str_)
-    if dataset.target is not None:
-        target = np.asarray(dataset.target)
-        members["target"] = target.astype(np.str_) if target.dtype == object else target
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **members)
-    with writing(_part_path(folder, number)) as place:
-        place.write_bytes(buffer.getbuffer())
-    return len(dataset.graphs), _checksum(buffer.getbuffer())
-
-
-def _part_path(folder: Path, number: int) -> Path:
-    return folder / f"part-{number:06d}.npz"
-
-
-def _checksum(data: Any) -> str:
-    return hashlib.sha256(data).hexdigest()[:32]

@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 
 from gramlet.common.arrays import Array, Ints, UInt64s
-from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.parameters import Interval, StrOptions, require_parameters
+from gramlet.common.stored_state import require_array
 from gramlet.engine.core.content_hash import refine_hashes
 from gramlet.engine.core.node_hashes import scramble
 from gramlet.engine.counts.comparison import count_codes
@@ -128,6 +129,12 @@ class HashedFeatures(TransformerMixin, BaseEstimator):
         if self.kind == "wl":
             return batch.node_offsets, levels, None
         return _edges(batch, levels)
+
+    def validate(self) -> None:
+        """Check parameters and what a file may have brought; ValueError if anything is amiss."""
+        require_parameters(self)
+        if "column_ids_" in vars(self):
+            require_array("column_ids_", self.column_ids_, "uint64", (None,))
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(kind="embedding", directed=self.kind != "sp")

@@ -109,14 +109,12 @@ def dataset_of_table(
     structure, target, identifier = columns
     rows = [
         MoleculeRow(
-            f"{table.path}, line {row.line}",
+            table.place(row),
             row.cells[structure],
             row.cells[structure],
             None if identifier is None else row.cells[identifier],
             None if target is None else row.cells[target],
-            f"column {table.name(structure)} has no molecule"
-            if is_missing(row.cells[structure])
-            else None,
+            row.problem or _missing(table, row, structure),
         )
         for row in table.rows
     ]
@@ -124,6 +122,12 @@ def dataset_of_table(
     if target is not None:
         target_name = table.headings[target] if table.headings else str(target)
     return dataset_of_rows(table.path, rows, options, problems, name=name, target_name=target_name)
+
+
+def _missing(table: Table, row: Row, structure: int) -> str | None:
+    if is_missing(row.cells[structure]):
+        return f"column {table.name(structure)} has no molecule"
+    return None
 
 
 def _smi_table(
