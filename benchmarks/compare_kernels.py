@@ -21,7 +21,7 @@ import time
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from benchmarks.data import default_folder
 from benchmarks.measure import ONE_THREAD, peak_bytes
@@ -35,7 +35,6 @@ OUTPUT = Path(__file__).parents[1] / "docs" / "results" / "kernel_comparison.jso
 DATASETS = ("MUTAG", "PTC_MR", "ENZYMES", "IMDB-BINARY", "IMDB-MULTI", "PROTEINS", "NCI1")
 BASELINES = ("majority", "size")
 PROTOCOL = {"folds": 10, "repeats": 1, "inner_folds": 3, "C": (0.1, 1.0, 10.0, 100.0, 1000.0)}
-_ANSWER = "answer: "
 _SHORT = 10.0
 _ROUNDS = {"n_iter": [1, 3, 5]}
 
@@ -98,10 +97,10 @@ def measured(name: str, data: Any, minutes: float, store: Path) -> dict[str, Any
     child = os.fork()
     if child == 0:
         os.close(reading)
-        os.dup2(writing, 1)
         code = 1
         try:
-            _measure(name, data, minutes, store)
+            with os.fdopen(writing, "w", encoding="utf-8") as lines:
+                _measure(name, data, minutes, store, lines)
             code = 0
         except Exception:
             traceback.print_exc()
@@ -109,17 +108,16 @@ def measured(name: str, data: Any, minutes: float, store: Path) -> dict[str, Any
             os._exit(code)
     os.close(writing)
     with os.fdopen(reading, encoding="utf-8") as lines:
-        printed = lines.read()
+        written = lines.read()
     _, status = os.waitpid(child, 0)
-    return outcome_of(printed, os.waitstatus_to_exitcode(status), minutes)
+    return outcome_of(written, os.waitstatus_to_exitcode(status), minutes)
 
 
-def outcome_of(printed: str, code: int, minutes: float) -> dict[str, Any]:
+def outcome_of(written: str, code: int, minutes: float) -> dict[str, Any]:
     """What the lines of a child amount to: its findings, or how far it came and why no further."""
     cell: dict[str, Any] = {}
-    for line in printed.splitlines():
-        if line.startswith(_ANSWER):
-            cell |= json.loads(line.removeprefix(_ANSWER))
+    for line in written.splitlines():
+        cell |= json.loads(line)
     if code < 0:
         what = "the evaluation" if "matrix_seconds" in cell else "the matrix"
         cell |= {"reason": f"{what} takes longer than {minutes:g} CPU minutes"}
@@ -132,14 +130,18 @@ def outcome_of(printed: str, code: int, minutes: float) -> dict[str, Any]:
 # In the child
 
 
-def _measure(name: str, data: Any, minutes: float, store: Path) -> None:
-    """Print the matrix's cost, then the accuracy; a kernel that refuses the graphs says why."""
+def _measure(name: str, data: Any, minutes: float, store: Path, lines: TextIO) -> None:
+    """Write the matrix's cost, then the accuracy; a kernel that refuses the graphs says why."""
+
+    def tell(found: dict[str, Any]) -> None:
+        print(json.dumps(found), file=lines, flush=True)
+
     try:
         if name not in BASELINES:
-            _print(_matrix_cost(name, data, minutes))
-        _print(_accuracy(name, data, store))
+            tell(_matrix_cost(name, data, minutes))
+        tell(_accuracy(name, data, store))
     except ValueError as refused:
-        _print({"reason": str(refused).split(". ")[0].rstrip(".")})
+        tell({"reason": str(refused).split(". ")[0].rstrip(".")})
 
 
 def _matrix_cost(name: str, data: Any, minutes: float) -> dict[str, Any]:
@@ -192,10 +194,6 @@ def _accuracy(name: str, data: Any, store: Path) -> dict[str, Any]:
         "most_chosen": chosen,
         "evaluation_seconds": time.process_time() - begun,
     }
-
-
-def _print(answer: dict[str, Any]) -> None:
-    print(_ANSWER + json.dumps(answer), flush=True)
 
 
 # The command line

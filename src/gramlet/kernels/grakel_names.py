@@ -53,19 +53,14 @@ GRAKEL_NAMES = {
 }
 
 # GraKeL's names of parameters that are not ours.
-GRAKEL_PARAMETERS = frozenset(
-    "L M P R T algorithm_type as_attributes base_graph_kernel bits d h heta k ke kernel_type kv "
-    "lamda lw max_dim method_type metric n_samples nh_type p r sampling sparse subsets_size_range "
-    "t_max w with_attributes with_labels".split()
-)
+GRAKEL_PARAMETERS = frozenset({
+    "L", "M", "P", "R", "T", "algorithm_type", "as_attributes", "base_graph_kernel", "bits", "d",
+    "h", "heta", "k", "ke", "kernel_type", "kv", "lamda", "lw", "max_dim", "method_type", "metric",
+    "n_samples", "nh_type", "p", "r", "sampling", "sparse", "subsets_size_range", "t_max", "w",
+    "with_attributes", "with_labels",
+})  # fmt: skip
 
-_NOT_OFFERED = {
-    name: (
-        "The Lovász-θ kernel is not offered: its value depends on which of many optimal "
-        "representations a solver returns. The nearest kernel is 'svm-theta'"
-    )
-    for name in ("lovasz_theta", "LOVT")
-}
+_NOT_OFFERED = frozenset({"lovasz_theta", "LOVT"})
 
 
 def not_offered(name: str) -> str | None:
@@ -76,5 +71,9 @@ def not_offered(name: str) -> str | None:
     >>> not_offered("SP") is None
     True
     """
-    why = _NOT_OFFERED.get(name)
-    return None if why is None else f"{why}; see {PAGE}."
+    if name not in _NOT_OFFERED:
+        return None
+    return (
+        "The Lovász-θ kernel is not offered: its value depends on which of many optimal "
+        f"representations a solver returns. The nearest kernel is 'svm-theta'; see {PAGE}."
+    )
