@@ -52,15 +52,18 @@ class SignatureTable:
         nothing = np.zeros(0, dtype=np.int64)
         no_slots = np.full(1, -1, dtype=np.int64)
         ids, first, slots = _intern(offsets, data, np.zeros(1, np.int64), nothing, no_slots)
-        lengths = np.diff(offsets)[first]
-        kept = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         # The table that found them serves on, unless it was made for many more than there are.
         reused = slots if len(slots) <= 4 * _capacity(len(first)) else None
-        return cls(kept, _copy_signatures(offsets, data, first, kept), reused), ids
+        return cls(*_taken(offsets, data, first), reused), ids
 
     def lookup(self, offsets: Ints, data: Ints) -> Ints:
         """Ids of signatures; an unknown one gets an id of its own from ``len(self)`` on."""
         return _intern(offsets, data, self.offsets, self.data, self._slots)[0]
+
+    def lookup_new(self, offsets: Ints, data: Ints) -> tuple[Ints, tuple[Ints, Ints]]:
+        """Ids as `lookup` gives them, and the unknown signatures in the order of their ids."""
+        ids, first, _ = _intern(offsets, data, self.offsets, self.data, self._slots)
+        return ids, _taken(offsets, data, first)
 
     def signature(self, i: int) -> Ints:
         """Signature number ``i``."""
@@ -89,6 +92,12 @@ class SignatureTable:
     def _check(self) -> None:
         require_array("the data of signatures", self.data, "int64", (None,))
         require_offsets("the offsets of signatures", self.offsets, end=len(self.data))
+
+
+def _taken(offsets: Ints, data: Ints, which: Ints) -> tuple[Ints, Ints]:
+    """Offsets and data of some of the signatures."""
+    kept = np.concatenate([[0], np.cumsum(np.diff(offsets)[which])]).astype(np.int64)
+    return kept, _copy_signatures(offsets, data, which, kept)
 
 
 @njit(nogil=True, cache=True)
