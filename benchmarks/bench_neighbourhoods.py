@@ -1,7 +1,7 @@
 """Kernels on neighbourhoods and hashes beside GraKeL.
 
-GraKeL's NSPDK and ODD-STh change when nodes are renumbered, so that ours have no peer: their time
-and its growth with the number of graphs are measured.
+GraKeL's NSPDK changes when nodes are renumbered and its ODD-STh with the order of the graphs, so
+that ours have no peer: their time and its growth with the number of graphs are measured.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from comparison_tables import write_comparison
 from paper_tables import write_paper_tables
 from result_tables import write_result_tables
 from tables import write_tables
@@ -27,6 +28,7 @@ extensions = [
     "mathml",
 ]
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
+myst_heading_anchors = 3
 exclude_patterns = ["_build", "generated", "README.md", "gallery/*.py", "gallery/*.ipynb"]
 html_theme = "furo"
 html_title = "gramlet"
@@ -79,4 +81,5 @@ def setup(app: object) -> None:
     write_tables(Path(__file__).parent)
     write_result_tables(Path(__file__).parent)
     write_paper_tables(Path(__file__).parent)
+    write_comparison(Path(__file__).parent)
     app.connect("source-read", _make_blocks_run)  # type: ignore[attr-defined]

@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from gramlet import (
+    CoreKernel,
     FeatureMap,
     GraphBatch,
     ShortestPath,
@@ -28,17 +29,6 @@ Y = np.arange(30) % 2
 NEW_Y = np.arange(9) % 2
 
 
-# Sums over parts of graphs: their profiles keep no features, FeatureMap gives them.
-COMPOSED = {"core"}
-
-
-@pytest.mark.parametrize("name", sorted(COMPOSED))
-def test_composed_kernels_point_to_feature_maps(name):
-    model = fitted(registry.make(name))
-    with pytest.raises(TypeError, match="FeatureMap"):
-        explain_model(model, NEW)
-
-
 def fitted(kernel, y=Y, **params):
     return make_pipeline(kernel, SVC(kernel="precomputed", C=10.0, **params)).fit(GRAPHS, y)
 
@@ -49,9 +39,11 @@ def fitted(kernel, y=Y, **params):
     [
         row.name
         for row in registry.entries("kernel")
-        if row.tags.features and not row.tags.needs and row.name not in COMPOSED
-    ],
-)
+        if row.tags.features and not row.tags.needs
+    ]
+    + ["wl(sp, n_iter=1)", "wl(vertex(normalize=True), n_iter=1)", "core(wl(n_iter=1))",
+       "core(vertex(normalize=True))", "core(svm-theta)", "core(sp) + wl"],
+)  # fmt: skip
 def test_contributions_add_up_for_every_kernel_with_features(name, normalize):
     params = {"random_state": 0} if "random_state" in registry.make(name).get_params() else {}
     model = fitted(registry.make(name, normalize=normalize, **params))
@@ -62,6 +54,25 @@ def test_contributions_add_up_for_every_kernel_with_features(name, normalize):
     np.testing.assert_array_equal(values, found.model.coefficients[0])
     counts = np.asarray((model[0].features(NEW) != 0).sum(axis=0)).ravel()
     assert [pattern.n_graphs for pattern in found.patterns()] == counts.tolist()
+
+
+def make_fitted(kernel, model):
+    """A pipeline of two steps that are fitted already."""
+    return make_pipeline(kernel, model)
+
+
+def test_cores_that_no_support_vector_has_are_there():
+    triangle, path = [(0, 1), (1, 2), (0, 2)], [(0, 1), (1, 2)]
+    graphs = GraphBatch.from_edges([path, path[:1], triangle, path], n_nodes=[3, 2, 3, 4])
+    kernel = CoreKernel("vertex").fit(graphs)
+    model = SVC(kernel="precomputed").fit(kernel.transform(graphs), [0, 1, 1, 0])
+    kept = np.flatnonzero(graphs.sizes != 3)  # as if the triangle were no support vector
+    narrow = kernel.profile_[kept].features()
+    wide = kernel.features(graphs)
+    assert narrow.shape[1] < wide.shape[1]
+    np.testing.assert_array_equal(narrow.toarray(), wide[kept][:, : narrow.shape[1]].toarray())
+    explained = explain_model(make_fitted(kernel, model), graphs)
+    assert explained.model.coefficients.shape[1] == wide.shape[1]
 
 
 def test_shares_are_of_the_classes():

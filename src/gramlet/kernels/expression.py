@@ -14,7 +14,6 @@ Names are those of the registry, which hands texts that are more than a name to 
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -263,11 +262,10 @@ class _Parser:
         raise self._error(f"Expected a kernel's name, a number or '(', found {found}", token.place)
 
     def _named(self, name: _Token) -> Any:
-        known = [row.name for row in registry.entries()]
-        if name.text not in known:
-            near = difflib.get_close_matches(name.text, known, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(known)}."
-            raise self._error(f"No kernel is called {name.text!r}", name.place, hint)
+        if registry.find(name.text) is None:
+            fact, hint = registry.unknown_name(name.text)
+            known = ", ".join(row.name for row in registry.entries())
+            raise self._error(fact, name.place, hint or f" There are: {known}.")
         params: dict[str, tuple[Any, int]] = {}
         opened = self.now
         if self._takes("(") and not self._takes(")"):

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gramlet.kernels.contract.tags import GraphTags, graph_tags
+from gramlet.kernels.grakel_names import GRAKEL_NAMES, GRAKEL_PARAMETERS, PAGE, not_offered
 
-__all__ = ["Entry", "entries", "get", "make"]
+__all__ = ["Entry", "entries", "find", "get", "make", "unknown_name"]
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Entry:
             if name.split("__")[0] not in allowed:
                 raise ValueError(
                     f"Kernel {self.name!r} ({self.class_name}) has no parameter {name!r}. "
-                    f"It has: {', '.join(sorted(allowed))}."
+                    f"It has: {', '.join(sorted(allowed))}.{_grakel_hint(name)}"
                 )
         return self.cls()().set_params(**merged)
 
@@ -285,12 +286,45 @@ _ROWS = (
 
 _BY_NAME = {row.name: row for row in _ROWS}
 # Other names of rows.
-_ALIASES = {"shortest-path": "sp"}
+_ALIASES = {"shortest-path": "sp", **GRAKEL_NAMES}
+
+
+def _grakel_hint(parameter: str) -> str:
+    if parameter not in GRAKEL_PARAMETERS:
+        return ""
+    return f" If {parameter!r} is GraKeL's: {PAGE} says what it is called here."
 
 
 def entries(kind: str | None = None) -> tuple[Entry, ...]:
     """All rows, or those of one kind, in the order of the families."""
     return tuple(row for row in _ROWS if kind is None or row.kind == kind)
+
+
+def find(name: Any) -> Entry | None:
+    """The row of a name or alias, or None.
+
+    GraKeL's names and aliases are understood as well; capital letters count, as they do there.
+
+    >>> find("SP").name, find("shortest_path").name, find("Sp")
+    ('sp', 'sp', None)
+    """
+    if not isinstance(name, str):
+        return None
+    return _BY_NAME.get(_ALIASES.get(name, name))
+
+
+def unknown_name(name: Any) -> tuple[str, str]:
+    """What to say of a name that `find` does not know: the fact, and a way out."""
+    why = not_offered(name) if isinstance(name, str) else None
+    known = [*_BY_NAME, *GRAKEL_NAMES]
+    near = difflib.get_close_matches(str(name), known, n=1)
+    if why is not None:
+        hint = f" {why}"
+    elif near:
+        hint = f" Did you mean {near[0]!r}?"
+    else:
+        hint = ""
+    return f"No kernel is called {name!r}", hint
 
 
 def get(name: str) -> Entry:
@@ -299,22 +333,23 @@ def get(name: str) -> Entry:
     A text that is more than a name, such as ``"wl + 0.5 * sp"``, is read as an expression (see
     `gramlet.kernels.expression`) and gets a row of its own.
     """
-    known = _ALIASES.get(name, name) if isinstance(name, str) else name
-    if known in _BY_NAME:
-        return _BY_NAME[known]
+    row = find(name)
+    if row is not None:
+        return row
     if isinstance(name, str) and not set(name).isdisjoint("+*()"):
         from gramlet.kernels.expression import entry_of
 
         return entry_of(name)
-    near = difflib.get_close_matches(str(name), _BY_NAME, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"No kernel is called {name!r}.{hint} There are: {', '.join(_BY_NAME)}.")
+    fact, hint = unknown_name(name)
+    raise ValueError(f"{fact}.{hint} There are: {', '.join(_BY_NAME)}.")
 
 
 def make(name: str, **params: Any) -> Any:
-    """A new estimator by its short name, or by an expression of names.
+    """A new estimator by its short name, by GraKeL's name, or by an expression of names.
 
     >>> make("wl", n_iter=2)
+    WeisfeilerLehman(n_iter=2)
+    >>> make("WL", n_iter=2)
     WeisfeilerLehman(n_iter=2)
     >>> make("wl(n_iter=2) * sp", normalize=True)
     KernelProduct(kernels=[WeisfeilerLehman(n_iter=2), ShortestPath()],

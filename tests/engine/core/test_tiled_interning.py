@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -42,7 +44,8 @@ def test_ids_are_those_of_one_table(n_rows):
 
 
 def test_counts_are_those_of_one_table():
-    rows, later = rows_of_signatures(2, 250), rows_of_signatures(3, 170)
+    rows = rows_of_signatures(2, 250)
+    later = [[*row, (7, i % 5)] for i, row in enumerate(rows_of_signatures(3, 170))]
 
     def maker(given):
         return lambda begin, end: (
@@ -50,17 +53,23 @@ def test_counts_are_those_of_one_table():
             *packed(flat(given[begin:end])),
         )
 
-    table, found, counts = count_tiles(maker(rows), 250)
+    table, new, counts = count_tiles(maker(rows), 250)
     whole, ids = SignatureTable.fit(*packed(flat(rows)))
     starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
     assert np.array_equal(counts.toarray(), count_codes(starts, ids, len(whole)).toarray())
-    assert np.array_equal(found.data, table.data)
-    _, found, counts = count_tiles(maker(later), 170, table)
+    assert np.array_equal(table.data, whole.data)
+    assert [len(part) for part in new] == [1, 0]
+    _, (offsets, data), counts = count_tiles(maker(later), 170, table)
     ids = whole.lookup(*packed(flat(later)))
     starts = np.concatenate([[0], np.cumsum([len(row) for row in later])]).astype(np.int64)
     width = max(len(whole), int(ids.max()) + 1)
     assert np.array_equal(counts.toarray(), count_codes(starts, ids, width).toarray())
-    assert {tuple(found.signature(i)) for i in range(len(found))} == set(flat(later))
+    assert counts.shape[1] == len(whole) + len(offsets) - 1 > len(whole)
+    unknown = [tuple(data[a:b]) for a, b in pairwise(offsets)]
+    assert set(unknown) == set(flat(later)) - set(flat(rows))
+    for i, signature in enumerate(unknown):
+        assert whole.lookup(*packed([*unknown[:i], signature]))[i] == len(whole) + i
+        assert ids[flat(later).index(signature)] == len(whole) + i
 
 
 @pytest.mark.parametrize("length", [0, 1, 5, 24, 25, 100])

@@ -71,14 +71,22 @@ class SignatureTable:
         no_slots = np.full(1, -1, dtype=np.int64)
         nothing = np.zeros(0, dtype=np.int32)
         ids, first = _intern(offsets, data, np.zeros(1, np.int32), nothing, no_slots)
-        kept = offsets_of(np.diff(offsets)[first])
-        return cls(kept, _copy_signatures(offsets, data, first, kept)), ids
+        return cls(*_taken(offsets, data, first)), ids
 
     def lookup(self, offsets: Ints, data: Ints) -> Ints:
         """Ids of signatures; an unknown one gets an id of its own from ``len(self)`` on."""
+        return self._found(offsets, data)[0]
+
+    def lookup_new(self, offsets: Ints, data: Ints) -> tuple[Ints, tuple[Ints, Ints]]:
+        """Ids as `lookup` gives them, and the unknown signatures in the order of their ids."""
+        ids, first = self._found(offsets, data)
+        return ids, _taken(offsets, data, first)
+
+    def _found(self, offsets: Ints, data: Ints) -> tuple[Ints, Ints]:
         if self._slots is None:
             self._slots = slots_of(self._offsets, self._data, 0, len(self), len(self))
-        return _intern(offsets, data, self._offsets, self._data, self._slots)[0]
+        ids, first = _intern(offsets, data, self._offsets, self._data, self._slots)
+        return ids, first
 
     def signature(self, i: int) -> Ints:
         """Signature number ``i``."""
@@ -117,6 +125,12 @@ def _compact(offsets: Ints, data: Ints) -> tuple[Ints, Ints]:
     if len(data) > _MOST or data.max(initial=0) > _MOST or data.min(initial=0) < -_MOST:
         return offsets, data
     return offsets.astype(np.int32), data.astype(np.int32)
+
+
+def _taken(offsets: Ints, data: Ints, which: Ints) -> tuple[Ints, Ints]:
+    """Offsets and data of some of the signatures."""
+    kept = offsets_of(np.diff(offsets)[which])
+    return kept, _copy_signatures(offsets, data, which, kept)
 
 
 @njit(nogil=True, cache=True)

@@ -63,7 +63,7 @@ def intern_tiles(
 
     for_tiles(work, n_rows, costs=costs, n_jobs=n_jobs, verbose=verbose, label=label)
     ordered = [parts[begin] for begin in sorted(parts)]
-    table, names = _joined([part[0] for part in ordered], table)
+    table, names, _ = _joined([part[0] for part in ordered], table)
     ids = [own[found] for own, (_, found) in zip(names, ordered, strict=True)]
     return table, np.concatenate([np.zeros(0, np.int64), *ids])
 
@@ -77,15 +77,16 @@ def count_tiles(
     n_jobs: int | None = None,
     verbose: int | bool = False,
     label: str = "",
-) -> tuple[SignatureTable, SignatureTable, sparse.csr_matrix]:
+) -> tuple[SignatureTable, tuple[Ints, Ints], sparse.csr_matrix]:
     """Count the signatures of each row.
 
     Returns
     -------
     table : SignatureTable
         The fitted table, or ``table`` if one is given.
-    found : SignatureTable
-        The distinct signatures of these rows, in the order in which they are met.
+    new : pair of arrays of int64
+        Offsets and data of the signatures that ``table`` does not hold, in the order of their
+        columns; none where it is fitted.
     counts : csr_matrix of float64
         Columns from ``len(table)`` on are signatures that ``table`` does not hold.
     """
@@ -99,10 +100,8 @@ def count_tiles(
 
     for_tiles(work, n_rows, costs=costs, n_jobs=n_jobs, verbose=verbose, label=label)
     ordered = [parts[begin] for begin in sorted(parts)]
-    found, _ = _joined([part[0] for part in ordered], None)
-    table, names = _joined([part[0] for part in ordered], table)
-    largest = max((int(own.max(initial=-1)) for own in names), default=-1)
-    width = max(len(table), largest + 1)
+    table, names, new = _joined([part[0] for part in ordered], table)
+    width = len(table) + len(new[0]) - 1
     blocks = [
         sparse.csr_matrix(
             (counts.data, own[counts.indices], counts.indptr), shape=(counts.shape[0], width)
@@ -111,20 +110,27 @@ def count_tiles(
     ]
     matrix = sparse.csr_matrix(sparse.vstack(blocks)) if blocks else sparse.csr_matrix((0, width))
     matrix.sort_indices()
-    return table, found, matrix
+    return table, new, matrix
 
 
 def _joined(
     parts: list[SignatureTable], table: SignatureTable | None
-) -> tuple[SignatureTable, list[Ints]]:
-    """Ids in one table of the signatures of several, part by part."""
+) -> tuple[SignatureTable, list[Ints], tuple[Ints, Ints]]:
+    """Ids in one table of the signatures of several, part by part, and those it does not hold.
+
+    One pass over the signatures: a large table is out of the processor's caches, and looking them
+    up takes most of the time.
+    """
     nothing = np.zeros(0, np.int64)
+    new = np.zeros(1, np.int64), nothing
+    if table is None and len(parts) == 1:
+        return parts[0], [np.arange(len(parts[0]), dtype=np.int64)], new
     lengths = np.concatenate([nothing, *(np.diff(part.offsets) for part in parts)])
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     data = np.concatenate([nothing, *(part.data for part in parts)])
     if table is None:
         table, ids = SignatureTable.fit(offsets, data)
     else:
-        ids = table.lookup(offsets, data)
+        ids, new = table.lookup_new(offsets, data)
     cuts = np.cumsum([len(part) for part in parts])[:-1]
-    return table, np.split(ids, cuts) if parts else []
+    return table, np.split(ids, cuts) if parts else [], new

@@ -95,7 +95,7 @@ def count_ball_pairs(
     distance: int,
     table: SignatureTable | None = None,
     **tiling: Any,
-) -> tuple[SignatureTable, SignatureTable, sparse.csr_matrix]:
+) -> tuple[SignatureTable, tuple[Ints, Ints], sparse.csr_matrix]:
     """Count unordered pairs of nodes by radius, hop distance and the pair of their balls.
 
     Parameters
@@ -108,7 +108,7 @@ def count_ball_pairs(
 
     Returns
     -------
-    table, found, counts
+    table, new, counts
         As `count_tiles`; a signature is (radius, distance, smaller ball, larger ball).
     """
     nodes = batch.node_offsets

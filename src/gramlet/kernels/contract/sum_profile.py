@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_flag, require_instance, require_offsets
@@ -34,6 +36,16 @@ def _compare_self(rows: Profile, normalize: bool, tiling: Tiling) -> Floats:
 def _norms(rows: Profile, normalize: bool, tiling: Tiling) -> Floats:
     own = rows.norms(tiling)
     return np.where(own > 0, 1.0, 0.0) if normalize else own
+
+
+def _features(rows: Any, normalize: bool) -> sparse.csr_matrix:
+    """The features that a profile keeps; rows of length 1 if it is normalised."""
+    found = sparse.csr_matrix(rows.features())
+    if not normalize:
+        return found
+    own = rows.norms()
+    scale = np.divide(1.0, np.sqrt(own), out=np.zeros(len(own)), where=own > 0)
+    return sparse.csr_matrix(sparse.diags_array(scale) @ found)
 
 
 @dataclass(frozen=True)
@@ -74,6 +86,11 @@ class SumProfile(Profile):
         for member in self.members:
             total += _norms(member, self.normalized, tiling)
         return total
+
+    def features(self) -> sparse.csr_matrix:
+        """The features of the members side by side, where they keep some."""
+        blocks = [_features(member, self.normalized) for member in self.members]
+        return sparse.csr_matrix(sparse.hstack(blocks, format="csr"))
 
     def validate(self) -> None:
         require_instance("members", self.members, tuple)
@@ -147,6 +164,19 @@ class PartsProfile(Profile):
         owners = np.repeat(np.arange(len(self)), self.counts)
         np.add.at(total, owners, _norms(self.parts, self.normalized, tiling))
         return total
+
+    def features(self) -> sparse.csr_matrix:
+        """The features of the first parts, the second ones, ... side by side, where kept.
+
+        As many blocks of columns as a graph has parts at most.
+        """
+        rows = sparse.coo_array(_features(self.parts, self.normalized))
+        graph = np.repeat(np.arange(len(self)), self.counts)
+        place = np.arange(len(self.parts)) - self.offsets[graph]
+        width = rows.shape[1]
+        columns = place[rows.row] * width + rows.col
+        shape = (len(self), int(self.counts.max(initial=0)) * width)
+        return sparse.csr_matrix((rows.data, (graph[rows.row], columns)), shape=shape)
 
     def validate(self) -> None:
         require_instance("parts", self.parts, Profile)

@@ -54,20 +54,16 @@ class BallPairCounter:
         identities = np.empty((self.radius + 1, batch.n_nodes_total), np.int64)
         for r, tables in enumerate(self.balls):
             _, identities[r] = ball_identities(batch, codes, edges, r, tables, **tiling)
-        _, found, counts = count_ball_pairs(batch, identities, self.distance, self.types, **tiling)
-        blocks = np.zeros(counts.shape[1], np.int64)
-        blocks[: len(self.types)] = self.blocks()
-        columns = self.types.lookup(found.offsets, found.data)
-        blocks[columns] = self._blocks_of(found)
-        return counts, blocks
+        _, new, counts = count_ball_pairs(batch, identities, self.distance, self.types, **tiling)
+        return counts, np.concatenate([self.blocks(), self._blocks_of(new[1])])
 
     def blocks(self) -> Ints:
         """The block, a number made of radius and distance, of every fitted feature."""
-        return self._blocks_of(self.types)
+        return self._blocks_of(self.types.data)
 
     @staticmethod
-    def _blocks_of(types: SignatureTable) -> Ints:
-        rows = types.data.reshape(-1, 4)
+    def _blocks_of(signatures: Ints) -> Ints:
+        rows = signatures.reshape(-1, 4)
         # Distances are below 2³²: they are less than the number of nodes.
         return (rows[:, 0] << 32) + rows[:, 1]
 

@@ -7,6 +7,7 @@ tiles; they are divided afterwards, block by block in a fixed order.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +19,21 @@ from gramlet.engine.counts.comparison import CountIndex, compare, compare_self
 from gramlet.kernels.contract.profile import QUIET, Profile
 
 __all__ = ["BlockProfile"]
+
+
+class _OwnValues(NamedTuple):
+    """κ(G, G) of every graph and block; the blocks in order, and the place of each column's."""
+
+    blocks: Ints
+    place: Ints
+    values: Floats
+
+    def of(self, block: int) -> Floats:
+        """Of one block; 0 where no column is of it."""
+        at = int(np.searchsorted(self.blocks, block))
+        if at == len(self.blocks) or self.blocks[at] != block:
+            return np.zeros(len(self.values))
+        return self.values[:, at]
 
 
 @dataclass(frozen=True)
@@ -47,44 +63,43 @@ class BlockProfile(Profile):
     def compare(self, other: BlockProfile, tiling: Tiling = QUIET) -> Floats:
         out = np.zeros((len(self), len(other)))
         shared = min(self.n_known, other.n_known)
+        mine, theirs = self._own(), other._own()
         for block in np.unique(self.blocks[:shared]):
             columns = np.flatnonzero(self.blocks[:shared] == block)
             index = CountIndex.build(other.counts[:, columns], "dot")
             values = compare(self.counts[:, columns], index, "dot", **tiling)
-            _add_divided(out, values, self._own(block), other._own(block))
+            _add_divided(out, values, mine.of(block), theirs.of(block))
         return out
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
         out = np.zeros((len(self), len(self)))
-        for block in np.unique(self.blocks):
+        own = self._own()
+        for block in own.blocks:
             part = self.counts[:, np.flatnonzero(self.blocks == block)]
-            own = self._own(block)
-            _add_divided(out, compare_self(part, "dot", **tiling), own, own)
+            values = own.of(block)
+            _add_divided(out, compare_self(part, "dot", **tiling), values, values)
         return out
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:
         """How many blocks of each graph have a feature: each adds 1."""
-        out = np.zeros(len(self))
-        for block in np.unique(self.blocks):
-            out += self._own(block) > 0
-        return out
+        return (self._own().values > 0).sum(axis=1).astype(np.float64)
 
     def features(self) -> sparse.csr_matrix:
         """The columns that were known at `fit`, each block divided by the graph's own norm."""
+        own = self._own()
         kept = self.counts[:, : self.n_known].tocsr()
-        data = kept.data.copy()
         rows = np.repeat(np.arange(len(self)), np.diff(kept.indptr))
-        of_entry = self.blocks[kept.indices]
-        for block in np.unique(of_entry):
-            here = of_entry == block
-            data[here] /= np.sqrt(self._own(block))[rows[here]]
-        return sparse.csr_matrix((data, kept.indices, kept.indptr), shape=kept.shape)
+        lengths = np.sqrt(own.values)[rows, own.place[kept.indices]]
+        return sparse.csr_matrix((kept.data / lengths, kept.indices, kept.indptr), shape=kept.shape)
 
-    def _own(self, block: int) -> Floats:
-        """κ(G, G) of a block, unseen features included."""
-        inside = np.where(self.blocks == block, 1.0, 0.0)
-        squares = self.counts.multiply(self.counts).tocsr()
-        return np.asarray(squares @ inside, dtype=np.float64)
+    def _own(self) -> _OwnValues:
+        """κ(G, G) of every block, unseen features included, in one pass over the counts."""
+        blocks = np.unique(self.blocks)
+        place = np.searchsorted(blocks, self.blocks)
+        rows = np.repeat(np.arange(len(self)), np.diff(self.counts.indptr))
+        cells = rows * len(blocks) + place[self.counts.indices]
+        values = np.bincount(cells, self.counts.data**2, minlength=len(self) * len(blocks))
+        return _OwnValues(blocks, place, values.reshape(len(self), len(blocks)))
 
     def validate(self) -> None:
         require_counts("counts", self.counts)

@@ -1,0 +1,248 @@
+"""``python -m benchmarks.compare_kernels``: every kernel and embedding on the seven data sets.
+
+A cell is one name of the registry on one data set: accuracy, processor seconds and peak memory of
+the matrix. Each is measured in a process of its own, which may use a limited number of processor
+minutes, and written to ``docs/results/kernel_comparison.json`` at once; cells that are there are
+not computed again, so that the script can be stopped and continued. A cell that needs more than the
+limit, or that the kernel refuses, keeps the reason. The page "Which kernel for which graphs" is
+made from the file, whatever it holds.
+
+    python -m benchmarks.compare_kernels --store FOLDER [--minutes 30] [--names wl sp] [DATASET ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from benchmarks.data import default_folder
+from benchmarks.measure import ONE_THREAD, peak_bytes
+
+os.environ.update(ONE_THREAD)  # before numpy is imported
+
+__all__ = ["DATASETS", "OPTIONS", "cells", "main", "measured", "outcome_of", "wanted"]
+
+OUTPUT = Path(__file__).parents[1] / "docs" / "results" / "kernel_comparison.json"
+# From small to large: what is cheap is there first.
+DATASETS = ("MUTAG", "PTC_MR", "ENZYMES", "IMDB-BINARY", "IMDB-MULTI", "PROTEINS", "NCI1")
+BASELINES = ("majority", "size")
+PROTOCOL = {"folds": 10, "repeats": 1, "inner_folds": 3, "C": (0.1, 1.0, 10.0, 100.0, 1000.0)}
+_SHORT = 10.0
+_ROUNDS = {"n_iter": [1, 3, 5]}
+
+# What is chosen inside the training parts; names that are not here keep their own parameters.
+OPTIONS: dict[str, dict[str, list[Any]]] = {
+    "wl": _ROUNDS,
+    "wl-edge": _ROUNDS,
+    "wl-sp": {"n_iter": [1, 3]},
+    "wl-oa": _ROUNDS,
+    "hadamard": _ROUNDS,
+    "neighborhood-hash": _ROUNDS,
+    "wwl": {**_ROUNDS, "gamma": [1.0, 10.0]},
+    "wwl-attr": {"n_iter": [1, 3]},
+    "propagation": _ROUNDS,
+    "odd-sth": {"height": [1, 3]},
+    "subgraph-matching": {"size": [2, 3, 4]},
+    "graphlet": {"k": [3, 4, 5]},
+    "rw-exp": {"decay": [1e-3, 1e-1]},
+    "rw-steps": {"n_steps": [2, 4]},
+    "emd": {"gamma": [1.0, 10.0]},
+    "rge": {"gamma": [1.0, 10.0]},
+    "gsa-match": {"k": [4, 5]},
+    "netlsd": {"kind": ["heat", "wave"]},
+}
+# Geometric walks converge for small decays only where nodes have many neighbours.
+DECAYS: dict[tuple[str, str], dict[str, list[Any]]] = {
+    ("rw", "IMDB-BINARY"): {"decay": [1e-5]},
+    ("rw", "IMDB-MULTI"): {"decay": [1e-5]},
+}
+
+
+def cells(datasets: Sequence[str], names: Sequence[str] | None) -> Iterator[tuple[str, str]]:
+    """The cells in the order of work: a data set after the other, baselines first."""
+    from gramlet.kernels import registry
+
+    rows = [*BASELINES, *(entry.name for entry in registry.entries())]
+    unknown = [name for name in names or () if name not in rows]
+    if unknown:
+        raise ValueError(f"No kernel is called {unknown[0]!r}; there are {', '.join(rows)}.")
+    for dataset in datasets:
+        for name in rows:
+            if not names or name in names:
+                yield dataset, name
+
+
+def wanted(known: dict[str, Any] | None, minutes: float) -> bool:
+    """Whether a cell is still to be computed: unknown, or stopped by a smaller limit."""
+    if known is None:
+        return True
+    return "limit_minutes" in known and known["limit_minutes"] < minutes
+
+
+# In the parent
+
+
+def measured(name: str, data: Any, minutes: float, store: Path) -> dict[str, Any]:
+    """One cell, measured in a copy of this process: what is imported and read serves them all."""
+    sys.stdout.flush()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        code = 1
+        try:
+            with os.fdopen(writing, "w", encoding="utf-8") as lines:
+                _measure(name, data, minutes, store, lines)
+            code = 0
+        except Exception:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as lines:
+        written = lines.read()
+    _, status = os.waitpid(child, 0)
+    return outcome_of(written, os.waitstatus_to_exitcode(status), minutes)
+
+
+def outcome_of(written: str, code: int, minutes: float) -> dict[str, Any]:
+    """What the lines of a child amount to: its findings, or how far it came and why no further."""
+    cell: dict[str, Any] = {}
+    for line in written.splitlines():
+        cell |= json.loads(line)
+    if code < 0:
+        what = "the evaluation" if "matrix_seconds" in cell else "the matrix"
+        cell |= {"reason": f"{what} takes longer than {minutes:g} CPU minutes"}
+        cell |= {"limit_minutes": minutes}
+    elif code:
+        raise RuntimeError("A cell failed; see above.")
+    return cell
+
+
+# In the child
+
+
+def _measure(name: str, data: Any, minutes: float, store: Path, lines: TextIO) -> None:
+    """Write the matrix's cost, then the accuracy; a kernel that refuses the graphs says why."""
+
+    def tell(found: dict[str, Any]) -> None:
+        print(json.dumps(found), file=lines, flush=True)
+
+    try:
+        if name not in BASELINES:
+            tell(_matrix_cost(name, data, minutes))
+        tell(_accuracy(name, data, store))
+    except ValueError as refused:
+        tell({"reason": str(refused).split(". ")[0].rstrip(".")})
+
+
+def _matrix_cost(name: str, data: Any, minutes: float) -> dict[str, Any]:
+    """Seconds and memory of one matrix with the row's own parameters; compiled before."""
+    import numpy as np
+
+    from gramlet.kernels import registry
+
+    entry = registry.get(name)
+    if "node_attributes" in entry.tags.needs and data.graphs.node_attributes is None:
+        raise ValueError("needs node attributes")
+    first = {key: values[0] for key, values in DECAYS.get((name, data.name), {}).items()}
+    params = {"normalize": True, **first} if entry.kind == "kernel" else {}
+
+    def run(positions: Any) -> Any:
+        estimator = registry.make(name, **params)
+        return estimator.fit_transform(data.graphs[positions], np.asarray(data.target)[positions])
+
+    # The smallest graphs compile everything; both classes of them, for kernels that learn.
+    by_size = np.argsort(np.diff(data.graphs.node_offsets), kind="stable")
+    run(np.sort(by_size[:20]))
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    ceiling = int(used + 60.0 * minutes) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (ceiling, ceiling + 5))
+    everything = np.arange(len(data.graphs))
+    begun = time.process_time()
+    grown = peak_bytes(run, everything)
+    seconds = time.process_time() - begun
+    if seconds < _SHORT:  # once more: the first run loads what the small graphs did not need
+        begun = time.process_time()
+        run(everything)
+        seconds = min(seconds, time.process_time() - begun)
+    return {"matrix_seconds": seconds, "peak_bytes": grown}
+
+
+def _accuracy(name: str, data: Any, store: Path) -> dict[str, Any]:
+    import gramlet
+
+    begun = time.process_time()
+    options = DECAYS.get((name, data.name), OPTIONS.get(name, {}))
+    result = gramlet.evaluate(
+        name, data, protocol=gramlet.Protocol(**PROTOCOL),
+        options=None if name in BASELINES else options,
+        baselines=False, store=store, n_jobs=1,
+    )  # fmt: skip
+    chosen = {key: [str(v), share] for key, (v, share) in result.most_chosen().items()}
+    return {
+        "accuracy": float(result.scores.mean()),
+        "std_folds": float(result.scores.std(ddof=1)),
+        "most_chosen": chosen,
+        "evaluation_seconds": time.process_time() - begun,
+    }
+
+
+# The command line
+
+
+def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.compare_kernels")
+    parser.add_argument("datasets", nargs="*", help="data sets; none: all seven")
+    parser.add_argument("--names", nargs="*", help="kernels; none: all of the registry")
+    parser.add_argument("--minutes", type=float, default=30.0, help="CPU minutes per cell")
+    parser.add_argument("--store", type=Path, help="folder of unfinished evaluations")
+    parser.add_argument("--data-dir", default=default_folder(), help="folder of TU data sets")
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    return parser.parse_args(arguments)
+
+
+def _document(place: Path) -> dict[str, Any]:
+    if place.exists():
+        found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+        return found
+    return {"cells": {}}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Compute the cells that are missing, one after the other."""
+    given = _arguments(arguments)
+    if given.store is None:
+        print("Give --store FOLDER, in which unfinished evaluations are kept.")
+        return 2
+    from benchmarks.report import machine
+    from gramlet import Protocol, load_dataset
+    from gramlet.common.safe_writing import writing
+
+    document = _document(given.output)
+    document |= {"protocol": Protocol(**PROTOCOL).describe(), "C": PROTOCOL["C"]}
+    document |= {"options": OPTIONS, "machine": machine()}
+    data = None
+    for dataset, name in cells(given.datasets or DATASETS, given.names):
+        row = document["cells"].setdefault(dataset, {})
+        if not wanted(row.get(name), given.minutes):
+            continue
+        if data is None or data.name != dataset:
+            data = load_dataset(dataset, data_home=given.data_dir)
+        row[name] = measured(name, data, given.minutes, given.store)
+        print(dataset, name, row[name], flush=True)
+        with writing(given.output) as place:
+            place.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,126 @@
+"""Tables of the page "Which kernel for which graphs", from ``results/kernel_comparison.json``.
+
+Whatever cells the file holds are shown: a dot stands for one that was not computed, a dash with a
+number for one that cannot be or takes too long, with the reason below.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gramlet.kernels import registry
+
+RESULTS = Path(__file__).parent / "results" / "kernel_comparison.json"
+DATASETS = ("MUTAG", "PTC_MR", "ENZYMES", "IMDB-BINARY", "IMDB-MULTI", "PROTEINS", "NCI1")
+BASELINES = ("majority", "size")
+MISSING = "·"
+
+Cells = dict[str, dict[str, dict[str, Any]]]
+
+
+def comparison_tables(document: dict[str, Any]) -> str:
+    """Accuracy, seconds and memory, and the reasons of the dashes."""
+    cells: Cells = document["cells"]
+    notes = _Notes()
+    machine = document["machine"]
+    parts = [
+        f"{document['protocol']}, C from {', '.join(f'{c:g}' for c in document['C'])}; "
+        f"{_options(document['options'])}. One thread of {machine['processor']}.",
+        "### Accuracy in percent",
+        "Behind ± stands the standard deviation of the test parts; the best of each data set and "
+        "all within half a deviation of it are bold.",
+        _table(cells, _accuracies(cells, notes), (*BASELINES, *_names())),
+        "### Processor seconds of the matrix",
+        "Of one matrix with the kernel's own parameters, all graphs against all; of the features "
+        "for embeddings. Compiled code is compiled.",
+        _table(cells, lambda d, n: _number(cells, notes, d, n, "matrix_seconds"), _names()),
+        "### Memory in megabytes",
+        "How far the process grows while the matrix is computed, the matrix included.",
+        _table(cells, lambda d, n: _number(cells, notes, d, n, "peak_bytes"), _names()),
+    ]
+    return "\n\n".join([*parts, *notes.lines(cells)]) + "\n"
+
+
+def _names() -> tuple[str, ...]:
+    return tuple(row.name for row in registry.entries())
+
+
+def _options(options: dict[str, dict[str, list[Any]]]) -> str:
+    names = ", ".join(f"`{name}`" for name in options)
+    return f"chosen as well are parameters of {names}, the others keep their defaults"
+
+
+class _Notes:
+    """Reasons of dashes, numbered as they come."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+    def dash(self, reason: str) -> str:
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+        return f"– {self.reasons.index(reason) + 1}"
+
+    def lines(self, cells: Cells) -> list[str]:
+        missing = sum(
+            name not in cells.get(dataset, {})
+            for dataset in DATASETS
+            for name in (*BASELINES, *_names())
+        )
+        found = [f"– {i}: {reason}." for i, reason in enumerate(self.reasons, 1)]
+        if missing:
+            found.append(
+                f"{MISSING}: not computed yet ({missing} cells); `python -m "
+                "benchmarks.compare_kernels` goes on where it stopped."
+            )
+        return ["  \n".join(found)] if found else []
+
+
+def _table(cells: Cells, shown: Callable[[str, str], str], names: tuple[str, ...]) -> str:
+    lines = ["| | " + " | ".join(DATASETS) + " |", "|---|" + "---:|" * len(DATASETS)]
+    for name in names:
+        values = " | ".join(
+            shown(dataset, name) if name in cells.get(dataset, {}) else MISSING
+            for dataset in DATASETS
+        )
+        lines.append(f"| `{name}` | {values} |")
+    return "\n".join(lines)
+
+
+def _accuracies(cells: Cells, notes: _Notes) -> Callable[[str, str], str]:
+    """A cell of the first table; what comes near the best of its data set is bold."""
+    least = {}
+    for dataset, row in cells.items():
+        found = [cell for cell in row.values() if "accuracy" in cell]
+        if found:
+            best = max(found, key=lambda cell: cell["accuracy"])
+            least[dataset] = best["accuracy"] - best["std_folds"] / 2
+
+    def shown(dataset: str, name: str) -> str:
+        cell = cells[dataset][name]
+        if "accuracy" not in cell:
+            return notes.dash(cell["reason"])
+        text = f"{100 * cell['accuracy']:.1f} ± {100 * cell['std_folds']:.0f}"
+        return f"**{text}**" if cell["accuracy"] >= least[dataset] else text
+
+    return shown
+
+
+def _number(cells: Cells, notes: _Notes, dataset: str, name: str, key: str) -> str:
+    cell = cells[dataset][name]
+    if key not in cell:
+        return notes.dash(cell["reason"])
+    if key == "peak_bytes":
+        return f"{max(1, round(cell[key] / 1e6))}"
+    return "< 0.01" if cell[key] < 0.01 else f"{cell[key]:.2g}"
+
+
+def write_comparison(folder: Path) -> None:
+    """Write the tables where the page includes them from."""
+    document = json.loads(RESULTS.read_text(encoding="utf-8"))
+    (folder / "generated").mkdir(exist_ok=True)
+    text = comparison_tables(document)
+    (folder / "generated" / "kernel_comparison.md").write_text(text, encoding="utf-8")

@@ -1,0 +1,132 @@
+"""The comparison of all kernels: which cells are computed, what comes out, how it is shown."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gramlet import load_dataset
+from gramlet.kernels import registry
+
+ROOT = Path(__file__).resolve().parents[1]
+if not (ROOT / "benchmarks" / "compare_kernels.py").is_file():
+    pytest.skip("the benchmarks are not part of an installed package", allow_module_level=True)
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
+
+import comparison_tables  # noqa: E402 (found through the path above)
+from benchmarks import compare_kernels as comparison  # noqa: E402
+
+ANSWER = '{"matrix_seconds": 2.0, "peak_bytes": 8000000}\n'
+SCORE = '{"accuracy": 0.9, "std_folds": 0.04}\n'
+
+
+def test_cells_are_all_of_the_registry_on_every_data_set():
+    found = list(comparison.cells(comparison.DATASETS, None))
+    assert len(found) == len(set(found)) == 7 * (2 + len(registry.entries()))
+    assert [dataset for dataset, name in found if name == "wl"] == list(comparison.DATASETS)
+    assert list(comparison.cells(["MUTAG"], ["sp", "size"])) == [("MUTAG", "size"), ("MUTAG", "sp")]
+    with pytest.raises(ValueError, match="No kernel is called 'spp'"):
+        list(comparison.cells(["MUTAG"], ["spp"]))
+    assert set(comparison.OPTIONS) <= {row.name for row in registry.entries()}
+    for name, options in comparison.OPTIONS.items():
+        assert set(options) <= set(registry.make(name).get_params())
+
+
+def test_what_is_there_is_not_computed_again():
+    assert comparison.wanted(None, 6.0)
+    assert not comparison.wanted({"accuracy": 0.9}, 30.0)
+    assert not comparison.wanted({"reason": "needs node attributes"}, 30.0)
+    assert not comparison.wanted({"reason": "...", "limit_minutes": 6.0}, 6.0)
+    assert comparison.wanted({"reason": "...", "limit_minutes": 6.0}, 30.0)
+
+
+def test_outcomes_of_children():
+    done = comparison.outcome_of(ANSWER + SCORE, 0, 6.0)
+    assert done == {
+        "matrix_seconds": 2.0, "peak_bytes": 8000000, "accuracy": 0.9, "std_folds": 0.04
+    }  # fmt: skip
+    killed = comparison.outcome_of(ANSWER, -24, 6.0)
+    assert killed["reason"] == "the evaluation takes longer than 6 CPU minutes"
+    assert (killed["limit_minutes"], killed["matrix_seconds"]) == (6.0, 2.0)
+    early = comparison.outcome_of("", -24, 0.5)
+    assert early["reason"] == "the matrix takes longer than 0.5 CPU minutes"
+    with pytest.raises(RuntimeError, match="failed"):
+        comparison.outcome_of("", 1, 6.0)
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="needs processes by fork")
+def test_cells_are_measured(tmp_path):
+    data = load_dataset("MUTAG")
+    found = comparison.measured("vertex", data, 5.0, tmp_path)
+    assert 0.5 < found["accuracy"] < 1.0
+    assert found["peak_bytes"] >= 188 * 188 * 8
+    assert found["matrix_seconds"] >= 0.0
+    assert comparison.measured("wwl-attr", data, 5.0, tmp_path) == {
+        "reason": "needs node attributes"
+    }
+
+
+def test_a_cell_that_takes_too_long_is_stopped(tmp_path, monkeypatch):
+    def endless(name, data, minutes, store, lines):
+        import resource
+        import time
+
+        used = int(time.process_time()) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (used, used + 5))
+        print(json.dumps({"matrix_seconds": 0.1}), file=lines, flush=True)
+        while True:
+            np.linalg.norm(np.ones(1000))
+
+    monkeypatch.setattr(comparison, "_measure", endless)
+    found = comparison.measured("vertex", None, 0.1, tmp_path)
+    assert found["limit_minutes"] == 0.1
+    assert found["reason"].startswith("the evaluation takes longer")
+
+
+def document(cells):
+    return {
+        "protocol": "10-fold", "C": [0.1, 1.0], "options": {"wl": {"n_iter": [1]}},
+        "machine": {"processor": "a processor"}, "cells": cells,
+    }  # fmt: skip
+
+
+def test_tables_show_what_is_there():
+    cells = {
+        "MUTAG": {
+            "majority": {"accuracy": 0.66, "std_folds": 0.02},
+            "wl": {"accuracy": 0.9, "std_folds": 0.05, "matrix_seconds": 0.001, "peak_bytes": 3e6},
+            "sp": {"accuracy": 0.88, "std_folds": 0.01, "matrix_seconds": 1.26, "peak_bytes": 9},
+            "wwl-attr": {"reason": "needs node attributes"},
+            "emd": {"matrix_seconds": 3.0, "peak_bytes": 5e6, "reason": "the evaluation is slow"},
+        }
+    }
+    text = comparison_tables.comparison_tables(document(cells))
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    by_name = {}
+    for line in rows:
+        name, first = line.split("|")[1:3]
+        by_name.setdefault(name.strip(" `"), []).append(first.strip())
+    assert by_name["majority"] == ["66.0 ± 2"]
+    assert by_name["wl"] == ["**90.0 ± 5**", "< 0.01", "3"]
+    assert by_name["sp"] == ["**88.0 ± 1**", "1.3", "1"]
+    assert by_name["emd"] == ["– 2", "3", "5"]
+    assert by_name["wwl-attr"] == ["– 1", "– 1", "– 1"]
+    assert by_name["rw"] == ["·", "·", "·"]
+    assert "– 1: needs node attributes." in text
+    assert "– 2: the evaluation is slow." in text
+
+
+def test_stored_results_have_known_names_and_render():
+    stored = json.loads(comparison_tables.RESULTS.read_text(encoding="utf-8"))
+    known = {*comparison_tables.BASELINES, *(row.name for row in registry.entries())}
+    assert comparison_tables.DATASETS == comparison.DATASETS
+    assert set(stored["cells"]) <= set(comparison.DATASETS)
+    for row in stored["cells"].values():
+        assert set(row) <= known
+        for cell in row.values():
+            assert "accuracy" in cell or cell["reason"]
+    assert "Accuracy" in comparison_tables.comparison_tables(stored)
