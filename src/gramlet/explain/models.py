@@ -107,7 +107,7 @@ class ModelExplanation:
 
     @property
     def drawable(self) -> bool:
-        """Whether patterns are trees rooted at nodes, which the plots can draw."""
+        """Whether patterns are trees rooted at nodes, so that graphs can be coloured by them."""
         return _colouring(getattr(self.model, "kernel", self.model)) is not None
 
     def predicted_names(self) -> list[str] | None:
