@@ -163,8 +163,8 @@ def _highlights(drawing: Drawing, points: Floats, reach: float | None) -> str:
     full = _reach(drawing.values, reach)
     discs = [
         f'<circle cx="{_number(x)}" cy="{_number(y)}" r="11" '
-        f'fill="{importance_colour(value, full)}" '
-        f'opacity="{0.15 + 0.7 * _share(value, full):.2f}"/>'
+        f'fill="{importance_colour(np.sign(value), 1.0)}" '
+        f'opacity="{0.06 + 0.74 * _share(value, full):.2f}"/>'
         for (x, y), value in zip(points, drawing.values.tolist(), strict=True)
         if _share(value, full) > 0.03
     ]

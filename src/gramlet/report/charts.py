@@ -15,6 +15,7 @@ from gramlet.report.markup import Markup
 __all__ = ["Chart", "round_ticks", "shown_number"]
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 12.0, 40.0
+_AXIS = 'class="axis" fill="none" stroke="currentColor"'
 
 
 def round_ticks(low: float, high: float, about: int = 5) -> list[float]:
@@ -152,6 +153,7 @@ class Chart:
         """The ``<svg>`` element."""
         return Markup(
             f'<svg class="chart" viewBox="0 0 {self.width:g} {self.height:g}" role="img" '
+            f'font-size="11" fill="currentColor" '
             f'aria-label="{escape(self.title, quote=True)}"{extra}>{"".join(self._parts)}</svg>'
         )
 
@@ -160,16 +162,16 @@ class Chart:
         y_names: Sequence[str] | None,
     ) -> None:  # fmt: skip
         right, low = self.width - _RIGHT, self.height - self.bottom
-        parts = [f'<path d="M{self.left} {_TOP}V{low}H{right}" class="axis"/>']
+        parts = [f'<path d="M{self.left} {_TOP}V{low}H{right}" {_AXIS}/>']
         for value, words in _marks(self.x, x_names, self._log[0]):
             px = self.at(value, self.y[0])[0]
-            parts.append(f'<path d="M{px:.1f} {low}v4" class="axis"/>')
+            parts.append(f'<path d="M{px:.1f} {low}v4" {_AXIS}/>')
             parts.append(
                 f'<text x="{px:.1f}" y="{low + 16}" text-anchor="middle">{escape(words)}</text>'
             )
         for value, words in _marks(self.y, y_names, self._log[1]):
             py = self.at(self.x[0], value)[1]
-            parts.append(f'<path d="M{self.left - 4} {py:.1f}h4" class="axis"/>')
+            parts.append(f'<path d="M{self.left - 4} {py:.1f}h4" {_AXIS}/>')
             parts.append(
                 f'<text x="{self.left - 7}" y="{py + 4:.1f}" text-anchor="end">{escape(words)}'
                 "</text>"

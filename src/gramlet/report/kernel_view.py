@@ -140,6 +140,8 @@ def view_of(material: Material, result: Result) -> KernelView:
         gram = np.asarray(gram.todense() if hasattr(gram, "todense") else gram, dtype=np.float64)
     else:
         gram = np.asarray(estimator.fit_transform(batch, y), dtype=np.float64)
+    if "n_jobs" in estimator.get_params(deep=False):
+        estimator.set_params(n_jobs=None)  # how it was computed is no part of what is shown
     if gram.shape != (len(batch), len(batch)):
         raise ValueError(
             f"{type(estimator).__name__} is no kernel: its matrix has shape {gram.shape}."
