@@ -89,8 +89,11 @@ def tree_drawing(tree: SubtreePattern, words: Mapping[str, str] | None = None) -
     strokes: list[Stroke] = []
     _place(tree, 0, 0.0, spots, strokes, words or {})
     names = [name for _, _, name in spots]
+    # Boxes and the texts of edges must not cover each other.
+    texts = max((len(stroke.text) for stroke in strokes), default=0)
+    wide = max(_WIDE, 0.5 + 0.16 * texts + 0.24 * max(map(len, names)))
     return Drawing(
-        points=np.array([[_WIDE * x, -_HIGH * y] for x, y, _ in spots]),
+        points=np.array([[wide * x, -_HIGH * y] for x, y, _ in spots]),
         texts=names,
         names=names,
         colours=[_PAPER] * len(names),

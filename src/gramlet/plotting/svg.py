@@ -53,7 +53,7 @@ def drawing_svg(
     >>> picture.startswith("<svg") and "methanol" in picture and ">O</text>" in picture
     True
     """
-    points, (width, height) = _on_paper(drawing.points)
+    points, (width, height) = _on_paper(drawing)
     body = [
         _highlights(drawing, points, reach) if drawing.molecule else "",
         _lines(drawing, points),
@@ -70,14 +70,24 @@ def drawing_svg(
     )
 
 
-def _on_paper(points: Floats) -> tuple[Floats, tuple[float, float]]:
+def _on_paper(drawing: Drawing) -> tuple[Floats, tuple[float, float]]:
     """Positions in the picture, the second coordinate downwards, and the picture's size."""
+    points = drawing.points
     if not len(points):
         return points, (2 * _MARGIN, 2 * _MARGIN)
     flipped = points * np.array([_UNIT, -_UNIT])
+    half = _MARGIN
+    if drawing.boxes:
+        half = max(_MARGIN, 2 + max(map(_half_box, drawing.texts)))
+    margin = np.array([half, _MARGIN])
     low, high = flipped.min(axis=0), flipped.max(axis=0)
-    width, height = (high - low + 2 * _MARGIN).tolist()
-    return flipped - low + _MARGIN, (width, height)
+    width, height = (high - low + 2 * margin).tolist()
+    return flipped - low + margin, (width, height)
+
+
+def _half_box(text: str) -> float:
+    """Half the width of the box around a text."""
+    return 4 + 3.6 * len(text)
 
 
 def _number(value: float) -> str:
@@ -195,7 +205,7 @@ def _nodes(drawing: Drawing, points: Floats, reach: float | None) -> str:
     radius = drawing.radius * _UNIT
     for (x, y), text, fill in zip(points, drawing.texts, _fills(drawing, reach), strict=True):
         if drawing.boxes:
-            half = 4 + 3.6 * len(text)
+            half = _half_box(text)
             shape = (
                 f'<rect x="{_number(x - half)}" y="{_number(y - 8)}" width="{_number(2 * half)}" '
                 'height="16" rx="5"/>'

@@ -15,6 +15,7 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Floats
 from gramlet.evaluation.result import Result
+from gramlet.explain.models import name_labels
 from gramlet.files.dataset import Dataset
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
@@ -58,9 +59,12 @@ class Material:
     def regression(self) -> bool:
         return self.first.task == "regression"
 
-    @property
+    @cached_property
     def graphs(self) -> GraphBatch | None:
-        return None if self.data is None else self.data.graphs
+        """The graphs, with names in place of labels where the data have them."""
+        if self.data is None:
+            return None
+        return name_labels(self.data.graphs, self.data.node_label_names, self.data.edge_label_names)
 
     @cached_property
     def best(self) -> Result:
@@ -114,11 +118,19 @@ class Material:
 
     @property
     def node_names(self) -> Any:
-        return None if self.data is None else self.data.node_label_names
+        """What node labels are called, where they do not have their names already."""
+        return self._names("node_labels", "node_label_names")
 
     @property
     def edge_names(self) -> Any:
-        return None if self.data is None else self.data.edge_label_names
+        """What edge labels are called, where they do not have their names already."""
+        return self._names("edge_labels", "edge_label_names")
+
+    def _names(self, column: str, names: str) -> Any:
+        if self.data is None:
+            return None
+        renamed = getattr(self.graphs, column) is not getattr(self.data.graphs, column)
+        return None if renamed else self.data[names]
 
     @cached_property
     def colours(self) -> dict[str, str]:

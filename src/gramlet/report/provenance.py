@@ -45,8 +45,8 @@ def _sums(material: Material) -> Table:
         rows.append(("target", digest_of(material.target.tolist())))
     else:
         rows.append(("target", "not kept in the results"))
-    if material.graphs is not None:
-        rows.append(("graphs with their labels", digest_of(material.graphs)))
+    if material.data is not None:
+        rows.append(("graphs with their labels", digest_of(material.data.graphs)))
     else:
         rows.append(("graphs with their labels", "the graphs were not given"))
     for result in material.results:

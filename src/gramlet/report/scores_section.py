@@ -74,7 +74,7 @@ def _table(rows: list[Result], extra: dict[str, Floats], scoring: str) -> Table:
         "±: standard deviation of the repeats' means (of the folds, if there is one repeat). "
         "Intervals and p-values by the corrected resampled t-test."
     )
-    return Table("Scores of all results", headings, cells, frozenset({1, 2, 4, 5}), note)
+    return Table("Scores of all results", headings, cells, frozenset({1, 2, 3, 4, 5}), note)
 
 
 def _row(result: Result, overlap: float, p_value: float | None, scoring: str) -> Any:
