@@ -76,6 +76,7 @@ _HOMES = {
     "GraphKernelGP": "gramlet.combine.gaussian_process",
     "FeatureMap": "gramlet.combine.feature_map",
     "KernelMap": "gramlet.combine.kernel_map",
+    "write_report": "gramlet.report",
     "plot_map": "gramlet.plotting",
     "explain_linear": "gramlet.explain",
     "explain_model": "gramlet.explain",

@@ -243,11 +243,12 @@ def test_a_machine_no_better_than_the_majority(run, tmp_path):
     assert "no better than always saying their most frequent class, 70.0 %" in out
 
 
-def test_kernels_without_trees_have_tables_and_no_pictures(run, tmp_path):
+def test_kernels_without_trees_have_no_picture_of_graphs(run, tmp_path):
     assert run("MUTAG", "-k", "wl", "-o", tmp_path, "--C", "1")[0] == 0
     code, out, err = run("MUTAG", "-k", "sp", "-o", tmp_path, "--C", "1")
     assert code == 0, err
-    assert names_in(tmp_path) == ["graphs.csv", "patterns.csv"]  # none of another model is left
+    # None of another model is left.
+    assert names_in(tmp_path) == ["graphs.csv", "patterns.csv", "patterns.png"]
     assert "level" not in out
     _, rows = read_table(tmp_path)
     assert {row[0] for row in rows} == {""}

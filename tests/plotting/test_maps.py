@@ -39,3 +39,26 @@ def test_classes_have_a_legend(graph_map):
 def test_values_must_match_the_graphs(graph_map):
     with pytest.raises(ValueError, match="3 values for 30 fitted graphs"):
         plot_map(graph_map, [0, 1, 0])
+
+
+def test_twenty_classes_have_names_colours_and_markers():
+    graph_map = KernelMap("wl").fit(trees(60))
+    names = {letter: f"kind {letter}" for letter in "abcdefghijklmnopqrst"}
+    ax = plot_map(graph_map, np.array([*names] * 3), class_names=names)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(names.values())
+    looks = {
+        (tuple(points.get_facecolor()[0]), points.get_paths()[0].vertices.round(3).tobytes())
+        for points in ax.collections
+    }
+    assert len(looks) == 20
+    plt.close(ax.figure)
+
+
+def test_names_come_from_the_data_set():
+    from gramlet import load_dataset
+
+    mutag = load_dataset("MUTAG")
+    ax = plot_map(KernelMap("vertex").fit(mutag.graphs), mutag.target, graphs=mutag, examples=2)
+    shown = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert shown == ["not mutagenic", "mutagenic"]
+    plt.close(ax.figure)

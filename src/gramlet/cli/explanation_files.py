@@ -62,14 +62,14 @@ def write_explanation(
 ) -> list[str]:
     """Write all files, or none; return their names.
 
-    Pictures are drawn where patterns are trees rooted at nodes; without them an older picture of
-    ours, which would show another model, is removed.
+    Patterns are drawn for kernels whose patterns are trees or small graphs, graphs coloured where
+    patterns are rooted at nodes; an older picture of ours, of another model, is removed.
     """
     contents = {
         PATTERNS: _pattern_table(found, output),
         GRAPHS: _graph_table(found, output),
     }
-    if found.drawable and len(found.graphs):
+    if len(found.graphs):
         contents |= _pictures(found, output, n, level)
     made = not folder.exists()
     folder.mkdir(exist_ok=True)
@@ -141,11 +141,15 @@ def _reasons(parts: Any, texts: list[str]) -> str:
 def _pictures(found: ModelExplanation, output: int, n: int, level: int | None) -> dict[str, bytes]:
     from gramlet.plotting import plot_patterns
     from gramlet.plotting.figure import pyplot
+    from gramlet.plotting.pattern_drawing import can_draw
 
-    figures = {
-        PATTERN_PICTURE: plot_patterns(found.model, n, level, output=output),
-        GRAPH_PICTURE: _draw_graphs(found, output),
-    }
+    figures = {}
+    if can_draw(getattr(found.model, "kernel", found.model)):
+        figures[PATTERN_PICTURE] = plot_patterns(
+            found.model, n, level, output=output, graphs=found.graphs
+        )
+    if found.drawable:
+        figures[GRAPH_PICTURE] = _draw_graphs(found, output)
     contents = {}
     for name, figure in figures.items():
         stream = io.BytesIO()
@@ -170,11 +174,24 @@ def _draw_graphs(found: ModelExplanation, output: int) -> Any:
     )
     for ax in axes.flat:
         ax.axis("off")
+    reach = _reach(found, output, [position for positions in drawn for position in positions])
     for row, positions in enumerate(drawn):
         for ax, position in zip(axes[row], positions, strict=False):
-            plot_graph_importance(found.model, found.graphs[position], output=output, ax=ax)
+            graph = found.graphs[position]
+            plot_graph_importance(found.model, graph, output=output, ax=ax, reach=reach)
             ax.set_title(f"graph {position}, {found.classes[row]}", fontsize=10)
     return figure
+
+
+def _reach(found: ModelExplanation, output: int, positions: list[int]) -> float:
+    """The largest importance of a node in these graphs: one scale of colours for all of them."""
+    from gramlet.plotting.patterns import node_importance
+
+    largest = 0.0
+    for position in positions:
+        values, centre, _ = node_importance(found.model, found.graphs[position], output)
+        largest = max(largest, float(abs(values - centre).max(initial=0.0)))
+    return largest
 
 
 def _typical(sizes: Any, members: Any) -> list[int]:

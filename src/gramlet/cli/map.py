@@ -55,7 +55,8 @@ def map_(
     graph_map = KernelMap(estimator).fit(data.graphs, target)
     ax = plot_map(
         graph_map, target, graphs=data.graphs if examples else None, examples=examples,
-        node_names=data.node_label_names, value_name=data.target_name,
+        node_names=data.node_label_names, edge_names=data.edge_label_names,
+        class_names=data.target_names, value_name=data.target_name,
     )  # fmt: skip
     ax.set_title(f"{data.name or source}, {kernel}")
     with writing(output) as place:

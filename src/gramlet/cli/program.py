@@ -25,6 +25,7 @@ from gramlet.cli import (
     reproduce,
     train,
 )
+from gramlet.cli import report as report_command
 from gramlet.cli.errors import debug_wanted, flush_output, guarded, report
 from gramlet.cli.option_groups import spread
 from gramlet.cli.output import prepare_streams, show_warning
@@ -42,6 +43,7 @@ app = typer.Typer(
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     "evaluate": evaluate.evaluate,
+    "report": report_command.report,
     "gram": gram.gram,
     "embed": embed.embed,
     "map": map.map_,
@@ -100,7 +102,9 @@ def run(arguments: Sequence[str]) -> int:
 
 def _run(arguments: list[str], debug: bool) -> int:
     try:
-        return int(app(args=arguments, prog_name="gramlet", standalone_mode=False) or 0)
+        return int(
+            app(args=arguments, prog_name="gramlet", standalone_mode=False, obj=arguments) or 0
+        )
     except SystemExit as ending:  # rich ends so when nobody reads its output
         return ending.code if isinstance(ending.code, int) else 1
     except BaseException as error:

@@ -116,6 +116,15 @@ class KernelMap(TransformerMixin, BaseEstimator):
         )
         self.scores_ = self.pca_.fit_transform(gram)
 
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """What notebooks show: the map once there is one, before that scikit-learn's diagram."""
+        if not hasattr(self, "scores_"):
+            bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+            return bundle
+        from gramlet.report.notebook import map_html
+
+        return {"text/plain": repr(self), "text/html": map_html(self)}
+
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
         """Fit, and give the scores of the fitted graphs."""
         return self.fit(X, y).scores_

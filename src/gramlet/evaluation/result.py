@@ -6,8 +6,11 @@ To JSON and back is in `result_json`, tables are in `tables`, comparisons in `si
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -233,6 +236,40 @@ class Result:
         return (
             f"Result({self.name!r}, {self.scoring} {factor * self.mean:{form}}{spread}{unit}{flag})"
         )
+
+    def _repr_html_(self) -> str:
+        from gramlet.report.notebook import result_html
+
+        return result_html(self)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        data: Any = None,
+        *,
+        others: Sequence[Result] = (),
+        **options: Any,
+    ) -> Path:
+        """Write one self-contained HTML page about this result, and maybe others.
+
+        Parameters
+        ----------
+        path : path
+            The file, ending in .html.
+        data : Dataset or graphs, optional
+            What was evaluated; without it the page has no drawings, kernel matrices and maps.
+        others : sequence of Result
+            Results on the same graphs, to be shown beside this one.
+        **options
+            As for `gramlet.write_report`.
+
+        Returns
+        -------
+        Path
+        """
+        from gramlet.report.page import write_report
+
+        return write_report(path, [self, *others], data, **options)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, dicts, numbers and strings."""

@@ -103,6 +103,12 @@ class LinearExplanation:
             start += known
         return parts * self._scales(batch)[0]
 
+    def _repr_html_(self) -> str:
+        from gramlet.report.notebook import explanation_html
+
+        meaning = f"coefficient for {self.outputs[0]}"
+        return explanation_html(self.kernel, self.names, self.coefficients[0], meaning)
+
     def _scales(self, batch: Any) -> Floats:
         if not self.kernel.normalize:
             return np.ones(len(batch))

@@ -107,8 +107,15 @@ class ModelExplanation:
 
     @property
     def drawable(self) -> bool:
-        """Whether patterns are trees rooted at nodes, which the plots can draw."""
+        """Whether patterns are trees rooted at nodes, so that graphs can be coloured by them."""
         return _colouring(getattr(self.model, "kernel", self.model)) is not None
+
+    def _repr_html_(self) -> str:
+        from gramlet.report.notebook import explanation_html
+
+        kernel = getattr(self.model, "kernel", self.model)
+        meaning = f"{self.meaning} for {self.outputs[0]}" if self.outputs[0] else self.meaning
+        return explanation_html(kernel, self._texts, self._values[0], meaning, self.neutral)
 
     def predicted_names(self) -> list[str] | None:
         """The predicted classes by name."""

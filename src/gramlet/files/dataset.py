@@ -156,6 +156,18 @@ class Dataset(dict[str, Any]):
     def __repr__(self) -> str:
         return f"Dataset {self.get('name')!r}: {self.get('graphs')!r}"
 
+    def _repr_html_(self) -> str:
+        from gramlet.report.notebook import batch_html
+
+        facts = [] if self.target is None else [("target", f"{self.task or 'several columns'}")]
+        return batch_html(
+            self.graphs,
+            f"Dataset {self.name!r}",
+            node_names=self.node_label_names,
+            edge_names=self.edge_label_names,
+            facts=facts,
+        )
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (_rebuild, (dict(self.items()),))
 

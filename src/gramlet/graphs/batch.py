@@ -378,6 +378,11 @@ class GraphBatch(Sequence["GraphBatch"]):
         state = {name: getattr(self, name) for name in ("directed", *_COLUMNS)}
         return (_rebuild, (self.node_offsets, self.indptr, self.indices, state))
 
+    def _repr_html_(self) -> str:
+        from gramlet.report.notebook import batch_html
+
+        return batch_html(self)
+
     def __repr__(self) -> str:
         def count(n: int, noun: str) -> str:
             return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -1,66 +1,21 @@
-"""Drawing one graph: positions by stress majorisation, nodes coloured by values."""
+"""Drawing one graph with matplotlib: what `drawing` decided, put on axes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.sparse.csgraph import shortest_path
 
 from gramlet.common.arrays import Floats
-from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_single
+from gramlet.plotting.drawing import Drawing, drawing_of
 from gramlet.plotting.figure import new_axes
 
-__all__ = ["draw_graph", "layout"]
-
-
-# One hue for each of a few labels, distinguishable also by people who do not see all colours.
-_HUES = ("#bcd2e8", "#f5c396", "#bfe3c0", "#e8b7c8", "#d5c8ea", "#eadf9c", "#b7dedd", "#d9d9d9")
+__all__ = ["draw_graph", "put_on_axes"]
 
 _DARK = 0.7  # beyond this share of the largest value a node is too dark for black letters
-
-
-def layout(graph: GraphBatch, n_rounds: int = 200) -> Floats:
-    """Positions of the nodes, with drawn distances near the graph's distances.
-
-    Deterministic: starts from a circle in breadth-first order and majorises the stress. Components
-    stand side by side.
-    """
-    n = int(graph.sizes[0])
-    adjacency = graph.adjacency(0)
-    hops = shortest_path(adjacency, directed=False, unweighted=True) if n else np.zeros((0, 0))
-    placed = np.zeros((n, 2))
-    left = np.ones(n, dtype=bool)
-    x = 0.0
-    while left.any():
-        members = np.flatnonzero(np.isfinite(hops[np.flatnonzero(left)[0]]))
-        points = _majorise(hops[np.ix_(members, members)], n_rounds)
-        points -= points.min(axis=0)
-        placed[members] = points + np.array([x, 0.0])
-        x += float(points[:, 0].max()) + 1.2
-        left[members] = False
-    return placed
-
-
-def _majorise(distances: Floats, n_rounds: int) -> Floats:
-    n = len(distances)
-    if n == 1:
-        return np.zeros((1, 2))
-    order = np.argsort(np.argsort(distances[0], kind="stable"), kind="stable")
-    angle = 2 * np.pi * order / n
-    points = np.column_stack([np.cos(angle), np.sin(angle)]) * distances.max() / 2
-    weights = np.divide(1.0, distances**2, out=np.zeros_like(distances), where=distances > 0)
-    total = weights.sum(axis=1, keepdims=True)
-    for _ in range(n_rounds):
-        apart = points[:, None] - points[None, :]
-        length = np.maximum(np.linalg.norm(apart, axis=2), 1e-9)
-        pull = weights * distances / length
-        points = (weights @ points + (pull[:, :, None] * apart).sum(axis=1)) / total
-    centred = points - points.mean(axis=0)
-    # The longest way lies across the page.
-    _, _, axes = np.linalg.svd(centred, full_matrices=False)
-    return centred @ axes.T
+_BESIDE = 0.12  # between the lines of a double bond
+_GAP = 0.24  # between the end of a bond and the middle of a letter
 
 
 def draw_graph(
@@ -69,21 +24,34 @@ def draw_graph(
     *,
     ax: Any = None,
     centre: float = 0.0,
-    node_names: Any = None,
+    reach: float | None = None,
+    node_names: Mapping[Any, str] | None = None,
+    edge_names: Mapping[Any, str] | None = None,
+    colours: Mapping[str, str] | None = None,
     value_label: str = "",
     small: bool = False,
 ) -> Any:
-    """Draw one graph; the arcs of a directed one are arrows.
+    """Draw one graph; molecules as chemists do, the arcs of directed graphs as arrows.
+
+    Graphs of more than 1,000 nodes are drawn in part, with a note.
 
     Parameters
     ----------
     graph : one graph, as `gramlet.as_batch` takes it in a list
+        SMILES strings and RDKit molecules too.
     values : array, optional
         One number per node; nodes are coloured by it, ``centre`` being white. Without it nodes are
         coloured by label.
     ax : matplotlib axes, optional
-    node_names : mapping, optional
-        What to write for a label, e.g. ``{0: "C", 1: "N"}``.
+    centre : float
+    reach : float, optional
+        The distance from ``centre`` that has the full colour: the same for several pictures that
+        are to be compared. By default the largest of this graph.
+    node_names, edge_names : mapping, optional
+        What to write for a label, e.g. ``{0: "C", 1: "N"}``. Graphs whose labels are atoms and
+        bonds by name ("single", "double", "triple", "aromatic") are drawn as molecules.
+    colours : mapping, optional
+        The colour of each label by its name, see `label_colours`.
     value_label : str
         What the colour bar says.
     small : bool
@@ -93,52 +61,122 @@ def draw_graph(
     -------
     ax : matplotlib axes
     """
-    batch = as_single(graph)
+    drawing = drawing_of(
+        graph,
+        None if values is None else np.asarray(values, dtype=np.float64) - centre,
+        node_names=node_names,
+        edge_names=edge_names,
+        colours=colours,
+    )
+    return put_on_axes(
+        drawing, ax=ax, centre=centre, reach=reach, value_label=value_label, small=small
+    )
+
+
+def put_on_axes(
+    drawing: Drawing,
+    *,
+    ax: Any = None,
+    centre: float = 0.0,
+    reach: float | None = None,
+    value_label: str = "",
+    small: bool = False,
+) -> Any:
+    """Draw a drawing; parameters as for `draw_graph`."""
     ax = new_axes(ax)
-    points = layout(batch)
-    _draw_edges(batch, points, ax, small)
-    names = _node_texts(batch, node_names)
-    style: dict[str, Any] = {"s": 260, "edgecolors": "0.25", "linewidths": 0.8, "zorder": 2}
-    style["clip_on"] = False  # nodes at the rim of a flat drawing stay whole
-    dark = np.zeros(len(points), dtype=bool)
-    if small:
-        style |= {"s": 34, "linewidths": 0.4}
-    if values is None:
-        codes = np.zeros(len(points), int) if batch.node_labels is None else batch.node_labels.codes
-        ax.scatter(*points.T, c=[_HUES[c % len(_HUES)] for c in codes], **style)
-    else:
-        reach = max(float(np.abs(np.asarray(values) - centre).max(initial=0.0)), 1e-12)
-        dots = ax.scatter(
-            *points.T, c=values, cmap="RdBu_r", vmin=centre - reach, vmax=centre + reach, **style
-        )
-        dark = np.abs(np.asarray(values) - centre) > _DARK * reach
-        ax.figure.colorbar(dots, ax=ax, label=value_label, shrink=0.8)
+    _draw_lines(drawing, ax, small)
+    if drawing.boxes:
+        return _draw_boxes(drawing, ax)
+    dark = _draw_nodes(drawing, ax, centre, reach, value_label, small)
     font = {"ha": "center", "va": "center", "fontsize": 4 if small else 8, "zorder": 3}
-    for (x, y), text, on_dark in zip(points, names, dark, strict=True):
-        ax.text(x, y, text, color="white" if on_dark else "black", **font)
+    for (x, y), text, colour, on_dark in zip(
+        drawing.points, drawing.texts, drawing.colours, dark, strict=True
+    ):
+        if drawing.molecule:
+            ink = "black" if colour == "currentColor" else colour
+        else:
+            ink = "white" if on_dark else "black"
+        if text:
+            ax.text(x, y, text, color=ink, weight="bold" if drawing.molecule else "normal", **font)
+    if drawing.marked:
+        ring = {"s": 480.0, "facecolors": "none", "edgecolors": "0.1", "zorder": 3}
+        ax.scatter(*drawing.points[list(drawing.marked)].T, **ring)
+    if drawing.note:
+        ax.text(0.5, 0, drawing.note, transform=ax.transAxes, ha="center", va="top", fontsize=7,
+                color="0.35")  # fmt: skip
     ax.set_aspect("equal")
     ax.margins(0.12)
     ax.axis("off")
     return ax
 
 
-def _draw_edges(batch: GraphBatch, points: Floats, ax: Any, small: bool) -> None:
+def _draw_boxes(drawing: Drawing, ax: Any) -> Any:
+    """Texts in boxes: the nodes of a tree."""
+    box = {"boxstyle": "round,pad=0.18", "fc": "white", "ec": "0.45", "lw": 0.7}
+    for (x, y), text in zip(drawing.points, drawing.texts, strict=True):
+        ax.text(x, y, text, fontsize=8, ha="center", va="center", zorder=2, bbox=box)
+    (left, low), (right, high) = drawing.points.min(axis=0), drawing.points.max(axis=0)
+    ax.set_xlim(left - 0.8, max(right, left + 4.0) + 0.8)
+    ax.set_ylim(low - 0.5, high + 0.5)
+    ax.axis("off")
+    return ax
+
+
+def _draw_nodes(
+    drawing: Drawing, ax: Any, centre: float, reach: float | None, label: str, small: bool
+) -> list[bool]:
+    """Discs, coloured by value or label; which of them are dark."""
+    size = 34.0 if small else 260.0
+    if len(drawing.points) > 40:
+        size *= 40 / len(drawing.points)
+    style: dict[str, Any] = {"s": size, "zorder": 2, "clip_on": False}
+    if not drawing.molecule:
+        style |= {"edgecolors": "0.25", "linewidths": 0.4 if small else 0.8}
+    else:
+        style |= {"linewidths": 0, "zorder": 0, "alpha": 0.8, "s": 1.3 * size}
+    if drawing.values is None:
+        if not drawing.molecule:
+            ax.scatter(*drawing.points.T, c=drawing.colours, **style)
+        return [False] * len(drawing.points)
+    largest = float(np.abs(drawing.values).max(initial=0.0))
+    full = max(largest if reach is None else reach, 1e-12)
+    dots = ax.scatter(
+        *drawing.points.T, c=drawing.values + centre, cmap="RdBu_r", vmin=centre - full,
+        vmax=centre + full, **style,
+    )  # fmt: skip
+    if label or reach is None:
+        ax.figure.colorbar(dots, ax=ax, label=label, shrink=0.8)
+    return (np.abs(drawing.values) > _DARK * full).tolist()
+
+
+def _draw_lines(drawing: Drawing, ax: Any, small: bool) -> None:
     from matplotlib.collections import LineCollection
 
-    tails, heads = batch.arcs()
-    if not batch.directed:
-        lines = np.stack([points[tails], points[heads]], axis=1)[tails < heads]
-        ax.add_collection(LineCollection(list(lines), colors="0.55", linewidths=1.2, zorder=1))
+    points = drawing.points
+    if any(stroke.arrow for stroke in drawing.strokes):
+        # An arrow ends at the rim of its node.
+        rim = 3.5 if small else 9.5
+        arrow = {"arrowstyle": "-|>", "color": "0.55", "shrinkA": 0, "shrinkB": rim, "zorder": 1}
+        for stroke in drawing.strokes:
+            ax.annotate("", xy=points[stroke.head], xytext=points[stroke.tail],
+                        arrowprops=arrow, zorder=1)  # fmt: skip
         return
-    # An arrow ends at the rim of its node.
-    rim = 3.5 if small else 9.5
-    arrow = {"arrowstyle": "-|>", "color": "0.55", "shrinkA": 0, "shrinkB": rim, "zorder": 1}
-    for tail, head in zip(points[tails], points[heads], strict=True):
-        ax.annotate("", xy=head, xytext=tail, arrowprops=arrow, zorder=1)
-
-
-def _node_texts(batch: GraphBatch, node_names: Any) -> list[str]:
-    if batch.node_labels is None:
-        return [""] * batch.n_nodes_total
-    renamed = node_names or {}
-    return [str(renamed.get(label, label)) for label in batch.node_labels]
+    whole: list[Any] = []
+    broken: list[Any] = []
+    for stroke in drawing.strokes:
+        a, b = points[stroke.tail], points[stroke.head]
+        along = (b - a) / max(float(np.hypot(*(b - a))), 1e-9)
+        across = np.array([-along[1], along[0]])
+        cut = [_GAP * along if drawing.molecule and drawing.texts[node] else 0.0 * along
+               for node in (stroke.tail, stroke.head)]  # fmt: skip
+        for rail, dashed in drawing.rails(stroke):
+            shift = rail * _BESIDE * across
+            (broken if dashed else whole).append([a + cut[0] + shift, b - cut[1] + shift])
+        if stroke.text:
+            middle = (a + b) / 2
+            ax.text(*middle, stroke.text, fontsize=6.5, color="0.3", ha="center", va="bottom")
+    style: dict[str, Any] = {"colors": "0.15" if drawing.molecule else "0.55", "zorder": 1}
+    width = 0.6 if small else 1.2
+    ax.add_collection(LineCollection(whole, linewidths=width, **style))
+    if broken:
+        ax.add_collection(LineCollection(broken, linewidths=width, linestyles="dashed", **style))

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.files.dataset import Dataset
 from gramlet.files.target import infer_task
 from gramlet.graphs.convert import as_batch
+from gramlet.plotting.colours import class_style
 from gramlet.plotting.figure import new_axes
 from gramlet.plotting.graphs import draw_graph
 
 __all__ = ["plot_map"]
 
 
-_COLOURS = ("#3a6ea5", "#c8553d", "#4f8a4b", "#8e6bad", "#b58a1d", "#4aa3a2", "#7a7a7a")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_MOST_IN_LEGEND = 20  # classes; of more, the largest
 
 
 def plot_map(
@@ -27,7 +29,9 @@ def plot_map(
     examples: int | Any = 6,
     ax: Any = None,
     value_name: str | None = None,
-    node_names: Any = None,
+    class_names: Mapping[Any, str] | None = None,
+    node_names: Mapping[Any, str] | None = None,
+    edge_names: Mapping[Any, str] | None = None,
 ) -> Any:
     """Draw the fitted graphs of a `KernelMap` as points, by class or by number.
 
@@ -38,20 +42,27 @@ def plot_map(
     y : array, optional
         The classes of the fitted graphs, or numbers, which `infer_task` tells from classes and
         for which there is a colour bar.
-    graphs : the fitted graphs, optional
-        If given, some of them are drawn around the map, joined to their points.
+    graphs : the fitted graphs or their Dataset, optional
+        If given, some of them are drawn around the map, joined to their points. A `Dataset` also
+        tells what its classes and labels are called.
     examples : int or sequence of int
         How many (spread over the map), or which graphs to draw.
     ax : matplotlib axes, optional
     value_name : str, optional
         What the numbers are called, for the colour bar.
-    node_names : mapping, optional
-        What to write for a node label in the drawn graphs.
+    class_names, node_names, edge_names : mapping, optional
+        What classes, and labels in the drawn graphs, are called.
 
     Returns
     -------
     ax : matplotlib axes
     """
+    if isinstance(graphs, Dataset):
+        class_names = class_names or graphs.target_names
+        node_names = node_names or graphs.node_label_names
+        edge_names = edge_names or graphs.edge_label_names
+        value_name = value_name or graphs.target_name
+        graphs = graphs.graphs
     scores = graph_map.scores_
     if scores.shape[1] < 2:
         raise ValueError("A map needs two components; fit KernelMap with n_components=2 or more.")
@@ -62,26 +73,31 @@ def plot_map(
     if values is not None and infer_task(values) == "regression":
         _draw_numbers(ax, scores, values, value_name)
     else:
-        _draw_classes(ax, scores, values)
+        _draw_classes(ax, scores, values, class_names or {})
     share = graph_map.explained_share_
     ax.set_xlabel(f"component 1 ({share[0]:.0%} of the variance)")
     ax.set_ylabel(f"component 2 ({share[1]:.0%})")
     ax.spines[["top", "right"]].set_visible(False)
     if graphs is not None:
-        _draw_examples(ax, scores[:, :2], as_batch(graphs), examples, node_names)
+        _draw_examples(ax, scores[:, :2], as_batch(graphs), examples, node_names, edge_names)
     return ax
 
 
-def _draw_classes(ax: Any, scores: Floats, values: Array | None) -> None:
+def _draw_classes(ax: Any, scores: Floats, values: Array | None, names: Mapping[Any, str]) -> None:
+    """Points by class, each with a colour and a marker that no other of 70 classes has."""
     classes = np.zeros(len(scores), dtype=int) if values is None else values
-    for i, name in enumerate(np.unique(classes)):
-        chosen = classes == name
+    known, counts = np.unique(classes, return_counts=True)
+    largest = set(np.argsort(-counts, kind="stable")[:_MOST_IN_LEGEND].tolist())
+    for i, value in enumerate(known.tolist()):
+        colour, marker = class_style(i)
         ax.scatter(
-            *scores[chosen, :2].T, s=22, alpha=0.75, linewidths=0,
-            color=_COLOURS[i % len(_COLOURS)], marker=_MARKERS[i % len(_MARKERS)], label=str(name),
+            *scores[classes == value, :2].T, s=22, alpha=0.75, linewidths=0, color=colour,
+            marker=marker, label=str(names.get(value, value)) if i in largest else None,
         )  # fmt: skip
     if values is not None:
-        ax.legend(title="class", frameon=False, loc="best")
+        title = "class" if len(known) <= _MOST_IN_LEGEND else f"the largest of {len(known)} classes"
+        beside = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if len(known) > 8 else {}
+        ax.legend(title=title, frameon=False, **(beside or {"loc": "best"}))
 
 
 def _draw_numbers(ax: Any, scores: Floats, values: Array, name: str | None) -> None:
@@ -92,7 +108,9 @@ def _draw_numbers(ax: Any, scores: Floats, values: Array, name: str | None) -> N
     ax.figure.colorbar(points, ax=ax, label=name or "", shrink=0.8)
 
 
-def _draw_examples(ax: Any, points: Floats, graphs: Any, examples: Any, node_names: Any) -> None:
+def _draw_examples(
+    ax: Any, points: Floats, graphs: Any, examples: Any, node_names: Any, edge_names: Any
+) -> None:
     if len(graphs) != len(points):
         raise ValueError(f"{len(graphs)} graphs are given, but {len(points)} were fitted.")
     chosen = _spread(points, examples) if isinstance(examples, int) else np.asarray(examples)
@@ -110,7 +128,9 @@ def _draw_examples(ax: Any, points: Floats, graphs: Any, examples: Any, node_nam
     for graph, angle in zip(chosen[order], places, strict=True):
         centre = 0.5 + 0.41 * np.array([np.cos(angle), np.sin(angle)])
         inset = ax.inset_axes([centre[0] - 0.09, centre[1] - 0.09, 0.18, 0.18])
-        draw_graph(graphs[int(graph)], ax=inset, node_names=node_names, small=True)
+        draw_graph(
+            graphs[int(graph)], ax=inset, node_names=node_names, edge_names=edge_names, small=True
+        )
         ax.annotate(
             "", xy=points[graph], xytext=centre, textcoords="axes fraction", zorder=0,
             arrowprops={"arrowstyle": "-", "color": "0.6", "lw": 0.8, "shrinkA": 22},

@@ -1,0 +1,227 @@
+"""The evaluations behind ``gramlet evaluate`` and ``gramlet report``: what is run, row by row.
+
+Names, options and arguments are checked before anything is computed; finished work is kept.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from gramlet.cli.errors import WrongUse
+from gramlet.cli.evaluation_report import Report
+from gramlet.cli.inputs import refuse_numbers
+from gramlet.cli.interrupts import leave_words
+from gramlet.cli.option_groups import Learning
+from gramlet.cli.output import note
+from gramlet.cli.wording import with_options
+
+if TYPE_CHECKING:
+    from gramlet.evaluation import Protocol, Result
+    from gramlet.evaluation.store import Store
+    from gramlet.evaluation.task import Target
+    from gramlet.files.dataset import Dataset
+    from gramlet.kernels.registry import Entry
+
+__all__ = [
+    "BASELINES",
+    "CONSTANTS",
+    "DEFAULT_KERNELS",
+    "Groups",
+    "Work",
+    "checked_arguments",
+    "checked_names",
+    "kept_store",
+    "options_by_kernel",
+]
+
+CONSTANTS = {"classification": "majority", "regression": "mean"}
+BASELINES = ("size", "vertex", "edge")
+DEFAULT_KERNELS = ("wl", "wl-oa", "wwl")
+
+_NO_KERNELS = ("majority", "mean", "size")  # baselines that the registry does not have
+_LONG = 20.0  # seconds after which a result is told before the table is complete
+
+
+class Groups(StrEnum):
+    """Graphs that stay together."""
+
+    scaffold = "scaffold"
+
+
+def checked_names(asked: Sequence[str] | None) -> list[str]:
+    """The baselines and what was asked for, each once; an unknown name is wrong use."""
+    from gramlet.kernels import registry
+
+    names = list(dict.fromkeys([*BASELINES, *(asked or DEFAULT_KERNELS)]))
+    for name in names:
+        if name not in _NO_KERNELS:
+            registry.get(name)
+    return [name for name in names if name not in CONSTANTS.values()]
+
+
+def options_by_kernel(
+    names: Sequence[str], given: dict[str, Any], data: Dataset, target: Target, source: str
+) -> dict[str, dict[str, Any] | None]:
+    """What each kernel is to choose from: its own options, with those given in their place."""
+    from gramlet.kernels import registry
+
+    found: dict[str, dict[str, Any] | None] = {}
+    unused = set(given)
+    for name in names:
+        if name in _NO_KERNELS:
+            found[name] = None
+            continue
+        row = registry.get(name)
+        if row.tags.supervised:
+            refuse_numbers(target, source, name)
+        for column in row.tags.needs:
+            if getattr(data.graphs, column) is None:
+                raise WrongUse(
+                    f"kernel {name!r} needs {column.replace('_', ' ')}, which {data.name!r} does "
+                    "not have."
+                )
+        has = row.make().get_params() if given else {}
+        mine = {key: value for key, value in given.items() if key in has}
+        unused -= set(mine)
+        _check_values(row, mine)
+        found[name] = {**row.tunable, **mine}
+    if unused:
+        kernels = [name for name in names if name not in _NO_KERNELS]
+        known = sorted({key for name in kernels for key in registry.make(name).get_params()})
+        raise WrongUse(
+            f"--param: none of the kernels has a parameter {sorted(unused)[0]!r}. They have: "
+            f"{', '.join(known)}."
+        )
+    return found
+
+
+def _check_values(row: Entry, given: dict[str, Any]) -> None:
+    """Tell a value that a kernel does not allow before anything is computed."""
+    for key, values in given.items():
+        for value in values if isinstance(values, list) else [values]:
+            row.make(**{key: value})._validate_params()
+
+
+def checked_arguments(
+    data: Dataset, target: Target, protocol: Protocol, learning: Learning
+) -> dict[str, Any]:
+    """The arguments of `evaluate` that are the same for all kernels.
+
+    What does not fit the data is no kernel's fault, and told before any of them is computed.
+    """
+    from gramlet.evaluation.groups import groups_of
+    from gramlet.evaluation.machines import machine_of
+    from gramlet.evaluation.scorers import scorer_of
+
+    classifier = None if learning.classifier is None else learning.classifier.value
+    weights = learning.weights(target.classes.tolist())
+    try:
+        groups = groups_of(None, protocol, data, len(data.graphs))
+        scorer_of(learning.scoring, target.task, target.n_classes)
+        machine_of(classifier, target, protocol, weights, groups is not None)
+        kept = None if groups is None else groups[target.kept]
+        protocol.splits(target.values, target.classes, kept)
+    except ValueError as why:
+        raise WrongUse(with_options(why)) from why
+    return {
+        "task": target.task,
+        "scoring": learning.scoring,
+        "classifier": classifier,
+        "class_weight": weights,
+        "min_class_size": learning.min_class_size,
+        "groups": groups,
+    }
+
+
+def kept_store(fresh: bool) -> Store | None:
+    """Where finished work is kept; None, and a word about it, if that cannot be."""
+    from gramlet.common.places import cache_folder
+    from gramlet.evaluation.store import Store
+
+    try:
+        return Store(cache_folder() / "evaluations", fresh=fresh)
+    except (OSError, ValueError) as why:
+        _tell_not_kept(why)
+        return None
+
+
+def _tell_not_kept(why: Exception) -> None:
+    note(f"gramlet: warning: finished work is not kept: {' '.join(str(why).split())}")
+
+
+@dataclass
+class Work:
+    """The evaluations of all rows, one after the other."""
+
+    report: Report
+    arguments: Mapping[str, Any]
+    normalize: bool
+    fit_once: bool
+    store: Store | None
+    results: list[Result] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)  # and why
+    found: list[str] = field(default_factory=list)  # kept from an earlier run
+
+    def run(self, options: Mapping[str, dict[str, Any] | None]) -> None:
+        """Evaluate every row; a run that is stopped leaves those that are finished."""
+        try:
+            for name, choice in options.items():
+                self._row(name, choice)
+                leave_words(self.report.so_far(self.results, len(options)))
+        except KeyboardInterrupt:
+            print(self.report.so_far(self.results, len(options)), end="", flush=True)
+            raise
+        leave_words("")
+
+    def _row(self, name: str, choice: dict[str, Any] | None) -> None:
+        started = time.perf_counter()
+        try:
+            result = self._evaluated(name, choice)
+        except (ValueError, TypeError) as why:
+            self.failed.append(f"{name!r}: {with_options(why)}")
+            return
+        self.results.append(result)
+        seconds = time.perf_counter() - started
+        if seconds < result.seconds:  # the others were spent in an earlier run
+            self.found.append(name)
+        if sys.stderr.isatty() and seconds > _LONG:
+            note(f"{name}: {result.scoring} {result.mean:.3f} in {seconds:.0f} s")
+
+    def _evaluated(self, name: str, choice: dict[str, Any] | None) -> Result:
+        from gramlet import evaluation
+
+        try:
+            with warnings.catch_warnings():
+                # Told when the target was read, and the same for all rows.
+                warnings.filterwarnings("ignore", message="min_class_size=")
+                result: Result = evaluation.evaluate(
+                    name,
+                    self.report.data.graphs,
+                    self.report.target.plain,
+                    self.report.protocol,
+                    options=choice,
+                    normalize=self.normalize if "normalize" not in (choice or {}) else None,
+                    fit_once=self.fit_once and not _uses_classes(name),
+                    store=self.store,
+                    **self.arguments,
+                )
+            return result
+        except OSError as why:  # a full disk, a folder that cannot be written
+            if self.store is None:
+                raise
+            _tell_not_kept(why)
+            self.store = None
+            return self._evaluated(name, choice)
+
+
+def _uses_classes(name: str) -> bool:
+    """Whether a kernel learns from classes, so that fitting it once would not be fair."""
+    from gramlet.kernels import registry
+
+    return name not in _NO_KERNELS and registry.get(name).tags.supervised

@@ -1,0 +1,227 @@
+"""Small charts as SVG text: axes with round numbers, and points, lines and bars on them.
+
+Texts are escaped, lines and letters without a colour of their own follow the page. What a chart
+shows is `figures`' part.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from gramlet.report.markup import Markup
+
+__all__ = ["Chart", "round_ticks", "shown_number"]
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 12.0, 40.0
+_AXIS = 'class="axis" fill="none" stroke="currentColor"'
+
+
+def round_ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Round numbers from low to high, about so many.
+
+    >>> round_ticks(0.0, 1.0), round_ticks(-3.2, 14.9)
+    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 5.0, 10.0])
+    """
+    if not high > low:
+        return [low]
+    rough = (high - low) / about
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= 0.999 * rough)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(step * k, 12) + 0.0 for k in range(first, last + 1)]
+
+
+def shown_number(value: float) -> str:
+    """A number as it is read: 1,200 and 0.05, not 1200.0 and 5e-2.
+
+    >>> shown_number(1200.0), shown_number(0.05), shown_number(1e-7)
+    ('1,200', '0.05', '1e-07')
+    """
+    if value == int(value) and abs(value) < 1e6:
+        return f"{int(value):,}"
+    return f"{value:.3g}"
+
+
+class Chart:
+    """One chart: create it with the ranges of its axes, add marks, and write it.
+
+    Parameters
+    ----------
+    title : str
+        What it shows, for those who do not see it.
+    x, y : (float, float)
+        Lowest and highest value of each axis.
+    x_label, y_label : str
+    width, height : float
+        In pixels.
+    x_names, y_names : sequence of str, optional
+        Names at 0, 1, 2, ... in place of numbers.
+    log_x, log_y : bool
+    """
+
+    def __init__(
+        self,
+        title: str,
+        x: tuple[float, float],
+        y: tuple[float, float],
+        *,
+        x_label: str = "",
+        y_label: str = "",
+        width: float = 420.0,
+        height: float = 260.0,
+        x_names: Sequence[str] | None = None,
+        y_names: Sequence[str] | None = None,
+        log_x: bool = False,
+        log_y: bool = False,
+        left: float | None = None,
+        bottom: float | None = None,
+    ) -> None:
+        self.title = title
+        self.width, self.height = width, height
+        self.left, self.bottom = left or _LEFT, bottom or _BOTTOM
+        self._log = (log_x, log_y)
+        self.x, self.y = _wide(x, log_x), _wide(y, log_y)
+        self._parts: list[str] = []
+        self._axes(x_label, y_label, x_names, y_names)
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """Where a pair of values is on the paper."""
+        right, low = self.width - _RIGHT, self.height - self.bottom
+        return (
+            self.left + _share(x, self.x, self._log[0]) * (right - self.left),
+            low - _share(y, self.y, self._log[1]) * (low - _TOP),
+        )
+
+    def line(
+        self, points: Iterable[tuple[float, float]], colour: str = "currentColor",
+        *, width: float = 1.8, dashed: bool = False, title: str = "",
+    ) -> None:  # fmt: skip
+        """A line through points."""
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (self.at(*point) for point in points))
+        dash = ' stroke-dasharray="4 4" opacity=".6"' if dashed else ""
+        self._parts.append(
+            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="{width}"{dash}>'
+            f"{_title(title)}</polyline>"
+        )
+
+    def area(
+        self, points: Sequence[tuple[float, float, float]], colour: str = "currentColor"
+    ) -> None:
+        """A band between two lines: (x, low, high)."""
+        edge = [self.at(x, high) for x, _, high in points]
+        edge += [self.at(x, low) for x, low, _ in reversed(points)]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in edge)
+        self._parts.append(f'<polygon points="{path}" fill="{colour}" opacity=".16"/>')
+
+    def dot(
+        self, x: float, y: float, colour: str = "currentColor", *, radius: float = 3.0,
+        title: str = "", opacity: float = 0.75,
+    ) -> None:  # fmt: skip
+        """A point."""
+        px, py = self.at(x, y)
+        self._parts.append(
+            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="{radius:g}" fill="{colour}" '
+            f'opacity="{opacity:g}">{_title(title)}</circle>'
+        )
+
+    def bar(
+        self, low: tuple[float, float], high: tuple[float, float], colour: str = "#3a76b5",
+        title: str = "",
+    ) -> None:  # fmt: skip
+        """A rectangle between two corners."""
+        (x0, y0), (x1, y1) = self.at(*low), self.at(*high)
+        self._parts.append(
+            f'<rect x="{min(x0, x1):.1f}" y="{min(y0, y1):.1f}" width="{abs(x1 - x0):.1f}" '
+            f'height="{abs(y1 - y0):.1f}" fill="{colour}">{_title(title)}</rect>'
+        )
+
+    def text(self, x: float, y: float, words: str, anchor: str = "start", dy: float = 4) -> None:
+        """Words at a point."""
+        px, py = self.at(x, y)
+        px += 5 if anchor == "start" else 0
+        self._parts.append(
+            f'<text x="{px:.1f}" y="{py + dy:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+        )
+
+    def raw(self, svg: str) -> None:
+        """SVG that is already safe."""
+        self._parts.append(svg)
+
+    def write(self, extra: str = "") -> Markup:
+        """The ``<svg>`` element."""
+        return Markup(
+            f'<svg class="chart" viewBox="0 0 {self.width:g} {self.height:g}" role="img" '
+            f'font-size="11" fill="currentColor" '
+            f'aria-label="{escape(self.title, quote=True)}"{extra}>{"".join(self._parts)}</svg>'
+        )
+
+    def _axes(
+        self, x_label: str, y_label: str, x_names: Sequence[str] | None,
+        y_names: Sequence[str] | None,
+    ) -> None:  # fmt: skip
+        right, low = self.width - _RIGHT, self.height - self.bottom
+        parts = [f'<path d="M{self.left} {_TOP}V{low}H{right}" {_AXIS}/>']
+        for value, words in _marks(self.x, x_names, self._log[0]):
+            px = self.at(value, self.y[0])[0]
+            parts.append(f'<path d="M{px:.1f} {low}v4" {_AXIS}/>')
+            parts.append(
+                f'<text x="{px:.1f}" y="{low + 16}" text-anchor="middle">{escape(words)}</text>'
+            )
+        for value, words in _marks(self.y, y_names, self._log[1]):
+            py = self.at(self.x[0], value)[1]
+            parts.append(f'<path d="M{self.left - 4} {py:.1f}h4" {_AXIS}/>')
+            parts.append(
+                f'<text x="{self.left - 7}" y="{py + 4:.1f}" text-anchor="end">{escape(words)}'
+                "</text>"
+            )
+        middle = (self.left + right) / 2
+        parts.append(
+            f'<text x="{middle:.1f}" y="{self.height - 6}" text-anchor="middle" class="name">'
+            f"{escape(x_label)}</text>"
+        )
+        if y_label:
+            centre = (_TOP + low) / 2
+            parts.append(
+                f'<text transform="translate(12 {centre:.1f}) rotate(-90)" text-anchor="middle" '
+                f'class="name">{escape(y_label)}</text>'
+            )
+        self._parts.extend(parts)
+
+
+def _title(words: str) -> str:
+    return f"<title>{escape(words)}</title>" if words else ""
+
+
+def _wide(ends: tuple[float, float], log: bool) -> tuple[float, float]:
+    """A range that is not a point."""
+    low, high = float(ends[0]), float(ends[1])
+    if high > low:
+        return low, high
+    return (low / 2, low * 2) if log else (low - 0.5, low + 0.5)
+
+
+def _share(value: float, ends: tuple[float, float], log: bool) -> float:
+    low, high = ends
+    if log:
+        value, low, high = math.log(max(value, low)), math.log(low), math.log(high)
+    return (value - low) / (high - low)
+
+
+def _marks(
+    ends: tuple[float, float], names: Sequence[str] | None, log: bool
+) -> list[tuple[float, str]]:
+    """Where an axis is marked, and with what."""
+    if names is not None:
+        return [(float(i), _short(name)) for i, name in enumerate(names)]
+    if log:
+        first, last = math.ceil(math.log10(ends[0])), math.floor(math.log10(ends[1]))
+        step = max(1, (last - first) // 5)
+        return [(10.0**k, f"1e{k}" if k < -2 or k > 3 else shown_number(10.0**k))
+                for k in range(first, last + 1, step)]  # fmt: skip
+    return [(value, shown_number(value)) for value in round_ticks(*ends)]
+
+
+def _short(name: str, most: int = 14) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"

@@ -1,0 +1,217 @@
+"""The data in a report: sizes, labels, classes or numbers, empty graphs, repeats, the ceiling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramlet.combine.duplicates import find_duplicates
+from gramlet.common.arrays import Array
+from gramlet.plotting.colours import CLASS_COLOURS, named
+from gramlet.report.figures import bars, histogram
+from gramlet.report.material import Material
+from gramlet.report.words import Cell, Figure, Table
+
+__all__ = ["Repeats", "data_section", "repeats_of"]
+
+_MOST_BARS = 20
+_MOST_GROUPS = 50
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Graphs that occur more than once.
+
+    Attributes
+    ----------
+    groups : list of lists of int
+        Positions of graphs that are the same.
+    conflicting : list of lists of int
+        Those among them with different targets.
+    ceiling : float or None
+        The best score that a function of the graph can reach on these graphs: the share of right
+        answers, or R². None without a target.
+    """
+
+    groups: list[list[int]]
+    conflicting: list[list[int]]
+    ceiling: float | None
+
+
+def repeats_of(groups: Sequence[Sequence[int]], target: Array | None, regression: bool) -> Repeats:
+    """What repeated graphs imply: no function of the graph tells those of one group apart.
+
+    >>> repeats_of([[0, 1, 2]], np.array([1, 1, 0, 0]), False).ceiling
+    0.75
+    """
+    found = [list(group) for group in groups]
+    if target is None or not len(target):
+        return Repeats(found, [], None)
+    conflicting = [group for group in found if len(np.unique(target[group])) > 1]
+    if regression:
+        numbers = np.asarray(target, dtype=np.float64)
+        total = float(((numbers - numbers.mean()) ** 2).sum())
+        lost = sum(float(((numbers[g] - numbers[g].mean()) ** 2).sum()) for g in conflicting)
+        return Repeats(found, conflicting, 1 - lost / total if total > 0 else 1.0)
+    wrong = sum(len(g) - int(np.unique(target[g], return_counts=True)[1].max())
+                for g in conflicting)  # fmt: skip
+    return Repeats(found, conflicting, 1 - wrong / len(target))
+
+
+def data_section(material: Material) -> dict[str, Any]:
+    """What the template shows of the data."""
+    found: dict[str, Any] = {"facts": None, "figures": [_target_figure(material)], "notes": []}
+    batch = material.graphs
+    if batch is None:
+        found["notes"].append(
+            "The graphs were not given to this report: sizes, labels, repeated graphs, kernel "
+            "matrices, maps, patterns and drawings are missing. Give the data set as data=."
+        )
+        return found
+    found["facts"] = _facts(material)
+    if len(batch):
+        found["figures"] += [
+            Figure(histogram(batch.sizes, "Number of nodes per graph", "nodes"), "Nodes per graph"),
+            Figure(histogram(batch.n_edges, "Number of edges per graph", "edges"),
+                   "Edges per graph"),
+        ]  # fmt: skip
+    found["figures"] += [
+        _label_figure(batch.node_labels, material.node_names, "node", material.colours),
+        _label_figure(batch.edge_labels, material.edge_names, "edge", {}),
+    ]
+    _add_repeats(found, material)
+    return found
+
+
+def _facts(material: Material) -> Table:
+    batch = material.graphs
+    assert batch is not None
+    sizes, edges = batch.sizes, batch.n_edges
+    line = "arcs" if batch.directed else "edges"
+    rows = [
+        ("graphs", f"{len(batch):,}"),
+        ("nodes", f"{batch.n_nodes_total:,}{_spread(sizes)}"),
+        (line, f"{int(edges.sum()):,}{_spread(edges)}"),
+        ("empty graphs (without nodes)", _listed(np.flatnonzero(sizes == 0))),
+        (f"graphs without {line}", _listed(np.flatnonzero((edges == 0) & (sizes > 0)))),
+        ("direction", "directed" if batch.directed else "undirected"),
+        ("node labels", _count(batch.node_labels)),
+        ("edge labels", _count(batch.edge_labels)),
+        ("edge weights", "yes" if batch.edge_weights is not None else "none"),
+        ("node attributes", _width(batch.node_attributes)),
+        ("edge attributes", _width(batch.edge_attributes)),
+    ]
+    skipped = None if material.data is None else material.data.skipped
+    if skipped:
+        rows.append(("rows left out when reading", f"{len(skipped)}, e.g. {skipped[0]}"))
+    if len(material.kept) < len(batch):
+        rows.append(("graphs of classes too small to take part",
+                     f"{len(batch) - len(material.kept)}"))  # fmt: skip
+    return Table("What the data set holds", ("fact", "value"),
+                 [(Cell(name), Cell(value)) for name, value in rows])  # fmt: skip
+
+
+def _spread(counts: Any) -> str:
+    if not len(counts):
+        return ""
+    return f" ({counts.min()} to {counts.max()} per graph, {counts.mean():.1f} on average)"
+
+
+def _listed(positions: Any) -> str:
+    if not len(positions):
+        return "none"
+    shown = ", ".join(map(str, positions[:8].tolist())) + (", …" if len(positions) > 8 else "")
+    return f"{len(positions)} (positions {shown})"
+
+
+def _count(column: Any) -> str:
+    return "none" if column is None else f"{len(column.used())} different"
+
+
+def _width(column: Any) -> str:
+    return "none" if column is None else f"{column.shape[1]} per row"
+
+
+def _target_figure(material: Material) -> Figure:
+    if material.target is None:
+        return Figure(None, "Target", "The results hold no target.")
+    if material.regression:
+        name = (None if material.data is None else material.data.target_name) or "target"
+        return Figure(histogram(material.codes, f"Histogram of {name}", name), f"Values of {name}")
+    counts = np.bincount(material.codes, minlength=len(material.classes))
+    order = np.argsort(-counts, kind="stable")[:_MOST_BARS]
+    names = [material.class_names[i] for i in order]
+    note = f"; the {_MOST_BARS} largest of {len(counts)}" if len(counts) > _MOST_BARS else ""
+    colours = [CLASS_COLOURS[i % len(CLASS_COLOURS)] for i in order]
+    picture = bars(names, counts[order].tolist(), "Graphs per class", "graphs", colours)
+    return Figure(picture, f"Graphs per class{note}")
+
+
+def _label_figure(column: Any, names: Any, what: str, colours: Any) -> Figure:
+    title = f"{what.capitalize()} labels"
+    if column is None or not len(column):
+        return Figure(None, title, f"The graphs have no {what} labels.")
+    counts = np.bincount(column.codes, minlength=len(column.categories))
+    if what == "edge":
+        counts = counts // 2 if counts.sum() % 2 == 0 else counts
+    order = [i for i in np.argsort(-counts, kind="stable").tolist() if counts[i]][:_MOST_BARS]
+    shown = [named(names, column.categories[i]) for i in order]
+    n_used = int((counts > 0).sum())
+    note = f"; the {_MOST_BARS} most frequent of {n_used}" if n_used > _MOST_BARS else ""
+    fills = [colours.get(name, CLASS_COLOURS[0]) for name in shown]
+    picture = bars(shown, counts[order].tolist(), title, f"{what}s", fills)
+    return Figure(picture, f"{title}{note}")
+
+
+def _add_repeats(found: dict[str, Any], material: Material) -> None:
+    batch = material.graphs
+    assert batch is not None
+    groups = find_duplicates(batch)
+    target = material.target
+    repeats = repeats_of(groups, target, material.regression)
+    inside = sum(len(group) for group in groups)
+    score = "R²" if material.regression else "accuracy"
+    what = "targets" if material.regression else "classes"
+    if not groups:
+        words = "No two graphs are the same (isomorphic with equal labels)."
+    else:
+        words = (
+            f"{inside:,} of {len(batch):,} graphs occur more than once, in {len(groups):,} groups "
+            "of isomorphic graphs with equal labels (weights and attributes are not compared)."
+        )
+    if repeats.conflicting:
+        words += (
+            f" {len(repeats.conflicting)} of these groups have different {what}: no function of "
+            f"graph and labels alone can exceed {_ceiling(repeats.ceiling, material.regression)} "
+            f"{score} on these data."
+        )
+    elif groups and target is not None:
+        words += f" None of them has different {what}, so they put no ceiling on the {score}."
+    found["repeats"] = words
+    found["notes"].append(words)
+    if groups:
+        found["groups"] = _groups_table(material, groups, repeats)
+
+
+def _ceiling(value: float | None, regression: bool) -> str:
+    assert value is not None
+    return f"{value:.3f}" if regression else f"{100 * value:.1f} %"
+
+
+def _groups_table(material: Material, groups: list[list[int]], repeats: Repeats) -> Table:
+    conflicting = {group[0] for group in repeats.conflicting}
+    order = sorted(groups, key=lambda g: (g[0] not in conflicting, -len(g)))[:_MOST_GROUPS]
+    rows = []
+    for group in order:
+        shown = ", ".join(material.graph_name(i) for i in group[:6]) + (
+            ", …" if len(group) > 6 else ""
+        )
+        values = ", ".join(dict.fromkeys(material.target_text(i) for i in group[:50]))
+        rows.append((Cell(str(len(group)), len(group)), Cell(shown), Cell(values),
+                     Cell("yes" if group[0] in conflicting else "no")))  # fmt: skip
+    note = f"{_MOST_GROUPS} of {len(groups)} groups" if len(groups) > _MOST_GROUPS else ""
+    return Table("Graphs that are the same", ("graphs", "which", "target", "conflict"), rows,
+                 frozenset({0}), note)  # fmt: skip

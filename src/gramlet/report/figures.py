@@ -1,0 +1,218 @@
+"""The pictures of a report: histograms, bars, confusion, curves, scatter. Numbers in, SVG out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.plotting.colours import CLASS_COLOURS, class_style
+from gramlet.report.charts import Chart, shown_number
+from gramlet.report.markup import Markup
+
+__all__ = [
+    "bars",
+    "calibration_chart",
+    "confusion_chart",
+    "curve_chart",
+    "histogram",
+    "intervals",
+    "option_bars",
+    "roc_chart",
+    "scatter",
+    "spectrum_chart",
+]
+
+_BLUE, _RED = CLASS_COLOURS[0], CLASS_COLOURS[1]
+_MOST_CONFUSED = 30  # classes in a picture
+_MOST_POINTS = 2000
+
+
+def histogram(values: Array, title: str, x_label: str, n_bins: int = 24) -> Markup:
+    """How often values lie in equal parts of their range."""
+    numbers = np.asarray(values, dtype=np.float64)
+    distinct = np.unique(numbers)
+    if len(distinct) <= n_bins and np.array_equal(distinct, distinct.round()):
+        edges = np.arange(distinct.min() - 0.5, distinct.max() + 1.0)
+        edges = edges if len(edges) <= 2 * n_bins else np.linspace(edges[0], edges[-1], n_bins + 1)
+    else:
+        edges = np.linspace(numbers.min(), numbers.max(), n_bins + 1)
+    counts, edges = np.histogram(numbers, edges)
+    chart = Chart(title, (edges[0], edges[-1]), (0, counts.max() * 1.05), x_label=x_label,
+                  y_label="graphs")  # fmt: skip
+    gap = 0.06 * (edges[1] - edges[0])
+    for low, high, count in zip(edges, edges[1:], counts.tolist(), strict=False):
+        words = f"{shown_number(low)} to {shown_number(high)}: {count}"
+        chart.bar((low + gap, 0), (high - gap, count), _BLUE, words)
+    return chart.write()
+
+
+def bars(
+    names: Sequence[str], counts: Sequence[float], title: str, x_label: str,
+    colours: Sequence[str] | None = None,
+) -> Markup:  # fmt: skip
+    """Lying bars with their names."""
+    n = len(names)
+    height = 56 + 22.0 * n
+    chart = Chart(title, (0, max(counts) * 1.12 or 1), (n - 0.5, -0.5 if n else 0.5)[::-1],
+                  x_label=x_label, y_names=[str(name) for name in reversed(names)],
+                  height=height, left=110)  # fmt: skip
+    for i, (name, count) in enumerate(zip(names, counts, strict=True)):
+        at = n - 1 - i
+        colour = _BLUE if colours is None else colours[i]
+        chart.bar((0, at - 0.36), (count, at + 0.36), colour, f"{name}: {shown_number(count)}")
+        chart.text(count, at, shown_number(count))
+    return chart.write()
+
+
+def intervals(rows: Sequence[tuple[str, float, float, float]], title: str, x_label: str) -> Markup:
+    """A point and its interval per row: (name, low, middle, high)."""
+    low = min(row[1] for row in rows)
+    high = max(row[3] for row in rows)
+    margin = 0.05 * (high - low) or 0.05
+    n = len(rows)
+    chart = Chart(title, (low - margin, high + margin), (-0.5, n - 0.5), x_label=x_label,
+                  y_names=[row[0] for row in reversed(rows)], height=64 + 24.0 * n, left=120,
+                  width=560)  # fmt: skip
+    for i, (name, begin, middle, end) in enumerate(rows):
+        at = n - 1 - i
+        chart.line([(begin, at), (end, at)], _BLUE, width=2.4)
+        chart.dot(middle, at, _BLUE, radius=4.5, opacity=1,
+                  title=f"{name}: {middle:.3f}, {begin:.3f} to {end:.3f}")  # fmt: skip
+    return chart.write()
+
+
+def confusion_chart(counts: Ints, names: Sequence[str], title: str) -> Markup | None:
+    """How often each class (rows) was taken for each (columns); None for too many classes."""
+    n = len(names)
+    if n > _MOST_CONFUSED:
+        return None
+    cell = 54.0 if n <= 4 else 34.0 if n <= 10 else 20.0
+    left, top = 112.0, 20.0
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    parts = []
+    for row in range(n):
+        y = top + cell * row
+        parts.append(f'<text x="{left - 6}" y="{y + cell / 2 + 4}" text-anchor="end">'
+                     f"{escape(_cut(names[row]))}</text>")  # fmt: skip
+        for column in range(n):
+            share = float(shares[row, column])
+            x = left + cell * column
+            words = f"{names[row]} taken for {names[column]}: {counts[row, column]} ({share:.0%})"
+            colour = _BLUE if row == column else _RED
+            parts.append(
+                f'<rect x="{x}" y="{y}" width="{cell - 1}" height="{cell - 1}" fill="{colour}" '
+                f'fill-opacity="{0.06 + 0.9 * share:.2f}"><title>{escape(words)}</title></rect>'
+            )
+            if n <= 10:
+                ink = ' class="on-dark"' if share > 0.55 else ""
+                parts.append(f'<text x="{x + cell / 2}" y="{y + cell / 2 + 4}" '
+                             f'text-anchor="middle"{ink}>{counts[row, column]}</text>')  # fmt: skip
+    foot = top + cell * n + 14
+    for column in range(n):
+        x = left + cell * (column + 0.5)
+        parts.append(f'<text transform="translate({x + 3} {foot - 4}) rotate(-40)" '
+                     f'text-anchor="end">{escape(_cut(names[column]))}</text>')  # fmt: skip
+    width, height = left + cell * n + 10, foot + 74
+    return Markup(
+        f'<svg class="chart" viewBox="0 0 {width:g} {height:g}" style="max-width:{width:g}px" '
+        f'role="img" aria-label="{escape(title, quote=True)}">{"".join(parts)}</svg>'
+    )
+
+
+def _cut(name: str, most: int = 16) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def roc_chart(curves: Mapping[str, tuple[Floats, Floats, float]], title: str) -> Markup:
+    """False against true positives: (false, true, area) per curve."""
+    chart = Chart(title, (0, 1), (0, 1), x_label="false positive rate",
+                  y_label="true positive rate", height=300)  # fmt: skip
+    chart.line([(0, 0), (1, 1)], dashed=True, width=1)
+    for position, (name, (false, true, area)) in enumerate(curves.items()):
+        keep = np.unique(np.linspace(0, len(false) - 1, min(len(false), 200)).astype(int))
+        colour, _ = class_style(position)
+        points = zip(false[keep].tolist(), true[keep].tolist(), strict=True)
+        chart.line(points, colour, title=f"{name}: area {area:.3f}")
+        if position < 8:
+            words = f"{_cut(name)} {area:.3f}"
+            chart.dot(0.52, 0.06 + 0.07 * position, colour, radius=4, opacity=1)
+            chart.text(0.55, 0.06 + 0.07 * position, words)
+    return chart.write()
+
+
+def calibration_chart(bins: Mapping[str, list[float]], title: str, regression: bool) -> Markup:
+    """What was true among graphs with similar values."""
+    values, observed = bins["value"], bins["observed"]
+    if regression:
+        low, high = min(values + observed), max(values + observed)
+        chart = Chart(title, (low, high), (low, high), x_label="predicted (mean of the bin)",
+                      y_label="true (mean)", height=300)  # fmt: skip
+        chart.line([(low, low), (high, high)], dashed=True, width=1)
+    else:
+        chart = Chart(title, (min(values), max(values)), (0, 1), height=300,
+                      x_label="decision value (mean of the bin)", y_label="share of the class",
+                      )  # fmt: skip
+        chart.line([(min(values), 0.5), (max(values), 0.5)], dashed=True, width=1)
+    chart.line(zip(values, observed, strict=True), _BLUE)
+    for value, share, count in zip(values, observed, bins["count"], strict=True):
+        words = f"{shown_number(value)}: {share:.3g}, of {int(count)} predictions"
+        chart.dot(value, share, _BLUE, radius=4, opacity=1, title=words)
+    return chart.write()
+
+
+def scatter(truth: Floats, predicted: Floats, names: Sequence[str], title: str) -> Markup:
+    """Predictions against the truth."""
+    there = np.flatnonzero(np.isfinite(predicted))
+    if len(there) > _MOST_POINTS:
+        there = there[np.linspace(0, len(there) - 1, _MOST_POINTS).astype(int)]
+    every = np.concatenate([truth[there], predicted[there]])
+    low, high = float(every.min()), float(every.max())
+    chart = Chart(title, (low, high), (low, high), x_label="true", y_label="predicted", height=340)
+    chart.line([(low, low), (high, high)], dashed=True, width=1)
+    for i in there.tolist():
+        words = f"{names[i]}: true {truth[i]:.4g}, predicted {predicted[i]:.4g}"
+        chart.dot(float(truth[i]), float(predicted[i]), _BLUE, radius=2.6, title=words, opacity=0.6)
+    return chart.write()
+
+
+def curve_chart(
+    sizes: Sequence[int], means: Sequence[float], spreads: Sequence[float], title: str, score: str
+) -> Markup:
+    """A score against the number of training graphs, with plus and minus one deviation."""
+    lows = [m - s for m, s in zip(means, spreads, strict=True)]
+    highs = [m + s for m, s in zip(means, spreads, strict=True)]
+    margin = 0.05 * (max(highs) - min(lows)) or 0.05
+    chart = Chart(title, (0, max(sizes)), (min(lows) - margin, max(highs) + margin),
+                  x_label="training graphs", y_label=score)  # fmt: skip
+    chart.area(list(zip(sizes, lows, highs, strict=True)), _BLUE)
+    chart.line(zip(sizes, means, strict=True), _BLUE)
+    for size, mean in zip(sizes, means, strict=True):
+        chart.dot(size, mean, _BLUE, radius=4, opacity=1, title=f"{size} graphs: {mean:.3f}")
+    return chart.write()
+
+
+def spectrum_chart(eigenvalues: Floats, title: str) -> Markup:
+    """Eigenvalues, largest first, on a logarithmic scale; negative ones in red."""
+    values = np.sort(eigenvalues)[::-1]
+    top = float(np.abs(values).max(initial=1e-12)) or 1.0
+    low = max(top * 1e-10, 1e-300)
+    chart = Chart(title, (1, max(2, len(values))), (low, top * 1.5), x_label="rank",
+                  y_label="eigenvalue", log_y=True, log_x=len(values) > 30)  # fmt: skip
+    above = [(k + 1, v) for k, v in enumerate(values.tolist()) if v > low]
+    keep = sorted({*range(min(40, len(above))), *np.geomspace(1, max(1, len(above)), 120)
+                   .astype(int).tolist()})  # fmt: skip
+    chart.line([above[k] for k in keep if k < len(above)], _BLUE)
+    for k, v in enumerate(values.tolist()):
+        if v < -low:
+            chart.dot(k + 1, -v, _RED, radius=2.2, title=f"eigenvalue {v:.3g}")
+    return chart.write()
+
+
+def option_bars(counts: Mapping[Any, int], title: str, key: str) -> Markup:
+    """How often each value of an option was chosen."""
+    names = [shown_number(v) if isinstance(v, float) else str(v) for v in counts]
+    return bars(names, list(counts.values()), title, f"training parts that chose {key}")

@@ -1,0 +1,249 @@
+"""What a report is made of: results, the data they stand on, and the kernels behind them.
+
+`Material` brings them together and checks that they fit; what is missing is noted in words that
+the page shows in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.arrays import Array, Floats
+from gramlet.evaluation.result import Result
+from gramlet.explain.models import name_labels
+from gramlet.files.dataset import Dataset
+from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.convert import as_batch
+from gramlet.kernels import registry
+from gramlet.plotting.colours import label_colours, named
+
+__all__ = ["CONSTANTS", "Material", "kernel_behind", "material_of"]
+
+# Results that no kernel is behind.
+CONSTANTS = ("majority", "mean", "size")
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Results on one set of graphs, with everything a page needs to tell of them.
+
+    Attributes
+    ----------
+    results : list of Result
+        On the same target.
+    data : Dataset or None
+    kernels : dict
+        The estimator behind each result, unfitted, by the result's name.
+    why_not : dict
+        Why there is no estimator, by the result's name.
+    n_jobs : int or None
+    """
+
+    results: list[Result]
+    data: Dataset | None
+    kernels: dict[str, Any]
+    why_not: dict[str, str] = field(default_factory=dict)
+    n_jobs: int | None = None
+
+    @property
+    def first(self) -> Result:
+        """Any one, for what all have in common."""
+        return self.results[0]
+
+    @property
+    def regression(self) -> bool:
+        return self.first.task == "regression"
+
+    @cached_property
+    def graphs(self) -> GraphBatch | None:
+        """The graphs, with names in place of labels where the data have them."""
+        if self.data is None:
+            return None
+        return name_labels(self.data.graphs, self.data.node_label_names, self.data.edge_label_names)
+
+    @cached_property
+    def best(self) -> Result:
+        """The best result that is no constant, or the best."""
+        kernels = [r for r in self.results if r.name not in CONSTANTS] or self.results
+        return max(kernels, key=lambda result: result.mean)
+
+    @property
+    def detailed(self) -> list[Result]:
+        """Those with a kernel, the best first."""
+        known = [result for result in self.results if result.name in self.kernels]
+        return sorted(known, key=lambda result: -result.mean)
+
+    @cached_property
+    def target(self) -> Array | None:
+        """The target of all graphs, as it was given."""
+        if self.first.target is not None:
+            return self.first.target
+        return None if self.data is None else self.data.target
+
+    @cached_property
+    def kept(self) -> Array:
+        """The graphs that take part, as positions."""
+        target = self.target
+        if target is None:
+            return np.arange(0 if self.graphs is None else len(self.graphs))
+        if self.regression or not len(self.first.classes):
+            return np.arange(len(target))
+        return np.flatnonzero(np.isin(target, self.first.classes))
+
+    @cached_property
+    def codes(self) -> Array:
+        """Of the graphs that take part: positions of their classes, or their numbers."""
+        assert self.target is not None, "asked for only where there is a target"
+        if self.regression:
+            found: Floats = np.asarray(self.target[self.kept], dtype=np.float64)
+            return found
+        return np.searchsorted(self.classes, self.target[self.kept])
+
+    @cached_property
+    def classes(self) -> Array:
+        """The classes, sorted; empty for a regression."""
+        if self.regression or self.target is None:
+            return np.zeros(0)
+        return self.first.classes if len(self.first.classes) else np.unique(self.target)
+
+    @cached_property
+    def class_names(self) -> list[str]:
+        names = None if self.data is None else self.data.target_names
+        return [named(names, value) for value in self.classes.tolist()]
+
+    @property
+    def node_names(self) -> Any:
+        """What node labels are called, where they do not have their names already."""
+        return self._names("node_labels", "node_label_names")
+
+    @property
+    def edge_names(self) -> Any:
+        """What edge labels are called, where they do not have their names already."""
+        return self._names("edge_labels", "edge_label_names")
+
+    def _names(self, column: str, names: str) -> Any:
+        if self.data is None:
+            return None
+        renamed = getattr(self.graphs, column) is not getattr(self.data.graphs, column)
+        return None if renamed else self.data[names]
+
+    @cached_property
+    def colours(self) -> dict[str, str]:
+        """One colour per label, for all pictures."""
+        if self.graphs is None or self.graphs.node_labels is None:
+            return {}
+        labels = self.graphs.node_labels.categories
+        return label_colours(named(self.node_names, label) for label in labels)
+
+    def graph_name(self, position: int) -> str:
+        """What a graph is called: its identifier, or its position."""
+        ids = None if self.data is None else self.data.ids
+        return f"graph {position}" if ids is None else f"{ids[position]}"
+
+    def target_text(self, position: int) -> str:
+        """The class or the number of a graph."""
+        if self.target is None:
+            return "unknown"
+        return self.value_text(self.target[position])
+
+    def value_text(self, value: Any) -> str:
+        """A class by its name, or a number."""
+        if value is None:
+            return "none"
+        if self.regression:
+            return "none" if value != value else f"{float(value):.4g}"
+        plain = value.item() if isinstance(value, np.generic) else value
+        names = None if self.data is None else self.data.target_names
+        return named(names, plain)
+
+
+def material_of(
+    results: Result | Sequence[Result],
+    data: Any = None,
+    kernels: Mapping[str, Any] | None = None,
+    n_jobs: int | None = None,
+) -> Material:
+    """Check that results and data fit, and find the kernels behind the results.
+
+    Raises
+    ------
+    ValueError
+        If there is no result, or results or data are of different numbers of graphs.
+    """
+    found = [results] if isinstance(results, Result) else list(results)
+    if not found:
+        raise ValueError("There is no result to report; give at least one.")
+    for result in found:
+        if not isinstance(result, Result):
+            raise TypeError(
+                f"A report is made of Results, as gramlet.evaluate returns them; got "
+                f"{type(result).__name__}."
+            )
+        if result.task != found[0].task or result.scoring != found[0].scoring:
+            raise ValueError(
+                f"The results {found[0].name!r} and {result.name!r} are not of one task and one "
+                "scorer; make a report for each."
+            )
+    dataset = _dataset(data, found[0])
+    estimators, why_not = _estimators(found, dict(kernels or {}))
+    return Material(found, dataset, estimators, why_not, n_jobs)
+
+
+def _dataset(data: Any, result: Result) -> Dataset | None:
+    if data is None:
+        return None
+    dataset = data if isinstance(data, Dataset) else Dataset(as_batch(data), name=result.data.name)
+    if result.target is not None and len(dataset.graphs) != len(result.target):
+        raise ValueError(
+            f"The result {result.name!r} is of {len(result.target)} graphs, the data have "
+            f"{len(dataset.graphs)}. Give the graphs that were evaluated."
+        )
+    return dataset
+
+
+def _estimators(
+    results: Sequence[Result], given: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    found, why_not = {}, {}
+    for result in results:
+        if result.name in given:
+            found[result.name] = given[result.name]
+        elif given:
+            why_not[result.name] = "It is shown for comparison only."
+        elif result.name in CONSTANTS:
+            why_not[result.name] = "It is a baseline without a kernel."
+        else:
+            try:
+                found[result.name] = kernel_behind(result)
+            except (ValueError, TypeError, KeyError) as why:
+                reason = " ".join(str(why).split())
+                why_not[result.name] = (
+                    f"The kernel behind it is not known ({reason}); give it as "
+                    f"kernels={{{result.name!r}: estimator}}."
+                )
+    return found, why_not
+
+
+def kernel_behind(result: Result, normalize: bool = True) -> Any:
+    """The registry's estimator of a result's name, with the options chosen most often.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the registry has no such name, or the options are not those of a kernel.
+    """
+    entry = registry.get(result.name)
+    options = {key: value for key, (value, _) in result.most_chosen().items() if key != "C"}
+    estimator = entry.make(**options)
+    has = estimator.get_params()
+    if "normalize" in has and "normalize" not in options:
+        estimator.set_params(normalize=normalize)
+    if has.get("random_state", 0) is None:
+        estimator.set_params(random_state=result.protocol.random_state)
+    estimator._validate_params()
+    return estimator

@@ -1,0 +1,91 @@
+"""The leading patterns per class in a report, drawn, with the share of each class that has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramlet.graphs.batch import GraphBatch
+from gramlet.plotting.pattern_drawing import pattern_drawing
+from gramlet.plotting.svg import drawing_svg
+from gramlet.report.decisions import Decision
+from gramlet.report.kernel_view import KernelView
+from gramlet.report.markup import Markup
+from gramlet.report.material import Material
+
+__all__ = ["patterns_section"]
+
+_PATTERNS = 6
+_LONGEST = 160  # letters of a pattern's text
+
+
+def patterns_section(
+    material: Material, view: KernelView, decisions: list[Decision]
+) -> list[dict[str, Any]]:
+    """Per class the patterns that add most to it."""
+    graphs = material.graphs
+    assert graphs is not None
+    batch = graphs if len(material.kept) == len(graphs) else graphs[material.kept]
+    groups, names = _halves_or_classes(material)
+    present = sparse.csr_matrix(view.estimator.features(batch)) != 0
+    rows = []
+    for decision in decisions:
+        values = decision.coefficients()
+        leading = np.argsort(-values, kind="stable")[:_PATTERNS]
+        shown = [
+            _pattern(view, int(column), float(values[column]), present, groups, names, batch,
+                     material)
+            for column in leading
+            if values[column] > 0
+        ]  # fmt: skip
+        rows.append({"name": decision.name, "patterns": shown})
+    return rows
+
+
+def _halves_or_classes(material: Material) -> tuple[Any, list[str]]:
+    """The group of each graph and what groups are called: classes, or halves of the target."""
+    if not material.regression:
+        return material.codes, material.class_names
+    middle = float(np.median(material.codes))
+    return (material.codes > middle).astype(int), [f"up to {middle:.3g}", f"above {middle:.3g}"]
+
+
+def _pattern(
+    view: KernelView, column: int, value: float, present: Any, groups: Any, names: list[str],
+    batch: GraphBatch, material: Material,
+) -> dict[str, Any]:  # fmt: skip
+    having = np.asarray(present[:, [column]].todense()).ravel()
+    counts = np.bincount(groups, weights=having, minlength=len(names))
+    shares = counts / np.maximum(np.bincount(groups, minlength=len(names)), 1)
+    order = np.argsort(-shares, kind="stable")[:6]
+    text = _text(view, column, material)
+    return {
+        "picture": _picture(view, column, text, batch, material),
+        "text": text,
+        "value": f"{value:+.3g}",
+        "n_graphs": int(having.sum()),
+        "shares": [(names[i], f"{shares[i]:.0%}") for i in sorted(order.tolist())],
+    }
+
+
+def _text(view: KernelView, column: int, material: Material) -> str:
+    texts = view.estimator.get_feature_names_out()
+    text = str(texts[column])
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _picture(
+    view: KernelView, column: int, text: str, batch: GraphBatch, material: Material
+) -> Markup | None:
+    drawing = pattern_drawing(
+        view.estimator,
+        column,
+        node_names=material.node_names,
+        edge_names=material.edge_names,
+        graphs=batch,
+    )
+    if drawing is None:
+        return None
+    return Markup(drawing_svg(drawing, f"Pattern {text}", largest=220))

@@ -1,0 +1,83 @@
+"""How to repeat a report: command, versions, seed, and checksums of graphs, target and folds."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from gramlet._version import __version__
+from gramlet.evaluation.digests import digest_of
+from gramlet.report.material import Material
+from gramlet.report.words import Cell, Table
+
+__all__ = ["provenance_section"]
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "jinja2", "rdkit", "networkx")
+
+
+def provenance_section(material: Material, command: str | None) -> dict[str, Any]:
+    """What the template shows of where the numbers come from."""
+    return {
+        "command": command,
+        "python": _snippet(material),
+        "versions": _versions(),
+        "sums": _sums(material),
+        "protocol": _protocol(material),
+    }
+
+
+def _versions() -> Table:
+    rows = [("gramlet", __version__), ("Python", platform.python_version()),
+            ("platform", platform.platform(terse=True))]  # fmt: skip
+    for name in _PACKAGES:
+        try:
+            rows.append((name, version(name)))
+        except PackageNotFoundError:
+            rows.append((name, "not installed"))
+    return Table("Versions", ("software", "version"), [(Cell(a), Cell(b)) for a, b in rows])
+
+
+def _sums(material: Material) -> Table:
+    rows = [("targets and folds", material.first.data.splits or "not kept in the results")]
+    if material.target is not None:
+        rows.append(("target", digest_of(material.target.tolist())))
+    else:
+        rows.append(("target", "not kept in the results"))
+    if material.data is not None:
+        rows.append(("graphs with their labels", digest_of(material.data.graphs)))
+    else:
+        rows.append(("graphs with their labels", "the graphs were not given"))
+    for result in material.results:
+        text = result.to_json().encode("utf-8", "surrogatepass")
+        rows.append((f"result {result.name}", hashlib.sha256(text).hexdigest()))
+    return Table("Checksums (SHA-256)", ("what", "sum"), [(Cell(a), Cell(b)) for a, b in rows])
+
+
+def _protocol(material: Material) -> Table:
+    fields = material.first.protocol.to_dict()
+    groups = fields.get("groups")
+    if isinstance(groups, list):
+        fields["groups"] = f"{len(set(map(str, groups)))} groups, one value per graph"
+    first = material.first
+    rows = [("seed", str(fields.pop("random_state")))]
+    rows += [(name, str(value)) for name, value in fields.items()]
+    rows += [("task", first.task), ("scoring", first.scoring),
+             ("machine", first.classifier or "none")]  # fmt: skip
+    return Table("Protocol", ("setting", "value"), [(Cell(a), Cell(b)) for a, b in rows])
+
+
+def _snippet(material: Material) -> str:
+    """The evaluation as Python."""
+    fields = material.first.protocol.to_dict()
+    default = type(material.first.protocol)().to_dict()
+    changed = {k: v for k, v in fields.items() if v != default[k] and k != "groups"}
+    given = ", ".join(f"{key}={value!r}" for key, value in changed.items())
+    names = [result.name for result in material.results]
+    return (
+        "from gramlet import Protocol, evaluate\n"
+        f"protocol = Protocol({given})\n"
+        f"results = [evaluate(name, graphs, y, protocol, scoring={material.first.scoring!r})\n"
+        f"           for name in {names!r}]"
+    )

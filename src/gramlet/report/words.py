@@ -1,0 +1,61 @@
+"""Tables and notes as sections hand them to the template: plain text, escaped there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from gramlet.report.markup import Markup
+
+__all__ = ["Cell", "Figure", "Table", "percent_or_number", "score_text"]
+
+
+class Cell(NamedTuple):
+    """What a cell shows, and the number or text it is sorted by."""
+
+    text: str
+    key: Any = None
+
+    @property
+    def sort_key(self) -> str:
+        return self.text if self.key is None else str(self.key)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that can be sorted and, where it is long, filtered."""
+
+    caption: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    numeric: frozenset[int] = frozenset()
+    note: str = ""
+
+    @property
+    def long(self) -> bool:
+        return len(self.rows) > 12
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture with its caption; or, where there is none, the reason."""
+
+    picture: Markup | None
+    caption: str
+    why_not: str = ""
+    notes: Sequence[str] = field(default_factory=tuple)
+
+
+def percent_or_number(value: float, scoring: str) -> str:
+    """A score as tables show it.
+
+    >>> percent_or_number(0.8765, "accuracy"), percent_or_number(0.5, "r2")
+    ('87.7 %', '0.500')
+    """
+    return f"{100 * value:.1f} %" if scoring == "accuracy" else f"{value:.3f}"
+
+
+def score_text(scoring: str) -> str:
+    """A scorer's name in words: 'neg_' turned round is said."""
+    return scoring.replace("_", " ")

@@ -1,0 +1,256 @@
+"""The page: complete for every kind of result, small, and honest about what is missing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from gramlet import Dataset, GraphBatch, Protocol, evaluate, load_dataset, write_report
+from gramlet.evaluation.result import Result
+from gramlet.report import report_html
+from gramlet.report.data_section import repeats_of
+from gramlet.report.scores_section import interval_of
+from reference.evaluation import trees
+
+QUICK = Protocol(folds=3, repeats=1, inner_folds=2, C=(1.0,))
+SECTIONS = ("results", "data", "kernels", "graphs", "repeat")
+
+
+class Reader(HTMLParser):
+    """Collects text by section and checks that elements are closed."""
+
+    VOID = frozenset(["meta", "img", "input", "br", "path", "circle", "rect", "use"])
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.text = ""
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        if "id" in found:
+            self.ids.append(found["id"])
+        self.links += [v for k, v in attrs if k in ("href", "src") and v]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.text += data
+
+
+def read(text: str) -> Reader:
+    """The page, parsed; every section is there and nothing outside is named."""
+    reader = Reader()
+    reader.feed(text)
+    assert reader.open == []
+    assert set(SECTIONS) <= set(reader.ids)
+    assert len(reader.ids) == len(set(reader.ids))
+    assert all(link.startswith(("#", "data:image/png")) for link in reader.links)
+    assert "url(" not in text
+    assert "@import" not in text
+    return reader
+
+
+def test_the_page_of_mutag_has_everything(mutag_page, mutag_results):
+    text = mutag_page.read_text(encoding="utf-8")
+    reader = read(text)
+    for words in (
+        "Scores of all results", "95 % interval", "majority (baseline)", "Every pair of results",
+        "What the data set holds", "Nodes per graph", "Graphs per class", "Node labels",
+        "No two graphs are the same", "ROC of pooled decision values", "Calibration", "n_iter",
+        "Learning curve", "positive semi-definite", "effective rank", "diagonal dominance",
+        "Eigenvalues, largest first", "One point per graph", "Leading patterns", "For mutagenic",
+        "Most wrongly predicted", "Most surely and rightly predicted", "Most similar graphs",
+        "gramlet report MUTAG -o mutag.html", "Checksums", "seed", "scikit-learn",
+    ):  # fmt: skip
+        assert words in reader.text, words
+    best = max(mutag_results, key=lambda result: result.mean)
+    assert f"{100 * best.mean:.1f} %" in reader.text
+    assert text.count("<template") == 188
+    assert len(text) < 2_000_000
+
+
+def test_numbers_have_scatter_and_a_scale(regression_page):
+    reader = read(regression_page.read_text(encoding="utf-8"))
+    for words in ("Values of logBB", "mean absolute error", "For higher values", "Most nearly"):
+        assert words in reader.text, words
+
+
+def test_scores_and_intervals_are_those_of_the_test():
+    from scipy.stats import t as student
+
+    scores = np.array([[0.8, 0.9, 0.7], [0.6, 0.9, 0.9]])
+    low, high = interval_of(scores, 0.5)
+    half = student.ppf(0.975, 5) * np.sqrt((1 / 6 + 0.5) * scores.var(ddof=1))
+    np.testing.assert_allclose([low, high], [scores.mean() - half, scores.mean() + half])
+    assert interval_of(np.array([[0.5]]), 0.25) is None
+
+
+def test_the_ceiling_is_that_of_the_best_function_of_the_graph():
+    target = np.array(["a", "a", "b", "b", "a", "c"])
+    found = repeats_of([[0, 1, 2], [3, 4, 5]], target, False)
+    assert found.ceiling == pytest.approx(3 / 6)
+    assert len(found.conflicting) == 2
+    numbers = np.array([1.0, 3.0, 5.0, 5.0])
+    found = repeats_of([[0, 1], [2, 3]], numbers, True)
+    guess = np.array([2.0, 2.0, 5.0, 5.0])
+    best = 1 - ((numbers - guess) ** 2).sum() / ((numbers - numbers.mean()) ** 2).sum()
+    assert found.ceiling == pytest.approx(best)
+    assert found.conflicting == [[0, 1]]
+    assert repeats_of([], None, False).ceiling is None
+
+
+def test_repeated_graphs_of_two_classes_are_told():
+    graphs = trees(20)
+    both = GraphBatch.concatenate([graphs, graphs[:5]])
+    y = np.array([0, 1] * 10 + [1, 1, 1, 1, 1])
+    text = read(report_html(evaluate("vertex", both, y, QUICK), both)).text
+    assert "have different classes" in text
+    assert "no function of graph and labels alone can exceed" in text
+
+
+def test_a_result_without_predictions(mutag, mutag_results):
+    bare = replace(mutag_results[0], predictions=None, decisions=None, folds=None)
+    text = read(report_html(bare, mutag)).text
+    assert text.count("This result holds no predictions.") >= 2
+    assert "Leading patterns" in text
+    nothing = replace(bare, target=None)
+    assert "The results hold no target." in read(report_html(nothing)).text
+
+
+def test_one_kernel_without_graphs(mutag_results):
+    text = read(report_html(mutag_results[0])).text
+    assert "The graphs were not given to this report" in text
+    assert "There is one result; nothing to compare it with but the baselines." in text
+    assert "ROC" in text
+
+
+def test_ten_graphs():
+    batch = trees(10)
+    result = evaluate("wl", batch, np.arange(10) % 2, Protocol(folds=2, repeats=1, inner_folds=2))
+    text = read(report_html(result, batch)).text
+    assert "A learning curve needs at least 20 graphs; there are 10." in text
+
+
+def test_thirty_classes():
+    batch = trees(160)
+    y = np.array([f"class {i % 30}" for i in range(160)])
+    result = evaluate("wl", batch, y, Protocol(folds=2, repeats=1, inner_folds=2, C=(1.0,)))
+    text = read(report_html(result, batch)).text
+    assert "the 20 largest of 30" in text
+    assert "and 10 more classes" in text
+    assert "the 8 largest of 30 classes" in text
+    many = np.array([f"class {i % 40}" for i in range(160)])
+    result = evaluate("vertex", batch, many, Protocol(folds=2, repeats=1, inner_folds=2, C=(1.0,)))
+    assert "confused most often, of 40 classes" in read(report_html(result, batch)).text
+
+
+def test_one_test_part():
+    batch = trees(30)
+    result = evaluate("vertex", batch, np.arange(30) % 2, Protocol.holdout(0.3, 1, 2))
+    assert "one test part" in read(report_html(result, batch)).text
+
+
+def test_classes_too_small_are_said(mutag):
+    y = mutag.target.astype(str)
+    y[:2] = "rare"
+    with pytest.warns(UserWarning, match="min_class_size"):
+        result = evaluate("vertex", mutag.graphs, y, QUICK, min_class_size=5)
+    text = read(report_html(result, Dataset(mutag.graphs, y))).text
+    assert "graphs of classes too small to take part" in text
+
+
+def test_results_of_estimators_say_which_kernel_is_missing(mutag):
+    from gramlet import VertexHistogram
+
+    result = evaluate(VertexHistogram(), mutag, protocol=QUICK, name="mine")
+    text = read(report_html(result, mutag)).text
+    assert "give it as kernels={'mine': estimator}" in text
+    given = read(report_html(result, mutag, kernels={"mine": VertexHistogram()})).text
+    assert "effective rank" in given
+
+
+def test_a_result_from_json_gives_the_same_page(mutag, mutag_results):
+    again = [Result.from_json(result.to_json()) for result in mutag_results]
+    first, second = (
+        re.sub(r"Made .*? UTC", "", report_html(results, mutag))
+        for results in (mutag_results, again)
+    )
+    assert first == second
+
+
+def test_hostile_names_are_text(hostile_page):
+    text = hostile_page.read_text(encoding="utf-8")
+    assert text.count("<script") == 2
+    assert "<img src=x" not in text
+    read(text)
+
+
+def test_five_thousand_graphs_stay_below_eight_megabytes(tmp_path):
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(15, 40, size=5000)
+    edges = [[(i, int(rng.integers(i))) for i in range(1, n)] for n in sizes]
+    labels = [rng.integers(8, size=n).tolist() for n in sizes]
+    batch = GraphBatch.from_edges(edges, node_labels=labels)
+    y = np.array([sum(row) % 3 for row in labels])
+    protocol = Protocol(folds=2, repeats=1, inner_folds=2, C=(1.0,))
+    result = evaluate("vertex", batch, y, protocol)
+    page = write_report(tmp_path / "large.html", result, batch)
+    assert page.stat().st_size < 8_000_000
+    reader = read(page.read_text(encoding="utf-8"))
+    assert "of 5,000 graphs" in reader.text
+
+
+def test_wrong_use(mutag, mutag_results, tmp_path):
+    with pytest.raises(ValueError, match=r"must end in \.html"):
+        write_report(tmp_path / "page.txt", mutag_results, mutag)
+    with pytest.raises(ValueError, match="no result to report"):
+        write_report(tmp_path / "page.html", [], mutag)
+    with pytest.raises(TypeError, match="got dict"):
+        write_report(tmp_path / "page.html", [{}], mutag)
+    with pytest.raises(ValueError, match="is of 188 graphs, the data have 10"):
+        write_report(tmp_path / "page.html", mutag_results, mutag.graphs[:10])
+    with pytest.raises(OSError, match="there is no folder"):
+        write_report(tmp_path / "nowhere" / "page.html", mutag_results, mutag)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_results_write_their_own_report(mutag, mutag_results, tmp_path):
+    first, *others = mutag_results
+    page = first.report(tmp_path / "page.html", mutag, others=others)
+    assert "Every pair of results" in read(page.read_text(encoding="utf-8")).text
+
+
+def test_without_jinja_the_message_names_the_extra(mutag_results, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r"pip install gramlet\[report\]"):
+        report_html(mutag_results)
+
+
+def test_every_kernel_of_the_registry_has_a_page():
+    """What a kernel cannot show is said; no kernel breaks the page."""
+    from gramlet.kernels import registry
+
+    mutag = load_dataset("MUTAG")
+    some = Dataset(mutag.graphs[:24], mutag.target[:24], name="some")
+    protocol = Protocol(folds=2, repeats=1, inner_folds=2, C=(1.0,))
+    for entry in registry.entries():
+        if any(getattr(some.graphs, column) is None for column in entry.tags.needs):
+            continue
+        result = evaluate(entry.name, some, protocol=protocol, options={})
+        text = read(report_html(result, some)).text
+        assert "The kernel behind it is not known" not in text, entry.name
+        assert "could not be computed" not in text, entry.name
