@@ -3,9 +3,10 @@
 A centred, normalised kernel often has a mean self-similarity far below 1, and the C that suit it
 are then larger than the usual grid. With ``Protocol(scale_C=True)`` C is divided by that mean. Each
 kernel is evaluated with both on the same folds and compared by the corrected resampled t-test; how
-often the edge of the grid was chosen stands beside. Finished kernels are kept in a folder.
+often the edge of the grid was chosen stands beside. Finished kernels are kept in a folder; rows are
+added to those that the output already has, so that large data sets can have fewer repeats.
 
-    python examples/scaled_costs.py --store FOLDER --data-dir FOLDER [DATASET ...]
+    python examples/scaled_costs.py --store FOLDER --data-dir FOLDER [--repeats N] [DATASET ...]
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from gramlet.common.safe_writing import writing
 from gramlet.evaluation import Result
 
 OUTPUT = Path(__file__).parents[1] / "docs" / "results" / "scaled_costs.json"
-DATASETS = ("MUTAG", "PTC_MR", "IMDB-BINARY")
+DATASETS = (
+    "MUTAG", "PTC_MR", "ENZYMES", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI", "NCI1",
+)  # fmt: skip
 KERNELS: dict[str, dict[str, Any]] = {
     "vertex": {},
     "edge": {},
@@ -55,6 +58,8 @@ def compared(data: Any, name: str, given: argparse.Namespace) -> dict[str, Any]:
         "plain": results[False].mean,
         "scaled": results[True].mean,
         "p_value": difference.p_value,
+        "repeats": given.repeats,
+        "inner_folds": given.inner_folds,
         "edge_plain": at_the_edge(results[False]),
         "edge_scaled": at_the_edge(results[True]),
         "seconds_plain": results[False].other_seconds,
@@ -70,21 +75,36 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--inner-folds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--kernels", nargs="*", default=list(KERNELS), choices=list(KERNELS))
     parser.add_argument("--output", type=Path, default=OUTPUT)
     given = parser.parse_args()
-    found: dict[str, dict[str, Any]] = {}
+    rows = read_rows(given.output)
     for dataset in given.datasets:
         data = gramlet.load_dataset(dataset, data_home=given.data_dir)
-        found[dataset] = {}
-        for name in KERNELS:
-            found[dataset][name] = row = compared(data, name, given)
+        for name in given.kernels:
+            row = compared(data, name, given)
+            rows.setdefault(dataset, {})[name] = row
             print(dataset, name, {k: round(v, 3) for k, v in row.items()}, flush=True)
-        given.output.parent.mkdir(parents=True, exist_ok=True)
-        with writing(given.output) as place:
-            place.write_text(json.dumps(
-                {"gramlet": gramlet.__version__, "repeats": given.repeats, "folds": 10,
-                 "inner_folds": given.inner_folds, "rows": found}, indent=1) + "\n")  # fmt: skip
+            write_rows(given.output, rows)
     print(f"Written to {given.output}")
+
+
+def read_rows(path: Path) -> dict[str, dict[str, Any]]:
+    """The rows by data set and kernel that a file has; none if there is no file."""
+    if not path.exists():
+        return {}
+    rows: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    return rows
+
+
+def write_rows(path: Path, rows: dict[str, dict[str, Any]]) -> None:
+    """Write the rows, data sets in the order of `DATASETS`."""
+    known = [name for name in DATASETS if name in rows]
+    ordered = {name: rows[name] for name in (*known, *(set(rows) - set(known)))}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    document = {"gramlet": gramlet.__version__, "folds": 10, "rows": ordered}
+    with writing(path) as place:
+        place.write_text(json.dumps(document, indent=1) + "\n")
 
 
 if __name__ == "__main__":

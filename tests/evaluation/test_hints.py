@@ -10,7 +10,7 @@ from gramlet.evaluation import table
 from gramlet.evaluation.hints import (
     duplicate_hints,
     edge_of_grid_hints,
-    equivalent_graphs,
+    isomorphism_classes,
 )
 from gramlet.evaluation.task import target_of
 from reference.evaluation import trees
@@ -58,7 +58,8 @@ def test_twins_across_folds_and_classes():
     assert hint.facts["graphs"] == 60
     assert hint.facts["groups"] == 30
     assert hint.facts["conflicting_groups"] == 0
-    assert "WL-equivalent" in hint.text
+    assert "60 of 60 graphs are isomorphic to another one (30 groups, 0 with" in hint.text
+    assert hint.facts["exact"]
     splits = QUICK.splits(y, np.arange(2))
     twin = np.r_[np.arange(30, 60), np.arange(30)]
     there = np.mean([np.isin(twin[s.test], s.train).mean() for s in splits])
@@ -71,17 +72,38 @@ def test_twins_across_folds_and_classes():
     assert not kinds(evaluate("vertex", graphs, np.arange(30) % 2, QUICK), "duplicates")
 
 
-def test_equivalent_graphs_are_those_that_refinement_cannot_tell_apart():
+def test_twins_are_isomorphic_not_only_alike_to_refinement():
     hexagon = [(k, (k + 1) % 6) for k in range(6)]
     triangles = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]
     path = [(k, k + 1) for k in range(5)]
-    turned = [(5 - a, 5 - b) for a, b in path]
+    turned = [(0, 3), (3, 1), (1, 5), (5, 2), (2, 4)]
     graphs = GraphBatch.from_edges([hexagon, triangles, path, turned, path], n_nodes=[6] * 5)
-    found = equivalent_graphs(graphs)
-    assert found[0] == found[1]
-    assert found[2] == found[3] == found[4] != found[0]
+    assert isomorphism_classes(graphs).tolist() == [0, 1, 2, 2, 2]
     bonds = GraphBatch.from_edges([path, path], edge_labels=[[1] * 5, [1, 1, 2, 1, 1]])
-    assert len(set(equivalent_graphs(bonds))) == 2
+    assert len(set(isomorphism_classes(bonds))) == 2
+
+
+def test_twins_are_looked_for_once_for_several_kernels(monkeypatch):
+    from gramlet.combine import duplicates
+
+    looked = []
+    monkeypatch.setattr(duplicates, "find_duplicates", lambda g: looked.append(len(g)) or [[0, 1]])
+    some, others = trees(24), trees(20, seed=1)
+    for kernel in ("vertex", "edge"):
+        evaluate(kernel, some, np.arange(24) % 2, QUICK)
+    assert looked == [24]
+    evaluate("vertex", others, np.arange(20) % 2, QUICK)
+    assert looked == [24, 20]
+
+
+def test_the_hint_of_twins_says_which_columns_were_not_compared():
+    edge = [[(0, 1)]] * 24
+    attributes = np.arange(48.0).reshape(24, 2, 1)
+    graphs = GraphBatch.from_edges(edge, node_attributes=list(attributes))
+    (hint,) = kinds(evaluate("vertex", graphs, np.arange(24) % 2, QUICK), "duplicates")
+    assert (
+        "24 of 24 graphs are isomorphic to another one but for their node attributes" in hint.text
+    )
 
 
 def test_duplicates_of_a_regression_explain_no_accuracy():

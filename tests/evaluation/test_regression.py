@@ -267,6 +267,22 @@ class TestChoosing:
             wanted = SVR(kernel="precomputed", C=choice.C).fit(block, y[:36]).predict(cross)
         np.testing.assert_allclose(told, wanted, atol=2e-3 if classifier == "svr" else 1e-6)
 
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_the_ridge_of_classes_behind_a_kernel_predicts_as_evaluation_does(self, n_classes):
+        graphs = trees(48)
+        y = classes_of(graphs.sizes + np.random.default_rng(0).normal(size=48), n_classes)
+        names = np.array(["a", "b", "c"])[y]
+        train, held = graphs[:36], graphs[36:]
+        kernel = WeisfeilerLehman(n_iter=1)
+        choice = choose(kernel, train, names[:36], QUICK, classifier="ridge")
+        told = make_pipeline(choice.estimator, choice.machine).fit(train, names[:36]).predict(held)
+        gram = kernel.fit_transform(graphs)
+        block, cross, columns = gram[:36, :36], gram[36:, :36], np.eye(n_classes)[y[:36]]
+        cost = chosen_cost(block, columns, QUICK.C, of_classes=True)
+        assert QUICK.C[cost] == choice.C
+        values = ridge(block, cross, columns, penalties(block, QUICK.C)[cost])
+        np.testing.assert_array_equal(told, np.array(["a", "b", "c"])[values.argmax(axis=1)])
+
 
 class TestBaselines:
     def test_sizes_that_are_all_the_same_in_the_training_part(self):

@@ -41,6 +41,24 @@ def test_predictions_are_sums_over_patterns(classifier, normalize):
     np.testing.assert_allclose(total, model.predict(new[:1])[0], rtol=1e-8)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_ridge_of_classes_is_explained_class_by_class(n_classes):
+    y = np.array(["few", "many", "some"])[np.digitize(TARGET, np.quantile(TARGET, [0.4, 0.7]))]
+    y[y == "some"] = "many" if n_classes == 2 else "some"
+    choice = choose("wl", GRAPHS, y, PROTOCOL, classifier="ridge", options={"n_iter": [1]})
+    model = make_pipeline(choice.estimator, choice.machine).fit(GRAPHS, y)
+    explanation = explain_linear(model, class_names={"many": "a lot"})
+    new = trees(47)[35:]
+    values = explanation.decision(new)
+    if n_classes == 2:
+        assert explanation.outputs == ["a lot"]
+        told = np.where(values[:, 0] > 0, "many", "few")
+    else:
+        assert explanation.outputs == ["few", "a lot", "some"]
+        told = model.classes_[values.argmax(axis=1)]
+    np.testing.assert_array_equal(told, model.predict(new))
+
+
 def test_shares_are_of_graphs_below_and_above_the_median():
     model = fitted("ridge", False)
     found = explain_model(model, GRAPHS, TARGET)

@@ -137,7 +137,7 @@ def choose_and_fit(
     open_options = {k: v for k, v in row.tunable.items() if k not in params} if tune else {}
     kept = graphs if len(target.kept) == len(graphs) else graphs[target.kept]
     chosen = bool(open_options) or len(protocol.C) > 1
-    weights = how.learning.weights(target.classes.tolist())
+    weights = how.learning.weights(target)
     plain = target.task == "classification" and how.classifier in (None, "svc")
     if plain and row.kind == "kernel" and not chosen and not score:
         from sklearn.svm import SVC
@@ -173,6 +173,7 @@ def _choice(
     from gramlet.evaluation import choose
 
     try:
+        protocol.whole(target.values, target.shown_classes)  # `choose` does not know the names
         found = choose(
             row.name,
             graphs,
@@ -188,11 +189,6 @@ def _choice(
         )
     except ValueError as why:
         raise WrongUse(with_options(why)) from why
-    if found.machine is None:
-        raise WrongUse(
-            "--classifier ridge: for classes on a kernel there is no such machine in scikit-learn "
-            "that a file could hold. Use --classifier svc."
-        )
     return found
 
 

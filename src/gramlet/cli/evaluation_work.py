@@ -120,13 +120,13 @@ def checked_arguments(
     from gramlet.evaluation.scorers import scorer_of
 
     classifier = None if learning.classifier is None else learning.classifier.value
-    weights = learning.weights(target.classes.tolist())
+    weights = learning.weights(target)
     try:
         groups = groups_of(None, protocol, data, len(data.graphs))
         scorer_of(learning.scoring, target.task, target.n_classes)
         machine_of(classifier, target, protocol, weights, groups is not None)
         kept = None if groups is None else groups[target.kept]
-        protocol.splits(target.values, target.classes, kept)
+        protocol.splits(target.values, target.shown_classes, kept)
     except ValueError as why:
         raise WrongUse(with_options(why)) from why
     return {

@@ -137,7 +137,11 @@ def target_of(dataset: Dataset, text: str, learning: Learning | None = None) -> 
         )
     try:
         return checked_target(
-            dataset.target, len(dataset.graphs), learning.task.value, learning.min_class_size
+            dataset.target,
+            len(dataset.graphs),
+            learning.task.value,
+            learning.min_class_size,
+            dataset.target_names,
         )
     except ValueError as why:
         shown = f"the target {dataset.target_name!r}" if dataset.target_name else "the target"

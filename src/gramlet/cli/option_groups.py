@@ -9,15 +9,18 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from gramlet.cli.errors import WrongUse
 from gramlet.cli.options import DataDir
+
+if TYPE_CHECKING:
+    from gramlet.evaluation.task import Target
 
 __all__ = ["Learning", "Reading", "spread"]
 
@@ -156,13 +159,15 @@ class Learning:
         ),
     ] = None
 
-    def weights(self, classes: Iterable[Any]) -> Any:
-        """The class weights as scikit-learn takes them, for classes of these names."""
+    def weights(self, target: Target) -> Any:
+        """The class weights as scikit-learn takes them; classes by value or by name."""
         if not self.class_weight:
             return None
         if self.class_weight == ["balanced"]:
             return "balanced"
+        classes = target.classes.tolist()
         known = {str(name): name for name in classes}
+        known |= dict(zip(map(str, target.shown_classes.tolist()), classes, strict=True))
         found: dict[Any, float] = {}
         for text in self.class_weight:
             name, _, number = text.rpartition("=")

@@ -38,8 +38,7 @@ class Choice:
         Unfitted, with these options.
     machine : estimator or None
         Unfitted, from scikit-learn: what predicts from the estimator's output as `evaluate` did,
-        with the C or penalty for all graphs. None for an estimator that predicts by itself, and for
-        the ridge of classes on a kernel, which scikit-learn has not.
+        with the C or penalty for all graphs. None for an estimator that predicts by itself.
     task, scoring : str
     """
 
@@ -95,14 +94,15 @@ def choose(
     if isinstance(graphs, Dataset):
         y = graphs.target if y is None else y
     batch = as_batch(graphs.graphs if isinstance(graphs, Dataset) else graphs)
-    target = target_of(y, len(batch), task, min_class_size)
+    names = graphs.target_names if isinstance(graphs, Dataset) else None
+    target = target_of(y, len(batch), task, min_class_size, names)
     codes = groups_of(groups, protocol, graphs, len(batch))
     kept = batch if len(target.kept) == len(batch) else batch[target.kept]
     data = Data(kept, target, None if codes is None else codes[target.kept])
     subject = subject_of(kernel, options, normalize, protocol.random_state, task=target.task)
     machine = machine_of(classifier, target, protocol, class_weight, data.groups is not None)
     scorer = scorer_of(scoring, target.task, target.n_classes)
-    split = protocol.whole(target.values, target.classes, data.groups)
+    split = protocol.whole(target.values, target.shown_classes, data.groups)
     race = Race(subject, data, machine, scorer, [split], n_jobs)
     nested(race, verbose, always_score=True)
     race.warn_of_unfinished(protocol.max_iter)
@@ -162,18 +162,19 @@ def _ridge(penalty: float, of_features: bool, target: Target) -> Any:
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.linear_model import Ridge, RidgeClassifier
+    from sklearn.multiclass import OneVsRestClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import KernelCenterer, StandardScaler
 
     if of_features:
         kind = RidgeClassifier if target.task == "classification" else Ridge
         return kind(alpha=penalty)
-    if target.task == "classification":
-        return None
-    return make_pipeline(
+    ridge = make_pipeline(
         KernelCenterer(),
         TransformedTargetRegressor(
             KernelRidge(alpha=penalty, kernel="precomputed"),
             transformer=StandardScaler(with_std=False),
         ),
     )
+    # One regression per class on its column of 0 and 1; the class of the largest value is told.
+    return OneVsRestClassifier(ridge) if target.task == "classification" else ridge

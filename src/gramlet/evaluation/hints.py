@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -28,7 +29,7 @@ __all__ = [
     "column_hints",
     "duplicate_hints",
     "edge_of_grid_hints",
-    "equivalent_graphs",
+    "isomorphism_classes",
 ]
 
 BASELINE_WORDS = {
@@ -38,9 +39,9 @@ BASELINE_WORDS = {
 }
 
 _MOSTLY = 0.5
-_ROUNDS = 3
 _LEVEL = 0.05
-_NOTABLE = 0.02  # share of test graphs with an equivalent graph among those that trained
+_NOTABLE = 0.02  # share of test graphs with an isomorphic graph among those that trained
+_LAST: list[tuple[ref[GraphBatch], Ints]] = []
 
 
 @dataclass(frozen=True)
@@ -109,31 +110,41 @@ def baseline_hints(
     return found
 
 
-def equivalent_graphs(graphs: GraphBatch) -> Ints:
-    """A number per graph, equal for graphs that three rounds of refinement cannot tell apart.
+def isomorphism_classes(graphs: GraphBatch) -> Ints:
+    """A number per graph, the same for isomorphic graphs and different for all others.
 
-    Node and edge labels count. Isomorphic graphs always share a number; graphs that share one may
-    still differ, and attributes and weights are not looked at.
+    Node labels, edge labels and directions count; attributes and weights are not looked at. The
+    answer for the last batch is kept while the batch lives: kernels are evaluated one by one.
     """
-    from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import WeisfeilerLehman
+    from gramlet.combine.duplicates import find_duplicates
 
-    refined = WeisfeilerLehman(n_iter=_ROUNDS, use_edge_labels=graphs.edge_labels is not None)
-    rows = refined.fit(graphs).features(graphs).tocsr()
-    rows.sort_indices()
-    numbers: dict[tuple[bytes, bytes], int] = {}
-    found = np.empty(len(graphs), dtype=np.int64)
-    for i in range(len(graphs)):
-        at = slice(rows.indptr[i], rows.indptr[i + 1])
-        key = (rows.indices[at].tobytes(), rows.data[at].tobytes())
-        found[i] = numbers.setdefault(key, len(numbers))
-    return found
+    for known, numbers in _LAST[-1:]:
+        if known() is graphs:
+            return numbers
+    numbers = np.arange(len(graphs), dtype=np.int64)
+    for group in find_duplicates(graphs):
+        numbers[group] = group[0]
+    numbers = np.unique(numbers, return_inverse=True)[1].reshape(-1)
+    _LAST[:] = [(ref(graphs), numbers)]
+    return numbers
 
 
-def duplicate_hints(numbers: Ints, target: Target, splits: Sequence[Split]) -> list[Hint]:
-    """Graphs that are equivalent to one in their training part, or to one of another class.
+def duplicate_hints(
+    numbers: Ints, target: Target, splits: Sequence[Split], unlike: Sequence[str] = ()
+) -> list[Hint]:
+    """Graphs that are isomorphic to one in their training part, or to one of another class.
 
     Says what accuracy the former could explain: the share of all test graphs that the most frequent
-    class among their equivalents in the training part gets right.
+    class among their twins in the training part gets right.
+
+    Parameters
+    ----------
+    numbers : array of int64
+        The same for isomorphic graphs.
+    target : Target
+    splits : sequence of Split
+    unlike : sequence of str
+        Columns that the graphs have and that were not compared.
     """
     values = target.values
     sizes = np.bincount(numbers)
@@ -153,10 +164,11 @@ def duplicate_hints(numbers: Ints, target: Target, splits: Sequence[Split]) -> l
         "groups": len(repeated),
         "conflicting_groups": conflicts,
         "share_of_test_graphs": share,
-        "exact": False,
+        "exact": True,
     }
+    but = f" but for their {' and '.join(unlike)}" if unlike else ""
     text = (
-        f"{facts['graphs']} of {len(numbers)} graphs are WL-equivalent to another one "
+        f"{facts['graphs']} of {len(numbers)} graphs are isomorphic to another one{but} "
         f"({len(repeated)} groups, {conflicts} with different targets); {100 * share:.0f} % of the "
         "test graphs have such a twin in their training part."
     )
@@ -170,7 +182,7 @@ def duplicate_hints(numbers: Ints, target: Target, splits: Sequence[Split]) -> l
 
 
 def _seen_in_training(numbers: Ints, target: Target, split: Split) -> tuple[int, int]:
-    """Test graphs with an equivalent in the training part, and those whose class it tells."""
+    """Test graphs with a twin in the training part, and those whose class it tells."""
     mine, theirs = numbers[split.test], numbers[split.train]
     there = np.isin(mine, theirs)
     if target.task != "classification":

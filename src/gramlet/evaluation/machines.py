@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.engine.machines.kernel_ridge import CentredSpectrum, centre, decompose
+from gramlet.engine.machines.kernel_ridge import CentredSpectrum, centre, centre_rows, decompose
 from gramlet.engine.machines.support_vectors import decide_by_cost
+from gramlet.engine.machines.tridiagonal_ridge import TridiagonalRidge, reduce
 from gramlet.evaluation.protocol import Protocol
 from gramlet.evaluation.task import Target
 
@@ -182,26 +183,33 @@ class _Ridge(Machine):
             return np.asarray(target, dtype=np.float64)[:, None]
         return np.eye(self._n_classes)[target]
 
-    def _prepared(self, gram: Floats, cross: Floats) -> tuple[CentredSpectrum, Floats]:
+    def _prepared(
+        self, gram: Floats, cross: Floats
+    ) -> tuple[CentredSpectrum | TridiagonalRidge, Floats]:
+        form = reduce(gram)
+        if form is not None and form.is_safe(form.penalties(self._all_costs)):
+            return form, centre_rows(gram, cross)
         centred, rows = centre(gram, cross)
         return decompose(centred, float(np.abs(gram).max(initial=0.0))), rows
 
     def tried(self, gram: Floats, cross: Floats, target: Array) -> Outcome:
-        spectrum, rows = self._prepared(gram, cross)
-        penalties = spectrum.penalties(self._all_costs)
+        form, rows = self._prepared(gram, cross)
+        penalties = form.penalties(self._all_costs)
         columns = self._columns(target)
         if self.costs:
-            return self._outcome(spectrum.predict(rows, columns, penalties))
-        best = self._least(spectrum.leave_one_out(columns, penalties), columns)
-        predicted = spectrum.predict(rows, columns, penalties[best : best + 1])
-        return self._outcome(predicted, (float(self._all_costs[best]),))
+            return self._outcome(rows @ form.coefficients(columns, penalties), columns)
+        residuals, duals = form.leave_one_out(columns, penalties)
+        best = self._least(residuals, columns)
+        predicted = rows @ duals[best : best + 1]
+        return self._outcome(predicted, columns, (float(self._all_costs[best]),))
 
     def final(self, gram: Floats, cross: Floats, target: Array, position: int) -> Outcome:
         if not self.costs:
             return self.tried(gram, cross, target)
-        spectrum, rows = self._prepared(gram, cross)
-        penalties = spectrum.penalties(self._all_costs[position : position + 1])
-        return self._outcome(spectrum.predict(rows, self._columns(target), penalties))
+        form, rows = self._prepared(gram, cross)
+        penalties = form.penalties(self._all_costs[position : position + 1])
+        columns = self._columns(target)
+        return self._outcome(rows @ form.coefficients(columns, penalties), columns)
 
     def losses(self, truth: Array, predictions: Array) -> Floats | None:
         if not self.costs:
@@ -219,7 +227,10 @@ class _Ridge(Machine):
         told = (columns - residuals).argmax(axis=2)
         return int(np.argmax((told == columns.argmax(axis=1)).sum(axis=1)))
 
-    def _outcome(self, predicted: Floats, chosen: tuple[float, ...] | None = None) -> Outcome:
+    def _outcome(
+        self, centred: Floats, columns: Floats, chosen: tuple[float, ...] | None = None
+    ) -> Outcome:
+        predicted = centred + columns.mean(axis=0)
         if not self._n_classes:
             return Outcome(predicted[:, :, 0], None, chosen)
         return class_outcome(predicted, chosen)

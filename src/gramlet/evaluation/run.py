@@ -73,7 +73,7 @@ def evaluate(
     or the target it is fitted on is fitted on each training part anew.
 
     Cost: one Gram matrix per set of options, and (options × C × inner folds) small support vector
-    machines per split; for ridge one eigendecomposition per training part, whatever the number of
+    machines per split; for ridge one tridiagonal reduction per training part, whatever the number of
     penalties.
 
     Parameters
@@ -171,7 +171,8 @@ def evaluate(
         raise ValueError("y is missing: give one class or number per graph.")
     ready = isinstance(kernel, Mapping)
     batch = None if ready else as_batch(graphs.graphs if isinstance(graphs, Dataset) else graphs)
-    target = target_of(y, None if batch is None else len(batch), task, min_class_size)
+    names = graphs.target_names if isinstance(graphs, Dataset) else None
+    target = target_of(y, None if batch is None else len(batch), task, min_class_size, names)
     codes = groups_of(groups, protocol, graphs, len(target.plain))
     case = _Case(
         batch, target, codes, protocol, scorer_of(scoring, target.task, target.n_classes),
@@ -220,8 +221,8 @@ class _Case:
     def splits(self) -> list[Split]:
         by_folds = self.data.groups is not None and self._machine_name == "ridge"
         inner = not self.protocol.optimistic or by_folds
-        target = self.target
-        return make_splits(self.protocol, target.values, target.classes, self.data.groups, inner)
+        values, classes = self.target.values, self.target.shown_classes
+        return make_splits(self.protocol, values, classes, self.data.groups, inner)
 
     @property
     def _machine_name(self) -> str:
@@ -313,8 +314,11 @@ class _Case:
 
     @cached_property
     def _duplicates(self) -> list[hints.Hint]:
-        numbers = hints.equivalent_graphs(self.data.batch())
-        return hints.duplicate_hints(numbers, self.target, self.splits)
+        graphs = self.data.batch()
+        names = ("node_attributes", "edge_attributes", "edge_weights")
+        unlike = [name.replace("_", " ") for name in names if getattr(graphs, name) is not None]
+        numbers = hints.isomorphism_classes(graphs)
+        return hints.duplicate_hints(numbers, self.target, self.splits, unlike)
 
     def _key(self, subject: Subject) -> str:
         estimator = subject.name if subject.kind == "baseline" else subject.estimator

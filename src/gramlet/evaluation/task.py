@@ -5,7 +5,8 @@ Folds are made in `splits`; what the predictions are worth is said in `scorers`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ class Target:
         The target of all graphs as it was given.
     kept : array of int64
         Positions of the graphs that take part, ascending.
+    names : mapping
+        What classes are called where that differs from their value.
     """
 
     task: Task
@@ -43,6 +46,7 @@ class Target:
     classes: Array
     plain: Array
     kept: Ints
+    names: Mapping[Any, str] = field(default_factory=dict)
 
     @property
     def n_classes(self) -> int:
@@ -53,13 +57,22 @@ class Target:
         """The target of the graphs that take part, as supervised kernels are given it."""
         return self.classes[self.values] if self.task == "classification" else self.values
 
+    @property
+    def shown_classes(self) -> Array:
+        """The classes as messages call them: by their names, where they have some."""
+        return _shown(self.classes, self.names)
+
     def members(self) -> Ints:
         """How many graphs each class has."""
         return np.bincount(self.values, minlength=self.n_classes)
 
 
 def target_of(
-    y: Any, n_graphs: int | None, task: str = "auto", min_class_size: int | None = None
+    y: Any,
+    n_graphs: int | None,
+    task: str = "auto",
+    min_class_size: int | None = None,
+    names: Mapping[Any, str] | None = None,
 ) -> Target:
     """Check a target and tell what it is.
 
@@ -72,6 +85,8 @@ def target_of(
     task : {"auto", "classification", "regression"}
     min_class_size : int, optional
         Classes of fewer graphs are left out, with a warning that counts them.
+    names : mapping, optional
+        What classes are called, for messages.
 
     Raises
     ------
@@ -93,7 +108,7 @@ def target_of(
         task = infer_task(values, warn=True)
     if task == "regression":
         return _numbers(values, min_class_size)
-    return _classes(values, min_class_size)
+    return _classes(values, min_class_size, names or {})
 
 
 def check_target(y: Any, n_graphs: int) -> tuple[Ints, Array]:
@@ -164,7 +179,14 @@ def _numbers(values: Array, min_class_size: int | None) -> Target:
     return Target("regression", numbers, np.zeros(0), values, everything)
 
 
-def _classes(values: Array, min_class_size: int | None) -> Target:
+def _shown(classes: Array, names: Mapping[Any, str]) -> Array:
+    """Names in place of classes; classes without one stay as they are."""
+    if not names:
+        return classes
+    return np.array([str(names.get(value, value)) for value in classes.tolist()])
+
+
+def _classes(values: Array, min_class_size: int | None, names: Mapping[Any, str]) -> Target:
     if values.dtype.kind == "f":
         broken = np.flatnonzero(values != np.floor(values))
         if len(broken):
@@ -174,24 +196,27 @@ def _classes(values: Array, min_class_size: int | None) -> Target:
             )
     kept = np.arange(len(values), dtype=np.int64)
     if min_class_size is not None:
-        kept = _large_enough(values, require_count("min_class_size", min_class_size, 1))
+        kept = _large_enough(values, require_count("min_class_size", min_class_size, 1), names)
     classes, codes = np.unique(values[kept], return_inverse=True)
     if len(classes) < 2:
         left = " is left" if len(kept) < len(values) else ""
         raise ValueError(
             f"y holds {len(classes)} class{'es' * (len(classes) != 1)}{left} "
-            f"({', '.join(repr(c.item()) for c in classes)}); a classifier needs at least two."
+            f"({', '.join(repr(c.item()) for c in _shown(classes, names))}); a classifier needs at "
+            "least two."
         )
-    return Target("classification", codes.reshape(-1).astype(np.int64), classes, values, kept)
+    codes = codes.reshape(-1).astype(np.int64)
+    return Target("classification", codes, classes, values, kept, names)
 
 
-def _large_enough(values: Array, least: int) -> Ints:
+def _large_enough(values: Array, least: int, names: Mapping[Any, str]) -> Ints:
     classes, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     small = counts < least
     kept = np.flatnonzero(~small[codes.reshape(-1)])
     if small.any():
         warn_caller(
             f"min_class_size={least} leaves out {len(values) - len(kept)} of {len(values)} graphs, "
-            f"those of the classes {', '.join(repr(c.item()) for c in classes[small])}."
+            "those of the classes "
+            f"{', '.join(repr(c.item()) for c in _shown(classes[small], names))}."
         )
     return kept.astype(np.int64)

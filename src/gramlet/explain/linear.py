@@ -128,8 +128,8 @@ def explain_linear(
     ----------
     pipeline : fitted Pipeline
         Either a kernel with an explicit feature map and a machine on its matrix:
-        ``SVC(kernel="precomputed")``, ``SVR(kernel="precomputed")``, or the ridge regression that
-        `gramlet.evaluation.choose` gives; or a `FeatureMap` and a linear model (anything with
+        ``SVC(kernel="precomputed")``, ``SVR(kernel="precomputed")``, or the ridge machine, of
+        numbers or classes, that `gramlet.evaluation.choose` gives; or a `FeatureMap` and a linear model (anything with
         ``coef_``).
     class_names : mapping, optional
         What to call a class in ``outputs``, e.g. ``{1: "mutagenic"}``.
@@ -160,13 +160,14 @@ def explain_linear(
         return _from_linear_model(source, model, class_names or {})
     if not hasattr(source, "__graph_tags__") or not graph_tags(source).features:
         raise TypeError(f"{type(source).__name__} has no explicit features to explain with.")
-    ridge = _centred_ridge(model)
-    if ridge is not None:
-        return _from_ridge(source, *ridge)
+    ridges = [_centred_ridge(part) for part in getattr(model, "estimators_", [model])]
+    known = [ridge for ridge in ridges if ridge is not None]
+    if known and len(known) == len(ridges):
+        return _from_ridges(source, known, model, class_names or {})
     if getattr(model, "kernel", None) != "precomputed" or not hasattr(model, "support_"):
         raise TypeError(
             'The second step must be a fitted SVC(kernel="precomputed"), SVR(kernel="precomputed") '
-            f"or the ridge regression of gramlet.evaluation.choose; it is {model!r}."
+            f"or a ridge machine of gramlet.evaluation.choose; it is {model!r}."
         )
     return _from_support_vectors(source, model, class_names or {})
 
@@ -235,17 +236,26 @@ def _centred_ridge(model: Any) -> tuple[Floats, float] | None:
     return np.asarray(ridge.dual_coef_, dtype=np.float64).reshape(-1), float(scaler.mean_[0])
 
 
-def _from_ridge(kernel: Any, dual: Floats, mean: float) -> LinearExplanation:
-    """w = Φᵀ(α − mean α), and what a graph with the mean of all features is given is the mean."""
+def _from_ridges(
+    kernel: Any, ridges: list[tuple[Floats, float]], model: Any, names: Mapping[Any, str]
+) -> LinearExplanation:
+    """w = Φᵀ(α − mean α), and what a graph with the mean of all features is given is the mean.
+
+    One ridge for numbers or for two classes, of which it decides at a half; else one per class.
+    """
     fitted = kernel.profile_
     features = sparse.csr_matrix(fitted.features())
     if kernel.normalize:
         features = sparse.diags(_inverse_roots(fitted.norms())).dot(features)
-    coefficients = np.asarray((dual - dual.mean()) @ features).reshape(1, -1)
     centre = np.asarray(features.mean(axis=0)).reshape(-1)
-    intercept = np.array([mean - float(coefficients[0] @ centre)])
+    rows = [np.asarray((dual - dual.mean()) @ features).reshape(-1) for dual, _ in ridges]
+    coefficients = np.vstack(rows)
+    intercept = np.array([mean for _, mean in ridges]) - coefficients @ centre
+    outputs = _named(model.classes_, names) if hasattr(model, "classes_") else [HIGHER]
+    if len(outputs) == 2:
+        outputs, intercept = outputs[1:], intercept - 0.5
     return LinearExplanation(
-        kernel, coefficients, intercept, [HIGHER], kernel.get_feature_names_out()
+        kernel, coefficients, intercept, outputs, kernel.get_feature_names_out()
     )
 
 

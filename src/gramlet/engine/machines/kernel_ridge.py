@@ -13,10 +13,10 @@ import numpy as np
 
 from gramlet.common.arrays import Bools, Floats
 
-__all__ = ["CentredSpectrum", "centre", "decompose"]
+__all__ = ["NEGATIVE", "NOTHING", "CentredSpectrum", "centre", "centre_rows", "decompose"]
 
-_NEGATIVE = 1e-10  # eigenvalues below −this × the largest are the matrix's own, not rounding
-_NOTHING = 1e-14  # a centred matrix this much smaller than the plain one is rounding
+NEGATIVE = 1e-10  # eigenvalues below −this × the largest are the matrix's own, not rounding
+NOTHING = 1e-14  # a centred matrix this much smaller than the plain one is rounding
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class CentredSpectrum:
         scale = self.mean_self_similarity
         return scale / costs if scale > 0 else np.ones(len(costs))
 
-    def leave_one_out(self, targets: Floats, penalties: Floats) -> Floats:
-        """Residuals of each graph when it alone is left out, exactly; shape (penalties, n, t).
+    def leave_one_out(self, targets: Floats, penalties: Floats) -> tuple[Floats, Floats]:
+        """Residuals of each graph when it alone is left out, exactly, and `coefficients`.
 
-        With the residuals r of the fit to all graphs and the smoother's diagonal h (the bias
-        included), r_i / (1 − h_i).
+        Both have the shape (penalties, n, t). With the residuals r of the fit to all graphs and the
+        smoother's diagonal h (the bias included), r_i / (1 − h_i).
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class CentredSpectrum:
         for p in range(len(penalties)):
             fitted = self.vectors @ (shrunk[:, p, None] * rotated)
             residuals[p] = fitted / left[:, p, None]
-        return residuals
+        return residuals, self.coefficients(targets, penalties)
 
     def coefficients(self, targets: Floats, penalties: Floats) -> Floats:
         """Dual coefficients on the centred training graphs; shape (penalties, n, t)."""
@@ -79,11 +79,6 @@ class CentredSpectrum:
                 for penalty in penalties
             ]
         )
-
-    def predict(self, cross: Floats, targets: Floats, penalties: Floats) -> Floats:
-        """Predictions for graphs of which ``cross`` holds centred rows; (penalties, m, t)."""
-        predicted: Floats = cross @ self.coefficients(targets, penalties) + targets.mean(axis=0)
-        return predicted
 
 
 def centre(gram: Floats, cross: Floats) -> tuple[Floats, Floats]:
@@ -98,9 +93,15 @@ def centre(gram: Floats, cross: Floats) -> tuple[Floats, Floats]:
     array([[-4.,  4.]])
     """
     means = gram.mean(axis=0)
-    grand = means.mean()
-    centred = gram - means - means[:, None] + grand
-    return centred, cross - cross.mean(axis=1, keepdims=True) - means + grand
+    centred = gram - means - means[:, None] + means.mean()
+    return centred, centre_rows(gram, cross)
+
+
+def centre_rows(gram: Floats, cross: Floats) -> Floats:
+    """The second half of `centre`: the rows of new graphs alone."""
+    means = gram.mean(axis=0)
+    rows: Floats = cross - cross.mean(axis=1, keepdims=True) - means + means.mean()
+    return rows
 
 
 def decompose(centred: Floats, size: float) -> CentredSpectrum:
@@ -116,8 +117,8 @@ def decompose(centred: Floats, size: float) -> CentredSpectrum:
     n = len(centred)
     values, vectors = np.linalg.eigh(centred)
     largest = float(np.abs(values).max(initial=0.0))
-    used = values >= -_NEGATIVE * largest
+    used = values >= -NEGATIVE * largest
     mean = float(np.trace(centred)) / n
-    if mean <= _NOTHING * size:
+    if mean <= NOTHING * size:
         mean = 0.0
     return CentredSpectrum(np.where(used, values, 0.0).clip(0.0), vectors, used, mean)
