@@ -66,7 +66,7 @@ class TestClasses:
         assert not (tmp_path / "m").exists()
 
     def test_class_weights_go_by_name_too(self, run):
-        code, out, said = run("evaluate", "B3DB", *QUICK, "--class-weight", "nope=2")
+        code, _, said = run("evaluate", "B3DB", *QUICK, "--class-weight", "nope=2")
         assert code == 2
         assert "there is no class 'nope'" in said[-1]
         assert "BBB+" in said[-1]

@@ -137,7 +137,7 @@ def choose_and_fit(
     open_options = {k: v for k, v in row.tunable.items() if k not in params} if tune else {}
     kept = graphs if len(target.kept) == len(graphs) else graphs[target.kept]
     chosen = bool(open_options) or len(protocol.C) > 1
-    weights = how.learning.weights(target)
+    weights = how.learning.weights(target.classes, target.shown_classes)
     plain = target.task == "classification" and how.classifier in (None, "svc")
     if plain and row.kind == "kernel" and not chosen and not score:
         from sklearn.svm import SVC

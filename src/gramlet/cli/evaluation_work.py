@@ -120,7 +120,7 @@ def checked_arguments(
     from gramlet.evaluation.scorers import scorer_of
 
     classifier = None if learning.classifier is None else learning.classifier.value
-    weights = learning.weights(target)
+    weights = learning.weights(target.classes, target.shown_classes)
     try:
         groups = groups_of(None, protocol, data, len(data.graphs))
         scorer_of(learning.scoring, target.task, target.n_classes)

@@ -107,7 +107,7 @@ def _fitted(source: str, how: Linear, learning: Learning, seed: int) -> Any:
     try:
         weights = None
         if learning.class_weight:
-            weights = learning.weights(summarize(store, learning.task.value).classes.tolist())
+            weights = learning.weights(summarize(store, learning.task.value).classes)
         return HashedLinearModel(
             learning.task.value,
             n_epochs="auto" if how.epochs is None else how.epochs,

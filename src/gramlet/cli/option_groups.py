@@ -20,7 +20,7 @@ from gramlet.cli.errors import WrongUse
 from gramlet.cli.options import DataDir
 
 if TYPE_CHECKING:
-    from gramlet.evaluation.task import Target
+    from gramlet.common.arrays import Array
 
 __all__ = ["Learning", "Reading", "spread"]
 
@@ -159,15 +159,15 @@ class Learning:
         ),
     ] = None
 
-    def weights(self, target: Target) -> Any:
-        """The class weights as scikit-learn takes them; classes by value or by name."""
+    def weights(self, classes: Array, shown: Array | None = None) -> Any:
+        """The class weights as scikit-learn takes them; classes by value or by ``shown`` name."""
         if not self.class_weight:
             return None
         if self.class_weight == ["balanced"]:
             return "balanced"
-        classes = target.classes.tolist()
-        known = {str(name): name for name in classes}
-        known |= dict(zip(map(str, target.shown_classes.tolist()), classes, strict=True))
+        known = {str(name): name for name in classes.tolist()}
+        if shown is not None:
+            known |= dict(zip(map(str, shown.tolist()), classes.tolist(), strict=True))
         found: dict[Any, float] = {}
         for text in self.class_weight:
             name, _, number = text.rpartition("=")

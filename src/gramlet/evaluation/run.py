@@ -73,8 +73,8 @@ def evaluate(
     or the target it is fitted on is fitted on each training part anew.
 
     Cost: one Gram matrix per set of options, and (options × C × inner folds) small support vector
-    machines per split; for ridge one tridiagonal reduction per training part, whatever the number of
-    penalties.
+    machines per split; for ridge one tridiagonal reduction per training part, for all penalties
+    together.
 
     Parameters
     ----------

@@ -129,8 +129,8 @@ def explain_linear(
     pipeline : fitted Pipeline
         Either a kernel with an explicit feature map and a machine on its matrix:
         ``SVC(kernel="precomputed")``, ``SVR(kernel="precomputed")``, or the ridge machine, of
-        numbers or classes, that `gramlet.evaluation.choose` gives; or a `FeatureMap` and a linear model (anything with
-        ``coef_``).
+        numbers or classes, that `gramlet.evaluation.choose` gives; or a `FeatureMap` and a linear
+        model (anything with ``coef_``).
     class_names : mapping, optional
         What to call a class in ``outputs``, e.g. ``{1: "mutagenic"}``.
 

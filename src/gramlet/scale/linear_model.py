@@ -170,7 +170,7 @@ class HashedLinearModel(BaseEstimator):
     def _settings(self) -> list[Setting]:
         given: Any = self.alpha
         alphas = [given] if isinstance(given, Real) else list(given)
-        if not alphas or not all(isinstance(a, Real) and 0 < a < np.inf for a in alphas):
+        if not alphas or not all(isinstance(a, Real) and 0 < float(a) < np.inf for a in alphas):
             raise ValueError(f"alpha must be a number above 0, or several; got {self.alpha!r}.")
         kinds = (True, False) if self.normalize == "auto" else (bool(self.normalize),)
         return [Setting(float(alpha), kind) for kind in kinds for alpha in alphas]

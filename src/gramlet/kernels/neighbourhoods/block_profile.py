@@ -98,7 +98,9 @@ class BlockProfile(Profile):
         place = np.searchsorted(blocks, self.blocks)
         rows = np.repeat(np.arange(len(self)), np.diff(self.counts.indptr))
         cells = rows * len(blocks) + place[self.counts.indices]
-        values = np.bincount(cells, self.counts.data**2, minlength=len(self) * len(blocks))
+        values: Floats = np.bincount(
+            cells, self.counts.data**2, minlength=len(self) * len(blocks)
+        ).astype(np.float64, copy=False)
         return _OwnValues(blocks, place, values.reshape(len(self), len(blocks)))
 
     def validate(self) -> None:

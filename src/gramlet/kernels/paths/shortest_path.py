@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Floats, Int32s, Ints
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import (
     require,
@@ -178,7 +178,7 @@ class PathCounter:
 
     def _paths(
         self, batch: GraphBatch, codes: Ints, tiling: Tiling
-    ) -> tuple[Ints, Ints, Floats, Floats]:
+    ) -> tuple[Ints, Int32s, Floats, Floats]:
         weights = checked_weights(batch, self.owner, positive=True) if self.weighted else None
         return count_paths(
             batch.node_offsets,
