@@ -15,6 +15,7 @@ from numba import njit
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Int32s, Ints
+from gramlet.engine.core.memory import release_free
 from gramlet.engine.core.tiles import for_tiles, mirror
 
 __all__ = ["CountIndex", "compare", "compare_self", "count_codes", "first_from"]
@@ -119,7 +120,7 @@ class CountIndex:
         place[frequent] = np.arange(len(frequent))
         starts, rows, values, dense = _split_columns(
             counts.indptr.astype(np.int64, copy=False),
-            counts.indices.astype(np.int64, copy=False),
+            counts.indices.astype(np.int32, copy=False),
             counts.data.astype(np.float64, copy=False),
             place,
             len(frequent),
@@ -129,7 +130,7 @@ class CountIndex:
 
 @njit(nogil=True, cache=True)
 def _split_columns(
-    indptr: Ints, columns: Ints, values: Floats, place: Ints, n_dense: int
+    indptr: Ints, columns: Int32s, values: Floats, place: Ints, n_dense: int
 ) -> tuple[Ints, Int32s, Floats, Floats]:
     n_rows, n_features = len(indptr) - 1, len(place)
     dense = np.zeros((n_dense, n_rows))
@@ -182,6 +183,7 @@ def compare_self(
     own = counts.multiply(counts).sum(axis=1) if measure == "dot" else counts.sum(axis=1)
     shared = _shared(counts)
     index = CountIndex.build(shared, measure)
+    release_free(n, n)
     out = np.zeros((n, n))
     _fill(out, shared, index, measure, True, n_jobs, verbose, label)
     mirror(out)
@@ -220,7 +222,7 @@ def _fill(
 ) -> None:
     n_rows, n_columns = out.shape
     indptr = counts.indptr.astype(np.int64, copy=False)
-    columns = counts.indices.astype(np.int64, copy=False)
+    columns = counts.indices.astype(np.int32, copy=False)
     values = counts.data.astype(np.float64, copy=False)
 
     def fill_rows(begin: int, end: int) -> None:
@@ -249,7 +251,7 @@ def _fill(
 
 @njit(nogil=True, cache=True)
 def _dense_rows(
-    indptr: Ints, columns: Ints, values: Floats, place: Ints, n_dense: int, begin: int, end: int
+    indptr: Ints, columns: Int32s, values: Floats, place: Ints, n_dense: int, begin: int, end: int
 ) -> Floats:
     part = np.zeros((end - begin, n_dense))
     for i in range(begin, end):
@@ -274,7 +276,7 @@ def first_from(rows: Int32s, begin: int, end: int, i: int) -> int:
 
 @njit(nogil=True, cache=True)
 def _add_products(
-    begin: int, end: int, indptr: Ints, columns: Ints, values: Floats,
+    begin: int, end: int, indptr: Ints, columns: Int32s, values: Floats,
     starts: Ints, owners: Int32s, kept: Floats, place: Ints,
     symmetric: bool, out: Floats,
 ) -> None:  # fmt: skip
@@ -293,7 +295,7 @@ def _add_products(
 
 @njit(nogil=True, cache=True)
 def _add_minima(
-    begin: int, end: int, indptr: Ints, columns: Ints, values: Floats,
+    begin: int, end: int, indptr: Ints, columns: Int32s, values: Floats,
     starts: Ints, owners: Int32s, kept: Floats, dense: Floats, place: Ints,
     symmetric: bool, out: Floats,
 ) -> None:  # fmt: skip
