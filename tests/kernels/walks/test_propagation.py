@@ -97,3 +97,18 @@ def test_bad_input():
     for params in ({"width": 0}, {"metric": "l3"}, {"n_iter": -1}):
         with pytest.raises(ValueError, match="parameter of Propagation"):
             Propagation(**params).fit(batch)
+
+
+@pytest.mark.parametrize("metric", ["tv", "hellinger", "l2"])
+def test_attributes_may_come_after_a_fit_on_graphs_without_nodes(metric):
+    empty = GraphBatch.from_edges([[], []], n_nodes=[0, 0])
+    graphs = GraphBatch.from_edges(
+        [[(0, 1)], [(0, 1), (1, 2)]], node_attributes=[np.eye(2), np.arange(6.0).reshape(3, 2)]
+    )
+    kernel = Propagation(n_iter=2, metric=metric, use_attributes=True, random_state=0).fit(empty)
+    assert kernel.transform(graphs).tolist() == [[0.0, 0.0]] * 2
+    own = kernel.diagonal(graphs)
+    assert np.array_equal(own, kernel.diagonal(graphs))
+    # Nodes with different attributes fall into different bins.
+    assert own[0] < 3 * 2**2
+    assert (own >= [3 * 2, 3 * 3]).all()

@@ -55,9 +55,10 @@ class PropagationCounter:
             self.labels.fit(batch)
             self.n_columns = len(self.labels) + 1  # the last: labels not seen at fit
         rng = check_random_state(self.random_state)
-        shape = (self.n_iter + 1, self.n_columns)
-        self.directions = rng.standard_cauchy(shape) if self.cauchy else rng.standard_normal(shape)
+        self.directions = self._draw(rng, self.n_columns)
         self.shifts = rng.uniform(0.0, self.width, self.n_iter + 1)
+        # Graphs without nodes do not say how many attributes later ones have.
+        self.late_seed = None if self.n_columns else int(rng.randint(2**31 - 1))
         self.tables: list[SignatureTable] = []
         codes = []
         for bins in self._bins(batch):
@@ -92,7 +93,11 @@ class PropagationCounter:
         require(len(self.shifts) == n_steps == len(self.tables), "steps do not fit")
         require_real("width", self.width, 1e-140)
         require_flag("root", self.root)
+        require_flag("cauchy", self.cauchy)
         require_flag("use_attributes", self.use_attributes)
+        if self.late_seed is not None:
+            require_integer("late_seed", self.late_seed, 0, 2**31)
+        require((self.late_seed is None) == (self.n_columns > 0), "late_seed does not fit")
         require_instance("owner", self.owner, str)
         for table in self.tables:
             require_instance("a table", table, SignatureTable)
@@ -113,7 +118,8 @@ class PropagationCounter:
 
     def _heights(self, batch: GraphBatch) -> Floats:
         """x·u_t for all t. (T^t P) u = T^t (P u): only numbers travel, never distributions."""
-        travelling = self._start(batch) @ self.directions.T
+        rows = self._start(batch)
+        travelling = rows @ self._directions(rows.shape[1]).T
         heights = np.empty((self.n_iter + 1, batch.n_nodes_total))
         for t in range(self.n_iter + 1):
             heights[t] = travelling[:, 0]
@@ -124,17 +130,28 @@ class PropagationCounter:
     def _heights_of_roots(self, batch: GraphBatch) -> Floats:
         rows = self._start(batch)
         rows = rows.toarray() if sparse.issparse(rows) else np.array(rows)
+        directions = self._directions(rows.shape[1])
         heights = np.empty((self.n_iter + 1, len(rows)))
         for t in range(self.n_iter + 1):
-            heights[t] = np.sqrt(rows) @ self.directions[t]
+            heights[t] = np.sqrt(rows) @ directions[t]
             if t < self.n_iter:
                 rows = neighbour_means(batch.indptr, batch.indices, rows)
         return heights
 
+    def _draw(self, rng: Any, n_columns: int) -> Floats:
+        shape = (self.n_iter + 1, n_columns)
+        return rng.standard_cauchy(shape) if self.cauchy else rng.standard_normal(shape)
+
+    def _directions(self, n_columns: int) -> Floats:
+        """The fitted directions; after a fit on graphs without nodes, those of so many columns."""
+        if self.late_seed is None or n_columns == 0:
+            return self.directions
+        return self._draw(np.random.RandomState(self.late_seed), n_columns)
+
     def _start(self, batch: GraphBatch) -> Any:
         n = batch.n_nodes_total
         if self.use_attributes:
-            values = required_attributes(batch, self.owner, self.n_columns)
+            values = required_attributes(batch, self.owner, self.n_columns or None)
             if self.root and (values < 0).any():
                 graph = int(batch.graph_of_node[np.flatnonzero((values < 0).any(axis=1))[0]])
                 raise ValueError(
