@@ -75,16 +75,16 @@ def measure(n_graphs: int, chunk: int, folder: Path) -> dict[str, Any]:
     side = -(-n_graphs // chunk)
     n_tiles = side * (side + 1) // 2
     tiles = one["here"] - fit
-    spent = two["here"] + two["workers"] - fit
+    message = small["here"] / n_small
     return {
         "tiles": n_tiles,
         "one process, s": one,
         "two workers, s": two,
         "processor seconds per tile": tiles / n_tiles,
-        "overhead per tile": spent / tiles - 1.0,
+        "overhead per tile": (two["workers"] + message * n_tiles) / tiles - 1.0,
         "speed-up, wall": one["wall"] / two["wall"],
         "speed-up, from processor seconds": one["here"] / (fit + two["busiest"]),
-        "message": small["here"] / n_small,
+        "message": message,
         "worker imports": begun,
         "start": start,
         "load": os.getloadavg(),

@@ -6,7 +6,8 @@
 Tiles of a sample of graphs are computed and written one by one, in processor seconds. The
 simulation then hands tiles of a larger matrix, whose times are drawn from the measured ones, to
 workers as the scheduler does: the next tile to the next worker that is free, a message and a line
-of the journal per tile through the one process that keeps the journal. The disk is taken to be as
+of the journal per tile through the one process that keeps the journal. The seconds per message and
+until a worker has started are those that `benchmarks.cluster` measures. The disk is taken to be as
 fast as it needs to be; the rate that this takes is printed.
 """
 
@@ -24,7 +25,7 @@ import numpy as np
 __all__ = ["measure_tiles", "simulate"]
 
 MESSAGE_SECONDS = 0.005  # per tile, in the process that keeps the journal: a task, a line, a flush
-START_SECONDS = 10.0  # per worker: imports, compiled code from the cache, the blocks of the profile
+START_SECONDS = 3.0  # per worker: imports, compiled code from the cache, the blocks of the profile
 
 
 def simulate(

@@ -151,3 +151,43 @@ def test_refusals(data, tmp_path):
         FeatureStore.write(tmp_path / "K.zarr", data, HASHED)
     with pytest.raises(TypeError, match="target= is for files"):
         FeatureStore.write(tmp_path / "store", data, HASHED, target="y")
+
+
+def test_a_store_of_another_version(data, tmp_path):
+    place = tmp_path / "store"
+    FeatureStore.write(place, data, HASHED, 5)
+    journal = place / "gramlet.journal"
+    content = journal.read_bytes()
+    journal.write_bytes(content.replace(b'"n_iter"', b'"rounds"'))
+    with pytest.raises(ValueError, match=r"holds features that this version .* does not know"):
+        FeatureStore(place)
+    journal.write_bytes(content.replace(b'"gramlet": "', b'"gramlet": "9.'))
+    with pytest.raises(ValueError, match=r'gramlet is "9\..*" in the store and "'):
+        FeatureStore.write(place, data, HASHED, 5)
+    journal.write_bytes(b"{}\n")
+    with pytest.raises(ValueError, match="does not begin with a line that gramlet wrote"):
+        FeatureStore(place)
+
+
+def test_two_processes_at_once(data, tmp_path):
+    from gramlet.scale.lock import locked
+
+    place = tmp_path / "store"
+    place.mkdir()
+    with locked(place), pytest.raises(RuntimeError, match=f"written by process {os.getpid()} on"):
+        FeatureStore.write(place, data, HASHED, 5)
+    assert FeatureStore.write(place, data, HASHED, 5).shape == (25, 1024)
+
+
+def test_without_the_extra(data, tmp_path, monkeypatch):
+    """A store needs neither zarr nor Dask; what does need them names the extra."""
+    for name in ("zarr", "distributed", "dask"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert FeatureStore.write(tmp_path / "store", data, HASHED, 5).shape == (25, 1024)
+    from gramlet.cli.program import run
+
+    with pytest.raises(ImportError, match=r"gramlet\[scale\]"):
+        gramlet.gram(data.graphs, "wl", output=tmp_path / "K.zarr")
+    assert (
+        run(["embed", "MUTAG", "--hashed", "8", "--workers", "2", "-o", str(tmp_path / "s")]) == 1
+    )

@@ -60,7 +60,7 @@ def test_any_model(table):
 
 
 BAD = {
-    3: "no molecule",
+    3: "m3,C\xc4,yes",  # not UTF-8, see `damaged`
     8: "m8,C,yes,4,5",  # too many cells
     9: 'm9,"C"C,yes',  # broken quotes
     **{row: f"m{row},not-smiles,yes" for row in range(20, 30)},  # a block of its own
@@ -74,7 +74,7 @@ def damaged(table, tmp_path):
     for row, text in BAD.items():
         lines[row + 1] = text
     file = tmp_path / "damaged.csv"
-    file.write_text("\n".join(lines) + "\n")
+    file.write_bytes("\n".join(lines).encode("latin-1") + b"\n")
     return file
 
 
@@ -110,7 +110,7 @@ def test_a_store_lists_what_was_left_out(damaged, tmp_path):
     rows = features.transform(gramlet.molecules([smiles(row) for row in kept]))
     assert (store.to_csr() != rows).nnz == 0
     assert "cells where the first has 3" in store.skipped[1].reason
-    with pytest.raises(ValueError, match=r"line 5: .*on_error"):
+    with pytest.raises(ValueError, match=r"line 5: it is not text in UTF-8.*on_error"):
         FeatureStore.write(tmp_path / "strict", damaged, features, 10)
 
 

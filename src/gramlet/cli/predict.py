@@ -9,6 +9,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from gramlet.cli.errors import WrongUse
 from gramlet.cli.inputs import stream_input
 from gramlet.cli.models import load_classifier
 from gramlet.cli.option_groups import OnError, Reading
@@ -42,6 +43,8 @@ def predict(
     """
     if output is not None:
         check_place(output, [".csv"])
+        if _same(output, Path(source).expanduser()):
+            raise WrongUse(f"{str(output)!r} is INPUT itself; name another file for predictions.")
     predictor = load_classifier(model, jobs)
     from gramlet.engine.core.compiling import announce_compilation
     from gramlet.scale.stream_prediction import PredictionWriter, answers_of
@@ -68,6 +71,10 @@ def predict(
         if writer.n_skipped:
             note(f"{writer.n_skipped} rows were left out; {writer.skipped_path} lists them.")
     tally.tell()
+
+
+def _same(output: Path, source: Path) -> bool:
+    return output.exists() and source.exists() and output.samefile(source)
 
 
 def _shown(predictor: Any, data: Dataset) -> Any:

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, TextIO
 
 from gramlet.files.dataset import DatasetNotFoundError
 
-__all__ = ["DEFAULT_MAX_BYTES", "open_bytes", "open_text"]
+__all__ = ["DEFAULT_MAX_BYTES", "is_text", "open_bytes", "open_text"]
 
 DEFAULT_MAX_BYTES = 4 * 2**30
 
@@ -65,10 +65,15 @@ def open_bytes(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> Iterator[Binar
 
 
 @contextlib.contextmanager
-def open_text(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> Iterator[TextIO]:
-    """The text of a file in UTF-8, with or without a byte order mark; line ends as they are."""
+def open_text(
+    path: Path, max_bytes: int = DEFAULT_MAX_BYTES, errors: str = "strict"
+) -> Iterator[TextIO]:
+    """The text of a file in UTF-8, with or without a byte order mark; line ends as they are.
+
+    ``errors="surrogateescape"`` leaves bytes that are no UTF-8 to `is_text`, row by row.
+    """
     with open_bytes(path, max_bytes) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="", errors=errors)
         try:
             yield text
         except UnicodeDecodeError as why:
@@ -77,3 +82,18 @@ def open_text(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> Iterator[TextIO
                 f"{path} is not a text file in UTF-8 (byte 0x{found}: {why.reason}). Save it as "
                 "UTF-8."
             ) from None
+
+
+def is_text(text: str) -> bool:
+    """Whether all of a text was UTF-8, where it was read with bytes left to this check.
+
+    >>> is_text("Äpfel"), is_text(b"\xc4pfel".decode("utf-8", "surrogateescape"))
+    (True, False)
+    """
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from gramlet.files.opening import DEFAULT_MAX_BYTES, open_text
+from gramlet.files.opening import DEFAULT_MAX_BYTES, is_text, open_text
 
 __all__ = [
     "ColumnNotFoundError",
@@ -109,7 +109,7 @@ def stream_tables(
     max_bytes: int,
 ) -> Iterator[Table]:
     """The rows of a `.csv` or `.tsv` file in tables of ``batch_size`` rows, read as they come."""
-    with open_text(path, max_bytes) as text:
+    with open_text(path, max_bytes, "surrogateescape") as text:
         lines = _lines(text, path)
         head = list(itertools.islice(lines, _HEAD))
         rows = _csv_rows(itertools.chain(head, lines), sep or _separator(head, path))
@@ -133,7 +133,7 @@ def stream_tables(
 
 def stream_lines(path: Path, batch_size: int, max_bytes: int) -> Iterator[list[Row]]:
     """The lines of a `.smi` file, as `read_lines` gives them, in lists of ``batch_size``."""
-    with open_text(path, max_bytes) as text:
+    with open_text(path, max_bytes, "surrogateescape") as text:
         rows = _smi_rows(text, path)
         empty = True
         while block := list(itertools.islice(rows, batch_size)):
@@ -146,7 +146,7 @@ def stream_lines(path: Path, batch_size: int, max_bytes: int) -> Iterator[list[R
 def _smi_rows(text: TextIO, path: Path) -> Iterator[Row]:
     for number, line in enumerate(_lines(text, path), start=1):
         if line.strip() and not line.lstrip().startswith("#"):
-            yield Row(number, [line.strip()])
+            yield Row(number, [line.strip()], _problem(line))
 
 
 def _lines(text: TextIO, path: Path) -> Iterator[str]:
@@ -175,8 +175,12 @@ def _csv_rows(lines: Iterator[str], sep: str) -> Iterator[Row]:
             yield Row(line, [], f"{why}{more}")
         else:
             if any(cell.strip() for cell in cells):
-                yield Row(line, [cell.strip() for cell in cells])
+                yield Row(line, [cell.strip() for cell in cells], _problem("".join(cells)))
         line = reader.line_num + 1
+
+
+def _problem(text: str) -> str | None:
+    return None if is_text(text) else "it is not text in UTF-8"
 
 
 def _refuse_problem(path: Path, row: Row) -> None:

@@ -80,8 +80,19 @@ class FeatureStore:
                 "FeatureStore.write, or gramlet embed, again with the same arguments."
             )
         self._parts = sorted((number, rows, digest) for (number, rows), digest in parts.items())[1:]
-        params = self._header["features"]["params"]
-        self.features = HashedFeatures(**params)
+        self.features = self._described()
+
+    def _described(self) -> HashedFeatures:
+        try:
+            features = HashedFeatures(**self._header["features"]["params"])
+            features.fit()
+        except (KeyError, TypeError, ValueError) as why:
+            raise ValueError(
+                f"{str(self.path)!r} holds features that this version of gramlet "
+                f"({__version__}) does not know; it was written by gramlet "
+                f"{self._header.get('gramlet')!r}: {why}"
+            ) from why
+        return features
 
     @property
     def n_parts(self) -> int:

@@ -155,7 +155,7 @@ class _SmiLayout:
             path,
             self.headings,
             [
-                Row(row.line, cells + [""] * (self.width - len(cells)))
+                Row(row.line, cells + [""] * (self.width - len(cells)), row.problem)
                 for row, cells in zip(rows, cut, strict=True)
             ],
         )
