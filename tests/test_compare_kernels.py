@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -58,7 +59,10 @@ def test_outcomes_of_children():
         comparison.outcome_of("", 1, 6.0)
 
 
-@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="needs processes by fork")
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="cells are measured in forked processes")
+
+
+@forks
 def test_cells_are_measured(tmp_path):
     data = load_dataset("MUTAG")
     found = comparison.measured("vertex", data, 5.0, tmp_path)
@@ -70,6 +74,7 @@ def test_cells_are_measured(tmp_path):
     }
 
 
+@forks
 def test_a_cell_that_takes_too_long_is_stopped(tmp_path, monkeypatch):
     def endless(name, data, minutes, store, lines):
         import resource

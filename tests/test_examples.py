@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 from types import ModuleType
 
@@ -55,3 +56,18 @@ def test_error_bars_cover_what_lies_within_them() -> None:
     values, means = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.1, 1.0, 4.1, 3.0])
     assert coverage(values, means, np.ones(4)) == 0.75
     assert coverage(values, means, np.full(4, 0.01)) == 0.5
+
+
+def test_stored_errors_and_coverage_are_those_of_the_stored_predictions() -> None:
+    module = example("logbb_regression")
+    document = json.loads(module.OUTPUT.read_text(encoding="utf-8"))
+    assert document["splits"]
+    for split in document["splits"]:
+        measured, predicted, deviation, ridge = (
+            np.array(split[key]) for key in ("measured", "predicted", "deviation", "ridge")
+        )
+        assert len(measured) == document["n_molecules"] // 4
+        assert split["process_rmse"] == pytest.approx(module.error_of(measured, predicted))
+        assert split["ridge_rmse"] == pytest.approx(module.error_of(measured, ridge))
+        assert split["coverage"] == module.coverage(measured, predicted, deviation)
+        assert split["coverage"] > 0.8
