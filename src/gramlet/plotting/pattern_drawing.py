@@ -34,7 +34,7 @@ __all__ = ["can_draw", "pattern_drawing", "tree_drawing"]
 
 Names = Mapping[Any, str]
 
-_WIDE, _HIGH = 1.9, 0.72  # between the levels and the leaves of a drawn tree
+_WIDE, _HIGH = 1.9, 0.9  # between the levels and the leaves of a drawn tree
 _LONGEST_CHAIN = 8
 _SEARCHED = 200  # graphs that are looked through at once for an example
 _PAPER = "#f3f1ea"

@@ -150,7 +150,7 @@ def _line_texts(drawing: Drawing, points: Floats) -> str:
     found = []
     for stroke in drawing.strokes:
         if stroke.text:
-            x, y = (points[stroke.tail] + points[stroke.head]) / 2
+            x, y = 0.45 * points[stroke.tail] + 0.55 * points[stroke.head]
             found.append(
                 f'<text x="{_number(x)}" y="{_number(y - 3)}">{escape(stroke.text)}</text>'
             )

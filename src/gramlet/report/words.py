@@ -50,7 +50,7 @@ class Figure:
 def percent_or_number(value: float, scoring: str) -> str:
     """A score as tables show it.
 
-    >>> percent_or_number(0.8765, "accuracy"), percent_or_number(0.5, "r2")
+    >>> percent_or_number(0.877, "accuracy"), percent_or_number(0.5, "r2")
     ('87.7 %', '0.500')
     """
     return f"{100 * value:.1f} %" if scoring == "accuracy" else f"{value:.3f}"
