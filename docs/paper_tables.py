@@ -65,7 +65,7 @@ def _count(table: Table, folder: CellFolder) -> str:
     )
     return (
         f"{there} of {wanted} cells have been computed; `gramlet reproduce {table.name} --store "
-        "docs/results/papers` computes the others. Rows without a kernel are published only."
+        "docs/results/papers` computes the others. Empty rows are published numbers only."
     )
 
 
