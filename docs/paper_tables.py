@@ -7,7 +7,7 @@ from typing import Any
 
 from gramlet import __version__
 from gramlet.reproduce import EXPERIMENTS, TABLES, CellFolder, published, source_of
-from gramlet.reproduce.tables import Experiment, Table
+from gramlet.reproduce.tables import SELECTIONS, Experiment, Table
 
 CELLS = CellFolder(Path(__file__).parent / "results" / "papers")
 MISSING = "*not computed*"
@@ -37,10 +37,10 @@ def accuracy_table(table: Table, folder: CellFolder = CELLS) -> str:
 def _line(table: Table, row: str, computed: bool, data: str, folder: CellFolder) -> str:
     printed = published(table.name, row, data)
     columns = [data, row, "" if printed is None else str(printed)]
-    cells = [folder.read(table.name, row, data, way) for way in ("nested", "best-of-grid")]
-    for cell in cells:
+    cells = [folder.read(table.name, row, data, way) for way in SELECTIONS]
+    for cell, way in zip(cells, SELECTIONS, strict=True):
         if cell is None:
-            columns += [MISSING if computed else "", "", ""]
+            columns += [MISSING if computed and way in table.selections else "", "", ""]
             continue
         other = "" if cell.version == __version__ else f" (version {cell.version})"
         difference = ""
@@ -55,17 +55,17 @@ def _line(table: Table, row: str, computed: bool, data: str, folder: CellFolder)
 
 
 def _count(table: Table, folder: CellFolder) -> str:
-    wanted = 2 * len(table.data) * sum(bool(row.kernel) for row in table.rows)
+    wanted = len(table.selections) * len(table.data) * sum(bool(row.kernel) for row in table.rows)
     there = sum(
         folder.read(table.name, row.name, data, way) is not None
         for data in table.data
         for row in table.rows
-        for way in ("nested", "best-of-grid")
+        for way in table.selections
         if row.kernel
     )
     return (
         f"{there} of {wanted} cells have been computed; `gramlet reproduce {table.name} --store "
-        "docs/results/papers` computes the others. Rows without a kernel are published only."
+        "docs/results/papers` computes the others. Empty rows are published numbers only."
     )
 
 

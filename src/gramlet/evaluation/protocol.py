@@ -59,6 +59,11 @@ class Protocol:
     scale_C : bool, default False
         Whether C of a support vector machine is relative to the data: divided by the mean
         self-similarity of the centred training matrix.
+    inner_size : float, optional
+        Instead of inner folds: hold out this share of each training part once, and choose by it.
+    retrainings : int, default 1
+        How often what draws random numbers is fitted anew, with other seeds, on each training part
+        with the options chosen there; scores are means over these. See `errica`.
 
     Examples
     --------
@@ -80,15 +85,15 @@ class Protocol:
     groups: str | tuple[Any, ...] | None = None
     selection: str = "nested"
     scale_C: bool = False
+    inner_size: float | None = None
+    retrainings: int = 1
 
     def __post_init__(self) -> None:
         if self.test_size is None:
             self._check_integer("folds", 2)
-        elif not (isinstance(self.test_size, Real) and 0 < self.test_size < 1):
-            raise ValueError(
-                f"The 'test_size' parameter of Protocol must be a number between 0 and 1, or None "
-                f"for folds. Got {self.test_size!r} instead."
-            )
+        self._check_share("test_size")
+        self._check_share("inner_size")
+        self._check_integer("retrainings", 1)
         self._check_integer("repeats", 1)
         self._check_integer("inner_folds", 2)
         self._check_integer("random_state", 0)
@@ -121,6 +126,14 @@ class Protocol:
             )
         object.__setattr__(self, name, int(value))
 
+    def _check_share(self, name: str) -> None:
+        value: Any = getattr(self, name)
+        if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
+            raise ValueError(
+                f"The {name!r} parameter of Protocol must be a number between 0 and 1, or None "
+                f"for folds. Got {value!r} instead."
+            )
+
     def _checked_costs(self) -> tuple[float, ...]:
         given = np.atleast_1d(np.asarray(self.C, dtype=object)).ravel().tolist()
         costs = [float(value) for value in given if isinstance(value, Real)]
@@ -151,6 +164,26 @@ class Protocol:
         """
         return cls(test_size=test_size, repeats=repeats, inner_folds=inner_folds, **others)
 
+    @classmethod
+    def errica(
+        cls, inner_size: float = 0.1, retrainings: int = 3, repeats: int = 1, **others: Any
+    ) -> Protocol:
+        """Ten folds, options chosen on a held-out tenth of each training part, three final fits.
+
+        The protocol of Errica et al. (2020), A fair comparison of graph neural networks for graph
+        classification. What draws no random numbers, such as most kernels, is fitted once on the
+        same splits.
+
+        >>> Protocol.errica().describe()
+        '10-fold cross-validation × 1, C and options chosen on a held-out 10 %, 3 final fits'
+        """
+        return cls(inner_size=inner_size, retrainings=retrainings, repeats=repeats, **others)
+
+    @property
+    def inner_parts(self) -> int:
+        """Parts that a training part is cut into at least: ``inner_folds``, or 2."""
+        return self.inner_folds if self.inner_size is None else 2
+
     @property
     def folds_a_repeat(self) -> int:
         """Test parts a repeat: ``folds``, or 1 with a held-out share."""
@@ -179,7 +212,12 @@ class Protocol:
             )
         if self.optimistic:
             return f"{outer}, C and options chosen on the test parts (optimistic)"
-        return f"{outer}, C and options chosen by inner {self.inner_folds}-fold"
+        if self.inner_size is None:
+            inner = f"by inner {self.inner_folds}-fold"
+        else:
+            inner = f"on a held-out {100 * self.inner_size:g} %"
+        finals = f", {self.retrainings} final fits" if self.retrainings > 1 else ""
+        return f"{outer}, C and options chosen {inner}{finals}"
 
     def splits(self, codes: Ints, classes: Array, groups: Ints | None = None) -> list[Split]:
         """All splits of graphs with these class codes; the same whenever it is asked.

@@ -27,7 +27,7 @@ from gramlet.evaluation.machines import CLASSIFIERS, Machine, machine_of
 from gramlet.evaluation.protocol import Protocol
 from gramlet.evaluation.result import Result
 from gramlet.evaluation.scorers import Scorer, scorer_of
-from gramlet.evaluation.selection import Race, nested
+from gramlet.evaluation.selection import Race, nested, retrained
 from gramlet.evaluation.significance import overlap_of
 from gramlet.evaluation.splits import Split, make_splits
 from gramlet.evaluation.store import Store
@@ -270,6 +270,10 @@ class _Case:
             else:
                 for race in races:
                     nested(race, self.verbose)
+                if subject.is_random and n_draws == 1:
+                    for number in range(1, self.protocol.retrainings):
+                        races.append(self._race(subject.draw(number), key, number))
+                        retrained(races[-1], races[0])
         finally:
             for race in races:
                 race.ledger.flush()

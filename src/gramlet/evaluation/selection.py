@@ -26,7 +26,7 @@ from gramlet.evaluation.store import Ledger
 from gramlet.evaluation.subjects import Subject
 from gramlet.evaluation.trials import Data, Trial, grid_of, prepare
 
-__all__ = ["Race", "machine_warnings_off", "nested", "settled_costs"]
+__all__ = ["Race", "machine_warnings_off", "nested", "retrained", "settled_costs"]
 
 _TILES = 64  # pieces of work for the threads: more would cost more than they even out
 
@@ -42,6 +42,8 @@ class Race:
         The options of each split.
     outcomes : list of Outcome or None
         Predictions for each split's test part.
+    places : array of int64, shape (splits, 2)
+        Which group of options each split's choice is from, and its place in that group's grid.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Race:
         self.best: Floats = np.full(len(splits), -np.inf)
         self.chosen: list[dict[str, Any]] = [{} for _ in splits]
         self.outcomes: list[Outcome | None] = [None for _ in splits]
+        self.places: Ints = np.zeros((len(splits), 2), dtype=np.int64)
         self.refitted = subject.kind in ("refitted", "predictor")
         self.kernel_seconds = 0.0
         self.other_seconds = 0.0
@@ -218,7 +221,21 @@ def nested(race: Race, verbose: int | bool, always_score: bool = False) -> None:
                 better = np.flatnonzero((top > race.best) | earlier)
                 race.best[better] = top[better]
                 ranks_of_best[better] = ranks[positions[better]]
+                race.places[better] = np.column_stack([np.full(len(better), number),
+                                                       positions[better]])  # fmt: skip
                 _test(race, f"{number}-test", trial, grid, better, positions)
+
+
+def retrained(race: Race, chosen: Race) -> None:
+    """Fit and test with the options that another race has chosen, split by split."""
+    race.places = chosen.places
+    with machine_warnings_off():
+        for number, group in enumerate(race.subject.groups()):
+            which = np.flatnonzero(chosen.places[:, 0] == number)
+            if len(which):
+                with race.trial(group) as trial:
+                    grid = race.grid(group)
+                    _test(race, f"{number}-test", trial, grid, which, chosen.places[:, 1])
 
 
 def _scores(

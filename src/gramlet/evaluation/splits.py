@@ -89,7 +89,7 @@ class _Maker:
             self._check_number()
 
     def check_whole(self) -> None:
-        folds = self._protocol.inner_folds
+        folds = self._protocol.inner_parts
         if self._groups is not None or not len(self._classes):
             parts = self._values if self._groups is None else np.unique(self._groups)
             if len(parts) < folds:
@@ -124,23 +124,23 @@ class _Maker:
             left = count - math.ceil(count / rules.folds)
         else:
             left = math.floor(count * (1 - rules.test_size))
-        if self._inner and left < rules.inner_folds:
+        if self._inner and left < rules.inner_parts:
             raise ValueError(
                 f"{subject}; as few as {left} of them are in a training part, fewer than the "
-                f"{rules.inner_folds} inner folds. Use fewer inner folds, or leave that class out "
+                f"{rules.inner_parts} inner folds. Use fewer inner folds, or leave that class out "
                 f"with min_class_size={self._enough()}."
             )
 
     def _enough(self) -> int:
         """The smallest class that has a graph for each inner fold in every training part."""
         rules = self._protocol
-        size = rules.inner_folds
+        size = rules.inner_parts
         while True:
             if rules.test_size is None:
                 left = size - math.ceil(size / rules.folds)
             else:
                 left = math.floor(size * (1 - rules.test_size))
-            if left >= rules.inner_folds:
+            if left >= rules.inner_parts:
                 return int(size)
             size += 1
 
@@ -154,10 +154,10 @@ class _Maker:
                 )
         else:
             left = n - math.ceil(n * rules.test_size)
-        if left < max(2, rules.inner_folds * self._inner):
+        if left < max(2, rules.inner_parts * self._inner):
             raise ValueError(
                 f"There are {_graphs(n)}, of which as few as {left} are in a training part, fewer "
-                f"than the {rules.inner_folds} inner folds. Use fewer folds."
+                f"than the {rules.inner_parts} inner folds. Use fewer folds."
             )
 
     def _check_groups(self) -> None:
@@ -173,10 +173,10 @@ class _Maker:
             left = n_groups - math.ceil(n_groups / rules.folds)
         else:
             left = n_groups - math.ceil(n_groups * rules.test_size)
-        if left < max(1, rules.inner_folds * self._inner):
+        if left < max(1, rules.inner_parts * self._inner):
             raise ValueError(
                 f"There are {n_groups} groups, of which as few as {left} are in a training part, "
-                f"fewer than the {rules.inner_folds} inner folds. Use fewer folds."
+                f"fewer than the {rules.inner_parts} inner folds. Use fewer folds."
             )
 
     def outer(self, repeat: int) -> Iterator[Pair]:
@@ -194,7 +194,12 @@ class _Maker:
         if not self._inner:
             return ()
         rules = self._protocol
-        splitter = self._folds(rules.inner_folds, _seed(rules.random_state, repeat, fold))
+        seed = _seed(rules.random_state, repeat, fold)
+        if rules.inner_size is None:
+            splitter = self._folds(rules.inner_folds, seed)
+        else:
+            self._check_inner_size(len(train))
+            splitter = self._share(rules.inner_size, seed)
         found = []
         for k, (fitted, held) in enumerate(self._parts(splitter, train)):
             self._check_part(
@@ -202,6 +207,16 @@ class _Maker:
             )
             found.append((fitted, held))
         return tuple(found)
+
+    def _check_inner_size(self, n: int) -> None:
+        """A share that holds out fewer graphs than there are classes cannot hold out each class."""
+        held = math.ceil(n * self._protocol.inner_size)
+        if self._groups is None and min(held, n - held) < len(self._classes):
+            raise ValueError(
+                f"inner_size={self._protocol.inner_size:g} holds out {_graphs(held)} of a training "
+                f"part of {n}, fewer than the {len(self._classes)} classes. Use a larger share, or "
+                "inner folds."
+            )
 
     def _parts(self, splitter: Any, among: Ints | None) -> Iterator[Pair]:
         among = np.arange(len(self._values), dtype=np.int64) if among is None else among

@@ -22,11 +22,9 @@ from gramlet.kernels import registry
 from gramlet.reproduce import experiments
 from gramlet.reproduce.cells import Cell, CellFolder
 from gramlet.reproduce.published import Published, published
-from gramlet.reproduce.tables import Experiment, Row, Table
+from gramlet.reproduce.tables import SELECTIONS, Experiment, Row, Table
 
-__all__ = ["SELECTIONS", "Line", "run_experiment", "run_table"]
-
-SELECTIONS = ("nested", "best-of-grid")
+__all__ = ["Line", "run_experiment", "run_table"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +73,7 @@ def run_table(
     repeats : int, optional
         By default the protocol's.
     selections : sequence of {"nested", "best-of-grid"}
+        Of those, the ones that the table has.
     data_home : path, optional
         A folder with data sets.
     download : bool
@@ -99,11 +98,7 @@ def run_table(
             elif isinstance(loaded, str):
                 line = Line(name, row.name, printed, {}, loaded)
             else:
-                cells = {
-                    selection: _cell(table, row, loaded, name, protocol, selection, folder, n_jobs)
-                    for selection in selections
-                }
-                line = Line(name, row.name, printed, cells)
+                line = _line(table, row, loaded, name, protocol, selections, folder, n_jobs)
             tell(line)
             lines.append(line)
     return lines
@@ -134,6 +129,38 @@ def _loaded(name: str, data_home: str | Path | None, download: bool) -> Dataset 
         )
 
 
+def _line(
+    table: Table,
+    row: Row,
+    data: Dataset,
+    name: str,
+    protocol: Protocol,
+    selections: Sequence[str],
+    folder: CellFolder,
+    n_jobs: int | None,
+) -> Line:
+    """A row on a data set; one that needs a library that is not installed says so."""
+    printed = published(table.name, row.name, name)
+    try:
+        cells = {
+            selection: _cell(table, row, data, name, protocol, selection, folder, n_jobs)
+            for selection in selections
+            if selection in table.selections
+        }
+    except ImportError as why:
+        return Line(name, row.name, printed, {}, f"{row.name}: {why}")
+    return Line(name, row.name, printed, cells)
+
+
+def _estimator(row: Row) -> Any:
+    networks = {"gin": "GINClassifier", "deep-sets": "DeepSetsClassifier"}
+    if row.kernel in networks:
+        from gramlet import learned
+
+        return getattr(learned, networks[row.kernel])(**row.params)
+    return registry.make(row.kernel, **row.params)
+
+
 def _cell(
     table: Table,
     row: Row,
@@ -150,7 +177,7 @@ def _cell(
     rules = replace(protocol, selection=selection)
     if row.C is not None:
         rules = replace(rules, C=row.C)
-    kernel = registry.make(row.kernel, **row.params)
+    kernel = _estimator(row)
     # Embeddings' features are scaled by the evaluation; kernels are normalised.
     normalize = True if hasattr(kernel, "normalize") else None
     begin = time.process_time()

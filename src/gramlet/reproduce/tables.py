@@ -13,8 +13,9 @@ from typing import Any
 
 from gramlet.evaluation.protocol import Protocol
 
-__all__ = ["EXPERIMENTS", "TABLES", "Experiment", "Row", "Table"]
+__all__ = ["EXPERIMENTS", "SELECTIONS", "TABLES", "Experiment", "Row", "Table"]
 
+SELECTIONS = ("nested", "best-of-grid")
 _RIDGE_COSTS = tuple(10.0**power for power in range(-2, 9))
 
 
@@ -27,7 +28,8 @@ class Row:
     name : str
         As the paper has it.
     kernel : str
-        A name of the registry, or of `gramlet.learned`; "" for a row of published numbers only.
+        A name of the registry, or "gin" or "deep-sets" for networks of `gramlet.learned`; "" for a
+        row of published numbers only.
     params, options : mapping
         What is fixed, and what is chosen.
     classifier : {"svc", "ridge"}
@@ -60,6 +62,8 @@ class Table:
         Data sets, smallest first.
     rows : tuple of Row
     protocol : Protocol
+    selections : tuple of str
+        Where options are chosen, of the ways the table has.
     """
 
     name: str
@@ -68,6 +72,7 @@ class Table:
     data: tuple[str, ...]
     rows: tuple[Row, ...]
     protocol: Protocol
+    selections: tuple[str, ...] = SELECTIONS
 
     def row(self, name: str) -> Row:
         """The row of this name."""
@@ -122,6 +127,7 @@ _DEEP = Row(
     {"n_components": (16, 64)},
     note="Weisfeiler-Lehman patterns, closed form instead of a word model",
 )
+_NETWORK = {"max_epochs": 100, "patience": 20, "random_state": 0}
 _MLG_OPTIONS = {"eta": (0.01, 0.1, 1.0), "radius": (1, 2, 3), "n_levels": (1, 2, 3)}
 
 
@@ -229,6 +235,34 @@ _TABLES = (
             Row("GIN-ε-JK"),
         ),
         Protocol(inner_folds=3),
+    ),
+    Table(
+        "learned",
+        "Networks and kernels on the same splits",
+        "errica",
+        ("MUTAG", "PTC_MR", "ENZYMES", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI", "NCI1"),
+        (
+            Row(
+                "GIN",
+                "gin",
+                _NETWORK,
+                {"n_hidden": (16, 32), "n_layers": (2, 4)},
+                note="4 settings where the paper has many more; no node attributes",
+            ),
+            Row(
+                "structure-blind",
+                "deep-sets",
+                _NETWORK,
+                {"n_hidden": (32, 64)},
+                note="sums over nodes; no node attributes, no molecular fingerprints",
+            ),
+            Row("DGCNN"),
+            _wl("WL", 5),
+            _wl("WL-OA", 5, "wl-oa"),
+            _DEEP,
+        ),
+        Protocol.errica(),
+        ("nested",),
     ),
 )
 _EXPERIMENTS = (

@@ -1,0 +1,269 @@
+"""Networks as scikit-learn classifiers of graphs: parameters, checks, fitted state.
+
+Nothing here needs PyTorch until a classifier is fitted; a fitted one keeps plain arrays.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.common.parameters import Interval
+from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.convert import as_batch
+from gramlet.kernels.contract.labels import LABEL_CHOICE
+from gramlet.learned.node_inputs import NodeInputs
+
+__all__ = ["DeepSetsClassifier", "GINClassifier"]
+
+_COUNT = [Interval(Integral, 1, None, closed="left")]
+_PARAMETERS = """n_hidden : int, default 32
+        Width of the hidden layers.
+    n_layers : int, default 3
+        %s
+    dropout : float, default 0.5
+        Share of values left out while training, in [0, 1).
+    learning_rate : float, default 0.01
+        Of Adam.
+    weight_decay : float, default 0.0
+    batch_size : int, default 32
+        Graphs per step.
+    max_epochs : int, default 200
+    patience : int, default 30
+        Epochs without a lower loss of the held-out part after which training stops.
+    validation_share : float, default 0.1
+        Share of the fitted graphs held out, by class, for early stopping; 0: none, and all epochs
+        are done.
+    use_labels : bool or "auto"
+        Whether node labels are given to the network; "auto": if the fitted graphs have them.
+        Without them it is given the degrees.
+    use_attributes : bool, default False
+        Whether node attributes are given to it, standardised.
+    random_state : int, RandomState or None
+        Draws the held-out part, the first weights and the order of graphs. The same seed gives the
+        same network.
+    verbose : bool
+        Print the loss of every epoch.
+
+    Attributes
+    ----------
+    classes_ : array
+    weights_ : dict of arrays
+        The weights at the epoch with the lowest loss of the held-out part.
+    history_ : list of float
+        That loss per epoch.
+    n_epochs_ : int
+        Epochs done.
+
+    Notes
+    -----
+    Runs on the processor, on one thread. Needs ``pip install gramlet[learned]``."""
+
+
+class _NetworkClassifier(ClassifierMixin, BaseEstimator):
+    """What classifiers of graphs by networks share."""
+
+    _network: ClassVar[str]
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_hidden": _COUNT,
+        "n_layers": _COUNT,
+        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "batch_size": _COUNT,
+        "max_epochs": _COUNT,
+        "patience": _COUNT,
+        "validation_share": [Interval(Real, 0, 1, closed="left")],
+        "use_labels": LABEL_CHOICE,
+        "use_attributes": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_hidden: int = 32,
+        n_layers: int = 3,
+        dropout: float = 0.5,
+        learning_rate: float = 0.01,
+        weight_decay: float = 0.0,
+        batch_size: int = 32,
+        max_epochs: int = 200,
+        patience: int = 30,
+        validation_share: float = 0.1,
+        use_labels: bool | str = "auto",
+        use_attributes: bool = False,
+        random_state: Any = None,
+        *,
+        verbose: int | bool = False,
+    ) -> None:
+        self.n_hidden = n_hidden
+        self.n_layers = n_layers
+        self.dropout = dropout
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.validation_share = validation_share
+        self.use_labels = use_labels
+        self.use_attributes = use_attributes
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train the network on graphs and their classes."""
+        self._validate_params()
+        training = _training()
+        batch = self._checked(X)
+        self.classes_, codes = self._classes(y, len(batch))
+        rng = check_random_state(self.random_state)
+        fitted, held = self._parts(codes, rng)
+        self.inputs_ = NodeInputs(self.use_labels, bool(self.use_attributes), type(self).__name__)
+        rows = self.inputs_.fit(batch)
+        self.shape_ = (
+            self.inputs_.width, len(self.classes_), int(self.n_hidden), int(self.n_layers),
+            float(self.dropout),
+        )  # fmt: skip
+        rules = training.Rules(
+            float(self.learning_rate), float(self.weight_decay), int(self.batch_size),
+            int(self.max_epochs), int(self.patience), bool(self.verbose),
+        )  # fmt: skip
+        self.weights_, self.history_ = training.train(
+            self._make(), training.Prepared(batch, rows), codes, fitted, held, rules,
+            int(rng.randint(2**31 - 1)),
+        )  # fmt: skip
+        self.n_epochs_ = len(self.history_)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Values of the classes, (len(X), classes); of two classes the last one's lead."""
+        values = self._values(X)
+        return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities of the classes, (len(X), classes)."""
+        values = self._values(X)
+        values = np.exp(values - values.max(axis=1, keepdims=True))
+        return np.asarray(values / values.sum(axis=1, keepdims=True))
+
+    def predict(self, X: Any) -> Array:
+        """The likeliest class of each graph."""
+        found: Array = self.classes_[self._values(X).argmax(axis=1)]
+        return found
+
+    def _values(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        batch = self._checked(X)
+        if len(batch) == 0:
+            return np.zeros((0, len(self.classes_)))
+        training = _training()
+        data = training.Prepared(batch, self.inputs_.read(batch))
+        values: Floats = training.class_values(self._make(), self.weights_, data)
+        return values
+
+    def _make(self) -> Any:
+        """A function that makes a fresh network."""
+        from gramlet.learned import networks
+
+        return partial(getattr(networks, self._network), *self.shape_)
+
+    def _checked(self, X: Any) -> GraphBatch:
+        batch = as_batch(X)
+        if batch.directed:
+            raise ValueError(
+                f"{type(self).__name__} takes undirected graphs; use graphs.to_undirected()."
+            )
+        return batch
+
+    def _classes(self, y: Any, n: int) -> tuple[Array, Ints]:
+        labels = np.asarray(y)
+        if labels.ndim != 1 or len(labels) != n:
+            raise ValueError(f"y must have one class per graph, {n} here; got {labels.shape}.")
+        classes, codes = np.unique(labels, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs graphs of at least two classes; got {len(classes)}."
+            )
+        return classes, codes.astype(np.int64)
+
+    def _parts(self, codes: Ints, rng: np.random.RandomState) -> tuple[Ints, Ints]:
+        """Graphs that train and graphs held out: the same share of each class, rounded."""
+        held = np.zeros(len(codes), dtype=bool)
+        for code in range(codes.max() + 1):
+            members = rng.permutation(np.flatnonzero(codes == code))
+            wanted = round(self.validation_share * len(members))
+            held[members[: min(wanted, len(members) - 1)]] = True
+        return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def _training() -> Any:
+    """The module that needs PyTorch, or a word on how to get it."""
+    try:
+        import torch_geometric  # noqa: F401
+
+        from gramlet.learned import training
+    except ImportError as why:
+        raise ImportError(
+            "Networks need PyTorch and PyTorch Geometric. Install them with: pip install "
+            "gramlet[learned]"
+        ) from why
+    return training
+
+
+class GINClassifier(_NetworkClassifier):
+    __doc__ = f"""Graph isomorphism network (GIN).
+
+    Layer after layer a node's row becomes MLP((1 + ε) x_v + Σ_u x_u) over its neighbours u; the
+    sums of the rows over the nodes of a graph, of every layer, give the values of the classes. It
+    tells apart at best what Weisfeiler-Lehman refinement tells apart. Edge labels and weights are
+    not looked at. Cost: O(m n_hidden + n n_hidden²) per layer and epoch for n nodes and m edges.
+
+    Parameters
+    ----------
+    {_PARAMETERS % "Layers, each of which looks one hop further."}
+
+    References
+    ----------
+    Xu, Hu, Leskovec, Jegelka (2019), How powerful are graph neural networks?
+
+    Examples
+    --------
+    >>> from gramlet.learned import GINClassifier
+    >>> GINClassifier(n_hidden=16, random_state=0)
+    GINClassifier(n_hidden=16, random_state=0)
+    """
+
+    _network = "GraphIsomorphismNetwork"
+
+
+class DeepSetsClassifier(_NetworkClassifier):
+    __doc__ = f"""Structure-blind network: it sees a graph as the set of its nodes.
+
+    A perceptron on each node, the sum over nodes, and a perceptron on the sum. What it reaches
+    needs no edges; a network or kernel that does no better has learned nothing from structure.
+
+    Parameters
+    ----------
+    {_PARAMETERS % "Layers of the perceptron on nodes."}
+
+    References
+    ----------
+    Zaheer et al. (2017), Deep sets. Errica, Podda, Bacciu, Micheli (2020), A fair comparison of
+    graph neural networks for graph classification.
+
+    Examples
+    --------
+    >>> from gramlet.learned import DeepSetsClassifier
+    >>> DeepSetsClassifier(n_layers=2)
+    DeepSetsClassifier(n_layers=2)
+    """
+
+    _network = "DeepSets"
