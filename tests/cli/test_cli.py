@@ -303,7 +303,7 @@ class TestErrors:
             ("evaluate --folds 1", "--folds"),
             ("evaluate --nope", "--nope"),
             ("evaluate --kernel wll", "Did you mean 'wl'?"),
-            ("evaluate --folds 100", "Class -1 has 63 graphs, fewer than the 100 folds"),
+            ("evaluate --folds 100", "Class 'not mutagenic' has 63 graphs, fewer than the 100"),
             ("evaluate --param depth=1", "none of the kernels has a parameter 'depth'"),
             ("evaluate --param n_iter=-1", "'n_iter' parameter of WeisfeilerLehman"),
             ("evaluate --holdout 2", "'test_size' parameter"),
