@@ -70,3 +70,194 @@ class TestClasses:
         assert code == 2
         assert "there is no class 'nope'" in said[-1]
         assert "BBB+" in said[-1]
+
+
+def decimal(number: float) -> str:
+    return f"{number:.2f}".replace(".", ",")
+
+
+def numbers(smiles: str, i: int = 0) -> float:
+    return 0.5 * smiles.count("C") - 1.25 * smiles.count("O") + 0.01 * i
+
+
+GERMAN = "\r\n".join(
+    [
+        "Name;Drug;L\u00f6slichkeit",
+        *(f"m{i};{s};{decimal(numbers(s, i))}" for i, s in enumerate(CHAINS)),
+    ]
+)
+
+
+class TestTables:
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+    def test_semicolons_decimal_commas_windows_lines_and_byte_order_marks(
+        self, run, tmp_path, encoding
+    ):
+        (tmp_path / "german.csv").write_bytes(GERMAN.encode(encoding))
+        code, out, said = run("info", "german.csv")
+        assert (code, said) == (0, [])
+        values = [numbers(s, i) for i, s in enumerate(CHAINS)]
+        assert f"target 'L\u00f6slichkeit': real numbers from {min(values):.4g} to" in out
+        code, out, _ = run("evaluate", "german.csv", *QUICK)
+        assert code == 0
+        assert "r2" in out
+        assert run("train", "german.csv", "-o", "m", "-k", "vertex", "--inner-folds", "2")[0] == 0
+        code, _, said = run("predict", "m", "german.csv", "-o", "told.csv")
+        assert code == 0
+        assert said[0].startswith("R\u00b2: ")
+        assert [row["id"] for row in written(tmp_path / "told.csv")] == [
+            f"m{i}" for i in range(len(CHAINS))
+        ]
+
+    def test_another_encoding_is_one_line(self, run, tmp_path):
+        (tmp_path / "german.csv").write_bytes(GERMAN.encode("latin-1"))
+        code, out, said = run("info", "german.csv")
+        assert (code, out, len(said)) == (1, "", 1)
+        assert "german.csv is not a text file in UTF-8 (byte 0xf6" in said[0]
+        (tmp_path / "wide.csv").write_bytes(GERMAN.encode("utf-16"))
+        code, out, said = run("info", "wide.csv")
+        assert (code, out, len(said)) == (1, "", 1)
+        assert "wide.csv is not a text file in UTF-8 (it begins as UTF-16 does)." in said[0]
+
+    def test_commas_that_may_be_between_thousands_are_refused(self, run, tmp_path):
+        rows = [f"{s};{1 + i},{100 + i}" for i, s in enumerate(CHAINS)]
+        (tmp_path / "unclear.csv").write_text("\n".join(["smiles;mass", *rows]) + "\n")
+        code, out, said = run("evaluate", "unclear.csv")
+        assert (code, out, len(said)) == (1, "", 1)
+        assert "unclear.csv, line 2: the target 'mass': '1,100' may have a decimal comma" in said[0]
+
+    def test_a_tab_file_of_drugs_with_one_that_cannot_be_read(self, run, tmp_path):
+        rows = [f"D{i}\t{s}\t{numbers(s, i):.2f}" for i, s in enumerate(CHAINS)]
+        text = "\n".join(["Drug_ID\tDrug\tY", "D\tnonsense\t1.5", *rows]) + "\n"
+        (tmp_path / "drugs.tab").write_text(text)
+        code, out, said = run("info", "drugs.tab")
+        assert (code, out, len(said)) == (1, "", 1)
+        assert "drugs.tab, line 2: 'nonsense' is not a valid SMILES string" in said[0]
+        code, out, said = run("info", "drugs.tab", "--on-error", "skip")
+        assert code == 0
+        assert f"{len(CHAINS)} graphs" in out
+        assert "1 of 31 molecules were left out" in said[0]
+
+    @pytest.fixture
+    def several(self, tmp_path) -> Path:
+        rows = [f"a{i},{s},{numbers(s, i):.2f},{'O' in s}" for i, s in enumerate(CHAINS)]
+        path = tmp_path / "several.csv"
+        path.write_text("\n".join(["id,smiles,logP,toxic", *rows]) + "\n")
+        return path
+
+    def test_columns_that_could_be_the_target_are_named(self, run, several):
+        assert "classes: none (--target reads one of 'logP', 'toxic')" in run("info", several)[1]
+        code, _, said = run("evaluate", several, *QUICK)
+        assert code == 2
+        assert "'logP', 'toxic'. Name one by --target." in said[-1]
+        assert "classes: 2 (False 20, True 10), in 'toxic'" in run(
+            "info", several, "--target", "toxic"
+        )[1]  # fmt: skip
+
+    def test_columns_that_convert_does_not_write_are_named(self, run, several, tmp_path):
+        code, _, said = run("convert", several, "out.jsonl")
+        assert code == 0
+        assert "several.csv has more than is written: 'logP', 'toxic'." in said[0]
+        code, _, said = run("convert", several, "logP.jsonl", "--target", "logP")
+        assert code == 0
+        assert "'toxic'" in said[0]
+        assert "'logP'" not in said[0]
+
+    def test_properties_of_molecules_that_are_not_read_are_named(self, run, tmp_path):
+        from rdkit import Chem
+
+        with Chem.SDWriter(str(tmp_path / "props.sdf")) as writer:
+            for i, smiles in enumerate(CHAINS):
+                molecule = Chem.MolFromSmiles(smiles)
+                molecule.SetProp("_Name", f"mol{i}")
+                molecule.SetProp("logS", f"{numbers(smiles, i):.2f}")
+                molecule.SetProp("source", "here")
+                writer.write(molecule)
+        assert "one of 'logS', 'source')" in run("info", "props.sdf")[1]
+        assert "target 'logS': real numbers" in run("info", "props.sdf", "--target", "logS")[1]
+
+
+class TestTargetsThatAreNotNeeded:
+    @pytest.fixture
+    def gaps(self, tmp_path) -> Path:
+        """Some molecules have been measured, and these are to be predicted."""
+        rows = [f"{s},{numbers(s, i) if i % 3 else ''}" for i, s in enumerate(CHAINS)]
+        path = tmp_path / "gaps.csv"
+        path.write_text("\n".join(["smiles,y", *rows]) + "\n")
+        return path
+
+    def test_what_learns_nothing_does_without(self, run, gaps, tmp_path):
+        rows = [f"{s},{numbers(s, i)}" for i, s in enumerate(CHAINS)]
+        (tmp_path / "whole.csv").write_text("\n".join(["smiles,y", *rows]) + "\n")
+        assert run("train", "whole.csv", "-o", "m", "-k", "vertex", "--inner-folds", "2")[0] == 0
+        for command in (
+            ("info", gaps),
+            ("predict", "m", gaps, "-o", "told.csv"),
+            ("gram", gaps, "-o", "K.npy", "-k", "vertex"),
+            ("embed", gaps, "-o", "E.npy", "-k", "vertex"),
+            ("map", gaps, "-o", "map.png", "-k", "vertex"),
+            ("duplicates", gaps),
+        ):
+            code, _, said = run(*command)
+            assert code == 0, command
+            assert "gaps.csv, line 2: the target 'y' is missing. It is not needed" in said[0]
+        assert len(written(tmp_path / "told.csv")) == len(CHAINS)
+
+    def test_what_learns_or_was_told_its_name_or_writes_it_does_not(self, run, gaps, tmp_path):
+        for command in (
+            ("evaluate", gaps),
+            ("train", gaps, "-o", "m"),
+            ("gram", gaps, "-o", "K.npy", "-k", "vertex", "--target", "y"),
+            ("convert", gaps, "out.jsonl"),
+        ):
+            code, out, said = run(*command)
+            assert (code, out, len(said)) == (1, "", 1), command
+            assert "gaps.csv, line 2: the target 'y' is missing. Correct it" in said[0]
+        assert sorted(file.name for file in tmp_path.iterdir()) == ["gaps.csv"]
+
+    def test_a_file_that_cannot_be_read_at_all_is_still_refused(self, run, tmp_path):
+        (tmp_path / "bad.csv").write_text("smiles,y\nnonsense(,1\nC,\n")
+        code, out, said = run("gram", "bad.csv", "-o", "K.npy")
+        assert (code, out, len(said)) == (1, "", 1)
+        assert "bad.csv, line 2" in said[0]
+        assert not (tmp_path / "K.npy").exists()
+
+
+class TestFolders:
+    @pytest.fixture
+    def coloured(self, tmp_path) -> Path:
+        networkx = pytest.importorskip("networkx")
+        folder = tmp_path / "coloured"
+        folder.mkdir()
+        rows = ["file;kind;weight"]
+        for i in range(12):
+            graph = networkx.gnp_random_graph(6, 0.5, seed=i, directed=i % 2 == 5)
+            for node in graph:
+                graph.nodes[node]["colour"] = "red" if (node + i) % 2 else "blue"
+            networkx.write_graphml(graph, folder / f"g{i}.graphml")
+            rows.append(f"g{i};{'ab'[i % 2]};{i},5")
+        (folder / "table.csv").write_text("\n".join(rows) + "\n")
+        return folder
+
+    def test_data_of_nodes_under_another_name(self, run, coloured):
+        code, out, said = run("info", coloured, "--target", "kind")
+        assert code == 0
+        assert "node labels: none" in out
+        assert "nodes carry data under 'colour', which is not read." in said[0]
+        assert "--label" in said[0]
+        code, out, said = run("info", coloured, "--target", "kind", "--label", "colour")
+        assert (code, said) == (0, [])
+        assert "node labels: 2 (blue, red)" in out
+        assert "target 'weight': real numbers from 0.5 to 11.5" in run(
+            "info", coloured, "--target", "weight", "--label", "colour"
+        )[1]  # fmt: skip
+
+    def test_messages_about_directions_name_options(self, run, coloured, tmp_path):
+        reading = ("--target", "kind", "--label", "colour")
+        assert (
+            run("train", coloured, "-o", "m", "-k", "vertex", "--inner-folds", "2", *reading)[0]
+            == 0
+        )
+        code, _, said = run("predict", "m", coloured, "--directed", "--label", "colour")
+        assert code == 2
+        assert "Make them of one kind: --directed or --undirected." in said[-1]

@@ -179,3 +179,27 @@ def test_tu_folders_come_first(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is TU data, for which molecules= has no meaning"):
         gramlet.read(tmp_path / "SET", molecules="y")
     assert gramlet.read(tmp_path / "SET", directed=True).graphs.directed
+
+
+def test_no_target_is_read_if_none_is_wanted(tmp_path: Path) -> None:
+    networks = tmp_path / "networks"
+    networks.mkdir()
+    for i in range(2):
+        (networks / f"g{i}.json").write_text(
+            f'{{"graph": {{"y": {"null" if i else 1}}}, "nodes": [{{"id": 0}}], "links": []}}'
+        )
+    (tmp_path / "t.csv").write_text("smiles,y\nC,1\nCC,\n")
+    whole = record("CCO", "a") + record("C", "b")
+    for path in (networks, tmp_path / "t.csv", sdf(tmp_path, whole)):
+        data = gramlet.read(path, target=False)
+        assert len(data.graphs) == 2
+        assert data.target is None
+        assert data.target_name is None
+    (networks / "table.csv").write_text("file,kind\ng0,\ng1,a\n")
+    assert gramlet.read(networks, target=False).target is None
+    with pytest.raises(ValueError, match="the target 'kind' is ''"):
+        gramlet.read(networks)
+    mutag = Path(gramlet.__file__).parent / "files" / "data" / "MUTAG.zip"
+    assert gramlet.read(mutag, target=False).target is None
+    with pytest.raises(ValueError, match=r"whose target= is 'graph_labels'.*got 0"):
+        gramlet.read(mutag, target=0)

@@ -71,3 +71,26 @@ def test_cells_of_tables():
     assert sorted(unfit) == [1, 2]
     assert target_from_cells(["9" * 30, "1"])[0].tolist() == [1e30, 1.0]
     assert target_from_cells(["9" * 5000, "1"])[0].tolist() == ["9" * 5000, "1"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["0,5", "-1,25", "3"], [0.5, -1.25, 3.0]),
+        (["0,125", "1,250"], [0.125, 1.25]),
+        (["1,5e3", "2"], [1500.0, 2.0]),
+        (["1,2", "1,2,3"], ["1,2", "1,2,3"]),
+        (["1,5", "x"], ["1,5", "x"]),
+        (["yes, a lot", "no"], ["yes, a lot", "no"]),
+    ],
+)
+def test_decimal_commas(cells, values):
+    found, unfit = target_from_cells(cells)
+    assert (found.tolist(), unfit) == (values, {})
+
+
+def test_commas_beside_points_or_between_thousands_do_not_fit():
+    assert list(target_from_cells(["0.5", "0,5"])[1]) == [1]
+    found = target_from_cells(["1,234", "12,500", "7"])[1]
+    assert list(found) == [0, 1]
+    assert "decimal comma" in found[0]

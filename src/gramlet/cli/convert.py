@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from gramlet.cli.errors import Failure, WrongUse
 from gramlet.cli.inputs import read_input
 from gramlet.cli.option_groups import Reading
 from gramlet.cli.options import Input
-from gramlet.cli.output import check_place
+from gramlet.cli.output import check_place, note
 
 __all__ = ["convert"]
 
@@ -44,9 +45,28 @@ def convert(
     if output.exists() and not overwrite:
         raise WrongUse(f"{str(output)!r} exists already; --overwrite replaces it.")
     data = read_input(source, reading)
+    if data.get("unread"):
+        note(
+            f"gramlet: warning: {source} has more than is written: "
+            f"{', '.join(map(repr, data.unread))}. --target takes one of them along."
+        )
     try:
         write(data, output, overwrite=overwrite, drop=drop or ())
     except ValueError as why:
-        message = str(why).replace("overwrite=True", "--overwrite").replace("drop=", "--drop ")
-        raise Failure(message) from why
+        raise Failure(_with_options(why)) from why
     print(f"{len(data.graphs)} graphs in {output}")
+
+
+def _with_options(why: ValueError) -> str:
+    """The message with the options of this command.
+
+    >>> _with_options(ValueError("Leave them out with drop=['ids', 'target']."))
+    'Leave them out with --drop ids --drop target.'
+    """
+    text = str(why).replace("overwrite=True", "--overwrite")
+    text = re.sub(
+        r"drop=\[(.*?)\]",
+        lambda found: " ".join(f"--drop {name.strip()[1:-1]}" for name in found[1].split(",")),
+        text,
+    )
+    return text.replace("drop=", "--drop")

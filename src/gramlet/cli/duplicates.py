@@ -24,7 +24,7 @@ def duplicates(
 
     if output is not None:
         check_place(output, [".csv"])
-    data = read_input(source, reading)
+    data = read_input(source, reading, needs_target=False)
     from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()

@@ -73,7 +73,7 @@ def embed(
             f"{row.name!r} has no explicit features; 'gramlet gram' gives its matrix, "
             "'gramlet map' its leading components."
         )
-    data = read_input(source, reading)
+    data = read_input(source, reading, needs_target=row.tags.supervised)
     from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
 from gramlet.cli.interrupts import INTERRUPTED
+from gramlet.cli.wording import with_options
 
 __all__ = [
     "CommandError",
@@ -103,7 +104,7 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
         return f"{place}{error.strerror}.", FAILURE
     if isinstance(error, ValueError | TypeError | FileNotFoundError):
         # gramlet's checks of what it was given
-        return str(error) or type(error).__name__, WRONG_USE
+        return with_options(error) or type(error).__name__, WRONG_USE
     if isinstance(error, MemoryError):
         return f"not enough memory. {error}", FAILURE
     if isinstance(error, OSError | ImportError | RuntimeError):

@@ -106,7 +106,7 @@ def explain(
         found, summary = _of_a_new_fit(row, params, how, data, target)
     else:
         model = load_model(model_file)
-        data = read_input(source, reading)
+        data = read_input(source, reading, needs_target=False)
         found, summary = _of_a_model(model, model_file, data)
     if level is not None and level not in found.levels:
         there = ", ".join(map(str, found.levels)) or "none: the kernel has no levels"

@@ -75,7 +75,7 @@ def gram(
     row = registry.get(kernel)
     params = seeded(row, params, seed)
     row.make(**params)._validate_params()
-    data = read_input(source, reading)
+    data = read_input(source, reading, needs_target=row.tags.supervised)
     from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()

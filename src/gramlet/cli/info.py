@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gramlet.cli.inputs import read_input
@@ -26,7 +27,7 @@ def info(
     """Show what is in a data set."""
     import numpy as np
 
-    data = read_input(source, reading)
+    data = read_input(source, reading, needs_target=False)
     screen = console()
     screen.print(f"{data.name}: {len(data.graphs)} graphs", markup=False, style="bold")
     table = grid("", "mean", "median", "min", "max", right=(1, 2, 3, 4))
@@ -75,7 +76,8 @@ def _target(data: Dataset) -> str:
     from gramlet.files.target import infer_task
 
     if data.target is None:
-        return "classes: none"
+        found = data.get("unread")
+        return f"classes: none{f' ({_choose(found)})' if found else ''}"
     name = f"target {data.target_name!r}" if data.target_name else "target"
     if data.target.ndim != 1:
         return f"{name}: real numbers, shape {data.target.shape}"
@@ -88,4 +90,9 @@ def _target(data: Dataset) -> str:
         f"{names.get(value, value)} {count}"
         for value, count in zip(values.tolist(), counts.tolist(), strict=True)
     ]
-    return f"classes: {len(values)} ({', '.join(shown)})"
+    where = f", in {data.target_name!r}" if data.target_name else ""
+    return f"classes: {len(values)} ({', '.join(shown)}){where}"
+
+
+def _choose(columns: Sequence[str]) -> str:
+    return f"--target reads one of {', '.join(map(repr, columns))}"

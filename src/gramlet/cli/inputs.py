@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gramlet.cli.errors import Failure, WrongUse
-from gramlet.cli.option_groups import Learning, Reading
+from gramlet.cli.option_groups import Learning, OnError, Reading
 from gramlet.cli.wording import with_options
 
 if TYPE_CHECKING:
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["classes_of", "read_input", "refuse_numbers", "stream_input", "target_of"]
 
 
-def read_input(text: str, reading: Reading) -> Dataset:
+def read_input(text: str, reading: Reading, needs_target: bool = True) -> Dataset:
     """Read whatever INPUT names.
+
+    Where no target is needed, one that cannot be read is left out, with a warning, unless it was
+    asked for by name.
 
     Raises
     ------
@@ -32,22 +35,32 @@ def read_input(text: str, reading: Reading) -> Dataset:
         If it is there and cannot be read.
     """
     with _told(text):
-        data = _read(text, reading)
+        data = _read(text, reading) if needs_target else _read_leniently(text, reading)
     if reading.node_labels is not None:
         data.node_label_names = None  # they are of the labels that were in the file
     return data
 
 
 def stream_input(text: str, reading: Reading) -> Iterator[Dataset]:
-    """Read what INPUT names in blocks, if it is a table, else whole; errors as in `read_input`."""
+    """Read what INPUT names in blocks, if it is a table, else whole; errors as in `read_input`.
+
+    No target is needed: one that is missing in places is left out, as `read_input` does.
+    """
     from gramlet.files.kinds import TABLES, kind_of
-    from gramlet.files.stream import stream
+    from gramlet.files.stream import missing_target, stream
 
     path = Path(text).expanduser()
     if not path.is_file() or kind_of(path) not in TABLES:
-        yield read_input(text, reading)
+        yield read_input(text, reading, needs_target=False)
         return
-    blocks = stream(path, **reading.options())
+    options = reading.options()
+    if reading.target is None and reading.on_error is OnError.stop:
+        with _told(text):
+            missing = missing_target(path, **options)
+        if missing is not None:
+            _warn_of_target(missing)
+            options["target"] = False
+    blocks = stream(path, **options)
     while True:
         with _told(text):
             block = next(blocks, None)
@@ -75,7 +88,28 @@ def _told(text: str) -> Iterator[None]:
         raise Failure(_with_place(with_options(why), text)) from why
 
 
-def _read(text: str, reading: Reading) -> Dataset:
+def _read_leniently(text: str, reading: Reading) -> Dataset:
+    """What `_read` gives; without the target, where that is what cannot be read."""
+    try:
+        return _read(text, reading)
+    except ValueError as why:
+        if reading.target is not None or not Path(text).expanduser().exists():
+            raise
+        try:
+            data = _read(text, reading, target=False)
+        except ValueError:
+            raise why from None
+        _warn_of_target(str(why).split(". Correct it")[0])
+        return data
+
+
+def _warn_of_target(problem: str) -> None:
+    from gramlet.common.notices import warn_caller
+
+    warn_caller(f"{problem}. It is not needed here, and not read.")
+
+
+def _read(text: str, reading: Reading, **others: Any) -> Dataset:
     from gramlet.files.datasets import load_dataset
     from gramlet.files.kinds import kind_of
     from gramlet.files.read import read
@@ -86,7 +120,7 @@ def _read(text: str, reading: Reading) -> Dataset:
     if path.name != text or kind_of(path) is not None or _is_there(path):
         if not path.exists():
             raise WrongUse(f"there is no file or folder {text!r}.")
-        return read(path, **reading.options())
+        return read(path, **reading.options(), **others)
     if reading.data_dir is not None and not reading.data_dir.is_dir():
         raise WrongUse(f"--data-dir: {str(reading.data_dir)!r} is not a folder.")
     return _with_options(load_dataset(text, reading.data_dir), text, reading)
@@ -97,7 +131,7 @@ def _with_options(data: Dataset, text: str, reading: Reading) -> Dataset:
     from gramlet.graphs.convert import as_batch
 
     options = reading.options()
-    for name in ("target", "molecules", "id"):
+    for name in ("target", "molecules", "id", "label"):
         if name in options:
             raise WrongUse(f"--{name} names a column of a file; {text!r} is a data set's name.")
     options.pop("on_error", None)
@@ -129,6 +163,11 @@ def target_of(dataset: Dataset, text: str, learning: Learning | None = None) -> 
     from gramlet.evaluation.task import target_of as checked_target
 
     learning = Learning() if learning is None else learning
+    if dataset.target is None and dataset.get("unread"):
+        raise WrongUse(
+            f"{text!r} has several columns that could be learned, or none with a usual name: "
+            f"{', '.join(map(repr, dataset.unread))}. Name one by --target."
+        )
     if dataset.target is None:
         raise WrongUse(
             f"{text!r} has no classes or numbers to learn. A TU data set needs a file "

@@ -44,7 +44,7 @@ def map_(
     row.make(**params)._validate_params()
     plt = pyplot()
     plt.switch_backend("Agg")
-    data = read_input(source, reading)
+    data = read_input(source, reading, needs_target=row.tags.supervised)
     from gramlet.combine.kernel_map import KernelMap
     from gramlet.engine.core.compiling import announce_compilation
     from gramlet.plotting.maps import plot_map

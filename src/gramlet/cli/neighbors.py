@@ -50,8 +50,8 @@ def neighbors(
         check_place(output, [".csv"])
     row = registry.get(kernel)
     estimator = row.make(**seeded(row, parse_params(param), seed))
-    data = read_input(source, reading)
-    queries = data if query is None else read_input(query, reading)
+    data = read_input(source, reading, needs_target=False)
+    queries = data if query is None else read_input(query, reading, needs_target=False)
     from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()

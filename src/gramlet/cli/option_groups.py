@@ -85,6 +85,14 @@ class Reading:
             "--on-error", help="What to do with rows that cannot be read: stop, or leave them out."
         ),
     ] = OnError.stop
+    label: Annotated[
+        str | None,
+        typer.Option(
+            "--label",
+            metavar="NAME",
+            help="Of .graphml, .gexf, .gml and .json: the data of nodes that are their labels.",
+        ),
+    ] = None
     node_labels: Annotated[
         NodeLabels | None,
         typer.Option(
@@ -112,6 +120,7 @@ class Reading:
         columns = {name: _column(getattr(self, name)) for name in ("target", "molecules", "id")}
         found = {
             **columns,
+            "label": self.label,
             "on_error": "skip" if self.on_error is OnError.skip else None,
             "node_labels": None if self.node_labels is None else self.node_labels.value,
             "directed": self.directed,

@@ -43,7 +43,7 @@ def write_store(
     features.fit()
     path = Path(source).expanduser()
     streamed = path.is_file()
-    data: Any = path if streamed else read_input(source, reading)
+    data: Any = path if streamed else read_input(source, reading, needs_target=False)
     options = reading.options() if streamed else {}
     from gramlet.engine.core.compiling import announce_compilation
 

@@ -10,6 +10,12 @@ _PHRASES = {
     "as_batch(graphs, node_labels='degree')": "--node-labels degree",
     "data_home": "--data-dir",
     'on_error="skip"': "--on-error skip",
+    "Name what is to be read by label=, attr=.": "Name what is to be read by --label, or rename "
+    "numbers to attr.",
+    "Name what is to be read by edge_label=, weight=, edge_attr=.": "Rename what is to be read to "
+    "label, weight or attr.",
+    "batch.to_undirected() or as_batch(x, directed=False)": "--undirected",
+    "as_batch(x, directed=True) or batch.to_undirected()": "--directed or --undirected",
     "The field 'skipped' lists them.": "",
     "The field 'skipped' of each block lists them.": "",
     "The property 'skipped' of the store lists them.": "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from gramlet.files.dataset import Dataset, DatasetNotFoundError
 from gramlet.files.kinds import describe_kinds, kind_of, stem_of
@@ -23,7 +23,7 @@ _TABLES = (".csv", ".tsv")
 
 def read_folder(
     path: Path,
-    target: str | int | None,
+    target: str | int | Literal[False] | None,
     sep: str | None,
     directed: bool | None,
     names: ColumnNames,
@@ -46,15 +46,16 @@ def read_folder(
         target_name, rows = _rows(table, target, files, problems)
         files = [file for file, _ in rows]
         cells = [cell for _, cell in rows]
-    elif target is not None and not isinstance(target, str):
+    elif target is not None and target is not False and not isinstance(target, str):
         raise ValueError(f"{path} has no table of targets, so target={target!r} names nothing.")
     if all(kind_of(file) == ".sdf" for file in files):
         return _molecules(path, files, cells, target_name, options, problems, max_bytes)
     graphs, kept = _graphs(files, problems, max_bytes)
     if cells is None or target_name is None:
+        wanted: str | Literal[False] | None = None if tables or target is None else str(target)
         dataset = dataset_of_graphs(
             graphs, path, names, problems, directed=directed,
-            target=None if tables or target is None else str(target), id=None, name=path.name,
+            target=False if target is False else wanted, id=None, name=path.name,
         )  # fmt: skip
         if len(dataset.graphs) == len(graphs):
             dataset.ids = [stem_of(files[i]) for i in kept]
@@ -76,7 +77,7 @@ def _names_file(cell: str, files: list[Path]) -> bool:
 
 
 def _rows(
-    table: Table, target: str | int | None, files: list[Path], problems: Problems
+    table: Table, target: str | int | Literal[False] | None, files: list[Path], problems: Problems
 ) -> tuple[str | None, list[tuple[Path, str]]]:
     """The name of the target, and the file and target of each row that can be used."""
     column = find_target(table, target, {0}, guess=True)

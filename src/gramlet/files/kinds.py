@@ -13,6 +13,7 @@ _KINDS = {
     ".smiles": ".smi",
     ".csv": ".csv",
     ".tsv": ".tsv",
+    ".tab": ".tsv",
     ".sdf": ".sdf",
     ".sd": ".sdf",
     ".mol": ".sdf",

@@ -21,6 +21,7 @@ __all__ = ["DEFAULT_MAX_BYTES", "is_text", "open_bytes", "open_text"]
 DEFAULT_MAX_BYTES = 4 * 2**30
 
 _GZIP_MARK = b"\x1f\x8b"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class _Limited(io.RawIOBase):
@@ -77,10 +78,11 @@ def open_text(
         try:
             yield text
         except UnicodeDecodeError as why:
-            found = why.object[why.start : why.start + 1].hex()
+            found = f"byte 0x{why.object[why.start : why.start + 1].hex()}: {why.reason}"
+            if why.start == 0 and why.object[:2] in _UTF16_MARKS:
+                found = "it begins as UTF-16 does"
             raise ValueError(
-                f"{path} is not a text file in UTF-8 (byte 0x{found}: {why.reason}). Save it as "
-                "UTF-8."
+                f"{path} is not a text file in UTF-8 ({found}). Save it as UTF-8."
             ) from None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from gramlet.files.dataset import Dataset, DatasetNotFoundError
 from gramlet.files.folders import read_folder
@@ -30,7 +30,7 @@ __all__ = ["ReadOptions", "adjusted", "read", "read_as", "refuse_foreign_options
 class ReadOptions:
     """The options of `read`, by the same names."""
 
-    target: str | int | None = None
+    target: str | int | Literal[False] | None = None
     molecules: str | int | None = None
     id: str | int | None = None
     sep: str | None = None
@@ -56,7 +56,7 @@ class ReadOptions:
 
 def read(
     path: str | Path,
-    target: str | int | None = None,
+    target: str | int | Literal[False] | None = None,
     *,
     molecules: str | int | None = None,
     id: str | int | None = None,
@@ -104,7 +104,8 @@ def read(
         The column of the target: its heading or its number from 0; in SDF a property; in network
         files the name of data of the graphs. By default "target", "label", "class", "y" or
         "activity", or in tables the only column left. For TU data ``"graph_labels"`` or
-        ``"graph_attributes"``.
+        ``"graph_attributes"``. False: none, whatever the file has; then nothing in it can be
+        missing.
     molecules : str or int, optional
         The column of SMILES strings; by default "smiles" or the like, or the only column that
         contains SMILES strings.
@@ -135,7 +136,8 @@ def read(
     -------
     Dataset
         ``graphs``, ``target``, ``name``, and where the file has them ``ids``, ``molecules``,
-        ``target_name``, ``skipped``.
+        ``target_name``, ``skipped``, and ``unread``, the columns or properties of molecules that
+        are none of these.
 
     Examples
     --------
@@ -177,13 +179,13 @@ def read_as(path: Path, kind: str, options: ReadOptions) -> Dataset:
         )  # fmt: skip
     elif kind == ".sdf":
         dataset = read_sdf(
-            path, target=_word(target), id=_word(options.id), options=molecules,
+            path, target=_name(target), id=_word(options.id), options=molecules,
             problems=problems, name=name, max_bytes=max_bytes,
         )  # fmt: skip
     else:
         dataset = dataset_of_graphs(
             parse_graphs(path, kind, problems, max_bytes), path, options.columns, problems,
-            directed=options.directed, target=_word(target), id=_word(options.id), name=name,
+            directed=options.directed, target=_name(target), id=_word(options.id), name=name,
         )  # fmt: skip
     return adjusted(dataset, options.directed, options.node_labels)
 
@@ -228,13 +230,17 @@ def refuse_foreign_options(path: Path, kind: str, options: ReadOptions) -> None:
             raise ValueError(f"{path} is {what}, for which {option}= has no meaning.")
 
 
+def _name(wanted: str | int | Literal[False] | None) -> str | Literal[False] | None:
+    return False if wanted is False else _word(wanted)
+
+
 def _word(wanted: str | int | None) -> str | None:
     return None if wanted is None else str(wanted)
 
 
 def _read_tu(path: Path, options: ReadOptions) -> Dataset:
     target = options.target
-    if target not in (None, "graph_labels", "graph_attributes"):
+    if target is not False and target not in (None, "graph_labels", "graph_attributes"):
         raise ValueError(
             f"{path} is TU data, whose target= is 'graph_labels' or 'graph_attributes'; got "
             f"{target!r}."
@@ -245,7 +251,9 @@ def _read_tu(path: Path, options: ReadOptions) -> Dataset:
         directed=options.directed,
         max_bytes=options.max_bytes,
     )
-    if target == "graph_attributes" and dataset.get("graph_attributes") is not None:
+    if target is False:
+        dataset.target = dataset.target_names = None
+    elif target == "graph_attributes" and dataset.get("graph_attributes") is not None:
         dataset.target = dataset.graph_attributes
         dataset.target_names = None
     elif target is not None and (

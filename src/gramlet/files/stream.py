@@ -17,13 +17,20 @@ from gramlet.common.notices import counted, warn_caller
 from gramlet.files.dataset import Dataset, Skipped
 from gramlet.files.kinds import TABLES, kind_of, stem_of
 from gramlet.files.molecules.rows import MoleculeOptions
-from gramlet.files.molecules.tables import dataset_of_table, stream_molecule_tables
+from gramlet.files.molecules.tables import (
+    MoleculeColumns,
+    dataset_of_table,
+    stream_molecule_tables,
+)
 from gramlet.files.problems import Problems
 from gramlet.files.read import ReadOptions, adjusted, read, refuse_foreign_options
+from gramlet.files.tables import Table
+from gramlet.files.target import is_missing
 
-__all__ = ["LeftOut", "slices_of", "stream", "stream_blocks"]
+__all__ = ["LeftOut", "missing_target", "slices_of", "stream", "stream_blocks"]
 
 _NO_LIMIT = 2**63 - 1  # a file of any size
+_BLOCK = 10_000
 
 Block = Callable[[], Dataset]
 
@@ -128,14 +135,37 @@ def stream_blocks(
     return _whole_blocks(path, batch_size, reader_options)
 
 
-def _table_blocks(path: Path, kind: str, batch_size: int, options: ReadOptions) -> Iterator[Block]:
-    how = MoleculeOptions(tuple(options.atoms), options.hydrogens, options.n_jobs)
-    tables = stream_molecule_tables(
+def missing_target(path: Path, **reader_options: Any) -> str | None:
+    """Where a table of molecules first has no target, though it has a column for it; or None.
+
+    Goes through the file without making graphs.
+    """
+    options = ReadOptions(**{"max_bytes": _NO_LIMIT, **reader_options})
+    for table, columns in _tables(path, str(kind_of(path)), _BLOCK, options):
+        at = columns.target
+        if at is None:
+            return None
+        for row in table.rows:
+            if is_missing(row.cells[at]):
+                cell = row.cells[at]
+                found = f"is {cell!r}" if cell else "is missing"
+                return f"{table.place(row)}: the target {table.name(at)} {found}"
+    return None
+
+
+def _tables(
+    path: Path, kind: str, batch_size: int, options: ReadOptions
+) -> Iterator[tuple[Table, MoleculeColumns]]:
+    return stream_molecule_tables(
         path, smi=kind == ".smi", target=options.target, molecules=options.molecules,
         id=options.id, sep=options.sep, header=options.header, batch_size=batch_size,
         max_bytes=options.max_bytes,
     )  # fmt: skip
-    for table, columns in tables:
+
+
+def _table_blocks(path: Path, kind: str, batch_size: int, options: ReadOptions) -> Iterator[Block]:
+    how = MoleculeOptions(tuple(options.atoms), options.hydrogens, options.n_jobs)
+    for table, columns in _tables(path, kind, batch_size, options):
 
         def block(table: Any = table, columns: Any = columns) -> Dataset:
             problems = Problems(options.on_error, of_block=True)

@@ -6,6 +6,7 @@ One rule for the whole library, which readers, evaluation and the command line s
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -24,6 +25,7 @@ MISSING = frozenset(
 )
 
 _MANY_GRAPHS = 50
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 
 
 def infer_task(y: Any, *, warn: bool = False) -> Task:
@@ -115,13 +117,22 @@ def target_from_cells(cells: Sequence[str]) -> tuple[Array, dict[int, str]]:
 
     Integers if all cells are written as such, else floats if all are numbers, else strings. If a
     cell is a number that is not whole, the target is real, and cells that are no numbers do not
-    fit; their values in the array are 0 and must not be used.
+    fit; their values in the array are 0 and must not be used. Commas are decimal points where all
+    cells are numbers then; where they could as well be between thousands, those cells do not fit.
 
     >>> target_from_cells(["1", "-1"])[0].tolist(), target_from_cells(["a", "b"])[0].tolist()
     ([1, -1], ['a', 'b'])
     >>> target_from_cells(["0.5", ">9"])[1]
     {1: "'>9' is not a number, though others are"}
+    >>> target_from_cells(["0,5", "-12,25", "3"])[0].tolist()
+    [0.5, -12.25, 3.0]
     """
+    if any("," in cell for cell in cells) and _have_decimal_commas(cells):
+        unclear = {i: cell for i, cell in enumerate(cells) if "," in cell}
+        if all(map(_THOUSANDS.fullmatch, unclear.values())):
+            why = "may have a decimal comma or one between thousands; write a point, or no comma"
+            return np.zeros(len(cells)), {i: f"{cell!r} {why}" for i, cell in unclear.items()}
+        cells = [cell.replace(",", ".") for cell in cells]
     numbers = [_number(cell) for cell in cells]
     is_real = any(isinstance(n, float) and not n.is_integer() for n in numbers if n is not None)
     if all(n is not None for n in numbers):
@@ -139,6 +150,13 @@ def target_from_cells(cells: Sequence[str]) -> tuple[Array, dict[int, str]]:
         if n is None or _endless(n)
     }
     return np.array([0.0 if i in unfit else float(n or 0) for i, n in enumerate(numbers)]), unfit
+
+
+def _have_decimal_commas(cells: Sequence[str]) -> bool:
+    """Whether all cells are numbers once commas are points, and none has a point already."""
+    return not any("." in cell for cell in cells) and all(
+        cell.count(",") < 2 and _number(cell.replace(",", ".")) is not None for cell in cells
+    )
 
 
 def _endless(number: float | int | None) -> bool:

@@ -31,7 +31,9 @@ _GRAPH_COLUMNS = (
     "node_attributes",
     "edge_attributes",
 )
-_FIELDS = {"graphs", "target", "name", "target_name", "ids", "molecules", "skipped", *_NAMES}
+# What is written, and what is said of the file that was read.
+_FIELDS = {"graphs", "target", "name", "target_name", "ids", "molecules", "skipped", "unread"}
+_FIELDS |= set(_NAMES)
 _SUFFIXES = (".zip", ".jsonl", ".json", ".graphml", ".smi", ".csv", ".tsv")
 
 _WRITERS: dict[str, Callable[[Dataset, str], str]] = {

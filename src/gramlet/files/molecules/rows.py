@@ -51,8 +51,12 @@ def dataset_of_rows(
     *,
     name: str,
     target_name: str | None,
+    unread: Sequence[str] = (),
 ) -> Dataset:
-    """A Dataset of all rows that can be used; the others are listed in ``problems``."""
+    """A Dataset of all rows that can be used; the others are listed in ``problems``.
+
+    ``unread`` are the columns that the file has beside these, for those who look for a target.
+    """
     reasons = {i: row.problem for i, row in enumerate(rows) if row.problem is not None}
     targets, unfit = _targets(rows, target_name)
     reasons = {**unfit, **reasons}
@@ -75,6 +79,7 @@ def dataset_of_rows(
         molecules=[row.smiles for row in kept],
         target_name=target_name if target is not None else None,
         skipped=skipped,
+        **({"unread": list(unread)} if unread else {}),
     )
 
 

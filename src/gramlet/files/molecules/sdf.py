@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from gramlet.files.dataset import Dataset
 from gramlet.files.molecules.rows import MoleculeOptions, MoleculeRow, dataset_of_rows
@@ -41,7 +41,7 @@ class _Record:
 def read_sdf(
     path: Path,
     *,
-    target: str | None,
+    target: str | Literal[False] | None,
     id: str | None,
     options: MoleculeOptions,
     problems: Problems,
@@ -52,7 +52,9 @@ def read_sdf(
     records = list(_records(path, max_bytes))
     if not records:
         raise ValueError(f"{path} has no molecules.")
-    target = _property(path, records, target, TARGET_HEADINGS, "target")
+    column = None
+    if target is not False:
+        column = _property(path, records, target, TARGET_HEADINGS, "target")
     id = _property(path, records, id, ID_HEADINGS, "id") if id else None
     rows = []
     for record in records:
@@ -63,9 +65,13 @@ def read_sdf(
         except ValueError as why:
             problem = str(why)
         identifier = record.title if id is None else record.properties.get(id, "")
-        cell = None if target is None else record.properties.get(target, "")
+        cell = None if column is None else record.properties.get(column, "")
         rows.append(MoleculeRow(place, molecule, smiles, identifier, cell, problem))
-    return dataset_of_rows(path, rows, options, problems, name=name, target_name=target)
+    names = dict.fromkeys(name for record in records for name in record.properties)
+    unread = [each for each in names if each not in (column, id)]
+    return dataset_of_rows(
+        path, rows, options, problems, name=name, target_name=column, unread=unread
+    )
 
 
 def molecules_of_sdf(path: Path, problems: Problems, max_bytes: int) -> list[tuple[Any, str]]:

@@ -36,7 +36,7 @@ __all__ = [
     "stream_molecule_tables",
 ]
 
-Column = str | int | None
+Column = str | int | None  # and of targets False: none, whatever the file has
 
 # Headings taken for each column where none is named.
 MOLECULE_HEADINGS = (
@@ -46,10 +46,12 @@ MOLECULE_HEADINGS = (
 TARGET_HEADINGS = ("target", "label", "class", "y", "activity")
 ID_HEADINGS = (
     "id", "name", "compound_id", "mol_id", "molecule_id", "compound", "identifier", "title",
-    "compound_name", "molecule_name", "chembl_id", "molecule_chembl_id", "cas", "index",
+    "compound_name", "molecule_name", "drug_id", "drug_name", "chembl_id", "molecule_chembl_id",
+    "cas", "index",
 )  # fmt: skip
 
 _LOOKED_AT = 20
+_MOST = 0.5
 
 
 def read_molecule_table(
@@ -69,7 +71,7 @@ def read_molecule_table(
     """The molecules of a table, with ids and target where there are such columns."""
     named = [column for column in (target, molecules, id) if isinstance(column, str)]
     if smi:
-        numbers = [column for column in (target, molecules, id) if isinstance(column, int)]
+        numbers = [int(column) for column in (target, molecules, id) if isinstance(column, int)]
         table = _smi_table(path, named, max(numbers, default=0), header, max_bytes)
     else:
         table = read_table(path, sep, lambda cells: _is_heading(cells, named, header), max_bytes)
@@ -121,7 +123,10 @@ def dataset_of_table(
     target_name = None
     if target is not None:
         target_name = table.headings[target] if table.headings else str(target)
-    return dataset_of_rows(table.path, rows, options, problems, name=name, target_name=target_name)
+    unread = [h for i, h in enumerate(table.headings or ()) if i not in columns and h]
+    return dataset_of_rows(
+        table.path, rows, options, problems, name=name, target_name=target_name, unread=unread
+    )
 
 
 def _missing(table: Table, row: Row, structure: int) -> str | None:
@@ -245,13 +250,10 @@ def _molecule_column(table: Table, wanted: Column) -> int:
     column = find_column(table, wanted, MOLECULE_HEADINGS, "molecules")
     if column is not None:
         return column
-    looked_at = table.rows[:_LOOKED_AT]
-    likely = [
-        i
-        for i in range(table.n_columns)
-        if any(row.cells[i] for row in looked_at)
-        and all(_is_smiles(row.cells[i]) for row in looked_at if row.cells[i])
-    ]
+    shares = [_share_of_smiles(table, i) for i in range(table.n_columns)]
+    # All of the first rows; or, as some may be what cannot be read, most of them.
+    likely = [i for i, share in enumerate(shares) if share == 1.0]
+    likely = likely or [i for i, share in enumerate(shares) if share > _MOST]
     if len(likely) == 1:
         return likely[0]
     found = "several columns hold" if likely else "no column holds"
@@ -261,8 +263,15 @@ def _molecule_column(table: Table, wanted: Column) -> int:
     )
 
 
+def _share_of_smiles(table: Table, column: int) -> float:
+    cells = [row.cells[column] for row in table.rows[:_LOOKED_AT] if row.cells[column]]
+    return sum(map(_is_smiles, cells)) / len(cells) if cells else 0.0
+
+
 def find_target(table: Table, wanted: Column, taken: set[int | None], guess: bool) -> int | None:
     """The column of the target: as told, by a usual heading, or the only one that is left."""
+    if wanted is False:
+        return None
     column = find_column(table, wanted, TARGET_HEADINGS, "target")
     if column is not None or not guess:
         return column

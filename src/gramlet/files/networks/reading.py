@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from gramlet.files.dataset import Dataset
 from gramlet.files.networks.file_graphs import ColumnNames, FileGraph, batch_of_graphs
@@ -44,7 +44,7 @@ def dataset_of_graphs(
     problems: Problems,
     *,
     directed: bool | None,
-    target: str | None,
+    target: str | Literal[False] | None,
     id: str | None,
     name: str,
 ) -> Dataset:
@@ -53,7 +53,9 @@ def dataset_of_graphs(
         raise ValueError(f"{path} has no graphs.")
     notes = restore_notes(graphs, path)
     usual = (*filter(None, [notes.pop("target_name", None)]), *TARGET_NAMES)
-    target_name = _data_name(path, graphs, target, usual, "target")
+    target_name = None
+    if target is not False:
+        target_name = _data_name(path, graphs, target, usual, "target")
     kept, values = graphs, None
     if target_name is not None:
         kept, values = _targets(graphs, target_name, problems)
