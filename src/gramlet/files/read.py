@@ -252,7 +252,7 @@ def _read_tu(path: Path, options: ReadOptions) -> Dataset:
         max_bytes=options.max_bytes,
     )
     if target is False:
-        dataset.target = dataset.target_names = None
+        dataset["target"] = dataset["target_names"] = None
     elif target == "graph_attributes" and dataset.get("graph_attributes") is not None:
         dataset.target = dataset.graph_attributes
         dataset.target_names = None

@@ -71,6 +71,7 @@ def dataset_of_rows(
         target, _ = target_from_cells([cell for i, cell in enumerate(targets) if i not in reasons])
     skipped = problems.finish(path, len(kept), "molecule")
     has_ids = any(row.id for row in kept)
+    others: dict[str, Any] = {"unread": list(unread)} if unread else {}
     return Dataset(
         graphs,
         target,
@@ -79,7 +80,7 @@ def dataset_of_rows(
         molecules=[row.smiles for row in kept],
         target_name=target_name if target is not None else None,
         skipped=skipped,
-        **({"unread": list(unread)} if unread else {}),
+        **others,
     )
 
 
