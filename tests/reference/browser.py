@@ -119,6 +119,7 @@ class Browser:
         """The window and the colours the system prefers."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
                   deviceScaleFactor=1, mobile=width < 600)  # fmt: skip
+        self.call("Emulation.setScrollbarsHidden", hidden=True)
         scheme = "dark" if dark else "light"
         self.call("Emulation.setEmulatedMedia", media="",
                   features=[{"name": "prefers-color-scheme", "value": scheme}])  # fmt: skip

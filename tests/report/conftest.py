@@ -8,8 +8,6 @@ import pytest
 from gramlet import Dataset, GraphBatch, Protocol, evaluate, load_dataset
 from gramlet.report import write_report
 
-pytest.importorskip("jinja2", reason="needs jinja2")
-
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
 QUICK = Protocol(folds=3, repeats=2, inner_folds=2, C=(1.0, 10.0))
 

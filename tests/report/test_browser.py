@@ -9,6 +9,8 @@ import pytest
 
 from reference.browser import Browser
 
+pytest.importorskip("jinja2", reason="needs jinja2")
+
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
 
 

@@ -20,7 +20,8 @@ from gramlet.files.dataset import Dataset
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
 from gramlet.kernels import registry
-from gramlet.plotting.colours import label_colours, named
+from gramlet.plotting.colours import ELEMENT_COLOURS, label_colours, named
+from gramlet.plotting.molecule_drawing import atoms_of
 
 __all__ = ["CONSTANTS", "Material", "kernel_behind", "material_of"]
 
@@ -137,8 +138,17 @@ class Material:
         """One colour per label, for all pictures."""
         if self.graphs is None or self.graphs.node_labels is None:
             return {}
-        labels = self.graphs.node_labels.categories
-        return label_colours(named(self.node_names, label) for label in labels)
+        labels = [named(self.node_names, label) for label in self.graphs.node_labels.categories]
+        edges = self.graphs.edge_labels
+        bonds = [] if edges is None else [named(self.edge_names, x) for x in edges.categories]
+        atoms = atoms_of(labels, bonds) if bonds else None
+        if atoms is None:
+            return label_colours(labels)
+        grey = "#7a7a7a"
+        return {
+            label: ELEMENT_COLOURS.get(symbol, grey)
+            for label, (symbol, _) in zip(labels, atoms, strict=True)
+        }
 
     def graph_name(self, position: int) -> str:
         """What a graph is called: its identifier, or its position."""

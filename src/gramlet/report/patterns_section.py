@@ -49,7 +49,10 @@ def _halves_or_classes(material: Material) -> tuple[Any, list[str]]:
     if not material.regression:
         return material.codes, material.class_names
     middle = float(np.median(material.codes))
-    return (material.codes > middle).astype(int), [f"up to {middle:.3g}", f"above {middle:.3g}"]
+    return (material.codes > middle).astype(int), [
+        f"those up to {middle:.3g}",
+        f"those above {middle:.3g}",
+    ]
 
 
 def _pattern(
