@@ -106,7 +106,7 @@ _HOMES = {
 }
 
 # Modules of functions, public as modules.
-_MODULES = ("paths", "theory")
+_MODULES = ("learned", "paths", "theory")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

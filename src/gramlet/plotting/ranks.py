@@ -10,7 +10,7 @@ from gramlet.plotting.figure import new_axes
 __all__ = ["plot_critical_differences"]
 
 _ROW = 0.28  # inches per name
-_BAR = 0.16  # between the bars of cliques, in rows
+_BAR = 0.42  # between the bars of cliques, in rows
 
 
 def plot_critical_differences(ranking: Ranking, test: str = "wilcoxon", ax: Any = None) -> Any:
@@ -61,7 +61,7 @@ def plot_critical_differences(ranking: Ranking, test: str = "wilcoxon", ax: Any 
         _draw_name(ax, name, means[name], left, depth + row, len(means))
     for number, group in enumerate(cliques):
         places = [means[name] for name in group]
-        height = 0.35 + number * _BAR
+        height = 0.45 + number * _BAR
         ends = [max(places) + 0.04, min(places) - 0.04]
         ax.plot(ends, [height, height], color="black", linewidth=3, solid_capstyle="butt")
     if test == "nemenyi":
