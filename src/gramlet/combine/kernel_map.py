@@ -1,4 +1,4 @@
-"""Kernel PCA of graphs: a few coordinates a graph, for maps and for plain classifiers."""
+"""Kernel PCA of graphs: a few coordinates per graph, for maps and for plain classifiers."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class RandomGraphEmbedding(GraphEmbedding):
     n_components : int, default 128
         Random graphs (R), and with them columns.
     n_dims : int, default 6
-        Coordinates a node (d); graphs with fewer nodes have columns of zeros.
+        Coordinates per node (d); graphs with fewer nodes have columns of zeros.
     max_nodes : int, default 15
         The largest random graph (D_max).
     gamma : float, default 1.0
@@ -85,7 +85,7 @@ class RandomGraphEmbedding(GraphEmbedding):
     Attributes
     ----------
     anchors_ : list of (coordinates, masses)
-        The random graphs, one row a node. With labels, the ``n_dims`` coordinates are followed by
+        The random graphs, one row per node. With labels, the ``n_dims`` coordinates are followed by
         ``label_weight`` × one-hot(label): a column for each of ``labels_`` and a last one, which
         all labels not seen at `fit` share and no random graph uses.
     labels_ : tuple or None

@@ -149,7 +149,7 @@ def random_labelled_graphs(
     Parameters
     ----------
     n_graphs : int
-    n_nodes, n_edges : int, or one int a graph
+    n_nodes, n_edges : int, or one int per graph
     n_labels : int
         Node labels are uniform on 0, ..., n_labels − 1; 0 gives graphs without labels.
     random_state : int, Generator, RandomState or None

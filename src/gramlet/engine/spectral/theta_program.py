@@ -138,7 +138,7 @@ def _solve_range(
 def _ascend(
     alpha: Floats, first: int, indptr: Ints, indices: Ints, scale: float, n_sweeps: int
 ) -> None:
-    """Sweeps of coordinate ascent, to and fro: α_i = max(0, 1 − Σ_{j ∈ N(i)} α_j / ρ)."""
+    """Sweeps of coordinate ascent, in both directions: α_i = max(0, 1 − Σ_{j ∈ N(i)} α_j / ρ)."""
     n = len(alpha)
     for sweep in range(2 * n_sweeps):
         change = 0.0

@@ -351,7 +351,7 @@ def walk_rows(
 
     ``radii`` and ``other_radii`` multiply to a bound on ρ(A×) of a pair. ``which`` is 0 for all
     columns, 1 for those from the diagonal on, 2 for the diagonal alone, which is then written to
-    column 0. NaN and inf tell of solutions that did not converge and of sums too large.
+    column 0. NaN marks solutions that did not converge, inf sums that are too large.
     """
     n_right = len(right.node_offsets) - 1
     low, high, start, row = room(left, right)
