@@ -104,7 +104,9 @@ def check_place(path: str | os.PathLike[str]) -> None:
         if not target.parent.is_dir():
             raise OSError(f"{shown}: there is no folder {os.fspath(Path(path).parent)!r}.")
         if target.exists() and not os.access(target, os.W_OK):
-            raise OSError(f"{shown} must not be written by you. Name another file.")
+            raise OSError(
+                f"{shown} cannot be written: you do not have the permission. Name another file."
+            )
         remove_leftovers(target.parent)
         _try(target)
     except OSError as why:

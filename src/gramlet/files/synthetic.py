@@ -115,7 +115,7 @@ def _between_prob(within: Floats, n_nodes: int, n_communities: int, degree: floa
         if len(wrong):
             k = int(wrong[0])
             raise ValueError(
-                f"Class {k} would need p_{name} = {values[k]:.4g}, which is no probability "
+                f"Class {k} would need p_{name} = {values[k]:.4g}, which is not a probability "
                 f"(p_within = {within[k]:.4g} with communities of {size} nodes and an expected "
                 f"degree of {degree:g}). Change within_prob, similarity or expected_degree."
             )

@@ -223,6 +223,6 @@ def _codes(strings: Sequence[Any], index: dict[Hashable, int], name: str, functi
             if token != token:
                 raise ValueError(
                     f"{name.format(position)} of {function} has a NaN among its tokens; NaN is "
-                    "not equal to itself, so it is no token."
+                    "not equal to itself, so it cannot be a token."
                 )
     return Strings(np.array(codes, dtype=np.int64), _starts(strings))

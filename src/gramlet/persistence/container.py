@@ -204,7 +204,7 @@ def _check_member(member: zipfile.ZipInfo) -> None:
     if member.is_dir() or stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG):
         raise ModelFileError(f"its member {name!r} is a link or a folder, not a file.")
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ModelFileError(f"its member {name!r} is packed in a foreign way.")
+        raise ModelFileError(f"its member {name!r} is compressed by an unsupported method.")
     tightest = TIGHTEST_MANIFEST if name == _MANIFEST else TIGHTEST
     if member.file_size > tightest * max(member.compress_size, 1):
         raise ModelFileError(

@@ -151,7 +151,7 @@ class _Run:
         if error is not None or self.losses[task.name] > _MOST_LOSSES:
             raise RuntimeError(
                 f"The workers that computed {task.shown} died again and again; too little memory "
-                "is the usual reason. Give workers more memory, or start anew with smaller parts. "
+                "is the usual reason. Give workers more memory, or start again with smaller parts. "
                 f"{self.kept}"
             ) from error
         return False

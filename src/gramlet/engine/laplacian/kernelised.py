@@ -80,8 +80,8 @@ class KernelisedGraphs:
             raise ValueError(
                 f"Graph {int(bad.argmax())}: L + K/γ is not positive definite with eta={eta}, "
                 f"gamma={gamma}. Either edge weights are negative, or the kernel between vertices "
-                "is not positive semi-definite, or eta is lost beside large numbers. Use weights "
-                "of at least 0, a valid kernel, or a larger eta."
+                "is not positive semi-definite, or eta is too small beside large numbers. Use "
+                "weights of at least 0, a valid kernel, or a larger eta."
             )
         return graphs
 
