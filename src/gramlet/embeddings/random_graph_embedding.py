@@ -49,7 +49,7 @@ class RandomGraphEmbedding(GraphEmbedding):
     graph ω_j of D_j nodes, D_j uniform in 1..``max_nodes``, each of mass 1/D_j. Nodes of G have the
     coordinates and masses of `earth_movers_distance`. Dot products of features estimate the kernel
     ∫ p(ω) exp(−γ EMD(G, ω)) exp(−γ EMD(G', ω)) dω, which is positive definite, with an error that
-    falls as 1/√R. Cost: the eigenvectors of each graph, then R transport problems a graph of
+    falls as 1/√R. Cost: the eigenvectors of each graph, then R transport problems per graph, of
     n × D_j nodes each, close to linear in n.
 
     Parameters
@@ -235,7 +235,7 @@ class RandomGraphEmbedding(GraphEmbedding):
 
 
 class _AnchorDraw:
-    """Draws one random graph a call."""
+    """Draws one random graph per call."""
 
     def __init__(self, settings: RandomGraphEmbedding, nodes: PlacedNodes) -> None:
         self._settings = settings

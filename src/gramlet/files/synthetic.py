@@ -48,7 +48,7 @@ def stochastic_block_model_classes(
     n_graphs : int
         In both classes together, which take turns.
     n_nodes, n_communities : int
-        A graph's; the second must divide the first.
+        Per graph; the second must divide the first.
     expected_degree : float
         d, the same in both classes.
     within_prob : float

@@ -27,7 +27,7 @@ class Entry:
     name : str
         The short name, as the command line takes it.
     home, class_name : str
-        Where the class lives.
+        The module and the name of the class.
     family : str
         The heading it stands under.
     summary : str

@@ -2,8 +2,8 @@
 
 With K the Gram matrix of the vertices of two graphs and Λ their Laplacians side by side,
 log k = ¼(ln|L₁ + K₁₁/γ| + ln|L₂ + K₂₂/γ| + ln|L₁| + ln|L₂|) − ½ ln|Λ + K/(2γ)|. It is what the
-eigenvectors of K would give, by one Cholesky factorisation a pair, which is begun once a graph. For
-levels of such kernels on top of each other see `exact_levels`.
+eigenvectors of K would give, by one Cholesky factorisation per pair, which is begun once per graph.
+For levels of such kernels on top of each other see `exact_levels`.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class LabelledGraphs(NamedTuple):
     heads : array of int64
         The neighbours, counted from 0 within their graph.
     weights : array of float64
-        One weight an entry of ``heads``.
+        One weight per entry of ``heads``.
     class_offsets : array of int64
         Graph i owns the classes ``class_offsets[i]:class_offsets[i + 1]``: its nodes of one label.
     class_labels, class_begins, class_ends : arrays of int64

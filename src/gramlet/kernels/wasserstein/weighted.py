@@ -249,7 +249,7 @@ class WeightedWassersteinWL(GraphKernel):
         ]
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """A readable name a pattern, in the order of the concatenated ``weights_``."""
+        """A readable name per pattern, in the order of the concatenated ``weights_``."""
         check_is_fitted(self)
         return np.array(self.counter_.names(), dtype=object)
 
