@@ -10,7 +10,7 @@ from typing import Any
 
 from gramlet._version import __version__
 
-# Public name -> the module it lives in.
+# Public name -> the module that defines it.
 _HOMES = {
     "GraphBatch": "gramlet.graphs.batch",
     "as_batch": "gramlet.graphs.convert",

@@ -86,7 +86,7 @@ def mmd_bound(m: int, s: int, delta: float, feature_bound: float = 1.0) -> float
     m : int
         Random features, at least 1.
     s : int
-        Samples a graph, at least 1.
+        Samples per graph, at least 1.
     delta : float
         The probability of a larger error, in (0, 1).
     feature_bound : float

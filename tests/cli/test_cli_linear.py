@@ -122,8 +122,8 @@ def test_killed_in_the_middle(table, store, tmp_path):
 @pytest.mark.parametrize(
     ("source", "options", "code", "told"),
     [
-        ("a.csv", ["--linear"], 2, "is no feature store"),
-        ("none", ["--linear"], 2, "is no feature store"),
+        ("a.csv", ["--linear"], 2, "is not a feature store"),
+        ("none", ["--linear"], 2, "is not a feature store"),
         ("store", [], 2, "--linear learns from it"),
         ("store", ["--epochs", "3"], 2, "--epochs is for --linear"),
         ("store", ["--linear", "-k", "sp"], 2, "--kernel has no meaning for a feature store"),

@@ -86,7 +86,7 @@ def test_calibration_of_numbers_and_of_the_first_of_two_classes(numbers):
     found = result.calibration(5)
     order = np.argsort(result.predictions.ravel(), kind="stable")[-20:]
     assert found["observed"][-1] == pytest.approx(np.tile(y, 2)[order].mean())
-    with pytest.raises(ValueError, match="confusion matrix is of classes"):
+    with pytest.raises(ValueError, match="confusion matrix needs classes"):
         result.confusion_matrix()
     _, gram, values = points(50)
     two = evaluate({"k": gram}, None, classes_of(values), QUICK)["k"]

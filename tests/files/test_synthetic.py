@@ -95,7 +95,7 @@ def test_block_model_in_pieces_is_the_same(monkeypatch: pytest.MonkeyPatch) -> N
         ({"similarity": 4}, ValueError, r"Class 1 would need p_within = 1.2"),
         ({"expected_degree": 1}, ValueError, "Class 0 would need p_between = -0.034"),
         ({"expected_degree": 59.9}, ValueError, "Class 0 would need p_between"),
-        ({"within_prob": np.nan}, ValueError, "which is no probability"),
+        ({"within_prob": np.nan}, ValueError, "which is not a probability"),
         ({"n_graphs": -1}, ValueError, "n_graphs must be at least 0"),
         ({"n_graphs": 2.5}, TypeError, r"n_graphs must be an integer; got 2\.5"),
     ],

@@ -144,7 +144,11 @@ def test_losses_are_named(tmp_path: Path) -> None:
             "y.jsonl",
             "cannot be kept",
         ),
-        (Dataset(GraphBatch.from_edges([[]], node_labels=[["\x00"]])), "y.graphml", "XML has not"),
+        (
+            Dataset(GraphBatch.from_edges([[]], node_labels=[["\x00"]])),
+            "y.graphml",
+            "not allowed in XML",
+        ),
         (Dataset(plain, np.array([None])), "y.jsonl", "cannot be kept"),
     ):
         with pytest.raises(ValueError, match=message):

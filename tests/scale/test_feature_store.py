@@ -140,7 +140,7 @@ def test_damage_is_named_and_mended(data, tmp_path):
 def test_refusals(data, tmp_path):
     with pytest.raises(ValueError, match="n_bits"):
         FeatureStore.write(tmp_path / "store", data, HashedFeatures(n_bits=None))
-    with pytest.raises(ValueError, match="is no feature store"):
+    with pytest.raises(ValueError, match="is not a feature store"):
         FeatureStore(tmp_path / "none")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine")

@@ -256,7 +256,7 @@ def test_many_whole_numbers_are_real_ones():
 @pytest.mark.parametrize(
     ("parts", "task", "told"),
     [
-        (([0.5], ["a"]), "auto", "real numbers in part 0 and words or truth values in part 1"),
+        (([0.5], ["a"]), "auto", "real numbers in part 0 and strings or booleans in part 1"),
         (([1.0, np.nan], [2.0]), "auto", "not finite for 1 graphs of part 0, the first in row 1"),
         (([[1, 2]],), "auto", r"has the shape \(1, 2\)"),
         (([1, 1], [1]), "auto", "The target is 1 for all 3 graphs"),
@@ -282,7 +282,7 @@ def test_other_refusals(tmp_path):
     for wrong in ({"alpha": 0.0}, {"alpha": []}, {"held_out": 0.7}, {"n_epochs": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             HashedLinearModel(**wrong).fit(store)
-    with pytest.raises(ValueError, match="is no feature store"):
+    with pytest.raises(ValueError, match="is not a feature store"):
         HashedLinearModel().fit(tmp_path / "none")
 
 

@@ -83,7 +83,7 @@ def report(error: BaseException, debug: bool) -> int:
         if not getattr(error, "keeps_lines", False):
             message = " ".join(message.split())
         line = f"gramlet: error: {message}"
-    with contextlib.suppress(OSError, ValueError):  # nobody listens
+    with contextlib.suppress(OSError, ValueError):  # the pipe is closed
         if debug:
             traceback.print_exception(error)
         print(line, file=sys.stderr, flush=True)
@@ -128,7 +128,7 @@ def flush_output() -> None:
 
 
 def silence_output() -> None:
-    """Let nothing more be written to a pipe that nobody reads, not even when Python ends."""
+    """Write nothing more to a pipe that is closed, not even when Python ends."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

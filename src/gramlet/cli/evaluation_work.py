@@ -113,7 +113,7 @@ def checked_arguments(
 ) -> dict[str, Any]:
     """The arguments of `evaluate` that are the same for all kernels.
 
-    What does not fit the data is no kernel's fault, and told before any of them is computed.
+    What does not fit the data is reported before any kernel is computed.
     """
     from gramlet.evaluation.groups import groups_of
     from gramlet.evaluation.machines import machine_of

@@ -72,7 +72,7 @@ def _say(stream: int, words: bytes) -> None:
     try:
         while words:
             words = words[os.write(stream, words) :]
-    except OSError:  # nobody listens
+    except OSError:  # the pipe is closed
         return
 
 

@@ -80,7 +80,7 @@ def train_linear(
         raise WrongUse(f"{given[0]} has no meaning for a feature store; leave it out of --linear.")
     if not is_store(source):
         raise WrongUse(
-            f"{source!r} is no feature store. --linear learns from a folder: 'gramlet embed "
+            f"{source!r} is not a feature store. --linear learns from a folder: 'gramlet embed "
             f"{source} --hashed 20 -o STORE' writes one."
         )
     started = time.perf_counter()

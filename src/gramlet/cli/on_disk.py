@@ -76,7 +76,7 @@ def cluster_client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
         yield client
     finally:
         cluster = client.cluster if workers is not None else None
-        with contextlib.suppress(Exception):  # a scheduler that is lost cannot be told goodbye
+        with contextlib.suppress(Exception):  # closing fails if the scheduler is lost
             client.close()
         if cluster is not None:
             cluster.close()

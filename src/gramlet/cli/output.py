@@ -92,7 +92,7 @@ def grid(*headings: str, right: tuple[int, ...] = (), headings_shown: bool = Tru
 
 def note(text: str) -> None:
     """A remark beside the output proper."""
-    with contextlib.suppress(OSError, ValueError):  # work goes on when nobody listens
+    with contextlib.suppress(OSError, ValueError):  # work goes on when the pipe is closed
         print(text, file=sys.stderr, flush=True)
 
 

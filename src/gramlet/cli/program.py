@@ -105,7 +105,7 @@ def _run(arguments: list[str], debug: bool) -> int:
         return int(
             app(args=arguments, prog_name="gramlet", standalone_mode=False, obj=arguments) or 0
         )
-    except SystemExit as ending:  # rich ends so when nobody reads its output
+    except SystemExit as ending:  # rich ends so when its output is not read
         return ending.code if isinstance(ending.code, int) else 1
     except BaseException as error:
         return report(error, debug)

@@ -104,7 +104,7 @@ class KernelDistance(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return np.sqrt(squares, out=squares)
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if amiss."""
+        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
         require_parameters(self)
         if "kernel_" in vars(self):
             require_instance("kernel_", self.kernel_, GraphKernel)

@@ -108,7 +108,7 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
 
     @property
     def bounds(self) -> Floats:
-        """The logarithms of the bounds, one row a tuned parameter."""
+        """The logarithms of the bounds, one row per tuned parameter."""
         rows = [np.log(h.bounds[0]) for h in self.hyperparameters]
         return np.array(rows).reshape(len(rows), 2)
 
@@ -189,7 +189,7 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
         return np.array(self._fitted_kernel(graphs)[0].diagonal(graphs))
 
     def validate(self) -> None:
-        """Check the kernel and what is tuned, which may come from a file; ValueError if amiss."""
+        """Check the kernel and what is tuned, which may come from a file; ValueError if wrong."""
         require_instance("kernel", self.kernel, BaseEstimator)
         require(not is_embedding(self.kernel), "kernel must be a graph kernel")
         require_instance("tune", self.tune, Mapping, type(None))
@@ -203,7 +203,7 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
             require(kernel.n_fitted_ == len(graphs), "_fitted has another number of graphs")
 
     def is_stationary(self) -> bool:
-        """False: a kernel on graphs knows no shifts."""
+        """False: a kernel on graphs has no shifts."""
         return False
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""Kernel PCA of graphs: a few coordinates a graph, for maps and for plain classifiers."""
+"""Kernel PCA of graphs: a few coordinates per graph, for maps and for plain classifiers."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         return np.asarray(self.pca_.transform(rows))
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if amiss."""
+        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
         require_parameters(self)
         if "pca_" not in vars(self):
             return
@@ -159,7 +159,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
             require(self.kernel_.n_fitted_ == n_fitted, "kernel_ does not fit pca_")
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """A name a component."""
+        """A name per component."""
         return np.array([f"component {i + 1}" for i in range(self.n_components)], dtype=object)
 
     def __sklearn_tags__(self) -> Tags:

@@ -238,7 +238,7 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return np.array([f"graph{i}" for i in range(self.n_samples_fit_)], dtype=object)
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if amiss."""
+        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
         require_parameters(self)
         if "kernel_" not in vars(self):
             return

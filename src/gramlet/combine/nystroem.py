@@ -159,7 +159,7 @@ class GraphNystroem(TransformerMixin, BaseEstimator):
         return np.ascontiguousarray(squared_distances(matrix, own, own[[position]])[:, 0])
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if amiss."""
+        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
         require_parameters(self)
         if "kernel_" not in vars(self):
             return

@@ -25,7 +25,7 @@ __all__ = [
     "writing",
 ]
 
-_STEM = 60  # bytes of the target's name in that of the hidden place: names have an end
+_STEM = 60  # bytes of the target's name in that of the hidden place: the length of names is limited
 _PART = re.compile(r"\..*\.(?P<host>[0-9a-f]{8})-(?P<pid>\d+)-[0-9a-f]{8}\.part(\.[^.]*)?", re.S)
 
 _unfinished: set[Path] = set()
@@ -68,7 +68,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def scratch_folder(folder: Path) -> Iterator[Path]:
-    """A hidden folder within ``folder`` for files that nobody needs afterwards.
+    """A hidden folder within ``folder`` for files that are not needed afterwards.
 
     It is removed at the end; one that a killed process left behind is removed by the next write.
 
@@ -104,7 +104,9 @@ def check_place(path: str | os.PathLike[str]) -> None:
         if not target.parent.is_dir():
             raise OSError(f"{shown}: there is no folder {os.fspath(Path(path).parent)!r}.")
         if target.exists() and not os.access(target, os.W_OK):
-            raise OSError(f"{shown} must not be written by you. Name another file.")
+            raise OSError(
+                f"{shown} cannot be written: you do not have the permission. Name another file."
+            )
         remove_leftovers(target.parent)
         _try(target)
     except OSError as why:
@@ -150,7 +152,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def remove_unfinished() -> None:
-    """Remove what this process is writing: for those who end it without a word to Python."""
+    """Remove what this process is writing: for callers that end it past Python's clean-up."""
     for part in list(_unfinished):
         _remove(part)
 

@@ -2,7 +2,7 @@
 
 Every class that is kept in a fitted model has a method ``validate`` made of these. Arrays must have
 exactly the expected type and shape, indices must stay in range, and numbers must be finite and not
-so large that sums of squares overflow. The first thing amiss is a ValueError that names it.
+so large that sums of squares overflow. The first fault is a ValueError that names it.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def mmd_test(
     The statistic is MMD² = mean K(X, X) + mean K(Y, Y) − 2 mean K(X, Y), all pairs included. Under
     the hypothesis the graphs may change sides; the p-value is the share of random exchanges, the
     given one among them, with a statistic at least as large, so that it is never 0 and the test
-    keeps its level exactly. Cost: one Gram matrix of all graphs, then O(n²) a permutation.
+    keeps its level exactly. Cost: one Gram matrix of all graphs, then O(n²) per permutation.
 
     Parameters
     ----------

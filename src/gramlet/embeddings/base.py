@@ -113,7 +113,7 @@ class GraphEmbedding(TransformerMixin, BaseEstimator):
         """A readable name per column."""
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if amiss."""
+        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
         require_parameters(self)
         if any(name.endswith("_") for name in vars(self)):
             self._validate_fitted()

@@ -114,7 +114,7 @@ class GraphletMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         """Learn from what was drawn from the fitted graphs, if there is something to learn."""
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if amiss."""
+        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
         require_parameters(self)
         if "k_" not in vars(self):
             return
@@ -154,7 +154,7 @@ class GraphletMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
 
 
 def input_atoms(weights: Array, k: int) -> Array:
-    """What each input of a pattern adds: one row a pair of nodes, then one per node's label.
+    """What each input of a pattern adds: one row per pair of nodes, then one per node's label.
 
     An edge sets two entries of the flattened adjacency matrix.
     """

@@ -53,8 +53,9 @@ class GraphSampling(GraphEmbedding):
     Each graph draws from a random stream of its own, made from ``random_state``, its size and its
     edges: its features depend neither on the batch it comes in, nor on its place there, nor on
     ``n_jobs``, and equal graphs get equal features. Equal patterns are evaluated once for the whole
-    batch and weighted by their counts. Cost: O(s k²) a graph to draw, then a sum over the distinct
-    patterns drawn (`OpticalMap`: over the pairs of pairs of nodes) for each of the features.
+    batch and weighted by their counts. Cost: O(s k²) per graph to draw, then a sum over the
+    distinct patterns drawn (`OpticalMap`: over the pairs of pairs of nodes) for each of the
+    features.
 
     Parameters
     ----------

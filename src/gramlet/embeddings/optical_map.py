@@ -51,7 +51,7 @@ class OpticalMap(GraphletMap):
     scale : float, default 1.0
     device : object with ``transform(X)``, optional
         Optical hardware: takes rows of k² zeros and ones and gives intensities abs(W a + b)², m
-        of them a row; this map divides by sqrt(m) and averages. n_components, bias and scale are
+        of them per row; this map divides by sqrt(m) and averages. n_components, bias and scale are
         then left to the device. Every distinct pattern is sent once. See `LightOnDevice`.
     random_state : int, RandomState or None
         Draws W and b; None: `GraphSampling`'s own decides.

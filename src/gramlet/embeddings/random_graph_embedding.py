@@ -49,7 +49,7 @@ class RandomGraphEmbedding(GraphEmbedding):
     graph ω_j of D_j nodes, D_j uniform in 1..``max_nodes``, each of mass 1/D_j. Nodes of G have the
     coordinates and masses of `earth_movers_distance`. Dot products of features estimate the kernel
     ∫ p(ω) exp(−γ EMD(G, ω)) exp(−γ EMD(G', ω)) dω, which is positive definite, with an error that
-    falls as 1/√R. Cost: the eigenvectors of each graph, then R transport problems a graph of
+    falls as 1/√R. Cost: the eigenvectors of each graph, then R transport problems per graph, of
     n × D_j nodes each, close to linear in n.
 
     Parameters
@@ -57,7 +57,7 @@ class RandomGraphEmbedding(GraphEmbedding):
     n_components : int, default 128
         Random graphs (R), and with them columns.
     n_dims : int, default 6
-        Coordinates a node (d); graphs with fewer nodes have columns of zeros.
+        Coordinates per node (d); graphs with fewer nodes have columns of zeros.
     max_nodes : int, default 15
         The largest random graph (D_max).
     gamma : float, default 1.0
@@ -85,7 +85,7 @@ class RandomGraphEmbedding(GraphEmbedding):
     Attributes
     ----------
     anchors_ : list of (coordinates, masses)
-        The random graphs, one row a node. With labels, the ``n_dims`` coordinates are followed by
+        The random graphs, one row per node. With labels, the ``n_dims`` coordinates are followed by
         ``label_weight`` × one-hot(label): a column for each of ``labels_`` and a last one, which
         all labels not seen at `fit` share and no random graph uses.
     labels_ : tuple or None
@@ -235,7 +235,7 @@ class RandomGraphEmbedding(GraphEmbedding):
 
 
 class _AnchorDraw:
-    """Draws one random graph a call."""
+    """Draws one random graph per call."""
 
     def __init__(self, settings: RandomGraphEmbedding, nodes: PlacedNodes) -> None:
         self._settings = settings

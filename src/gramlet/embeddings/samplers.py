@@ -50,7 +50,7 @@ class Sampler(BaseEstimator):
         k : int
             2 to 8; graphs with fewer nodes are padded with isolated ones.
         n_samples : int
-            Subgraphs a graph.
+            Subgraphs per graph.
         random_state : int, RandomState or None
         n_jobs : int or None
             Threads.

@@ -1,1 +1,1 @@
-"""The arithmetic: arrays in, arrays out. Numba lives only here."""
+"""The arithmetic: arrays in, arrays out. Numba is used only here."""

@@ -1,6 +1,6 @@
 """Options chosen on the test parts themselves, as some papers did: one choice for all of them.
 
-Kept apart from `selection.nested` so that nobody takes it for an estimate; results made here say
+Kept apart from `selection.nested` so that it is not taken for an estimate; results made here say
 "optimistic" wherever they are shown.
 """
 

@@ -24,7 +24,7 @@ def confusion_matrix(result: Result, repeat: int | None = None) -> Ints:
         One repeat, in which every graph counts once; by default all of them.
     """
     if result.task != "classification":
-        raise ValueError("A confusion matrix is of classes; this result is of a regression.")
+        raise ValueError("A confusion matrix needs classes; this is the result of a regression.")
     predictions, target = _stored(result)
     rows = predictions if repeat is None else predictions[repeat : repeat + 1]
     k = len(result.classes)

@@ -25,7 +25,7 @@ class DatasetFacts:
         Per graph, edges undirected.
     node_labels, edge_labels : bool
     node_attributes : int
-        Numbers a node has; 0 for none.
+        Attributes per node; 0 for none.
     embedded : bool
         Whether it comes with the package.
     """

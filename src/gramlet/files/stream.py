@@ -120,7 +120,7 @@ def stream_blocks(
 ) -> Iterator[Block]:
     """The blocks of `stream`, each a function that makes the Dataset.
 
-    A block that nobody calls costs next to nothing, so that work can begin in the middle.
+    A block that is not called costs next to nothing, so that work can begin in the middle.
     """
     batch_size = require_count("batch_size", batch_size, 1)
     path = Path(path).expanduser()

@@ -48,7 +48,7 @@ def stochastic_block_model_classes(
     n_graphs : int
         In both classes together, which take turns.
     n_nodes, n_communities : int
-        A graph's; the second must divide the first.
+        Per graph; the second must divide the first.
     expected_degree : float
         d, the same in both classes.
     within_prob : float
@@ -115,7 +115,7 @@ def _between_prob(within: Floats, n_nodes: int, n_communities: int, degree: floa
         if len(wrong):
             k = int(wrong[0])
             raise ValueError(
-                f"Class {k} would need p_{name} = {values[k]:.4g}, which is no probability "
+                f"Class {k} would need p_{name} = {values[k]:.4g}, which is not a probability "
                 f"(p_within = {within[k]:.4g} with communities of {size} nodes and an expected "
                 f"degree of {degree:g}). Change within_prob, similarity or expected_degree."
             )
@@ -149,7 +149,7 @@ def random_labelled_graphs(
     Parameters
     ----------
     n_graphs : int
-    n_nodes, n_edges : int, or one int a graph
+    n_nodes, n_edges : int, or one int per graph
     n_labels : int
         Node labels are uniform on 0, ..., n_labels − 1; 0 gives graphs without labels.
     random_state : int, Generator, RandomState or None

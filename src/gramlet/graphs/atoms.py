@@ -107,5 +107,7 @@ def _checked(atoms: Sequence[str]) -> tuple[str, ...]:
         raise ValueError(f"atoms={atoms!r} must be a tuple; write ({atoms!r},). Known: {known}.")
     for name in atoms:
         if name not in ATOM_PROPERTIES:
-            raise ValueError(f"atoms contains {name!r}, which is no atom property. Known: {known}.")
+            raise ValueError(
+                f"atoms contains {name!r}, which is not an atom property. Known: {known}."
+            )
     return tuple(atoms)

@@ -104,7 +104,7 @@ def require_undirected(batch: GraphBatch, owner: str) -> None:
         graph = int(np.flatnonzero(batch.n_edges)[0])
         raise ValueError(
             f"{owner} compares undirected graphs only; these are directed (graph {graph} has arcs)."
-            " Forget the directions with batch.to_undirected() or as_batch(x, directed=False)."
+            " Remove the directions with batch.to_undirected() or as_batch(x, directed=False)."
         )
 
 

@@ -13,7 +13,7 @@ __all__ = ["ATTR", "LABEL", "WEIGHT", "AttributeNames", "check_names", "require_
 
 
 class _Usual(str):
-    """A name that is looked for, but that nobody has given."""
+    """A name that is looked for, but was not given."""
 
     __slots__ = ()
 

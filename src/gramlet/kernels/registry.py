@@ -27,7 +27,7 @@ class Entry:
     name : str
         The short name, as the command line takes it.
     home, class_name : str
-        Where the class lives.
+        The module and the name of the class.
     family : str
         The heading it stands under.
     summary : str
@@ -51,7 +51,7 @@ class Entry:
 
     @property
     def kind(self) -> Literal["kernel", "embedding"]:
-        """By the room that it lives in, so that nothing needs to be imported to list it."""
+        """Kernel or embedding, by its package: nothing needs to be imported to list it."""
         return "embedding" if self.home.startswith("gramlet.embeddings") else "kernel"
 
     @property

@@ -2,7 +2,7 @@
 
 A kernel that multiplies weights along the paths of a graph and adds over all paths costs as much
 as the graph has edges, however many features it compares. Functions here take matrices (one row
-an example) and give matrices, so each goes into ``SVC(kernel=...)``; two vectors give a float, as
+per example) and give matrices, so each goes into ``SVC(kernel=...)``; two vectors give a float, as
 ``KernelRidge(kernel=...)`` and ``KernelPCA(kernel=...)`` ask for.
 """
 

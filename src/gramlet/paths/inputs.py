@@ -76,7 +76,7 @@ def _float_array(values: Any, name: str) -> Floats:
 
 
 def _sorted_csr(matrix: Any) -> Any:
-    """CSR with one stored entry a cell, in the order of columns; never the caller's own object."""
+    """CSR with one stored entry per cell, in the order of columns; never the given object."""
     csr = sparse.csr_array(matrix, copy=True)
     csr.sum_duplicates()
     return csr

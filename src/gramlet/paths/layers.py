@@ -31,7 +31,7 @@ def path_sum(layers: Sequence[Any]) -> Floats:
     Returns
     -------
     ndarray of shape (n_0, n_L)
-        One row a node of the first layer, one column a node of the last.
+        One row per node of the first layer, one column per node of the last.
 
     Examples
     --------

@@ -92,7 +92,7 @@ def subsequence_gram(
     .. math:: k(s, t) = \sum_{u} \Phi_u(s) \Phi_u(t), \qquad
         \Phi_u(s) = \sum_{I : s[I] = u} \lambda^{i_n - i_1 + 1}
 
-    over all u of n tokens. Costs O(n·len(s)·len(t)) a pair. Normalised values are right however
+    over all u of n tokens. Costs O(n·len(s)·len(t)) per pair. Normalised values are right however
     small λ^n and however large the number of subsequences is: neither enters the recursion.
 
     Parameters
@@ -223,6 +223,6 @@ def _codes(strings: Sequence[Any], index: dict[Hashable, int], name: str, functi
             if token != token:
                 raise ValueError(
                     f"{name.format(position)} of {function} has a NaN among its tokens; NaN is "
-                    "not equal to itself, so it is no token."
+                    "not equal to itself, so it cannot be a token."
                 )
     return Strings(np.array(codes, dtype=np.int64), _starts(strings))

@@ -134,8 +134,8 @@ def anova(
     .. math:: k_m(x, y) = \sum_{|A| = m} \prod_{j \in A} x_j y_j = T_m^d, \qquad
         T_s^r = x_r y_r T_{s-1}^{r-1} + T_s^{r-1},
 
-    with T_0^r = 1 and T_s^r = 0 for s > r. Costs O(d·m) per pair (O(m) a stored entry, if sparse);
-    beside the result, memory for one block of columns a thread.
+    with T_0^r = 1 and T_s^r = 0 for s > r. Costs O(d·m) per pair (O(m) per stored entry, if
+    sparse); beside the result, memory for one block of columns per thread.
 
     Parameters
     ----------

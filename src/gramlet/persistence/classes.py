@@ -1,6 +1,6 @@
 """Which classes and functions a saved model may name, and how a name becomes a class again.
 
-The one place that decides what a file may bring to life. Of scikit-learn these are the classes in
+The one place that decides which objects a file may create. Of scikit-learn these are the classes in
 `sklearn_models` and a list of functions; a name that is not on the list is refused before anything
 is imported. Of gramlet these are the classes of some rooms and modules that have a method
 ``validate``.

@@ -1,4 +1,4 @@
-"""What a codec is: a way to tell values of some types by simpler values.
+"""What a codec is: a way to describe values of some types by simpler values.
 
 The codecs themselves are in `values` (Python, numpy, scipy) and `parts` (gramlet, scikit-learn).
 """

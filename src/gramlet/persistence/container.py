@@ -89,7 +89,7 @@ def _write_archive(file: IO[bytes], manifest: Any, arrays: Sequence[Array]) -> N
 def _write_member(archive: zipfile.ZipFile, name: str, content: bytes | Array) -> None:
     trial = _Trial()
     _write_content(trial, content)
-    # A fixed date: the file tells of the model, not of the day.
+    # A fixed date, so that equal models give equal files.
     member = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
     member.external_attr = 0o644 << 16
     tightest = TIGHTEST_MANIFEST if name == _MANIFEST else TIGHTEST
@@ -150,7 +150,7 @@ def _digest(file: IO[bytes], length: int) -> bytes:
 
 
 def read_container(path: str | os.PathLike[str]) -> tuple[Any, list[Array]]:
-    """The manifest and the arrays of a file; anything amiss is a `ModelFileError`."""
+    """The manifest and the arrays of a file; anything wrong is a `ModelFileError`."""
     with open(path, "rb") as file:
         _check_seal(file, path)
         try:
@@ -204,7 +204,7 @@ def _check_member(member: zipfile.ZipInfo) -> None:
     if member.is_dir() or stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG):
         raise ModelFileError(f"its member {name!r} is a link or a folder, not a file.")
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ModelFileError(f"its member {name!r} is packed in a foreign way.")
+        raise ModelFileError(f"its member {name!r} is compressed by an unsupported method.")
     tightest = TIGHTEST_MANIFEST if name == _MANIFEST else TIGHTEST
     if member.file_size > tightest * max(member.compress_size, 1):
         raise ModelFileError(

@@ -207,7 +207,7 @@ def _unpack_boosting_loss(told: tuple[str, int]) -> Any:
     return getattr(loss, name)()
 
 
-# Compiled losses and how their names tell them from what else lives there.
+# Modules of compiled losses, and how the names of these begin.
 _LOSS_ROOMS = {
     "sklearn._loss._loss": ("Cy",),
     "sklearn.linear_model._sgd_fast": ("Hinge", "Squared", "Modified", "Epsilon", "CyHalf"),

@@ -277,7 +277,7 @@ def _bind(place: str, name: str, number: int, dims: Dims) -> None:
     match = re.fullmatch(r"([a-z_]+)([+-])([0-9]+)", name)
     if match:
         if match[1] not in dims:
-            raise ValueError(f"{place} is there without what gives its extent.")
+            raise ValueError(f"{place} is there without the attribute that gives its shape.")
         shift = int(match[3]) if match[2] == "+" else -int(match[3])
         known = dims[match[1]] + shift
     else:

@@ -32,7 +32,7 @@ _ANSWERS = ("predict", "predict_proba", "decision_function", "transform")
 
 
 def validate_object(value: Any) -> None:
-    """Check an instance of an allowed class; ValueError if anything in it is amiss."""
+    """Check an instance of an allowed class; ValueError if anything in it is wrong."""
     cls = type(value)
     if cls.__module__.startswith("gramlet."):
         _check_own(value)

@@ -1,4 +1,4 @@
-"""Matplotlib, or a clear word that it is missing."""
+"""Matplotlib, or an error that says that it is missing."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Subtrees of Weisfeiler-Lehman kernels and ODD-STh are trees, graphlets are small graphs, shortest
 paths are chains, pairs of balls are cut out of a graph that contains them. Values and bars are
-`patterns`' part.
+left to `patterns`.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def _way(graph: GraphBatch, hops: Any, u: int, v: int) -> list[int]:
 
 
 def _shells(counter: BallPairCounter, column: int) -> SubtreePattern:
-    """The text of a pair of balls as two nodes, for want of an example."""
+    """The text of a pair of balls as two nodes, where there is no example."""
     text = counter.names()[column].partition(": ")[2]
     first, _, second = text.partition(" - ")
     _, distance, _, _ = counter.types.signature(column).tolist()

@@ -144,6 +144,6 @@ def view_of(material: Material, result: Result) -> KernelView:
         estimator.set_params(n_jobs=None)  # how it was computed is no part of what is shown
     if gram.shape != (len(batch), len(batch)):
         raise ValueError(
-            f"{type(estimator).__name__} is no kernel: its matrix has shape {gram.shape}."
+            f"{type(estimator).__name__} is not a kernel: its matrix has shape {gram.shape}."
         )
     return KernelView(result, estimator, gram, tags is not None and tags.supervised)

@@ -31,7 +31,7 @@ CONSTANTS = ("majority", "mean", "size")
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """Results on one set of graphs, with everything a page needs to tell of them.
+    """Results on one set of graphs, with everything that a page shows of them.
 
     Attributes
     ----------

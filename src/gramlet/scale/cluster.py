@@ -48,7 +48,7 @@ def started(n_workers: int) -> Any:
     distributed = _distributed()
     import dask
 
-    # Dask samples the stacks of its workers a hundred times per second, for a page nobody sees.
+    # Dask samples its workers' stacks a hundred times per second, for a page that is not shown.
     with dask.config.set({"distributed.worker.profile.enabled": False}):
         cluster = distributed.LocalCluster(
             n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
@@ -151,7 +151,7 @@ class _Run:
         if error is not None or self.losses[task.name] > _MOST_LOSSES:
             raise RuntimeError(
                 f"The workers that computed {task.shown} died again and again; too little memory "
-                "is the usual reason. Give workers more memory, or start anew with smaller parts. "
+                "is the usual reason. Give workers more memory, or start again with smaller parts. "
                 f"{self.kept}"
             ) from error
         return False

@@ -82,7 +82,7 @@ def read_part(path: Path, expected: str, shape: tuple[int, int]) -> dict[str, An
     if _checksum(data) != expected:
         raise ValueError(
             f"{str(path)!r} is missing or damaged: its checksum differs. Write the store again "
-            "with verify=True (--verify), which mends it."
+            "with verify=True (--verify), which repairs it."
         )
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         members: dict[str, Any] = {name: archive[name] for name in archive.files}

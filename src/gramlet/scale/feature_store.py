@@ -71,7 +71,7 @@ class FeatureStore:
         self.path = Path(path)
         self._journal = Journal(self.path, "part")
         if not self._journal.exists():
-            raise ValueError(f"{str(self.path)!r} is no feature store: it has no {JOURNAL!r}.")
+            raise ValueError(f"{str(self.path)!r} is not a feature store: it has no {JOURNAL!r}.")
         self._header = _checked_header(self._journal)
         parts = self._journal.finished()
         if not any(number == _END for number, _ in parts):
@@ -263,8 +263,8 @@ def _checked_header(journal: Journal) -> dict[str, Any]:
     header = journal.header()
     if header["format"] != FORMAT:
         raise ValueError(
-            f"{str(journal.path.parent)!r} is no feature store that this version of gramlet reads: "
-            f"its journal begins with {header['format']!r}, expected {FORMAT!r}."
+            f"{str(journal.path.parent)!r} is not a feature store that this version of gramlet "
+            f"reads: its journal begins with {header['format']!r}, expected {FORMAT!r}."
         )
     return header
 
@@ -293,7 +293,7 @@ def _begin(
     elif found := differences(stored, header):
         raise ValueError(
             f"{str(folder)!r} holds other features: {'; '.join(found)}. Name another place, or "
-            "start anew with resume=False (--fresh), which deletes them."
+            "start again with resume=False (--fresh), which deletes them."
         )
     if verify:
         finished = {

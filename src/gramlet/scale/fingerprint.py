@@ -86,7 +86,7 @@ def _of_label(label: Any) -> bytes:
 
 
 def class_name(estimator: Any) -> str:
-    """Where the class of an estimator lives, and its name."""
+    """The module and the name of the class of an estimator."""
     cls = type(estimator)
     return f"{cls.__module__}.{cls.__qualname__}"
 

@@ -194,7 +194,7 @@ def _refuse_other(stored: dict[str, Any], wanted: dict[str, Any], folder: Path) 
     if found:
         raise ValueError(
             f"{str(folder)!r} holds another matrix: {'; '.join(found)}. Name another place, or "
-            "start anew with resume=False (--fresh), which deletes it."
+            "start again with resume=False (--fresh), which deletes it."
         )
 
 

@@ -131,7 +131,7 @@ class HashedFeatures(TransformerMixin, BaseEstimator):
         return _edges(batch, levels)
 
     def validate(self) -> None:
-        """Check parameters and what a file may have brought; ValueError if anything is amiss."""
+        """Check parameters and what a file may have brought; ValueError if anything is wrong."""
         require_parameters(self)
         if "column_ids_" in vars(self):
             require_array("column_ids_", self.column_ids_, "uint64", (None,))

@@ -261,7 +261,7 @@ class HashedLinearModel(BaseEstimator):
         return np.asarray(shares / total)
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if amiss."""
+        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
         require_parameters(self)
         self._settings()
         if "coef_" not in vars(self):

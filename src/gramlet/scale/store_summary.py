@@ -158,7 +158,7 @@ class _Values:
         words = {kind: part for kind, part in self.kinds.items() if kind != "n"}
         if self.broken is not None and words:
             raise ValueError(
-                f"The target is real numbers in part {self.broken} and words or truth values in "
+                f"The target is real numbers in part {self.broken} and strings or booleans in "
                 f"part {min(words.values())}. Correct the file, or leave such rows out."
             )
         if wanted == "auto":
@@ -166,7 +166,7 @@ class _Values:
         if wanted == "regression" and words:
             raise ValueError(
                 f"task='regression' needs numbers; the target of part {min(words.values())} is "
-                "words or truth values. Use task='classification'."
+                "strings or booleans. Use task='classification'."
             )
         if wanted == "classification" and self.broken is not None:
             raise ValueError(
@@ -205,7 +205,7 @@ class _Values:
         if len(counts) > MOST_CLASSES:
             raise ValueError(
                 f"The target has more than {MOST_CLASSES:,} classes. Use task='regression' for "
-                "numbers; words of which nearly every graph has its own are no classes."
+                "numbers; strings that differ for nearly every graph are not classes."
             )
         names = sorted(counts)
         if len(names) < 2:

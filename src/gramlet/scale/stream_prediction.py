@@ -63,7 +63,7 @@ def predict_stream(
 
 
 def answers_of(model: Any, graphs: Any) -> dict[str, Array]:
-    """All that a model tells of graphs: columns by their headings, "prediction" first.
+    """All that a model predicts for graphs: columns by their headings, "prediction" first.
 
     Decision values and probabilities of classes, and standard deviations of Gaussian processes.
     """

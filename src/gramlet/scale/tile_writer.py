@@ -81,7 +81,7 @@ class _Writer:
                         return
         except BaseException as error:
             self._error = error
-            while self._queue.get() is not None:  # nobody must wait for room in the queue
+            while self._queue.get() is not None:  # no thread must wait for room in the queue
                 pass
 
     def _others(self) -> list[tuple[Tile, Floats] | None]:

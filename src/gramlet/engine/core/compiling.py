@@ -1,4 +1,4 @@
-"""Saying so when the first run on a machine has to compile.
+"""A notice when the first run on a machine has to compile.
 
 Compiled code is cached on disk; a cache hit is silent. Only numba's own event of a real compilation
 is listened to.

@@ -21,7 +21,7 @@ def neighbour_means(
         CSR adjacency.
     values : array, shape (nodes, d)
     weights : array, optional
-        A weight an entry of ``indices``; the weights of a node must not add up to 0.
+        One weight per entry of ``indices``; the weights of a node must not add up to 0.
     """
     given = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     return _means(indptr, indices, np.ascontiguousarray(values, dtype=np.float64), given)

@@ -41,7 +41,7 @@ def class_columns(k: int) -> tuple[Ints, Int16s, Ints]:
     n_codes = 0
     for p in range(1, k + 1):
         table = patterns(p).class_of_code
-        assert table is not None  # only k = 8 has none, and nobody visits sets of eight
+        assert table is not None  # only k = 8 has none, and sets of eight are never visited
         first_column[p + 1] = first_column[p] + len(patterns(p))
         first_code[p] = n_codes
         n_codes += len(table)

@@ -31,7 +31,7 @@ def fill_disconnected(counts: Array, k: int) -> None:
     Parameters
     ----------
     counts : array of int64, or of Python integers, shape (number of graphs, columns)
-        One column a class of 1..k nodes, as `class_columns(k)` has them; the connected ones and
+        One column per class of 1..k nodes, as `class_columns(k)` has them; the connected ones and
         column 0, the number of nodes, are given.
     k : int
 

@@ -2,7 +2,7 @@
 
 A pattern is the adjacency of k nodes in order, one bit per pair, from the lowest bit: (0,1), (0,2),
 ..., (0,k−1), (1,2), ... Its class is known by the smallest code among all orders of its nodes.
-Which patterns a graph has is found in `graphlets` and `sampling`.
+Which patterns a graph has is found in `spectrum` and `sampling`.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def sample_codes(
     k : int
         2 to 8.
     n_samples : int
-        Subgraphs a graph.
+        Subgraphs per graph.
     seed : int
         0 ≤ seed < 2⁶³.
     flyback : float in [0, 1), optional

@@ -1,7 +1,7 @@
 """Exact k-spectra: how many induced subgraphs of each class every graph has.
 
-Brings together who counts connected patterns (`closed_forms`, `connected`), who fills in the others
-(`disjoint`) and threads; a graph with most of all edges is counted by its complement.
+Combines counts of connected patterns (`closed_forms`, `connected`) and of the others (`disjoint`),
+on several threads; a graph with most of all edges is counted by its complement.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def graphlet_counts(
     """The number of induced subgraphs of each class on k nodes, for every graph.
 
     A graph with v < k nodes is padded with isolated nodes to k. Row sums are C(max(v, k), k).
-    Cost: k ≤ 4 O(Σ deg²) and the four-cliques; k = 5, 6 some 20 nanoseconds a connected set of k
+    Cost: k ≤ 4 O(Σ deg²) and the four-cliques; k = 5, 6 some 20 nanoseconds per connected set of k
     nodes, in the graph or (where it has six tenths of all edges) in its complement.
 
     Parameters

@@ -3,7 +3,7 @@
 Both graphs are refined together; where a colour class has several nodes, one node of the first
 graph is paired with each candidate of the second in turn and the colours are refined again, until
 every node has a colour of its own and the pairing can be checked arc by arc. Colours are 64-bit
-hashes: equal hashes of different colours only cost time, since the last word has the check.
+hashes: equal hashes of different colours only cost time, since the final check decides.
 """
 
 from __future__ import annotations

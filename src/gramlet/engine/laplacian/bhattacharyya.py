@@ -1,7 +1,7 @@
 """Pairs of covariance matrices: log k = ¼(ln|S₁| + ln|S₂|) − ½ ln|(S₁ + S₂)/2|.
 
-Matrices of one order are kept as packed lower triangles. One factorisation a pair is left to do; it
-runs on many columns side by side, so that the processor's vector units have work. Where the
+Matrices of one order are kept as packed lower triangles. One factorisation per pair is left to do;
+it runs on many columns side by side, so that the processor's vector units have work. Where the
 matrices come from is in `covariances`; matrices of differing coordinates are in
 `sparse_covariances`.
 """
@@ -216,7 +216,7 @@ def _log_determinants(values: Floats, order: int, logs: Floats) -> None:
     """ln|S| of the matrix in each lane by LDLᵀ, two pivots at a time; overwrites the matrices.
 
     Pivots are multiplied up; the exponent of the product is taken off after each, so that nothing
-    overflows and one logarithm a matrix is enough.
+    overflows and one logarithm per matrix is enough.
     """
     product = np.ones(LANES)
     bits = product.view(np.int64)

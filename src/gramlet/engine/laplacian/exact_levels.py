@@ -63,8 +63,8 @@ def _refuse_singular(matrix: Floats, gamma: float) -> None:
     if len(bad):
         raise ValueError(
             f"Graph {bad[0, 0]} and fitted graph {bad[0, 1]}: U L⁻¹ Uᵀ + γI is singular to the "
-            f"precision of numbers: gamma={gamma} is lost beside features as large as these. Scale "
-            "the features down or raise gamma."
+            f"precision of numbers: gamma={gamma} is too small beside features as large as these. "
+            "Scale the features down or raise gamma."
         )
 
 

@@ -2,8 +2,8 @@
 
 With K the Gram matrix of the vertices of two graphs and Λ their Laplacians side by side,
 log k = ¼(ln|L₁ + K₁₁/γ| + ln|L₂ + K₂₂/γ| + ln|L₁| + ln|L₂|) − ½ ln|Λ + K/(2γ)|. It is what the
-eigenvectors of K would give, by one Cholesky factorisation a pair, which is begun once a graph. For
-levels of such kernels on top of each other see `exact_levels`.
+eigenvectors of K would give, by one Cholesky factorisation per pair, which is begun once per graph.
+For levels of such kernels on top of each other see `exact_levels`.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class KernelisedGraphs:
             raise ValueError(
                 f"Graph {int(bad.argmax())}: L + K/γ is not positive definite with eta={eta}, "
                 f"gamma={gamma}. Either edge weights are negative, or the kernel between vertices "
-                "is not positive semi-definite, or eta is lost beside large numbers. Use weights "
-                "of at least 0, a valid kernel, or a larger eta."
+                "is not positive semi-definite, or eta is too small beside large numbers. Use "
+                "weights of at least 0, a valid kernel, or a larger eta."
             )
         return graphs
 

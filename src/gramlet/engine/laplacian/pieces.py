@@ -128,8 +128,8 @@ class Pieces:
             node = self.nodes[self.offsets[failed.argmax()]]
             raise ValueError(
                 f"Graph {int(batch.graph_of_node[node])}: D − A + ηI is not positive definite with "
-                f"eta={eta}. Either edge weights are negative, or eta is lost beside weights as "
-                "large as these. Use weights of at least 0, smaller weights, or a larger eta."
+                f"eta={eta}. Either edge weights are negative, or eta is too small beside weights "
+                "as large as these. Use weights of at least 0, smaller weights, or a larger eta."
             )
 
     def arrays(self) -> Arrays:

@@ -1,4 +1,4 @@
-"""Covariance matrices that live on few coordinates each, such as the labels that occur in a graph.
+"""Covariance matrices on few coordinates each, such as the labels that occur in a graph.
 
 A matrix is kept on its own coordinates (its support) and is γ times the identity elsewhere, so a
 pair is compared on the union of two supports: coordinates that neither has cancel, and those that

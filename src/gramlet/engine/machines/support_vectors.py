@@ -45,7 +45,7 @@ def solve(
 
     Maximises Σ|β_i| − ½ βᵀKβ over Σβ = 0 and 0 ≤ y_i β_i ≤ C_i. Each step moves one pair (i, j): i
     the largest violator, j the one that promises the largest gain (second-order selection).
-    Weights that have long been content at a bound are laid aside until the others are settled.
+    Weights that have long been optimal at a bound are left out until the others are settled.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def _best_partner(
 def _in_play(
     signs: Floats, bounds: Floats, beta: Floats, slack: Floats, most: float, least: float
 ) -> Ints:
-    """The weights left when those are laid aside that are at a bound and content there."""
+    """The weights left when those are laid aside that are at a bound and optimal there."""
     kept = np.empty(len(beta), dtype=np.int64)
     n = 0
     for k in range(len(beta)):
@@ -276,7 +276,7 @@ def decide_by_cost(
         The values of C, ascending.
     tol : float
     max_iter : int
-        Steps a machine may take.
+        Steps per machine, at most.
 
     Returns
     -------

@@ -312,7 +312,7 @@ def _node_slopes(kappa, by_scale, by_floor, pairs, x, z, stop, c, slopes):  # ty
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _slope_at_zero(rows, i, columns, j, numbers, place, by_floor, kappa, x, z, start, c):  # type: ignore[no-untyped-def]
-    """What pairs of nodes with κ = 0, which a floor would bring to life, add to its derivative.
+    """What pairs of nodes with κ = 0 add to the derivative by the floor, which raises their κ.
 
     Such a pair is reached from pairs with κ > 0 (z) and reaches some (x): one step each.
     """

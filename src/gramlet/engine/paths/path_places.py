@@ -210,7 +210,10 @@ def _by_distance(length: Floats, keys: Floats, heap: Ints, nodes: Ints) -> int:
 
 @njit(nogil=True, cache=True)
 def _continues(d_here: float, step: float, d_there: float) -> bool:
-    """Whether an arc continues a shortest path; farther, or tiny arcs would lead to and fro."""
+    """Whether an arc continues a shortest path: its end is farther, by its own length.
+
+    Without the first condition, arcs of tiny length would continue paths in both directions.
+    """
     return d_there > d_here and abs(d_here + step - d_there) <= _TIE * d_there
 
 

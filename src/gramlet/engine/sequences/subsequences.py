@@ -80,7 +80,8 @@ def subsequence_values(
 ) -> Floats:
     """Kernel matrix of two sets of strings (``columns`` None: of one set); inf where it overflows.
 
-    Costs O(length · |s| · |t|) per pair; beside the result, memory for one group of lanes a thread.
+    Costs O(length · |s| · |t|) per pair; beside the result, memory for one group of lanes per
+    thread.
     """
     if columns is not None and len(columns.starts) < min(_MAX_LANES, len(rows.starts)):
         turned = subsequence_values(columns, rows, length, decay, normalize, n_jobs)

@@ -1,9 +1,9 @@
 """The quadratic program of the SVM-θ kernel, solved for all graphs of a batch.
 
 ω(G) = max over α ≥ 0 of 2Σα − αᵀKα with K = I + A/ρ, ρ = −λ_min(A), and K = I without edges. K is
-positive semi-definite, mostly singular, and its maximisers are many; the value is one. Coordinate
-ascent finds which entries are positive, a solve on these makes it exact, and a bound from the dual
-program says how far the value can be off.
+positive semi-definite, mostly singular: there are many maximisers, all of the same value.
+Coordinate ascent finds which entries are positive, a solve on these makes it exact, and a bound
+from the dual program says how far the value can be off.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _solve_range(
 def _ascend(
     alpha: Floats, first: int, indptr: Ints, indices: Ints, scale: float, n_sweeps: int
 ) -> None:
-    """Sweeps of coordinate ascent, to and fro: α_i = max(0, 1 − Σ_{j ∈ N(i)} α_j / ρ)."""
+    """Sweeps of coordinate ascent, in both directions: α_i = max(0, 1 − Σ_{j ∈ N(i)} α_j / ρ)."""
     n = len(alpha)
     for sweep in range(2 * n_sweeps):
         change = 0.0

@@ -29,7 +29,7 @@ from gramlet.engine.transport.workspace import (
 __all__ = ["MANY_SOURCES", "few_sinks_room", "solve_few_sinks"]
 
 
-#: From this many sources on, and as many a sink as `_PER_SINK`, the method pays.
+#: From this many sources on, and as many per sink as `_PER_SINK`, the method pays.
 MANY_SOURCES = 500
 _PER_SINK = 4
 _BINS = 128

@@ -41,7 +41,7 @@ class Places(NamedTuple):
     squares : array, shape (points,)
         Of the lengths of the rows; 0 in few dimensions.
     unsure : float
-        A squared length next to which what was left out counts for nothing.
+        A squared length beside which what was left out is negligible.
     """
 
     columns: Floats
@@ -74,7 +74,7 @@ def places(
 def _without_flat(tables: list[Floats]) -> tuple[list[Floats], float]:
     """Points turned into coordinates of which those are left out in which no two points differ.
 
-    Also a squared length next to which what was left out counts for nothing.
+    Also a squared length beside which what was left out is negligible.
     """
     scatter = sum(table.T @ table for table in tables)
     if not np.isfinite(scatter).all():
@@ -111,7 +111,7 @@ def fill_distances(
     for a in range(n):
         label, square, line = left.labels[first + a], left.squares[first + a], table[a]
         n_cancelled = 0
-        # All in one loop: roots take so long that the rest comes for nothing.
+        # One loop: the square root dominates, so the rest is free.
         for k in range(width):
             both = square + squares[k]
             value = factor * line[k] + both

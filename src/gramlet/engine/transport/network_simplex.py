@@ -43,7 +43,7 @@ __all__ = ["finish_transport", "solve_transport"]
 
 _BLOCK = 16  # sinks priced at a time
 _MINOR_PIVOTS = 5  # pivots on the candidates of one block before all prices are looked at again
-_MAX_PIVOTS = 1000  # per node; the method is finite, this only bounds the time to say so
+_MAX_PIVOTS = 1000  # per node; the method is finite; this bounds its time
 
 # Node numbers are unsigned in the innermost loops: a signed index is tested for wraparound.
 _U = np.uint64

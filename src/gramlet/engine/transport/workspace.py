@@ -10,8 +10,8 @@ with the tables is in `initial_tree` and `network_simplex`.
 #   scaled  the same as integers; their low bits are free to carry the index of a sink or source
 #   source  one column per source: the caller's number for it, a scratch row
 #   sink    one column per sink: the caller's number for it, its price, scratch rows
-#   tree    one column a node (sinks, then sources): the node above it, the flow on the arc between
-#           the two, the words of the bit mask of the sinks below it; before there is a tree, the
+#   tree    one column per node (sinks, then sources): the node above it, the flow on the arc to
+#           it, the words of the bit mask of the sinks below it; before there is a tree, the
 #           demands and supplies stand where the flows will be
 
 from __future__ import annotations

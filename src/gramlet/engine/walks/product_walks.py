@@ -54,7 +54,7 @@ class LabelledGraphs(NamedTuple):
     heads : array of int64
         The neighbours, counted from 0 within their graph.
     weights : array of float64
-        One weight an entry of ``heads``.
+        One weight per entry of ``heads``.
     class_offsets : array of int64
         Graph i owns the classes ``class_offsets[i]:class_offsets[i + 1]``: its nodes of one label.
     class_labels, class_begins, class_ends : arrays of int64
@@ -351,7 +351,7 @@ def walk_rows(
 
     ``radii`` and ``other_radii`` multiply to a bound on ρ(A×) of a pair. ``which`` is 0 for all
     columns, 1 for those from the diagonal on, 2 for the diagonal alone, which is then written to
-    column 0. NaN and inf tell of solutions that did not converge and of sums too large.
+    column 0. NaN marks solutions that did not converge, inf sums that are too large.
     """
     n_right = len(right.node_offsets) - 1
     low, high, start, row = room(left, right)

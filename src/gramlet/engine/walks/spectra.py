@@ -1,4 +1,4 @@
-"""Sums over common walks of graphs without labels, from one eigendecomposition a graph.
+"""Sums over common walks of graphs without labels, from one eigendecomposition per graph.
 
 Without labels the product graph of two graphs is A ⊗ A', with the products of their eigenvalues:
 1ᵀ f(A ⊗ A') 1 = Σ_ij a_i b_j f(λ_i μ_j), where a = (Uᵀ1)² for the eigenvectors U of A, and b alike.

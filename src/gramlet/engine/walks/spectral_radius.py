@@ -1,7 +1,7 @@
 """The spectral radius ρ(A×) of product graphs, which says how large the decay of walks may be.
 
 Closed walks with equal labels obey the Cauchy-Schwarz inequality, so ρ(A×(G, H))² is at most
-ρ(A×(G, G)) ρ(A×(H, H)): one number a graph bounds all pairs, and the largest ρ of all pairs of a
+ρ(A×(G, G)) ρ(A×(H, H)): one number per graph bounds all pairs, and the largest ρ of all pairs of a
 set of graphs is that of a graph with itself.
 """
 

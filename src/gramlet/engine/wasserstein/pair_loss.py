@@ -2,7 +2,7 @@
 
 For rows M_i of masses and weights w: S_ij = Σ_f w_f min(M_if, M_jf). A pair's loss depends on S_ij
 alone, so a full pass is two walks over the inverted index: one gives S, one the gradient. Only one
-number a pair is kept (the upper triangle, packed row after row), never a vector of minima.
+number per pair is kept (the upper triangle, packed row after row), never a vector of minima.
 """
 
 from __future__ import annotations

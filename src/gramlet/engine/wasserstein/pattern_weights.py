@@ -208,7 +208,7 @@ def _best_share(
 def stochastic(
     problem: PairProblem, step: float, max_iter: int, rng: np.random.RandomState
 ) -> tuple[Floats, list[float]]:
-    """One random ordered pair a step, a fixed step size, from w = 1.
+    """One random ordered pair per step, a fixed step size, from w = 1.
 
     The loss is computed at the start and at the end only.
     """

@@ -141,7 +141,7 @@ def _check_signatures(table: SignatureTable, n_colours: int, with_edge_labels: b
     if with_edge_labels:
         misplaced |= places[marks] % 2 == 0
     if (n_marks > 1).any() or misplaced.any():
-        raise ValueError("A signature of a refinement mixes up what goes out and what comes in.")
+        raise ValueError("A signature of a refinement mixes outgoing and incoming arcs.")
     lengths = lengths - n_marks
     if (lengths < 1).any() or (with_edge_labels and (lengths % 2 == 0).any()):
         raise ValueError("A signature of a refinement has the wrong length.")

@@ -106,7 +106,7 @@ def _common_direction(graphs: Sequence[FileGraph]) -> bool:
 def _simple_edges(graph: FileGraph, directed: bool, tally: _Tally) -> Edges:
     """The edges without self-loops and without all but the first of parallel ones.
 
-    Made directed, an undirected edge is two arcs. In undirected graphs per edge may be listed in
+    Made directed, an undirected edge is two arcs. In undirected graphs an edge may be listed in
     both directions; the second counts as left out only if it says something else.
     """
     edges: dict[tuple[Hashable, Hashable], dict[str, Any]] = {}

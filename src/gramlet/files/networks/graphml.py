@@ -226,5 +226,7 @@ def _typed(name: str, value: Any) -> tuple[str, str]:
 
 def _legal(text: str, name: str) -> str:
     if _ILLEGAL.search(text):
-        raise ValueError(f"GraphML cannot keep {name!r}: it contains characters that XML has not.")
+        raise ValueError(
+            f"GraphML cannot keep {name!r}: it contains characters that are not allowed in XML."
+        )
     return text

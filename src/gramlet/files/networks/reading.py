@@ -150,7 +150,7 @@ def _read_graph6(path: Path, problems: Problems, max_bytes: int) -> list[FileGra
             if n_total > _MOST_NODES + _NODES_PER_CHARACTER * n_characters:
                 raise ValueError(
                     f"{place}: the graphs have more than {_MOST_NODES:,} nodes, and few edges; "
-                    "such a file is a slip or an attack."
+                    "such a file is probably damaged or malicious."
                 )
             nothing: dict[str, Any] = {}  # one for all nodes: there may be many
             nodes: dict[Hashable, dict[str, Any]] = dict.fromkeys(range(n_nodes), nothing)

@@ -24,7 +24,8 @@ from gramlet.graphs.columns import Categorical, pick
 __all__ = ["check_rows", "read_floats", "read_graphs", "read_integers"]
 
 
-# More graphs without nodes than this are a slip of the pen, and must not cost all memory.
+# More graphs without nodes than this are taken for an error in the file, and must not cost all
+# memory.
 _MOST_EMPTY = 10_000_000
 
 

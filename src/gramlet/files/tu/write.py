@@ -52,7 +52,7 @@ def write_tu(
     path : str or Path
         The folder to write, or the archive if it ends in ``.zip``.
     target : array-like, optional
-        One value (or row) a graph; by default the Dataset's own.
+        One value (or row) per graph; by default the Dataset's own.
     name : str, optional
         What the files' names begin with; by default the last part of ``path``.
     overwrite : bool
@@ -223,7 +223,7 @@ def _target_text(target: Any, n_graphs: int) -> tuple[str, str, list[Any] | None
     if target.ndim not in (1, 2) or len(target) != n_graphs:
         raise ValueError(
             f"write_tu: the target has shape {target.shape} for {n_graphs} graphs; "
-            "give one value (or one row) a graph."
+            "give one value (or one row) per graph."
         )
     table = target.reshape(n_graphs, -1) if target.size else target.reshape(n_graphs, 1)
     if target.dtype.kind == "f":

@@ -1,6 +1,6 @@
 """The operators of kernels: ``k1 + k2``, ``k1 * k2`` and ``c * k`` are kernels again.
 
-What they make lives in `gramlet.kernels.composite`; it is imported when first used, since sums and
+The classes are in `gramlet.kernels.composite`; it is imported when first used, since sums and
 products are kernels themselves.
 """
 

@@ -163,7 +163,7 @@ class GraphKernel(Algebra, TransformerMixin, BaseEstimator, auto_wrap_output_key
         return matrix
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if amiss."""
+        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
         require_parameters(self)
         if not any(name.endswith("_") for name in vars(self)):
             return

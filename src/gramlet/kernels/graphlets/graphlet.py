@@ -118,7 +118,7 @@ class GraphletKernel(ExplicitFeatures, CountKernel):
     method : {"exact", "sample"}
         All subgraphs, or an estimate from uniform samples.
     n_samples : int, default 2000
-        Samples a graph, for ``method="sample"``; `gramlet.theory.graphlet_samples` tells how many
+        Samples per graph, for ``method="sample"``; `gramlet.theory.graphlet_samples` tells how many
         are enough.
     random_state : int, RandomState or None
         For ``method="sample"``. What is drawn from a graph depends on it and the graph alone.

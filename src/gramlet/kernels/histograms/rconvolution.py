@@ -90,7 +90,7 @@ class RConvolution(GraphKernel):
     k(G, G') = Σ_{p ∈ R(G)} Σ_{q ∈ R(G')} Π_d k_d(p_d, q_d), where R decomposes a graph into
     d-tuples of parts. Positive semi-definite if all k_d are. It is written in plain Python: the
     reference for the fast kernels, and the place to try a new one. Cost: the product of the numbers
-    of parts, a pair of graphs.
+    of parts, per pair of graphs.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ class CovarianceProfile(UnitProfile):
 
 @dataclass(frozen=True)
 class SupportedProfile(UnitProfile):
-    """Covariances that live on few coordinates each."""
+    """Covariances on few coordinates each."""
 
     covariances: SupportedCovariances
 

@@ -41,8 +41,8 @@ class LaplacianKernel(GraphKernel):
 
     A graph stands for a Gaussian with covariance S = L⁻¹ + γI, L = D − A + ηI, and two graphs are
     compared by the overlap of their Gaussians (the Bhattacharyya kernel),
-    log k = ¼(ln|S₁| + ln|S₂|) − ½ ln|(S₁ + S₂)/2|. Edge weights count; labels do not. Cost: O(n³) a
-    pair for graphs of n nodes. Positive semi-definite; k(G, G) = 1.
+    log k = ¼(ln|S₁| + ln|S₂|) − ½ ln|(S₁ + S₂)/2|. Edge weights count; labels do not. Cost: O(n³)
+    per pair for graphs of n nodes. Positive semi-definite; k(G, G) = 1.
 
     Node i of one graph is compared with node i of the other: the kernel is **not** invariant to
     renumbering nodes. It suits graphs on one common set of nodes (sensors, brain regions, one
@@ -128,7 +128,7 @@ class FeatureLaplacian(GraphKernel):
     log k = ¼(ln|S₁| + ln|S₂|) − ½ ln|(S₁ + S₂)/2|. Two graphs are alike when the same features are
     there and lie as near to each other in the graph. Edge weights count. Invariant to renumbering
     nodes, for graphs of any size; positive semi-definite; k(G, G) = 1. Cost: a sparse factorisation
-    a graph, then O(p³) per pair, p the features (for labels: those that occur in the two graphs).
+    per graph, then O(p³) per pair, p the features (for labels: those that occur in the two graphs).
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class FeatureLaplacian(GraphKernel):
         The times t of "heat".
     base_kernel : callable, optional
         ``base_kernel(P, Q)`` takes two arrays of features, one row per vertex, and gives the matrix
-        of a positive semi-definite kernel between their rows. S then lives in that kernel's feature
+        of a positive semi-definite kernel between their rows. S is then in that kernel's feature
         space. By default the dot product. Needs gamma > 0; costs O((n + n')³) per pair.
     %(normalize_unit)s
     %(n_jobs)s

@@ -51,8 +51,8 @@ class MarginalizedKernel(GraphKernel):
 
     over neighbours u of v and u' of v', d_v the sum of the weights at v; k(G, G') = Σ p(v) p'(v')
     x(v, v'). A node without neighbours has x = κ_V q². Values are exact to 1e-10 relative, each by
-    one sparse linear system on the pairs of nodes that are alike: O(m m') an iteration for m and m'
-    edges and some tens of iterations. Positive semi-definite.
+    one sparse linear system on the pairs of nodes that are alike: O(m m') per iteration for m and
+    m' edges and some tens of iterations. Positive semi-definite.
 
     Parameters
     ----------

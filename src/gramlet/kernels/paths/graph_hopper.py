@@ -55,7 +55,7 @@ class SumProfile(CountProfile):
         replace(self, counts=abs(self.counts)).as_counts().validate()
 
     def as_counts(self) -> CountProfile:
-        """The same without the permission to be negative."""
+        """The same as counts, which must not be negative."""
         return CountProfile(self.counts, self.measure, self.n_known)
 
 

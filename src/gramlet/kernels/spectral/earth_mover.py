@@ -59,7 +59,7 @@ def earth_movers_distance(
     G, H : single graphs, as `gramlet.as_batch` takes them in a list
         With at least one node each.
     n_dims : int, default 6
-        Coordinates a node.
+        Coordinates per node.
     use_labels : bool or "auto"
         Whether labels count; "auto": if the graphs have labels.
     label_weight : float, default 1.0
@@ -161,7 +161,7 @@ class EMDKernel(GraphKernel):
     gamma : float, default 1.0
         Decay with the distance (γ).
     n_dims : int, default 6
-        Coordinates a node.
+        Coordinates per node.
     use_labels : bool or "auto"
         Whether labels count; "auto": if the fitted graphs have labels.
     label_weight : float, default 1.0

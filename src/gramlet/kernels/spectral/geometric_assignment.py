@@ -54,7 +54,7 @@ class GeometricAssignment(ExplicitFeatures, GraphKernel):
     Parameters
     ----------
     n_dims : int, default 6
-        Coordinates a node.
+        Coordinates per node.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s

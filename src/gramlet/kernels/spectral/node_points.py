@@ -55,7 +55,7 @@ class NodeReader:
     Parameters
     ----------
     n_dims : int
-        Coordinates a node, from the smallest eigenvalues of the normalised Laplacian.
+        Coordinates per node, from the smallest eigenvalues of the normalised Laplacian.
     use_labels : bool or "auto"
         "auto": if the fitted graphs have labels.
     masses : {"degree", "uniform"}

@@ -104,13 +104,13 @@ class PyramidMatch(CountKernel):
     largest magnitude. At level l = 0..L each dimension on its own is cut into 2^l cells, and I_l is
     the number of nodes (over dimensions and cells, and only of one label) that can be matched one
     to one. k = I_L + Σ_{l<L} (I_l − I_{l+1}) / 2^{L−l}: matches that are first found in coarser
-    cells count less. Cost: one eigendecomposition a graph, then a pass over common cells a pair.
-    Positive semi-definite.
+    cells count less. Cost: one eigendecomposition per graph, then a pass over common cells per
+    pair. Positive semi-definite.
 
     Parameters
     ----------
     n_dims : int, default 6
-        Coordinates a node.
+        Coordinates per node.
     n_levels : int, default 4
         The finest level (L); there are L + 1 of them.
     use_labels : bool or "auto"

@@ -43,9 +43,9 @@ class RandomWalk(GraphKernel):
     - "exponential": k = 1ᵀ exp(λA×) 1;
     - "steps": k = Σ_{i ≤ p} λ^i 1ᵀA×^i 1, the walks of at most p steps.
 
-    Positive semi-definite. Cost, for a pair of graphs with n nodes and m edges: O(n m) an iteration
-    and a few to some dozens of iterations; without labels O(n²), after one eigendecomposition of
-    each graph. The product graph itself is never formed.
+    Positive semi-definite. Cost, for a pair of graphs with n nodes and m edges: O(n m) per
+    iteration and a few to some dozens of iterations; without labels O(n²), after one
+    eigendecomposition of each graph. The product graph itself is never formed.
 
     In directed graphs walks follow arcs, and an arc of the product graph is a pair of arcs. A× is
     then not symmetric, and ρ is the largest modulus of an eigenvalue: 0 for acyclic graphs, which

@@ -82,7 +82,7 @@ class WassersteinWL(GraphKernel):
     of G', two nodes being as far as the share of levels at which their colours differ. For labelled
     graphs the optimum has a closed form, D = (1/levels) Σ_h (1 − Σ_σ min(c_h(G,σ)/n,
     c_h(G',σ)/n')), and no transport problem is solved. Cost: O(H m) for m edges, then one pass over
-    common features a pair. Positive semi-definite.
+    common features per pair. Positive semi-definite.
 
     A graph without nodes is at distance 1 from any graph with nodes and 0 from another without.
 
@@ -90,7 +90,7 @@ class WassersteinWL(GraphKernel):
     takes the mean of a node's attributes and its neighbours' (weighted) mean, the attributes of all
     rounds are a node's coordinates, and D is the exact 1-Wasserstein distance between the uniform
     masses on the nodes, with Euclidean ground distance. **That Gram matrix is not guaranteed to be
-    positive semi-definite.** One transport problem is solved a pair. There, a graph without nodes
+    positive semi-definite.** One transport problem is solved per pair. There, a graph without nodes
     has no distance to others (`distance` refuses it); its kernel is 0 to graphs with nodes and 1 to
     others without.
 

@@ -98,9 +98,9 @@ class WeightedWassersteinWL(GraphKernel):
     offset : float, default 1.0
         The distance of graphs with nothing in common (b).
     solver : {"stochastic", "batch", "accelerated"}
-        "stochastic": one random pair a step, ``max_iter`` steps. "batch": projected gradient on all
-        pairs. "accelerated": the same with momentum and adaptive steps; it stops when the loss is
-        certified to be within ``tol`` (relative) of the optimum, or after ``max_iter`` passes.
+        "stochastic": one random pair per step, ``max_iter`` steps. "batch": projected gradient on
+        all pairs. "accelerated": the same with momentum and adaptive steps; it stops when the loss
+        is certified to be within ``tol`` (relative) of the optimum, or after ``max_iter`` passes.
     learning_rate : float or None
         The step size (μ). None: 1e-4 for "stochastic"; 1/L for the others, with L the Lipschitz
         constant of the gradient.
@@ -249,7 +249,7 @@ class WeightedWassersteinWL(GraphKernel):
         ]
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """A readable name a pattern, in the order of the concatenated ``weights_``."""
+        """A readable name per pattern, in the order of the concatenated ``weights_``."""
         check_is_fitted(self)
         return np.array(self.counter_.names(), dtype=object)
 
@@ -328,7 +328,7 @@ class WeightedWassersteinWL(GraphKernel):
         labels = np.asarray(y)
         if labels.ndim != 1 or len(labels) != n:
             raise ValueError(
-                f"y must have one class a graph: {n} of them; got shape {labels.shape}."
+                f"y must have one class per graph, {n} of them; got shape {labels.shape}."
             )
         self.classes_, classes = np.unique(labels, return_inverse=True)
         if n < 2 or len(self.classes_) < 2:

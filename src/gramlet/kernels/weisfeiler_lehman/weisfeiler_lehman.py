@@ -155,7 +155,7 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
             checked_base(self.base)
 
     def _counts(self) -> bool:
-        """Whether levels are counted in one go, or a kernel is fitted on each."""
+        """Whether all levels are counted together; otherwise a kernel is fitted on each."""
         return isinstance(self.base, str) and self.base in _COUNTED
 
     def _counter(self) -> Any:
@@ -228,8 +228,8 @@ class WLOptimalAssignment(CountKernel):
 
     k(G, G') = Σ_h Σ_σ min(c_h(G, σ), c_h(G', σ)): the value of the best one-to-one matching of the
     nodes, two nodes being as similar as the number of levels at which their colours agree. Cost:
-    O(H m) for m edges, then one pass over common features a pair. Positive semi-definite. Directed
-    graphs are refined as in `WeisfeilerLehman`.
+    O(H m) for m edges, then one pass over common features per pair. Positive semi-definite.
+    Directed graphs are refined as in `WeisfeilerLehman`.
 
     Parameters
     ----------

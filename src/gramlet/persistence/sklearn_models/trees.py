@@ -139,7 +139,7 @@ def _check_dummy_classifier(model: Any, dims: Dims) -> None:
     if (model.class_prior_ < 0).any() or abs(model.class_prior_.sum() - 1) > 1e-6:
         raise ValueError("class_prior_ must be shares that add up to 1.")
     if model._strategy != model.strategy:
-        raise ValueError("_strategy is not the strategy.")
+        raise ValueError("_strategy and strategy differ.")
 
 
 _WHERE, _FORESTS = "sklearn.tree._classes", "sklearn.ensemble._forest"
