@@ -87,7 +87,7 @@ def open_text(
 
 
 def is_text(text: str) -> bool:
-    """Whether all of a text was UTF-8, where it was read with bytes left to this check.
+    r"""Whether all of a text was UTF-8, where it was read with bytes left to this check.
 
     >>> is_text("Äpfel"), is_text(b"\xc4pfel".decode("utf-8", "surrogateescape"))
     (True, False)
