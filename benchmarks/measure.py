@@ -139,8 +139,14 @@ def _agreement(case: Any, results: dict[str, Any]) -> str:
 
 
 def peak_bytes(run: Callable[[Any], Any], data: Any) -> int:
-    """How far the memory of this process rises while ``run`` works."""
+    """How far the memory of this process rises while ``run`` works.
+
+    What was freed before goes back to the system first: memory that is used again would not count.
+    """
+    from gramlet.engine.core.memory import release_free
+
     gc.collect()
+    release_free(10_000, 10_000)
     before = _forget_peak()
     result = run(data)
     peak = _peak()

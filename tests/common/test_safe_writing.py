@@ -145,5 +145,7 @@ def test_places_that_cannot_be_written(tmp_path, monkeypatch):
     mine = tmp_path / "K.npy"
     mine.touch()
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(OSError, match=re.escape(repr(str(mine))) + " must not be written"):
+    with pytest.raises(
+        OSError, match=re.escape(repr(str(mine))) + " cannot be written: you do not"
+    ):
         check_place(mine)

@@ -261,7 +261,7 @@ def test_many_whole_numbers_are_real_ones():
         (([[1, 2]],), "auto", r"has the shape \(1, 2\)"),
         (([1, 1], [1]), "auto", "The target is 1 for all 3 graphs"),
         (([0.5, 0.5],), "auto", "nothing to learn"),
-        ((["a", "b"],), "regression", "needs numbers; the target of part 0 is words"),
+        ((["a", "b"],), "regression", "needs numbers; the target of part 0 is strings"),
         (([0.5, 1.0],), "classification", r"not whole \(part 0\)"),
         (([],), "auto", "has no graphs"),
         ((range(10_001),), "classification", "more than 10,000 classes"),

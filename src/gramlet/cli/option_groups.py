@@ -209,7 +209,8 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
     >>> def show(source: str, reading: Reading) -> str:
     ...     return f"{source}: {reading.target}"
     >>> list(signature(spread(show)).parameters)  # doctest: +NORMALIZE_WHITESPACE
-    ['source', 'data_dir', 'target', 'molecules', 'id', 'on_error', 'node_labels', 'directed']
+    ['source', 'data_dir', 'target', 'molecules', 'id', 'on_error', 'label',
+     'node_labels', 'directed']
     >>> spread(show)(source="x.csv", target="y")
     'x.csv: y'
     """

@@ -51,10 +51,10 @@ def test_signatures_hold_the_label_of_each_arc():
 @pytest.mark.parametrize(
     ("signature", "with_edges", "message"),
     [
-        ([-1, 0], False, "what goes out"),
-        ([0, 1, -1], False, "what goes out"),
-        ([0, -1, 1, -1, 1], False, "what goes out"),
-        ([0, 1, -1, 0, 1], True, "what goes out"),
+        ([-1, 0], False, "mixes outgoing and incoming"),
+        ([0, 1, -1], False, "mixes outgoing and incoming"),
+        ([0, -1, 1, -1, 1], False, "mixes outgoing and incoming"),
+        ([0, 1, -1, 0, 1], True, "mixes outgoing and incoming"),
         ([0, -1, 1], True, "wrong length"),
         ([0, -1, 3], False, "colours that are not there"),
         ([0, -2, 1], False, "colours that are not there"),
