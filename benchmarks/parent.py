@@ -189,7 +189,7 @@ def _data_sets(quick: bool) -> list[str]:
     from benchmarks.data import default_folder
 
     folder = default_folder()
-    here = folder is not None and (Path(folder) / "NCI1").exists()
+    here = folder is not None and any(Path(folder).glob("NCI1*"))  # a folder or a zip
     if not quick and not here:
         print("NCI1 is left out: no folder of data sets (GRAMLET_DATA) has it\n")
     return ["MUTAG"] if quick or not here else list(DATA_SETS)

@@ -126,6 +126,7 @@ def test_a_graph_too_large_for_the_memory_is_refused(monkeypatch):
     from gramlet.engine.core import memory
 
     graphs = as_batch([nx.path_graph(40)])
+    monkeypatch.setattr(memory, "_SMALL", 0)
     monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
     for embedding in (NetLSD(), FGSD()):
         with pytest.raises(MemoryError, match=type(embedding).__name__):

@@ -16,6 +16,7 @@ def test_available_memory_is_plausible():
 def test_what_does_not_fit_is_refused_before_work(monkeypatch):
     graphs = load_dataset("MUTAG").graphs
     kernel = WeisfeilerLehman().fit(graphs)
+    monkeypatch.setattr(memory, "_SMALL", 0)
     monkeypatch.setattr(memory, "available_bytes", lambda: 100_000)
     monkeypatch.setattr(WeisfeilerLehman, "_fit", lambda *_: pytest.fail("work was done"))
     monkeypatch.setattr(type(kernel.profile_), "compare", lambda *_: pytest.fail("work was done"))

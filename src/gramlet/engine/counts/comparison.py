@@ -18,7 +18,7 @@ from gramlet.common.arrays import Floats, Int32s, Ints
 from gramlet.engine.core.memory import release_free
 from gramlet.engine.core.tiles import for_tiles, mirror
 
-__all__ = ["CountIndex", "compare", "compare_self", "count_codes", "first_from"]
+__all__ = ["CountIndex", "compare", "compare_self", "count_codes", "first_from", "norms"]
 
 Measure = Literal["dot", "min"]
 
@@ -26,6 +26,8 @@ Measure = Literal["dot", "min"]
 _DENSE_SHARE = {"dot": 0.15, "min": 0.25}
 # Dense columns take at most this much memory, relative to a square result.
 _DENSE_PART = 0.05
+# Up to so many entries, leaving features out takes longer than it saves.
+_FEW_ENTRIES = 1 << 14
 
 
 def count_codes(offsets: Ints, codes: Ints, n_codes: int) -> sparse.csr_matrix:
@@ -180,15 +182,33 @@ def compare_self(
 ) -> Floats:
     """The exactly symmetric matrix of all rows of ``counts`` against each other."""
     n = counts.shape[0]
-    own = counts.multiply(counts).sum(axis=1) if measure == "dot" else counts.sum(axis=1)
-    shared = _shared(counts)
-    index = CountIndex.build(shared, measure)
+    own = norms(counts, measure)
+    shared = _shared(counts) if counts.nnz > _FEW_ENTRIES else counts
+    index = CountIndex.build(shared, measure, drop_single=True)
     release_free(n, n)
     out = np.zeros((n, n))
     _fill(out, shared, index, measure, True, n_jobs, verbose, label)
     mirror(out)
-    np.fill_diagonal(out, np.asarray(own).reshape(-1))
+    np.fill_diagonal(out, own)
     return out
+
+
+def norms(counts: sparse.csr_matrix, measure: Measure) -> Floats:
+    """Each row compared with itself.
+
+    >>> norms(sparse.csr_matrix([[1.0, 2.0], [0.0, 3.0]]), "dot")
+    array([5., 9.])
+    """
+    return _row_sums(counts.indptr, counts.data, measure == "dot")
+
+
+@njit(nogil=True, cache=True)
+def _row_sums(indptr: Ints, values: Floats, squared: bool) -> Floats:
+    sums = np.zeros(len(indptr) - 1)
+    for i in range(len(sums)):
+        for p in range(indptr[i], indptr[i + 1]):
+            sums[i] += values[p] * values[p] if squared else values[p]
+    return sums
 
 
 def _shared(counts: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -244,8 +264,10 @@ def _fill(
             )  # fmt: skip
 
     costs = np.arange(n_columns, 0, -1, dtype=np.float64) if symmetric else None
+    # A tile of a few short rows takes less time than the call.
+    n_tiles = min(64, 1 + n_rows // 8)
     for_tiles(
-        fill_rows, n_rows, costs=costs, n_tiles=64, n_jobs=n_jobs, verbose=verbose, label=label
+        fill_rows, n_rows, costs=costs, n_tiles=n_tiles, n_jobs=n_jobs, verbose=verbose, label=label
     )
 
 

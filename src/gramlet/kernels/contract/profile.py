@@ -19,7 +19,7 @@ from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_counts, require_integer
 from gramlet.engine.core.ragged import row_numbers
 from gramlet.engine.core.tiles import Tiling, one_blas_thread
-from gramlet.engine.counts.comparison import CountIndex, Measure, compare, compare_self
+from gramlet.engine.counts.comparison import CountIndex, Measure, compare, compare_self, norms
 
 __all__ = ["QUIET", "CountProfile", "FeatureProfile", "Profile"]
 
@@ -93,8 +93,7 @@ class CountProfile(Profile):
         return compare_self(self.counts, self.measure, **tiling)
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:
-        own = self.counts.multiply(self.counts) if self.measure == "dot" else self.counts
-        return np.asarray(own.sum(axis=1), dtype=np.float64).reshape(-1)
+        return norms(self.counts, self.measure)
 
     def features(self) -> sparse.csr_matrix:
         """The columns that were known at `fit`."""
