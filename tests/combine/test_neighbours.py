@@ -98,6 +98,19 @@ def test_bounds_skip_nothing_that_counts(cls):
     np.testing.assert_allclose(distances, expected[0], atol=1e-7)
 
 
+@pytest.mark.parametrize("name", ["wl", "wl-oa", "rw"])
+def test_distances_never_descend(name):
+    """Ties stand by position, whatever their last bits are: scikit-learn asks for sorted rows."""
+    sizes = np.random.default_rng(0).integers(1, 9, 150)
+    graphs = random_labelled_graphs(150, sizes.tolist(), (sizes - 1).tolist(), 2, random_state=0)
+    index = GraphNeighbors(name, n_neighbors=30).fit(graphs)
+    for queries in (None, graphs):
+        distances, positions = index.kneighbors(queries)
+        assert (np.diff(distances, axis=1) >= 0).all()
+        assert (np.diff(positions, axis=1)[np.diff(distances, axis=1) == 0] > 0).all()
+    assert (np.diff(index.transform(graphs).data.reshape(150, 31), axis=1) >= 0).all()
+
+
 def test_embeddings_and_names():
     graphs = MUTAG.graphs[:30]
     embedding = GraphSampling(n_samples=50, random_state=0)

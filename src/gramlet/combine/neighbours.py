@@ -145,7 +145,10 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             norms = np.array(profile.norms(self._tiling()), dtype=np.float64)
             kinds = _kinds(batch, norms)
             squares, positions = self._search(profile, norms, kinds, wanted, False)
-        return (np.sqrt(squares), positions) if return_distance else positions
+        if not return_distance:
+            return positions
+        # Those that are equal to 12 decimals stand by position; the last bits must not descend.
+        return np.sqrt(np.maximum.accumulate(squares, axis=1)), positions
 
     def kneighbors_graph(
         self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
