@@ -117,12 +117,28 @@ def test_the_same_in_every_process():
 def test_directed_arcs_count_by_their_direction():
     one = GraphBatch.from_edges([[(0, 1), (1, 2)]], node_labels=[list("ABC")], directed=True)
     other = GraphBatch.from_edges([[(0, 1), (2, 1)]], node_labels=[list("ABC")], directed=True)
-    for kind in ("wl", "wl-edge"):
+    for kind in KERNELS:
         hashed = HashedFeatures(kind, n_iter=1, n_bits=None)
         both = hashed.transform(GraphBatch.concatenate([one, other])).toarray()
         assert not np.array_equal(both[0], both[1])
-    with pytest.raises(ValueError, match="to_undirected"):
-        HashedFeatures("sp").transform(one)
+
+
+@each_kind
+def test_directed_graphs_give_the_gram_matrix_of_the_kernel(kind):
+    rng = np.random.default_rng(0)
+    sizes = [0, 1, *rng.integers(2, 7, 20).tolist()]
+    edges = [
+        [(i, j) for i in range(n) for j in range(n) if i != j and rng.random() < 0.3] for n in sizes
+    ]
+    graphs = GraphBatch.from_edges(
+        edges,
+        n_nodes=sizes,
+        node_labels=[rng.choice(list("CNO"), n).tolist() for n in sizes],
+        edge_labels=[[["-", 1][(i + j) % 2] for i, j in each] for each in edges],
+        directed=True,
+    )
+    matrix = HashedFeatures(kind, n_bits=None).transform(graphs)
+    assert np.array_equal(dot(matrix), clone(KERNELS[kind]).fit_transform(graphs))
 
 
 def test_wrong_parameters_and_labels():

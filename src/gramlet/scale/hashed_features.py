@@ -19,7 +19,6 @@ from gramlet.engine.counts.comparison import count_codes
 from gramlet.engine.paths.shortest_paths import count_paths
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
-from gramlet.graphs.direction import require_undirected
 from gramlet.graphs.label_content import column_hashes
 from gramlet.kernels.contract.labels import LABEL_CHOICE
 from gramlet.kernels.contract.output import framed
@@ -45,7 +44,7 @@ class HashedFeatures(TransformerMixin, BaseEstimator):
     kind : {"wl", "wl-edge", "sp"}
         What is counted: nodes by colour, as in `WeisfeilerLehman`; edges by the colours of their
         ends, as with ``base="edge"``; or shortest paths by length and labels of their ends, as in
-        `ShortestPath`.
+        `ShortestPath`. In directed graphs edges and paths are counted along arcs.
     n_iter : int, default 3
         Rounds of refinement; "sp" uses none.
     n_bits : int or None, default 20
@@ -137,7 +136,7 @@ class HashedFeatures(TransformerMixin, BaseEstimator):
             require_array("column_ids_", self.column_ids_, "uint64", (None,))
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(kind="embedding", directed=self.kind != "sp")
+        return GraphTags(kind="embedding", directed=True)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -179,13 +178,14 @@ def _edges(batch: GraphBatch, levels: UInt64s) -> tuple[Ints, UInt64s, None]:
 
 def _paths(batch: GraphBatch) -> tuple[Ints, UInt64s, Array]:
     """Shortest paths by the labels of their ends and their number of edges."""
-    require_undirected(batch, "HashedFeatures(kind='sp')")
     hashes = column_hashes(batch.node_labels, batch.n_nodes_total)[:, 0]
     labels, codes = np.unique(hashes, return_inverse=True)
     offsets, kinds, lengths, counts = count_paths(
-        batch.node_offsets, batch.indptr, batch.indices, codes.reshape(1, -1).astype(np.int64)
-    )
-    ends = [labels[kinds[:, column]] for column in (1, 2)]  # ascending, as the codes are
+        batch.node_offsets, batch.indptr, batch.indices, codes.reshape(1, -1).astype(np.int64),
+        ordered=batch.directed,
+    )  # fmt: skip
+    # Ends ascend by code, and so by hash; along arcs the first is where a path begins.
+    ends = [labels[kinds[:, column]] for column in (1, 2)]
     return offsets, scramble(
         scramble(scramble(ends[0] + _PATH) + ends[1]) + lengths.astype(np.uint64)
     ), counts  # fmt: skip
