@@ -123,6 +123,55 @@ def test_other_features_in_the_same_place(data, tmp_path):
     assert len(list(place.glob("part-*"))) == store.n_parts == 2
 
 
+def test_ids_tell_data_sets_apart(data, tmp_path):
+    named = Dataset(data.graphs, data.target, ids=[f"a{i}" for i in range(25)])
+    FeatureStore.write(tmp_path / "store", named, HASHED, 5)
+    named.ids = [f"b{i}" for i in range(25)]
+    with pytest.raises(ValueError, match=r"source\.ids is"):
+        FeatureStore.write(tmp_path / "store", named, HASHED, 5)
+
+
+def test_another_file_of_the_same_size(tmp_path):
+    """One letter in the middle of a large file is another file."""
+    pytest.importorskip("rdkit")
+    table, place = tmp_path / "a.csv", tmp_path / "store"
+    rows = "smiles,y\n" + "".join(f"{'C' * (1 + i % 9)}N,{i % 2}\n" for i in range(60))
+    table.write_text(rows)
+    FeatureStore.write(place, table, HASHED, 10)
+    table.write_text(rows.replace("CCCCCN", "CCCCCO", 1))
+    with pytest.raises(ValueError, match=r"source\.digest is"):
+        FeatureStore.write(place, table, HASHED, 10)
+
+
+def test_another_folder_of_the_same_name(tmp_path):
+    place = tmp_path / "store"
+    for parent, word in (("one", "a"), ("other", "b")):
+        folder = tmp_path / parent / "data"
+        folder.mkdir(parents=True)
+        (folder / "table.csv").write_text(f"file,y\nfirst,{word}\nsecond,c\n")
+        for name in ("first", "second"):
+            (folder / f"{name}.g6").write_text("Bw\n")
+    FeatureStore.write(place, tmp_path / "one" / "data", HASHED, 10)
+    with pytest.raises(ValueError, match=r"source\.digest is"):
+        FeatureStore.write(place, tmp_path / "other" / "data", HASHED, 10)
+
+
+def test_stopped_by_a_row_and_continued_without_it(tmp_path):
+    pytest.importorskip("rdkit")
+    table, place = tmp_path / "a.csv", tmp_path / "store"
+    rows = ["CC,0", "CO,1", "CN,0", "C(C,1", "CS,0"]
+    table.write_text("smiles,y\n" + "\n".join(rows) + "\n")
+    with pytest.raises(ValueError, match="line 5"):
+        FeatureStore.write(place, table, HASHED, 2, n_jobs=1)
+    kept = (place / "part-000000.npz").stat().st_mtime_ns
+    with pytest.warns(UserWarning, match="1 of 5 rows were left out"):
+        store = FeatureStore.write(place, table, HASHED, 2, n_jobs=2, on_error="skip")
+    assert store.lines.tolist() == [2, 3, 4, 6]
+    assert (place / "part-000000.npz").stat().st_mtime_ns == kept
+    with pytest.raises(ValueError, match=r'options\.on_error is "skip" in the store'):
+        FeatureStore.write(place, table, HASHED, 2)
+
+
 def test_damage_is_named_and_mended(data, tmp_path):
     place = tmp_path / "store"
     store = FeatureStore.write(place, data, HASHED, 5)
@@ -133,7 +182,8 @@ def test_damage_is_named_and_mended(data, tmp_path):
     part.write_bytes(content)
     with pytest.raises(ValueError, match=r"part-000002\.npz' is missing or damaged"):
         store.to_csr()
-    mended = FeatureStore.write(place, data, HASHED, 5, verify=True)
+    with pytest.warns(UserWarning, match=r"1 part is missing or damaged .* part-000002\.npz\."):
+        mended = FeatureStore.write(place, data, HASHED, 5, verify=True)
     assert (mended.to_csr() != before).nnz == 0
 
 

@@ -69,14 +69,14 @@ def cluster_client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
     if workers is None and scheduler is None:
         yield None
         return
-    from gramlet.scale.cluster import connected, started
+    from gramlet.scale.cluster import connected, started, stopped
 
     client = started(workers) if workers is not None else connected(str(scheduler))
     try:
         yield client
     finally:
-        cluster = client.cluster if workers is not None else None
-        with contextlib.suppress(Exception):  # closing fails if the scheduler is lost
-            client.close()
-        if cluster is not None:
-            cluster.close()
+        if workers is not None:
+            stopped(client)
+        else:
+            with contextlib.suppress(Exception):  # closing fails if the scheduler is lost
+                client.close()

@@ -15,6 +15,7 @@ from gramlet.cli.models import load_classifier
 from gramlet.cli.option_groups import OnError, Reading
 from gramlet.cli.options import Input, Jobs, Model, output_option
 from gramlet.cli.output import check_place, note
+from gramlet.common.notices import counted
 
 if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset
@@ -69,7 +70,8 @@ def predict(
     if writer is not None:
         print(f"{writer.n_written} predictions in {output}")
         if writer.n_skipped:
-            note(f"{writer.n_skipped} rows were left out; {writer.skipped_path} lists them.")
+            rows = counted(writer.n_skipped, "row")
+            note(f"Left out: {rows}; {writer.skipped_path} lists them.")
     tally.tell()
 
 

@@ -10,6 +10,7 @@ from gramlet.cli.errors import WrongUse
 from gramlet.cli.inputs import read_input
 from gramlet.cli.on_disk import OnDisk, check_folder, cluster_client
 from gramlet.cli.option_groups import Reading
+from gramlet.common.notices import counted
 
 __all__ = ["write_store"]
 
@@ -63,6 +64,6 @@ def write_store(
     seconds = time.perf_counter() - started
     rows, columns = store.shape
     print(
-        f"{rows} × {columns} features of {features!r} in {store.n_parts} parts, {seconds:.2f} s, "
-        f"in {output}"
+        f"{rows} × {columns} features of {features!r} in {counted(store.n_parts, 'part')}, "
+        f"{seconds:.2f} s, in {output}"
     )

@@ -6,6 +6,8 @@ kept. What the tasks do is left to those who give them.
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import math
 import time
 import uuid
@@ -14,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Task", "bounded_results", "connected", "require_client", "started"]
+__all__ = ["Task", "bounded_results", "connected", "require_client", "started", "stopped"]
 
 _ASK_AGAIN = 2.0  # seconds after which the number of workers is asked for again
 _PATIENCE = "20s"  # until a scheduler must have answered
@@ -54,6 +56,16 @@ def started(n_workers: int) -> Any:
             n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
         )
     return distributed.Client(cluster)
+
+
+def stopped(client: Any) -> None:
+    """Close a client of `started` and its workers."""
+    # A worker that is slow to end on a busy machine is ended: nothing that a user could act on.
+    logging.getLogger("distributed.nanny").setLevel(logging.ERROR)
+    cluster = client.cluster
+    with contextlib.suppress(Exception):  # closing fails if the scheduler is lost
+        client.close()
+    cluster.close()
 
 
 def connected(address: str) -> Any:

@@ -20,6 +20,7 @@ from scipy import sparse
 from gramlet._version import __version__
 from gramlet.common.arrays import Array
 from gramlet.common.checks import require_count
+from gramlet.common.notices import counted, warn_caller
 from gramlet.common.safe_writing import remove_leftovers
 from gramlet.files.dataset import Dataset, Skipped
 from gramlet.files.stream import LeftOut, slices_of, stream_blocks
@@ -36,7 +37,8 @@ __all__ = ["FORMAT", "FeatureStore"]
 
 FORMAT = "gramlet feature store, 1"
 _END = -1  # the number of the journal's last entry, which says that all parts are there
-_HEAD = 1 << 20  # bytes at both ends of a file that tell it from others
+_NAMED_PARTS = 5  # how many damaged parts a warning names
+_PIECE = 1 << 22  # bytes of a file that are read at once
 
 
 class FeatureStore:
@@ -227,35 +229,50 @@ def _plan(
 ) -> tuple[dict[str, Any], Iterator[Any]]:
     """The journal's first line, and the blocks to describe."""
     if isinstance(source, str | os.PathLike):
-        fingerprint: Any = _file_fingerprint(Path(source))
+        fingerprint: Any = _source_fingerprint(Path(source).expanduser())
         blocks: Iterator[Any] = stream_blocks(Path(source), batch_size, **options)
     else:
         if options:
             raise TypeError(f"{next(iter(options))}= is for files; the source is not a path.")
         data = source if isinstance(source, Dataset) else Dataset(as_batch(source))
-        fingerprint = {"graphs": graphs_digest(data.graphs), "target": values_digest(data.target)}
+        fingerprint = {
+            "graphs": graphs_digest(data.graphs),
+            "target": values_digest(data.target),
+            "ids": values_digest(data.ids),
+        }
         blocks = slices_of(data, batch_size)
     header = {
         "format": FORMAT,
         "gramlet": __version__,
         "features": described(features),
         "source": fingerprint,
-        "options": described(options),
+        "options": described({name: options[name] for name in options if name != "n_jobs"}),
         "batch_size": batch_size,
     }
     return json.loads(json.dumps(header)), blocks
 
 
-def _file_fingerprint(path: Path) -> dict[str, Any]:
-    """The size of a file and a digest of both its ends: reading all of it might take hours."""
-    if not path.is_file():
+def _source_fingerprint(path: Path) -> dict[str, Any]:
+    """The size and a digest of a file, or of all files of a folder.
+
+    Reading a file once more takes a small part of the time that making graphs of it does.
+    """
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+    elif path.is_file():
+        files = [path]
+    else:
         return {"name": path.name}
-    size = path.stat().st_size
-    digest = hashlib.blake2b(digest_size=16)
-    with path.open("rb") as file:
-        digest.update(file.read(_HEAD))
-        file.seek(max(0, size - _HEAD))
-        digest.update(file.read())
+    digest, size = hashlib.blake2b(digest_size=16), 0
+    for file in files:
+        if file != path:
+            digest.update(
+                f"{file.relative_to(path)}:{file.stat().st_size}:".encode(errors="replace")
+            )
+        with file.open("rb") as stream:
+            while piece := stream.read(_PIECE):
+                digest.update(piece)
+                size += len(piece)
     return {"bytes": size, "digest": digest.hexdigest()}
 
 
@@ -290,19 +307,46 @@ def _begin(
         for number, _ in finished:
             part_path(folder, number).unlink(missing_ok=True)
         finished = {}
-    elif found := differences(stored, header):
+    elif found := differences(_with_rows_left_out(stored, header), header):
         raise ValueError(
             f"{str(folder)!r} holds other features: {'; '.join(found)}. Name another place, or "
             "start again with resume=False (--fresh), which deletes them."
         )
     if verify:
-        finished = {
-            part: digest
-            for part, digest in finished.items()
-            if part[0] != _END and is_intact(part_path(folder, part[0]), digest)
-        }
+        finished = _intact(folder, finished)
     journal.rewrite(header, finished)  # without a torn line
     return finished
+
+
+def _intact(folder: Path, finished: dict[tuple[int, int], str]) -> dict[tuple[int, int], str]:
+    """The parts that have their checksums; one warning names the others."""
+    parts = {part: digest for part, digest in finished.items() if part[0] != _END}
+    kept = {
+        part: digest
+        for part, digest in parts.items()
+        if is_intact(part_path(folder, part[0]), digest)
+    }
+    lost = [part_path(folder, part[0]).name for part in sorted(parts) if part not in kept]
+    if lost:
+        more = ", ..." if len(lost) > _NAMED_PARTS else ""
+        was = "is" if len(lost) == 1 else "are"
+        warn_caller(
+            f"{str(folder)!r}: {counted(len(lost), 'part')} {was} missing or damaged and {was} "
+            f"written again: {', '.join(lost[:_NAMED_PARTS])}{more}."
+        )
+    return kept
+
+
+def _with_rows_left_out(stored: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+    """The stored line as if rows had been left out from the beginning, if that is wanted now.
+
+    Parts that were finished without leaving anything out are the same. So whoever was stopped by a
+    row that cannot be read goes on with ``on_error="skip"``.
+    """
+    options, now = stored.get("options"), wanted["options"].get("on_error")
+    if now != "skip" or not isinstance(options, dict) or options.get("on_error") == "skip":
+        return stored
+    return {**stored, "options": {**options, "on_error": now}}
 
 
 def _write_parts(
