@@ -209,3 +209,21 @@ def test_no_scheduler_answers():
         patch.setattr(clusters, "_PATIENCE", "1s")
         with pytest.raises(ConnectionError, match="No Dask scheduler answers at 'tcp:"):
             clusters.connected("tcp://127.0.0.1:9")
+
+
+def test_a_client_of_threads_beside_another_and_one_that_is_closed(tmp_path):
+    """Results come through the client that is given, whichever Dask would take by itself."""
+    distributed = pytest.importorskip("distributed")
+    graphs = labelled_graphs(20)
+    here = {"processes": False, "n_workers": 1, "dashboard_address": ":0"}
+    with distributed.Client(**here) as client:
+        other = distributed.Client(**here)
+        other.close()
+        stored = gramlet.gram(graphs, "wl", output=tmp_path / "K.zarr", chunk=8, client=client)
+        assert np.array_equal(stored[:], gramlet.gram(graphs, "wl"))
+    place = tmp_path / "none.zarr"
+    with pytest.raises(ConnectionError, match="client is closed"):
+        gramlet.gram(graphs, "wl", output=place, client=client)
+    with pytest.raises(TypeError, match=r"must be a dask\.distributed\.Client.*got str"):
+        gramlet.gram(graphs, "wl", output=place, client="tcp://host:8786")
+    assert not place.exists()

@@ -35,7 +35,7 @@ class Task:
 
 
 def require_client(client: Any) -> None:
-    """Raise TypeError if this is no Dask client that waits for its results."""
+    """Raise if this is no Dask client that waits for its results, or one that was closed."""
     if not all(hasattr(client, name) for name in ("submit", "nthreads", "status")):
         raise TypeError(
             "client must be a dask.distributed.Client, such as Client(address); got "
@@ -43,6 +43,8 @@ def require_client(client: Any) -> None:
         )
     if getattr(client, "asynchronous", False):
         raise TypeError("client is asynchronous; give one made with asynchronous=False.")
+    if client.status in ("closed", "closing"):
+        raise ConnectionError("client is closed; give one that is connected to a scheduler.")
 
 
 def started(n_workers: int) -> Any:
@@ -119,7 +121,8 @@ class _Run:
         self.label = f"gramlet-{uuid.uuid4().hex[:8]}"
         self.again: deque[Task] = deque()
         self.running: dict[str, Task] = {}
-        self.completed = as_completed(with_results=True, raise_errors=False)
+        # Of this client, not of the one that Dask would take for lack of futures: the last one made.
+        self.completed = as_completed(loop=client.loop, with_results=True, raise_errors=False)
         self.losses: dict[Hashable, int] = {}
         self.n_submitted = self.n_threads = 0
         self.asked = -math.inf

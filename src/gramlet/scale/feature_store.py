@@ -25,7 +25,7 @@ from gramlet.common.safe_writing import remove_leftovers
 from gramlet.files.dataset import Dataset, Skipped
 from gramlet.files.stream import LeftOut, slices_of, stream_blocks
 from gramlet.graphs.convert import as_batch
-from gramlet.scale.cluster import Task, bounded_results
+from gramlet.scale.cluster import Task, bounded_results, require_client
 from gramlet.scale.feature_parts import is_intact, part_path, read_part, skipped_in, write_part
 from gramlet.scale.fingerprint import described, graphs_digest, values_digest
 from gramlet.scale.hashed_features import HashedFeatures
@@ -203,6 +203,8 @@ class FeatureStore:
         """
         features = HashedFeatures() if features is None else features
         features.fit()
+        if client is not None:
+            require_client(client)
         if features.n_bits is None:
             raise ValueError(
                 "A FeatureStore needs HashedFeatures with n_bits=, so that all parts have the "

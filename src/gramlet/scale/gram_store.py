@@ -21,6 +21,7 @@ from gramlet.common.safe_writing import remove_leftovers
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
 from gramlet.kernels.contract.tags import graph_tags
+from gramlet.scale.cluster import require_client
 from gramlet.scale.fingerprint import (
     class_name,
     described,
@@ -101,6 +102,8 @@ def write_gram(
     from sklearn.base import clone
 
     require_zarr()
+    if client is not None:
+        require_client(client)
     estimator = clone(estimator)
     estimator._validate_params()
     _refuse_whole_matrix(estimator)
