@@ -121,7 +121,7 @@ class _Run:
         self.label = f"gramlet-{uuid.uuid4().hex[:8]}"
         self.again: deque[Task] = deque()
         self.running: dict[str, Task] = {}
-        # Of this client, not of the one that Dask would take for lack of futures: the last one made.
+        # Of this client: without futures Dask would take the one that was made last.
         self.completed = as_completed(loop=client.loop, with_results=True, raise_errors=False)
         self.losses: dict[Hashable, int] = {}
         self.n_submitted = self.n_threads = 0
