@@ -45,6 +45,6 @@ def tile_progress(
             bar.advance(task)
             speed = bar.tasks[0].speed
             if speed:
-                bar.update(task, rate=f"({speed:.2g}/s)")
+                bar.update(task, rate=f"({speed:,.0f}/s)" if speed >= 10 else f"({speed:.2g}/s)")
 
         yield advance
