@@ -188,6 +188,14 @@ def test_folders_that_gramlet_did_not_write(graphs, tmp_path):
     assert (full / "notes.txt").read_text() == "mine"
 
 
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_feature_store_is_no_matrix(resume, graphs, tmp_path):
+    store = gramlet.FeatureStore.write(tmp_path / "store", graphs)
+    with pytest.raises(ValueError, match=r"not written by gramlet\.gram: .*gramlet feature store"):
+        gramlet.gram(graphs, "wl", output=tmp_path / "store", resume=resume)
+    assert store.to_csr().shape[0] == len(graphs)
+
+
 def test_starting_anew_leaves_files_of_others(graphs, tmp_path):
     place = tmp_path / "K.zarr"
     gramlet.gram(graphs, "wl", output=place)

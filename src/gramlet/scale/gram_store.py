@@ -149,7 +149,7 @@ def _run(task: _Task, client: Any, resume: bool, verify: bool) -> None:
     remove_leftovers(store.folder)
     own_folder = not resume and _delete(store, journal)
     if journal.exists():
-        stored = journal.header()
+        stored = _gram_header(journal)
         task, header = _seeded(task, stored.get("drawn"))
         _refuse_other(stored, header, store.folder)
         finished = _kept(store, journal, header, verify)
@@ -216,16 +216,22 @@ def _refuse_foreign(folder: Path) -> None:
         )
 
 
+def _gram_header(journal: Journal) -> dict[str, Any]:
+    """The first line of a journal; ValueError if it is of something else than a Gram matrix."""
+    header = journal.header()
+    if not str(header["format"]).startswith("gramlet Gram matrix"):
+        raise ValueError(
+            f"{str(journal.path.parent)!r} was not written by gramlet.gram: its journal begins "
+            f"with {header['format']!r}. Name another place."
+        )
+    return header
+
+
 def _delete(store: TileStore, journal: Journal) -> bool:
     """Remove a store that gramlet wrote; False if there is none."""
     if not journal.exists():
         return False
-    header = journal.header()
-    if not str(header["format"]).startswith("gramlet Gram matrix"):
-        raise ValueError(
-            f"{str(store.folder)!r} was not written by gramlet.gram: its journal begins with "
-            f"{header['format']!r}. Name another place."
-        )
+    _gram_header(journal)
     store.delete()
     journal.delete()
     return True
