@@ -3,9 +3,11 @@
 A cell is one name of the registry on one data set: accuracy, processor seconds and peak memory of
 the matrix. Each is measured in a process of its own, which may use a limited number of processor
 minutes, and written to ``docs/results/kernel_comparison.json`` at once; cells that are there are
-not computed again, so that the script can be stopped and continued. A cell that needs more than the
-limit, or that the kernel refuses, keeps the reason. The page "Which kernel for which graphs" is
-made from the file, whatever it holds.
+not computed again, so that the script can be stopped and continued. Cheap cells come first: all are
+tried with a small limit, those that it stops with a larger one. Before its second try a cell is
+timed on parts of its data set, and given up where the last limit is out of reach. A cell that
+is given up, or that the kernel refuses, keeps the reason. The page "Which kernel for which graphs"
+is made from the file, whatever it holds.
 
     python -m benchmarks.compare_kernels --store FOLDER [--minutes 30] [--names wl sp] [DATASET ...]
 """
@@ -19,7 +21,7 @@ import resource
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -28,7 +30,13 @@ from benchmarks.measure import ONE_THREAD, peak_bytes
 
 os.environ.update(ONE_THREAD)  # before numpy is imported
 
-__all__ = ["DATASETS", "OPTIONS", "cells", "main", "measured", "outcome_of", "wanted"]
+import numpy as np
+
+from benchmarks.extrapolation import estimate, next_size, part
+
+__all__ = [
+    "DATASETS", "OPTIONS", "cells", "limits", "main", "measured", "outcome_of", "probed", "wanted"
+]  # fmt: skip
 
 OUTPUT = Path(__file__).parents[1] / "docs" / "results" / "kernel_comparison.json"
 # From small to large: what is cheap is there first.
@@ -36,6 +44,10 @@ DATASETS = ("MUTAG", "PTC_MR", "ENZYMES", "IMDB-BINARY", "IMDB-MULTI", "PROTEINS
 BASELINES = ("majority", "size")
 PROTOCOL = {"folds": 10, "repeats": 1, "inner_folds": 3, "C": (0.1, 1.0, 10.0, 100.0, 1000.0)}
 _SHORT = 10.0
+_FIRST_LIMIT = 0.5  # minutes; the next limits are four times as large
+_PROBE_SHARE = 0.1  # of the last limit, for parts of the data set
+_ESTIMATED = ("estimated_minutes", "parts")
+_DOUBT = 1.5  # a cell is given up where the estimate exceeds the limit so many times
 _ROUNDS = {"n_iter": [1, 3, 5]}
 
 # What is chosen inside the training parts; names that are not here keep their own parameters.
@@ -80,11 +92,23 @@ def cells(datasets: Sequence[str], names: Sequence[str] | None) -> Iterator[tupl
                 yield dataset, name
 
 
+def limits(minutes: float) -> list[float]:
+    """The limits with which cells are tried, from small to the given one."""
+    found = []
+    limit = _FIRST_LIMIT
+    while limit < minutes / 2:
+        found.append(limit)
+        limit *= 4
+    return [*found, minutes]
+
+
 def wanted(known: dict[str, Any] | None, minutes: float) -> bool:
-    """Whether a cell is still to be computed: unknown, or stopped by a smaller limit."""
+    """Whether a cell is to be computed: unknown, or stopped by a smaller limit and not hopeless."""
     if known is None:
         return True
-    return "limit_minutes" in known and known["limit_minutes"] < minutes
+    if "limit_minutes" not in known or known["limit_minutes"] >= minutes:
+        return False
+    return bool(known.get("estimated_minutes", 0.0) <= _DOUBT * minutes)
 
 
 # In the parent
@@ -92,6 +116,33 @@ def wanted(known: dict[str, Any] | None, minutes: float) -> bool:
 
 def measured(name: str, data: Any, minutes: float, store: Path) -> dict[str, Any]:
     """One cell, measured in a copy of this process: what is imported and read serves them all."""
+    written, code = _in_copy(lambda lines: _measure(name, data, minutes, store, lines))
+    return outcome_of(written, code, minutes)
+
+
+def probed(name: str, data: Any, known: dict[str, Any], minutes: float) -> dict[str, Any]:
+    """A cell that was stopped, with an estimate of what it takes if parts of the data set tell."""
+    seconds = 60.0 * _PROBE_SHARE * minutes
+    written, code = _in_copy(lambda lines: _probe(name, data, seconds, lines))
+    if code > 0:
+        raise RuntimeError("A part of a data set failed; see above.")
+    begun: list[int] = []
+    done: list[tuple[int, float]] = []
+    for line in written.splitlines():
+        found = json.loads(line)
+        begun.append(found["graphs"])
+        if "seconds" in found:
+            done.append((found["graphs"], found["seconds"]))
+    unfinished = begun[-1] if code < 0 and not done and begun else None
+    found = estimate(done, unfinished, seconds, len(data.graphs))
+    if found is None:
+        return {**known, "estimated_minutes": 0.0}
+    cell = {**known, "estimated_minutes": found.minutes, "parts": done}
+    return {**cell, "reason": found.reason} if found.minutes > _DOUBT * minutes else cell
+
+
+def _in_copy(work: Callable[[TextIO], None]) -> tuple[str, int]:
+    """What a copy of this process writes, and its status; negative if it was stopped."""
     sys.stdout.flush()
     reading, writing = os.pipe()
     child = os.fork()
@@ -100,7 +151,7 @@ def measured(name: str, data: Any, minutes: float, store: Path) -> dict[str, Any
         code = 1
         try:
             with os.fdopen(writing, "w", encoding="utf-8") as lines:
-                _measure(name, data, minutes, store, lines)
+                work(lines)
             code = 0
         except Exception:
             traceback.print_exc()
@@ -110,7 +161,7 @@ def measured(name: str, data: Any, minutes: float, store: Path) -> dict[str, Any
     with os.fdopen(reading, encoding="utf-8") as lines:
         written = lines.read()
     _, status = os.waitpid(child, 0)
-    return outcome_of(written, os.waitstatus_to_exitcode(status), minutes)
+    return written, os.waitstatus_to_exitcode(status)
 
 
 def outcome_of(written: str, code: int, minutes: float) -> dict[str, Any]:
@@ -146,8 +197,28 @@ def _measure(name: str, data: Any, minutes: float, store: Path, lines: TextIO) -
 
 def _matrix_cost(name: str, data: Any, minutes: float) -> dict[str, Any]:
     """Seconds and memory of one matrix with the row's own parameters; compiled before."""
-    import numpy as np
+    run = _matrix_of(name, data)
+    # The smallest graphs compile everything; both classes of them, for kernels that learn.
+    run(_smallest(data))
+    _allow(60.0 * minutes)
+    everything = np.arange(len(data.graphs))
+    begun = time.process_time()
+    grown = peak_bytes(run, everything)
+    seconds = time.process_time() - begun
+    if seconds < _SHORT:  # once more: the first run loads what the small graphs did not need
+        begun = time.process_time()
+        run(everything)
+        seconds = min(seconds, time.process_time() - begun)
+    return {"matrix_seconds": seconds, "peak_bytes": grown}
 
+
+def _smallest(data: Any) -> Any:
+    by_size = np.argsort(np.diff(data.graphs.node_offsets), kind="stable")
+    return np.sort(by_size[:20])
+
+
+def _matrix_of(name: str, data: Any) -> Callable[[Any], Any]:
+    """The matrix of the graphs at some positions."""
     from gramlet.kernels import registry
 
     entry = registry.get(name)
@@ -160,24 +231,36 @@ def _matrix_cost(name: str, data: Any, minutes: float) -> dict[str, Any]:
         estimator = registry.make(name, **params)
         return estimator.fit_transform(data.graphs[positions], np.asarray(data.target)[positions])
 
-    # The smallest graphs compile everything; both classes of them, for kernels that learn.
-    by_size = np.argsort(np.diff(data.graphs.node_offsets), kind="stable")
-    run(np.sort(by_size[:20]))
+    return run
+
+
+def _allow(seconds: float) -> None:
+    """Have this process stopped when it has used so many processor seconds more."""
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    ceiling = int(used + 60.0 * minutes) + 1
+    ceiling = int(used + seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (ceiling, ceiling + 5))
-    everything = np.arange(len(data.graphs))
-    begun = time.process_time()
-    grown = peak_bytes(run, everything)
-    seconds = time.process_time() - begun
-    if seconds < _SHORT:  # once more: the first run loads what the small graphs did not need
+
+
+def _probe(name: str, data: Any, seconds: float, lines: TextIO) -> None:
+    """Write what growing parts of a data set cost, matrix and evaluation; a line before each."""
+    from gramlet import Dataset
+
+    run = _matrix_of(name, data)
+    run(_smallest(data))
+    _allow(seconds)
+    done: list[tuple[int, float]] = []
+    while size := next_size(done, data, seconds):
+        print(json.dumps({"graphs": size}), file=lines, flush=True)
         begun = time.process_time()
-        run(everything)
-        seconds = min(seconds, time.process_time() - begun)
-    return {"matrix_seconds": seconds, "peak_bytes": grown}
+        positions = part(data, size)
+        run(positions)
+        chosen = Dataset(data.graphs[positions], np.asarray(data.target)[positions], name=data.name)
+        _accuracy(name, chosen, None)
+        done.append((size, time.process_time() - begun))
+        print(json.dumps({"graphs": size, "seconds": done[-1][1]}), file=lines, flush=True)
 
 
-def _accuracy(name: str, data: Any, store: Path) -> dict[str, Any]:
+def _accuracy(name: str, data: Any, store: Path | None) -> dict[str, Any]:
     import gramlet
 
     begun = time.process_time()
@@ -229,19 +312,38 @@ def main(arguments: Sequence[str]) -> int:
 
     document = _document(given.output)
     document |= {"protocol": Protocol(**PROTOCOL).describe(), "C": PROTOCOL["C"]}
-    document |= {"options": OPTIONS, "machine": machine()}
-    data = None
-    for dataset, name in cells(given.datasets or DATASETS, given.names):
-        row = document["cells"].setdefault(dataset, {})
-        if not wanted(row.get(name), given.minutes):
-            continue
-        if data is None or data.name != dataset:
-            data = load_dataset(dataset, data_home=given.data_dir)
-        row[name] = measured(name, data, given.minutes, given.store)
-        print(dataset, name, row[name], flush=True)
-        with writing(given.output) as place:
-            place.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    document |= {"options": OPTIONS, "machine": machine(), "minutes": given.minutes}
+    loaded: dict[str, Any] = {}
+    for limit in limits(given.minutes):
+        for dataset, name in cells(given.datasets or DATASETS, given.names):
+            row = document["cells"].setdefault(dataset, {})
+            if not wanted(row.get(name), limit):
+                continue
+            if dataset not in loaded:
+                loaded = {dataset: load_dataset(dataset, data_home=given.data_dir)}
+            for cell in _tries(name, loaded[dataset], row.get(name), limit, given):
+                row[name] = cell
+                print(dataset, name, cell, flush=True)
+                with writing(given.output) as place:
+                    place.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     return 0
+
+
+def _tries(
+    name: str, data: Any, known: dict[str, Any] | None, limit: float, given: argparse.Namespace
+) -> Iterator[dict[str, Any]]:
+    """What becomes of a cell: if it was stopped before, first an estimate, then the cell itself."""
+    if known is not None and "estimated_minutes" not in known:
+        known = probed(name, data, known, given.minutes)
+        if known["estimated_minutes"] > _DOUBT * given.minutes:
+            known["limit_minutes"] = given.minutes
+        yield known
+    if wanted(known, limit):
+        kept = {} if known is None else {key: known[key] for key in _ESTIMATED if key in known}
+        cell = measured(name, data, limit, given.store)
+        if known is not None:
+            cell.pop("evaluation_seconds", None)  # folds of earlier tries came from the store
+        yield {**kept, **cell} if "limit_minutes" in cell else cell
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Tables of the page "Which kernel for which graphs", from ``results/kernel_comparison.json``.
 
-Whatever cells the file holds are shown: a dot stands for one that was not computed, a dash with a
-number for one that cannot be or takes too long, with the reason below.
+Whatever cells the file holds are shown: a dot stands for one that was not computed, or was stopped
+by a smaller limit than the last; a dash with a number for one that cannot be or takes too long,
+with the reason below.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Cells = dict[str, dict[str, dict[str, Any]]]
 
 def comparison_tables(document: dict[str, Any]) -> str:
     """Accuracy, seconds and memory, and the reasons of the dashes."""
-    cells: Cells = document["cells"]
+    cells = _finished(document)
     notes = _Notes()
     machine = document["machine"]
     parts = [
@@ -42,6 +43,19 @@ def comparison_tables(document: dict[str, Any]) -> str:
         _table(cells, lambda d, n: _number(cells, notes, d, n, "peak_bytes"), _names()),
     ]
     return "\n\n".join([*parts, *notes.lines(cells)]) + "\n"
+
+
+def _finished(document: dict[str, Any]) -> Cells:
+    """The cells that are not to be tried again with more minutes."""
+    minutes = document.get("minutes", 0.0)
+    return {
+        dataset: {
+            name: cell
+            for name, cell in row.items()
+            if "accuracy" in cell or cell.get("limit_minutes", minutes) >= minutes
+        }
+        for dataset, row in document["cells"].items()
+    }
 
 
 def _names() -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gramlet import Dataset, as_batch, load_dataset
+from gramlet import Dataset, GraphBatch, as_batch, load_dataset
 from gramlet.kernels import registry
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,6 +20,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
 
 import comparison_tables  # noqa: E402 (found through the path above)
 from benchmarks import compare_kernels as comparison  # noqa: E402
+from benchmarks import extrapolation  # noqa: E402
 
 ANSWER = '{"matrix_seconds": 2.0, "peak_bytes": 8000000}\n'
 SCORE = '{"accuracy": 0.9, "std_folds": 0.04}\n'
@@ -43,6 +44,62 @@ def test_what_is_there_is_not_computed_again():
     assert not comparison.wanted({"reason": "needs node attributes"}, 30.0)
     assert not comparison.wanted({"reason": "...", "limit_minutes": 6.0}, 6.0)
     assert comparison.wanted({"reason": "...", "limit_minutes": 6.0}, 30.0)
+
+
+def test_cheap_cells_come_first_and_hopeless_ones_are_not_tried():
+    assert comparison.limits(30.0) == [0.5, 2.0, 8.0, 30.0]
+    assert comparison.limits(0.1) == [0.1]
+    stopped = {"reason": "...", "limit_minutes": 0.5, "estimated_minutes": 11.0}
+    assert [comparison.wanted(stopped, limit) for limit in (0.5, 2.0, 8.0)] == [False, False, True]
+    assert not comparison.wanted({**stopped, "estimated_minutes": 80.0}, 30.0)
+
+
+def planted(n_graphs):
+    sizes = 2 + np.arange(n_graphs) % 7
+    edges = [[(0, node) for node in range(1, size)] for size in sizes]
+    batch = GraphBatch.from_edges(edges, n_nodes=sizes.tolist())
+    return Dataset(batch, (np.arange(n_graphs) % 3 == 0).astype(int), name="planted")
+
+
+def test_parts_of_a_data_set_have_its_classes_and_sizes():
+    data = planted(420)
+    chosen = extrapolation.part(data, 105)
+    assert len(set(chosen.tolist())) == 105
+    assert np.asarray(data.target)[chosen].mean() == pytest.approx(1 / 3, abs=0.02)
+    sizes = np.diff(data.graphs.node_offsets)
+    assert sizes[chosen].mean() == pytest.approx(sizes.mean(), abs=0.1)
+
+
+def test_parts_grow_while_they_fit_into_the_time():
+    data = planted(1600)
+    assert extrapolation.next_size([], data, 60.0) == 100
+    assert extrapolation.next_size([(100, 1.0)], data, 60.0) == 200
+    assert extrapolation.next_size([(100, 13.0)], data, 60.0) is None
+    assert extrapolation.next_size([(200, 1.0), (400, 2.0), (800, 4.0)], data, 60.0) is None
+    assert extrapolation.next_size([], planted(60), 60.0) is None  # 20 of a class: no smaller part
+
+
+@pytest.mark.parametrize(
+    ("done", "minutes", "reason"),
+    [
+        ([(100, 6.0), (200, 24.0)], 102.4, "estimated 100 CPU minutes from 200 of 3200 graphs"),
+        ([(100, 6.0), (200, 12.0)], 3.2, "estimated 3.2 CPU minutes from 200 of 3200 graphs"),
+        ([(100, 6.0), (200, 5.0)], 4 / 3, "estimated 1.3 CPU minutes from 200 of 3200 graphs"),
+        ([(100, 6.0), (200, 96.0)], 409.6, "estimated 410 CPU minutes from 200 of 3200 graphs"),
+        ([(200, 60.0)], 16.0, "estimated 16 CPU minutes from 200 of 3200 graphs"),
+    ],
+)
+def test_costs_are_carried_on_to_the_whole_set(done, minutes, reason):
+    found = extrapolation.estimate(done, None, 180.0, 3200)
+    assert found.minutes == pytest.approx(minutes)
+    assert found.reason == reason
+
+
+def test_a_part_that_does_not_end_bounds_the_whole_from_below():
+    found = extrapolation.estimate([], 200, 180.0, 3200)
+    assert found.minutes == pytest.approx(48.0)
+    assert found.reason == "more than 48 CPU minutes: 200 of 3200 graphs take longer than 3"
+    assert extrapolation.estimate([], None, 180.0, 3200) is None
 
 
 def test_outcomes_of_children():
@@ -94,6 +151,32 @@ def test_a_cell_that_takes_too_long_is_stopped(tmp_path, monkeypatch):
     assert found["reason"].startswith("the evaluation takes longer")
 
 
+@forks
+def test_a_stopped_cell_is_estimated_from_parts(monkeypatch):
+    costs = {"seconds": 5.0}
+
+    def parts(name, data, seconds, lines):
+        for size in (20, 40):
+            found = {"graphs": size, "seconds": costs["seconds"] * size**2}
+            print(json.dumps(found), file=lines, flush=True)
+
+    monkeypatch.setattr(comparison, "_probe", parts)
+    data, known = planted(320), {"reason": "the matrix ...", "limit_minutes": 0.5}
+    hopeless = comparison.probed("wl", data, known, 30.0)
+    assert hopeless["reason"].startswith("estimated 8500 CPU minutes from 40 of 320 graphs")
+    costs["seconds"] = 0.005
+    possible = comparison.probed("wl", data, known, 30.0)
+    assert possible["reason"] == "the matrix ..."
+    assert possible["estimated_minutes"] == pytest.approx(8.533, abs=0.01)
+
+
+@forks
+def test_parts_are_timed_with_the_cell_s_own_protocol():
+    found = comparison.probed("vertex", planted(320), {"limit_minutes": 0.5}, 5.0)
+    assert [size for size, _ in found["parts"]] == [45, 90]
+    assert 0.0 < found["estimated_minutes"] < 5.0
+
+
 def document(cells):
     return {
         "protocol": "10-fold", "C": [0.1, 1.0], "options": {"wl": {"n_iter": [1]}},
@@ -125,6 +208,20 @@ def test_tables_show_what_is_there():
     assert by_name["rw"] == ["·", "·", "·"]
     assert "– 1: needs node attributes." in text
     assert "– 2: the evaluation is slow." in text
+
+
+def test_a_cell_stopped_by_a_smaller_limit_is_not_shown_as_a_dash():
+    stopped = {"reason": "the matrix takes longer than 0.5 CPU minutes", "limit_minutes": 0.5}
+    shown = comparison_tables.comparison_tables(
+        {**document({"MUTAG": {"rw": stopped}}), "minutes": 30}
+    )
+    assert "| `rw` | · |" in shown
+    assert "0.5 CPU minutes" not in shown
+    final = {"reason": "the matrix takes longer than 30 CPU minutes", "limit_minutes": 30.0}
+    shown = comparison_tables.comparison_tables(
+        {**document({"MUTAG": {"rw": final}}), "minutes": 30}
+    )
+    assert "| `rw` | – 1 |" in shown
 
 
 def test_stored_results_have_known_names_and_render():

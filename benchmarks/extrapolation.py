@@ -1,0 +1,101 @@
+"""How long a cell of the comparison would take, from what it takes on parts of its data set.
+
+A part holds every class and every size of graph in the data set's own proportions. The growth
+between the last two parts is carried on to the whole set; from one part alone, linear growth. What
+does not depend on the number of graphs makes this too small rather than too large, so that a cell
+is given up only where it is out of reach.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Estimate", "estimate", "next_size", "part"]
+
+_FIRST_SHARE = 16
+_LEAST_PER_CLASS = 15  # ten folds, and three inside each of them
+# Pairs of graphs are compared with at most quadratic effort, and no cell grows less than linearly.
+_EXPONENTS = (1.0, 2.0)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Processor minutes of a cell, and what they were estimated from.
+
+    Attributes
+    ----------
+    minutes : float
+        At least so many: of the whole data set.
+    reason : str
+        The sentence for the table.
+    """
+
+    minutes: float
+    reason: str
+
+
+def part(data: Any, n_graphs: int) -> np.ndarray:
+    """Positions of so many graphs, evenly over the data set ordered by class and size."""
+    sizes = np.diff(data.graphs.node_offsets)
+    order = np.lexsort((sizes, np.asarray(data.target)))
+    chosen = (np.arange(n_graphs) + 0.5) * len(order) / n_graphs
+    return np.sort(order[chosen.astype(np.int64)])
+
+
+def next_size(done: Sequence[tuple[int, float]], data: Any, seconds: float) -> int | None:
+    """Graphs of the next part; None if it would use more than the seconds that are left."""
+    n_graphs = len(data.graphs)
+    if not done:
+        _, counts = np.unique(np.asarray(data.target), return_counts=True)
+        least = math.ceil(_LEAST_PER_CLASS * n_graphs / counts.min())
+        return max(least, n_graphs // _FIRST_SHARE) if 2 * least <= n_graphs else None
+    last, cost = done[-1]
+    left = seconds - sum(cost for _, cost in done)
+    return 2 * last if 4 * last <= n_graphs and 4 * cost <= left else None
+
+
+def estimate(
+    done: Sequence[tuple[int, float]], unfinished: int | None, seconds: float, n_graphs: int
+) -> Estimate | None:
+    """Minutes of the whole data set, None if no part was measured.
+
+    Parameters
+    ----------
+    done : sequence of (int, float)
+        Numbers of graphs, ascending, and processor seconds of their cells.
+    unfinished : int or None
+        Graphs of a part that was stopped after ``seconds``.
+    n_graphs : int
+        Of the whole data set.
+    """
+    if unfinished is not None:
+        minutes = seconds / 60.0 * n_graphs / unfinished
+        reason = (
+            f"more than {_rounded(minutes)} CPU minutes: {unfinished} of {n_graphs} graphs take "
+            f"longer than {_rounded(seconds / 60.0)}"
+        )
+        return Estimate(minutes, reason)
+    if not done:
+        return None
+    exponent = _EXPONENTS[0]
+    last, cost = done[-1]
+    if len(done) > 1:
+        before, cost_before = done[-2]
+        growth = math.log(max(cost, 1e-9) / max(cost_before, 1e-9)) / math.log(last / before)
+        exponent = min(max(growth, _EXPONENTS[0]), _EXPONENTS[1])
+    minutes = cost / 60.0 * (n_graphs / last) ** exponent
+    reason = f"estimated {_rounded(minutes)} CPU minutes from {last} of {n_graphs} graphs"
+    return Estimate(minutes, reason)
+
+
+def _rounded(value: float) -> str:
+    """Two digits: an estimate has no more."""
+    if value >= 10.0:
+        scale = 10 ** (int(math.log10(value)) - 1)
+        return f"{round(value / scale) * scale:.0f}"
+    return f"{value:.2g}"
