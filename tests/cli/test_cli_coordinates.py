@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gramlet import WeisfeilerLehman, load_dataset
+from gramlet import GraphHopper, WeisfeilerLehman, load_dataset
 from gramlet.cli import main
 
 
@@ -23,6 +23,14 @@ def test_embed(tmp_path, capsys):
     assert f"188 × {features.shape[1]} features" in capsys.readouterr().out
 
 
+def test_features_of_a_kernel_that_compares_labels_because_there_is_nothing_else(tmp_path):
+    place = tmp_path / "f.npz"
+    assert main(["embed", "MUTAG", "-k", "graph-hopper", "-o", str(place)]) == 0
+    graphs = load_dataset("MUTAG").graphs
+    expected = GraphHopper("label").fit(graphs).features(graphs)
+    assert (sparse.load_npz(place) != expected).nnz == 0
+
+
 def test_map(tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="pictures need matplotlib")
     place = tmp_path / "map.png"
@@ -36,6 +44,11 @@ def test_map(tmp_path, capsys):
     ("arguments", "code", "message"),
     [
         (["embed", "MUTAG", "-k", "wl-oa", "-o", "{}/z.npy"], 2, "no explicit features"),
+        (
+            ["embed", "MUTAG", "-k", "subgraph-matching(edge_kernel=one)", "-o", "{}/z.npy"],
+            2,
+            "no explicit features",
+        ),
         (["embed", "MUTAG", "-k", "wl", "-o", "{}/z.txt"], 2, "must end in"),
         (["embed", "MUTAG", "-k", "nothing", "-o", "{}/z.npy"], 2, "No kernel is called"),
         (["map", "MUTAG", "-o", "{}/no/map.png"], 2, "there is no folder"),

@@ -67,12 +67,10 @@ def embed(
     check_place(output, ENDINGS)
     row = registry.get(kernel)
     params = seeded(row, parse_params(param), seed)
-    row.make(**params)._validate_params()
-    if row.kind == "kernel" and not row.tags.features:
-        raise WrongUse(
-            f"{row.name!r} has no explicit features; 'gramlet gram' gives its matrix, "
-            "'gramlet map' its leading components."
-        )
+    asked = row.make(**params)
+    asked._validate_params()
+    if not asked.__graph_tags__().features_by_graphs:
+        _require_features(asked, kernel)
     data = read_input(source, reading, needs_target=row.tags.supervised)
     from gramlet.engine.core.compiling import announce_compilation
 
@@ -80,18 +78,27 @@ def embed(
     started = time.perf_counter()
     estimator = working_estimator(row, params, jobs)
     target = classes_of(data, source, kernel) if row.tags.supervised else None
-    features, names = _features(row, estimator, data.graphs, target)
+    estimator.fit(data.graphs, target)
+    _require_features(estimator, kernel)  # now that it has seen the graphs
+    features, names = _features(row, estimator, data.graphs)
     seconds = time.perf_counter() - started
     write_matrix(output, "features", features, target=data.target, names=names)
     rows, columns = features.shape
-    what = row.make(**params)
-    print(f"{rows} × {columns} features of {what!r} in {seconds:.2f} s, in {output}")
+    print(f"{rows} × {columns} features of {asked!r} in {seconds:.2f} s, in {output}")
 
 
-def _features(row: Any, estimator: Any, graphs: Any, target: Any) -> tuple[Any, Any]:
+def _require_features(estimator: Any, kernel: str) -> None:
+    tags = estimator.__graph_tags__()
+    if tags.kind == "kernel" and not tags.features:
+        raise WrongUse(
+            f"{kernel!r} has no explicit features; 'gramlet gram' gives its matrix, "
+            "'gramlet map' its leading components."
+        )
+
+
+def _features(row: Any, estimator: Any, graphs: Any) -> tuple[Any, Any]:
     import numpy as np
 
-    estimator.fit(graphs, target)
     features = (estimator.transform if row.kind == "embedding" else estimator.features)(graphs)
     names = getattr(estimator, "get_feature_names_out", lambda: None)()
     return features, None if names is None else np.asarray(names, dtype=str)

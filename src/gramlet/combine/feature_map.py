@@ -47,13 +47,22 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the features of the graphs X."""
-        if not graph_tags(self.kernel).features:
+        graph_tags(self.kernel)  # refuses what is no kernel
+        kernel = clone(self.kernel)
+        if not graph_tags(kernel).features_by_graphs:
+            self._require_features(kernel)
+        kernel.fit(X, y)
+        self._require_features(kernel)  # now that it has seen the graphs
+        self.kernel_ = kernel
+        return self
+
+    @staticmethod
+    def _require_features(kernel: Any) -> None:
+        if not graph_tags(kernel).features:
             raise TypeError(
-                f"{type(self.kernel).__name__} has no explicit feature map. Use its Gram matrix "
+                f"{type(kernel).__name__} has no explicit feature map. Use its Gram matrix "
                 'with a kernel machine, such as SVC(kernel="precomputed").'
             )
-        self.kernel_ = clone(self.kernel).fit(X, y)
-        return self
 
     def transform(self, X: Any) -> Any:
         """Compute one row per graph, one column per feature seen at fit."""

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import gramlet
-from gramlet import FeatureMap, GraphBatch, GraphHopper
+from gramlet import DeepGraphKernel, FeatureMap, GraphBatch, GraphHopper, as_batch, load, save
+from gramlet.kernels import registry
 from reference.graph_hopper import graph_hopper
 from reference.strategies import graph_batches
 
@@ -235,3 +236,34 @@ def test_save_and_load(node_kernel, tmp_path):
     gramlet.save(kernel, tmp_path / "kernel.gramlet")
     again = gramlet.load(tmp_path / "kernel.gramlet")
     assert np.array_equal(again.transform(graphs), kernel.transform(graphs))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["core(graph-hopper)", "wl(graph-hopper, n_iter=1)", "graph-hopper + vertex",
+     "core(core(graph-hopper) + graph-hopper)"],
+)  # fmt: skip
+def test_kernels_over_it_have_features_where_it_turns_out_to_compare_labels(name, tmp_path):
+    kernel = registry.make(name)
+    assert not kernel.__graph_tags__().features
+    assert kernel.__graph_tags__().features_by_graphs
+    kernel.fit(WORKED)
+    product = kernel.features(WORKED) @ kernel.features(WORKED).T
+    np.testing.assert_allclose(product.toarray(), kernel.transform(WORKED))
+    mapped = FeatureMap(kernel).fit_transform(WORKED)
+    assert mapped.shape[1] == len(set(kernel.get_feature_names_out()))
+    save(kernel, tmp_path / "kernel.gramlet")
+    assert (load(tmp_path / "kernel.gramlet").features(WORKED) != kernel.features(WORKED)).nnz == 0
+
+
+def test_with_attributes_there_are_no_features_over_it_either():
+    plain = as_batch(WORKED)
+    attributed = plain.with_columns(node_attributes=np.ones((plain.node_offsets[-1], 2)))
+    for name in ("core(graph-hopper)", "wl(graph-hopper)", "graph-hopper + vertex"):
+        kernel = registry.make(name).fit(attributed)
+        assert not hasattr(kernel, "features")
+        with pytest.raises(TypeError, match="has no explicit feature map"):
+            FeatureMap(kernel).fit(attributed)
+    with pytest.raises(ValueError, match="no explicit feature map"):
+        DeepGraphKernel("graph-hopper").fit(attributed)
+    assert DeepGraphKernel("graph-hopper").fit_transform(WORKED).shape == (4, 4)

@@ -21,14 +21,19 @@ __all__ = ["KernelSum", "WeightedSum"]
 
 
 def _has_features(estimator: Any) -> bool:
-    """Whether all members have explicit features and none is normalised."""
+    """Whether all members, the fitted ones where there are, have features and none normalises."""
+    return _side_by_side(estimator, by_graphs=False)
+
+
+def _side_by_side(estimator: Any, by_graphs: bool) -> bool:
+    """Whether features can be joined; ``by_graphs``: or could be, if fitted graphs allow it."""
     members = [member for _, member in named_members(estimator.kernels)]
-    return bool(members) and all(
-        isinstance(member, GraphKernel)
-        and member.__graph_tags__().features
-        and not member.normalize
-        for member in members
-    )
+    members = getattr(estimator, "kernels_", members)
+    if not members or not all(isinstance(member, GraphKernel) for member in members):
+        return False
+    tags = [member.__graph_tags__() for member in members]
+    there = all(tag.features or (by_graphs and tag.features_by_graphs) for tag in tags)
+    return there and not any(member.normalize for member in members)
 
 
 class WeightedSum(CompositeKernel):
@@ -58,7 +63,9 @@ class WeightedSum(CompositeKernel):
         return np.array(names, dtype=object)
 
     def __graph_tags__(self) -> GraphTags:
-        return replace(super().__graph_tags__(), features=_has_features(self))
+        there = _has_features(self)
+        possible = not there and _side_by_side(self, by_graphs=True)
+        return replace(super().__graph_tags__(), features=there, features_by_graphs=possible)
 
 
 @shared_texts

@@ -23,6 +23,7 @@ from gramlet.kernels.contract.tags import GraphTags, graph_tags
 
 __all__ = [
     "BASE_CONSTRAINT",
+    "as_fitted",
     "base_profile",
     "base_tags",
     "fit_base",
@@ -68,6 +69,11 @@ def base_tags(base: Any) -> GraphTags:
 def has_features(kernel: Any) -> bool:
     """Whether a kernel has an explicit feature map with its present parameters."""
     return bool(kernel.__graph_tags__().features)
+
+
+def as_fitted(tags: GraphTags, base: Any) -> GraphTags:
+    """The tags of a kernel over a base that is fitted, and so knows whether it has features."""
+    return replace(tags, features=has_features(base), features_by_graphs=False)
 
 
 def fit_base(kernel: GraphKernel, batch: GraphBatch, y: Any, tiling: Tiling) -> None:

@@ -18,6 +18,8 @@ class GraphTags:
         Whether `transform` gives kernel values or features.
     features : bool
         Whether a kernel has an explicit feature map (`features`).
+    features_by_graphs : bool
+        Whether the graphs to be fitted will decide that; until then ``features`` is False.
     supervised : bool
         Whether `fit` uses the classes.
     random : bool
@@ -44,6 +46,7 @@ class GraphTags:
 
     kind: Literal["kernel", "embedding"] = "kernel"
     features: bool = False
+    features_by_graphs: bool = False
     supervised: bool = False
     random: bool = False
     depends_on_fitted: bool = False

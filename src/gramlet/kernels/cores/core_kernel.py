@@ -24,6 +24,7 @@ from gramlet.graphs.direction import require_same_direction
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.nested import (
     BASE_CONSTRAINT,
+    as_fitted,
     base_profile,
     base_tags,
     fit_base,
@@ -224,4 +225,6 @@ class CoreKernel(GraphKernel):
 
     def __graph_tags__(self) -> GraphTags:
         tags = base_tags(self.base)
+        if hasattr(self, "base_"):
+            tags = as_fitted(tags, self.base_)
         return replace(tags, directed=False, depends_on_fitted=False, supervised=False)

@@ -262,6 +262,7 @@ class GraphHopper(GraphKernel):
         needs = () if self.node_kernel in ("auto", "label") else ("node_attributes",)
         return GraphTags(
             features=_has_features(self),
+            features_by_graphs=self.node_kernel == "auto" and not hasattr(self, "node_kernel_"),
             directed=True,
             psd=self.node_kernel != "bridge",
             needs=needs,

@@ -13,7 +13,13 @@ from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
 from gramlet.kernels.contract.kernel import GraphKernel
-from gramlet.kernels.contract.nested import base_profile, fit_base, member_features, new_base
+from gramlet.kernels.contract.nested import (
+    base_profile,
+    fit_base,
+    has_features,
+    member_features,
+    new_base,
+)
 from gramlet.kernels.contract.sum_profile import SumProfile
 from gramlet.kernels.weisfeiler_lehman.colour_counts import Colouring
 
@@ -117,7 +123,7 @@ class LevelBases:
 
 
 def _width(base: Any) -> int:
-    if not base.__graph_tags__().features:
+    if not has_features(base):
         return 0
     if hasattr(base, "counter_"):
         return int(base.counter_.n_features)

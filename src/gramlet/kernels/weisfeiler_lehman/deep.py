@@ -28,6 +28,7 @@ from gramlet.kernels.contract.nested import (
     base_profile,
     base_tags,
     fit_base,
+    has_features,
     new_base,
 )
 from gramlet.kernels.contract.parameter_texts import shared_texts
@@ -86,6 +87,14 @@ class DeepProfile(Profile):
         require_array("rows", self.rows, "float64", (None, None))
         require_counts("lone", self.lone, n_rows=len(self.rows))
         require_array("unseen", self.unseen, "float64", (len(self.rows),), least=0.0)
+
+
+def _require_features(kernel: GraphKernel) -> None:
+    if not has_features(kernel):
+        raise ValueError(
+            f"DeepGraphKernel(base={kernel!r}): this base has no explicit feature map. Give "
+            'one that has, such as "wl" or "sp".'
+        )
 
 
 @shared_texts
@@ -166,16 +175,14 @@ class DeepGraphKernel(GraphKernel):
 
     def _new_base(self) -> GraphKernel:
         kernel = new_base(self.base, "DeepGraphKernel")
-        if not kernel.__graph_tags__().features:
-            raise ValueError(
-                f"DeepGraphKernel(base={kernel!r}): this base has no explicit feature map. Give "
-                'one that has, such as "wl" or "sp".'
-            )
+        if not kernel.__graph_tags__().features_by_graphs:
+            _require_features(kernel)
         return kernel.set_params(normalize=False)
 
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> DeepProfile:
         self.base_ = self._new_base()
         fit_base(self.base_, batch, y, tiling)
+        _require_features(self.base_)  # now that it has seen the graphs
         counts = self._features(self.base_.profile_, batch)
         levels = np.zeros(counts.shape[1], dtype=np.int64)
         if isinstance(self.base_, WeisfeilerLehman):
@@ -223,5 +230,11 @@ class DeepGraphKernel(GraphKernel):
     def __graph_tags__(self) -> GraphTags:
         tags = base_tags(self.base)
         return replace(
-            tags, features=False, random=True, depends_on_fitted=True, psd=True, refines=True
+            tags,
+            features=False,
+            features_by_graphs=False,
+            random=True,
+            depends_on_fitted=True,
+            psd=True,
+            refines=True,
         )

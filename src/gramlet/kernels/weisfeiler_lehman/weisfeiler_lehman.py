@@ -22,7 +22,7 @@ from gramlet.graphs.direction import require_same_direction
 from gramlet.kernels.contract.count_kernel import Counter, CountKernel, ExplicitFeatures
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.labels import LABEL_CHOICE
-from gramlet.kernels.contract.nested import BASE_CONSTRAINT, base_tags, has_features
+from gramlet.kernels.contract.nested import BASE_CONSTRAINT, as_fitted, base_tags, has_features
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.sum_profile import SumProfile
 from gramlet.kernels.contract.tags import GraphTags
@@ -219,7 +219,10 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
     def __graph_tags__(self) -> GraphTags:
         if self._counts():
             return GraphTags(features=True, directed=True, refines=True)
-        return replace(base_tags(self.base), refines=True)
+        tags = replace(base_tags(self.base), refines=True)
+        if isinstance(getattr(self, "counter_", None), LevelBases):
+            tags = as_fitted(tags, self.counter_.bases[0])
+        return tags
 
 
 @shared_texts
