@@ -79,6 +79,7 @@ def test_meaning(text, expected):
         ("2 + wl", 0, "A number is not a kernel"),
         ("2 * 3", 0, "A number is not a kernel"),
         ("wl + -1 * sp", 5, "at least 0"),
+        ("wl + 1e999 * sp", 5, "finite"),
         ("wl * rge", 5, "An embedding cannot be"),
         ("", 0, "empty"),
         ("__import__('os')", 0, "No kernel is called '__import__'"),
@@ -93,6 +94,17 @@ def test_mistakes_are_shown_with_a_caret(text, place, message):
     assert f"(at position {place})" in head
     assert line == f"  {text}"
     assert caret == " " * (place + 2) + "^"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "hint"),
+    [("2 wl", 2, "Did you mean 'wl'"), ("wl sp", 3, "Did you mean 'wl-sp'"),
+     ("wl - sp", 3, "found '-'"), ("wl$", 2, "cannot be read"), ("wll sp2", 0, "Did you mean 'wl'"), ("sp,", 2, "found ','")],
+)  # fmt: skip
+def test_a_text_without_operators_shows_its_place_too(text, place, hint):
+    with pytest.raises(ExpressionError, match=hint) as caught:
+        registry.get(text)
+    assert f"(at position {place})" in str(caught.value)
 
 
 def test_every_door_reads_expressions():

@@ -198,6 +198,11 @@ class _Parser:
             f"{message} (at position {place}).{hint}\n  {line}\n  {' ' * place}^"
         )
 
+    def _meant(self) -> str:
+        """The name that the whole text may stand for, where nothing is combined in it."""
+        combines = not set(self.text).isdisjoint("+*()")
+        return "" if combines else registry.unknown_name(self.text.strip())[1]
+
     # The grammar
 
     def kernel(self) -> Any:
@@ -207,8 +212,9 @@ class _Parser:
         value = self._expression()
         if self.now.kind != "end":
             raise self._error(
-                f"Expected '+', '*' or the end, found {self.now.text!r}", self.now.place
-            )
+                f"Expected '+', '*' or the end, found {self.now.text!r}", self.now.place,
+                self._meant()
+            )  # fmt: skip
         return self._as_kernel(value, first.place)
 
     def _as_kernel(self, value: Any, place: int) -> Any:
@@ -249,8 +255,8 @@ class _Parser:
         token = self._next()
         if token.kind == "number":
             number = float(token.text)
-            if number < 0:
-                raise self._error("A factor must be at least 0", token.place)
+            if not 0 <= number < float("inf"):
+                raise self._error("A factor must be finite and at least 0", token.place)
             return number
         if token.kind == "name":
             return self._named(token)
@@ -264,6 +270,7 @@ class _Parser:
     def _named(self, name: _Token) -> Any:
         if registry.find(name.text) is None:
             fact, hint = registry.unknown_name(name.text)
+            hint = hint or self._meant()
             known = ", ".join(row.name for row in registry.entries())
             raise self._error(fact, name.place, hint or f" There are: {known}.")
         params: dict[str, tuple[Any, int]] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -300,6 +301,9 @@ def entries(kind: str | None = None) -> tuple[Entry, ...]:
     return tuple(row for row in _ROWS if kind is None or row.kind == kind)
 
 
+_ONE_NAME = re.compile(r"[\w.-]+")
+
+
 def find(name: Any) -> Entry | None:
     """The row of a name or alias, or None.
 
@@ -336,7 +340,7 @@ def get(name: str) -> Entry:
     row = find(name)
     if row is not None:
         return row
-    if isinstance(name, str) and not set(name).isdisjoint("+*()"):
+    if isinstance(name, str) and name.strip() and not _ONE_NAME.fullmatch(name):
         from gramlet.kernels.expression import entry_of
 
         return entry_of(name)

@@ -158,7 +158,7 @@ def test_refuses():
         SubgraphMatching(node_kernel="gaussian").fit(WORKED)
     with pytest.raises(ValueError, match="node_kernel must be symmetric"):
         SubgraphMatching(node_kernel=lambda a, b: float(a < b)).fit_transform(WORKED)
-    with pytest.raises(ValueError, match="must be finite"):
+    with pytest.raises(ValueError, match="must be a finite number"):
         SubgraphMatching(node_kernel=lambda a, b: np.inf).fit_transform(WORKED)
     kernel = SubgraphMatching(node_kernel=alike).fit(WORKED)
     with pytest.raises(ValueError, match="fitted on graphs with node labels"):

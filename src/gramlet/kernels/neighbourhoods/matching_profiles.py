@@ -200,11 +200,7 @@ def _kernel_table(
     table = np.empty((len(rows), len(columns)))
     for i, a in enumerate(rows):
         for j, b in enumerate(columns):
-            value, mirrored = float(kernel(a, b)), float(kernel(b, a))
-            if not np.isfinite(value):
-                raise ValueError(
-                    f"SubgraphMatching: {name}({a!r}, {b!r}) is {value}; it must be finite."
-                )
+            value, mirrored = _number(name, kernel, a, b), _number(name, kernel, b, a)
             if value != mirrored:
                 raise ValueError(
                     f"SubgraphMatching: {name} must be symmetric, but {name}({a!r}, {b!r}) is "
@@ -212,3 +208,20 @@ def _kernel_table(
                 )
             table[i, j] = value
     return table
+
+
+def _number(
+    name: str, kernel: Callable[[Any, Any], float], first: Hashable, second: Hashable
+) -> float:
+    """What a kernel on labels gives for two of them, which must be a finite number."""
+    found = kernel(first, second)
+    try:
+        value = float(found)
+    except (TypeError, ValueError):
+        value = np.nan
+    if not np.isfinite(value):
+        raise ValueError(
+            f"SubgraphMatching: {name}({first!r}, {second!r}) is {found!r}; it must be a finite "
+            "number."
+        )
+    return value
