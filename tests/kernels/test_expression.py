@@ -99,7 +99,8 @@ def test_mistakes_are_shown_with_a_caret(text, place, message):
 @pytest.mark.parametrize(
     ("text", "place", "hint"),
     [("2 wl", 2, "Did you mean 'wl'"), ("wl sp", 3, "Did you mean 'wl-sp'"),
-     ("wl - sp", 3, "found '-'"), ("wl$", 2, "cannot be read"), ("wll sp2", 0, "Did you mean 'wl'"), ("sp,", 2, "found ','")],
+     ("wl - sp", 3, "found '-'"), ("wl$", 2, "cannot be read"),
+     ("wll sp2", 0, "Did you mean 'wl'"), ("sp,", 2, "found ','")],
 )  # fmt: skip
 def test_a_text_without_operators_shows_its_place_too(text, place, hint):
     with pytest.raises(ExpressionError, match=hint) as caught:
