@@ -14,6 +14,7 @@ from gramlet.engine.walks.arc_radius import arc_self_radii
 from gramlet.engine.walks.product_walks import KINDS, sort_by_label
 from gramlet.engine.walks.spectra import walk_spectra
 from gramlet.engine.walks.spectral_radius import self_radii
+from gramlet.engine.walks.walk_series import MOST_STEPS
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import checked_weights
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
@@ -139,7 +140,7 @@ class RandomWalk(GraphKernel):
         codes = self.labels_.encode(batch)
         # Graphs without any edge go with either kind.
         directed = batch.directed if self.directed_ is None else self.directed_
-        if self.labels_.vocabulary.values is None and self.directed_ is False:
+        if self._spectral():
             spectra, radii = walk_spectra(
                 batch.node_offsets, batch.indptr, batch.indices, weights, tiling.n_jobs
             )
@@ -153,13 +154,17 @@ class RandomWalk(GraphKernel):
             radii = self_radii(graphs, tiling.n_jobs)
         return LabelledWalks(sums, costs, radii, graphs)
 
+    def _spectral(self) -> bool:
+        """Whether graphs are decomposed: not for a few steps, whose walks are quickly counted."""
+        alike = self.labels_.vocabulary.values is None and self.directed_ is False
+        return alike and not (self.kind == "steps" and self.n_steps <= MOST_STEPS)
+
     def _validate_fitted(self) -> None:
         require_instance("labels_", self.labels_, NodeLabels)
-        alike = self.labels_.vocabulary.values is None
         profile: Any = self.profile_
         kinds: tuple[type[WalkProfile], ...] = (LabelledWalks, ArcWalks)
         if self.directed_ is not None:
-            undirected = SpectralWalks if alike else LabelledWalks
+            undirected = SpectralWalks if self._spectral() else LabelledWalks
             kinds = (ArcWalks,) if self.directed_ else (undirected,)
         require_instance("profile_", profile, *kinds)
         given = (self.kind, float(self.decay), int(self.n_steps))

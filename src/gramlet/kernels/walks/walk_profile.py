@@ -24,9 +24,18 @@ from gramlet.common.stored_state import (
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
 from gramlet.engine.walks.arc_radius import arc_pair_radii, arc_self_radii
 from gramlet.engine.walks.arc_walks import LARGEST_SIGNED, arc_walk_rows
-from gramlet.engine.walks.product_walks import KINDS, LabelledGraphs, walk_rows
+from gramlet.engine.walks.product_walks import (
+    EXPONENTIAL,
+    GEOMETRIC,
+    KINDS,
+    STEPS,
+    LabelledGraphs,
+    walk_rows,
+)
+from gramlet.engine.walks.sequence_sums import largest_degrees, sequence_norms, sequence_sums
 from gramlet.engine.walks.spectra import WalkSpectra, spectral_walk_rows
 from gramlet.engine.walks.spectral_radius import pair_radii, self_radii
+from gramlet.engine.walks.walk_series import series_weights
 from gramlet.kernels.contract.profile import QUIET, Profile
 
 __all__ = ["ArcWalks", "LabelledWalks", "SpectralWalks", "WalkProfile", "WalkSums"]
@@ -217,6 +226,37 @@ class LabelledWalks(WalkProfile):
     def _fill(self, begin: int, end: int, other: Self, options: tuple[Any, ...]) -> None:
         signed = self.sums.signed or other.sums.signed
         walk_rows(begin, end, self.graphs, other.graphs, self.radii, other.radii, signed, *options)
+
+    def _filled(self, other: Self, which: int, tiling: Tiling) -> Floats:
+        out = self._filled_by_sequences(other, which, tiling)
+        if out is None:
+            return super()._filled(other, which, tiling)
+        self._check_finite(out, which)
+        return out
+
+    def _filled_by_sequences(self, other: Self, which: int, tiling: Tiling) -> Floats | None:
+        """The same by counted label sequences; None where that would take longer, or lose digits.
+
+        With negative weights the parts of a series cancel, those of a few steps as they should.
+        """
+        sums, kind = self.sums, KINDS[self.sums.kind]
+        signed = sums.signed or other.sums.signed
+        if min(len(self), len(other)) == 0 or (signed and kind != STEPS):
+            return None
+        reach = 0.0
+        if kind == GEOMETRIC:
+            reach = sums.decay * float(self.radii.max() * other.radii.max())
+        elif kind == EXPONENTIAL:
+            bounds = (largest_degrees(profile.graphs).max() for profile in (self, other))
+            reach = sums.decay * float(np.prod(list(bounds)))
+        weights = series_weights(kind, sums.decay, reach, sums.n_steps)
+        if weights is None:
+            return None
+        if which == _DIAGONAL:
+            norms = sequence_norms(self.graphs, kind, weights, tiling)
+            return None if norms is None else norms[:, None]
+        right = None if which == _TRIANGLE else other.graphs
+        return sequence_sums(self.graphs, right, kind, weights, tiling)
 
     def _pair_radii(self, other: Self, rows: Ints, columns: Ints, tiling: Tiling) -> Floats:
         return pair_radii(self.graphs, other.graphs, rows, columns, tiling.n_jobs)

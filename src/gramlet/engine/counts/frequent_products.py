@@ -1,0 +1,69 @@
+"""Dot products of counts whose frequent features are thousands.
+
+`comparison` keeps few frequent features as dense columns. Here all of them go through BLAS, a block
+of columns at a time, so that no more than a block is ever dense; the others are left to
+`comparison`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from gramlet.common.arrays import Floats
+from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
+from gramlet.engine.counts.comparison import CountIndex, compare, compare_self
+
+__all__ = ["products", "products_self"]
+
+# A feature that more than this share of the rows have is cheaper in BLAS.
+_SHARE = 0.15
+# Columns that are dense at a time.
+_BLOCK = 256
+
+
+def products(left: sparse.csr_matrix, right: sparse.csr_matrix, tiling: Tiling) -> Floats:
+    """Every row of ``left`` against every row of ``right``.
+
+    >>> counts = sparse.csr_matrix([[1.0, 2.0], [0.0, 3.0]])
+    >>> products(counts, counts, Tiling()).tolist()
+    [[5.0, 6.0], [6.0, 9.0]]
+    """
+    frequency = np.bincount(right.indices, minlength=right.shape[1])
+    frequent = np.flatnonzero(frequency > _SHARE * right.shape[0])
+    rare = np.flatnonzero((frequency > 0) & (frequency <= _SHARE * right.shape[0]))
+    out = compare(left[:, rare], CountIndex.build(right[:, rare], "dot"), "dot", **tiling)
+    _add_frequent(out, left[:, frequent].tocsc(), right[:, frequent].tocsc(), False, tiling)
+    return out
+
+
+def products_self(counts: sparse.csr_matrix, tiling: Tiling) -> Floats:
+    """The exactly symmetric matrix of all rows of ``counts`` against each other.
+
+    >>> products_self(sparse.csr_matrix([[1.0, 2.0], [0.0, 3.0]]), Tiling()).tolist()
+    [[5.0, 6.0], [6.0, 9.0]]
+    """
+    frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+    dense = frequency > max(1.0, _SHARE * counts.shape[0])
+    out = compare_self(counts[:, np.flatnonzero(~dense)], "dot", **tiling)
+    chosen = counts[:, np.flatnonzero(dense)].tocsc()
+    _add_frequent(out, chosen, chosen, True, tiling)
+    mirror(out)
+    return out
+
+
+def _add_frequent(
+    out: Floats, left: sparse.csc_matrix, right: sparse.csc_matrix, symmetric: bool, tiling: Tiling
+) -> None:
+    """Add the dot products of all columns, a block of them at a time; above the diagonal alone."""
+    n_rows, n_columns = out.shape
+    costs = np.arange(n_columns, 0, -1, dtype=np.float64) if symmetric else None
+    for at in range(0, left.shape[1], _BLOCK):
+        ours = left[:, at : at + _BLOCK].toarray()
+        theirs = ours.T if symmetric else right[:, at : at + _BLOCK].toarray().T
+
+        def add(begin: int, end: int, ours: Floats = ours, theirs: Floats = theirs) -> None:
+            first = begin if symmetric else 0
+            out[begin:end, first:] += ours[begin:end] @ theirs[:, first:]
+
+        for_tiles(add, n_rows, costs=costs, n_tiles=64, n_jobs=tiling.n_jobs)

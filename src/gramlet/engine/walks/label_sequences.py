@@ -1,0 +1,313 @@
+"""Counts of the label sequences of walks, whose dot products are the sums over common walks.
+
+A common walk of two graphs is a walk in each with the same sequence of labels. So 1ᵀA×^j 1 is the
+dot product of two vectors, the numbers of walks of j steps per sequence, and a sum over common
+walks Σ_j w_j 1ᵀA×^j 1 is one dot product of counts scaled by √w_j: a graph is counted once, not
+once per pair. A sequence is counted by its halves: the walks of ⌊j/2⌋ steps from a node, or from
+both ends of an edge, named by ids, so that a pair of ids is the sequence. A sequence and its
+reverse are as frequent in an undirected graph and share one entry. Which weights a sum has is
+decided in `walk_series`; the comparison is that of all counts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.ragged import grown
+from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.walks.product_walks import LabelledGraphs
+
+__all__ = ["HalfWalks", "half_walks", "joined_graphs", "sequence_counts", "sequence_work"]
+
+# What a slot of the hash table holds: a key, its column, the last row that had it, and where.
+_KEY, _COLUMN, _ROW, _PLACE = 0, 1, 2, 3
+
+
+class HalfWalks(NamedTuple):
+    """The walks of one length from every node, by their sequences of labels.
+
+    Attributes
+    ----------
+    offsets : array of int64
+        Node u owns the entries ``offsets[u]:offsets[u + 1]`` of the other arrays.
+    ids : array of int64
+        The sequences, numbered over all graphs; it decides the label of the node itself.
+    sums : array of float64
+        The number of walks with this sequence, or the sum of their weights.
+    n_ids : int
+        The number of distinct sequences.
+    """
+
+    offsets: Ints
+    ids: Ints
+    sums: Floats
+    n_ids: int
+
+
+def joined_graphs(left: LabelledGraphs, right: LabelledGraphs) -> LabelledGraphs:
+    """The graphs of both sets, one set after the other."""
+    ends = (left.node_offsets[-1], left.indptr[-1], left.class_offsets[-1])
+    shifted = (right.node_offsets, right.indptr, right.class_offsets)
+    nodes, arcs, classes = (
+        np.concatenate([own, other[1:] + end])
+        for own, other, end in zip(
+            (left.node_offsets, left.indptr, left.class_offsets), shifted, ends, strict=True
+        )
+    )
+    return LabelledGraphs(
+        nodes,
+        arcs,
+        np.concatenate([left.heads, right.heads]),
+        np.concatenate([left.weights, right.weights]),
+        classes,
+        np.concatenate([left.class_labels, right.class_labels]),
+        np.concatenate([left.class_begins, right.class_begins]),
+        np.concatenate([left.class_ends, right.class_ends]),
+    )
+
+
+def half_walks(graphs: LabelledGraphs, n_steps: int, most: float) -> list[HalfWalks] | None:
+    """The walks of 0 … ``n_steps`` steps; None if there are more than ``most`` entries of one
+    length.
+
+    >>> two = np.array([0, 1, 2])
+    >>> from gramlet.engine.walks.product_walks import sort_by_label
+    >>> edge = sort_by_label(np.array([0, 2]), two, np.array([1, 0]), np.array([7, 3]), None)
+    >>> [walks.ids.tolist() for walks in half_walks(edge, 2, 100)]
+    [[0, 1], [0, 1], [0, 1]]
+    """
+    n_nodes = len(graphs.indptr) - 1
+    names, codes = np.unique(graphs.class_labels, return_inverse=True)
+    labels = np.repeat(codes, graphs.class_ends - graphs.class_begins).astype(np.int64)
+    first = HalfWalks(np.arange(n_nodes + 1), labels, np.ones(n_nodes), len(names))
+    found = [first]
+    for _ in range(n_steps):
+        longer = _longer(graphs, labels, found[-1], float(most))
+        if longer.n_ids < 0:
+            return None
+        found.append(longer)
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _longer(graphs: LabelledGraphs, labels: Ints, walks: HalfWalks, most: float) -> HalfWalks:
+    """Walks of one step more: a node's label before the sequences of its neighbours.
+
+    ``n_ids`` is −1 if there are more than ``most`` entries.
+    """
+    n_nodes = len(labels)
+    offsets = np.zeros(n_nodes + 1, dtype=np.int64)
+    ids, sums = np.empty(2 * len(walks.ids), np.int64), np.empty(2 * len(walks.ids))
+    slots, n_ids, filled = _free_slots(1024), 0, 0
+    for graph in range(len(graphs.node_offsets) - 1):
+        first = graphs.node_offsets[graph]
+        for u in range(first, graphs.node_offsets[graph + 1]):
+            for arc in range(graphs.indptr[u], graphs.indptr[u + 1]):
+                head, weight = first + graphs.heads[arc], graphs.weights[arc]
+                for p in range(walks.offsets[head], walks.offsets[head + 1]):
+                    key = labels[u] * walks.n_ids + walks.ids[p]
+                    at = _slot(slots, key)
+                    if slots[at, _KEY] < 0:
+                        slots[at, _KEY], slots[at, _COLUMN] = key, n_ids
+                        slots[at, _ROW] = -1
+                        n_ids += 1
+                    if slots[at, _ROW] == u:
+                        sums[slots[at, _PLACE]] += weight * walks.sums[p]
+                        continue
+                    ids, sums = grown(ids, filled + 1), grown(sums, filled + 1)
+                    ids[filled], sums[filled] = slots[at, _COLUMN], weight * walks.sums[p]
+                    slots[at, _ROW], slots[at, _PLACE] = u, filled
+                    filled += 1
+                    slots = _with_room(slots, n_ids)
+            offsets[u + 1] = filled
+            if filled > most:
+                return HalfWalks(offsets, ids[:0], sums[:0], -1)
+    return HalfWalks(offsets, ids[:filled].copy(), sums[:filled].copy(), n_ids)
+
+
+@njit(nogil=True, cache=True)
+def _free_slots(size: int) -> Ints:
+    return np.full((size, 4), -1, dtype=np.int64)
+
+
+@njit(nogil=True, cache=True)
+def _hashed(key: int) -> np.uint64:
+    code = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    return code ^ (code >> np.uint64(32))
+
+
+@njit(nogil=True, cache=True)
+def _slot(slots: Ints, key: int) -> np.int64:
+    """The slot of a key, or the free slot for it."""
+    mask = np.uint64(len(slots) - 1)
+    at = _hashed(key) & mask
+    while slots[at, _KEY] >= 0 and slots[at, _KEY] != key:
+        at = (at + np.uint64(1)) & mask
+    return np.int64(at)
+
+
+@njit(nogil=True, cache=True)
+def _with_room(slots: Ints, n_keys: int) -> Ints:
+    """The table itself, or one of four times its size once half of its slots are taken."""
+    if 2 * n_keys <= len(slots):
+        return slots
+    larger = _free_slots(4 * len(slots))
+    for old in range(len(slots)):
+        if slots[old, _KEY] >= 0:
+            at = _slot(larger, slots[old, _KEY])
+            for column in range(4):
+                larger[at, column] = slots[old, column]
+    return larger
+
+
+def sequence_work(graphs: LabelledGraphs, walks: list[HalfWalks], n_steps: int) -> Floats:
+    """How many products of halves walks of 0 … ``n_steps`` steps take, per length and graph.
+
+    A graph has no more sequences than products.
+    """
+    work = np.zeros((n_steps + 1, graphs.n_graphs))
+    graph_of_node = np.repeat(np.arange(graphs.n_graphs), np.diff(graphs.node_offsets))
+    tails = np.repeat(np.arange(len(graphs.indptr) - 1), np.diff(graphs.indptr))
+    heads = graphs.heads + graphs.node_offsets[graph_of_node[tails]]
+    for j in range(n_steps + 1):
+        sizes = np.diff(walks[j // 2].offsets).astype(np.float64)
+        if j % 2:
+            products, owners = 0.5 * sizes[tails] * sizes[heads], graph_of_node[tails]
+        else:
+            products, owners = 0.5 * sizes * (sizes + 1.0), graph_of_node
+        work[j] = np.bincount(owners, weights=products, minlength=graphs.n_graphs)
+    return work
+
+
+def sequence_counts(
+    graphs: LabelledGraphs, walks: list[HalfWalks], weights: Floats, n_jobs: int | None = None
+) -> sparse.csr_matrix:
+    """One row per graph: the walks of j steps per sequence, times the root of ``weights[j]``.
+
+    A sequence that differs from its reverse counts for both, by a factor √2.
+    """
+    n_levels = len(weights)
+    parts: dict[int, tuple[Ints, Ints, Floats, int]] = {}
+
+    def count(begin: int, end: int) -> None:
+        for at in range(begin, end):
+            # The longest first: they take as long as all others together.
+            j = n_levels - 1 - at
+            parts[j] = _join_halves(graphs, walks[j // 2], bool(j % 2), np.sqrt(weights[j]))
+
+    costs = sequence_work(graphs, walks, n_levels - 1).sum(axis=1)[::-1]
+    for_tiles(count, n_levels, costs=costs, n_tiles=n_levels, n_jobs=n_jobs)
+    n_entries = sum(len(part[1]) for part in parts.values())
+    columns, values = np.empty(n_entries, np.int32), np.empty(n_entries)
+    indptr = np.sum([part[0] for part in parts.values()], axis=0)
+    before, width = np.zeros(len(indptr) - 1, np.int64), 0
+    for j in range(n_levels):
+        own, found, sums, n_columns = parts.pop(j)
+        _lay_beside(indptr[:-1] + before, own, found, sums, width, columns, values)
+        before += np.diff(own)
+        width += n_columns
+    return sparse.csr_matrix((values, columns, indptr), shape=(len(indptr) - 1, width))
+
+
+@njit(nogil=True, cache=True)
+def _lay_beside(
+    places: Ints, indptr: Ints, found: Ints, sums: Floats, width: int, columns: Ints, values: Floats
+) -> None:
+    """Copy the rows of one part to their places, with column numbers from ``width`` on."""
+    for row in range(len(places)):
+        at = places[row]
+        for p in range(indptr[row], indptr[row + 1]):
+            columns[at], values[at] = width + found[p], sums[p]
+            at += 1
+
+
+@njit(nogil=True, cache=True)
+def _join_halves(
+    graphs: LabelledGraphs, walks: HalfWalks, odd: bool, scale: float
+) -> tuple[Ints, Ints, Floats, int]:
+    """Rows of scaled counts of the sequences whose halves are ``walks``: offsets, columns, values.
+
+    An even number of steps has a node in the middle, an odd number an edge. Last: how many columns.
+    """
+    n_graphs = len(graphs.node_offsets) - 1
+    indptr = np.zeros(n_graphs + 1, dtype=np.int64)
+    keys, values = np.empty(4 * n_graphs, np.int64), np.empty(4 * n_graphs)
+    # The keys of one graph, in a table that stays in cache: a slot is free if another graph wrote
+    # to it. The first number is the graph, then come a key and its place.
+    own = _free_slots(1024)
+    filled = 0
+    for graph in range(n_graphs):
+        first, last = graphs.node_offsets[graph], graphs.node_offsets[graph + 1]
+        size = 16
+        while size < 2 * _n_products(graphs, walks, odd, first, last):
+            size *= 2
+        if size > len(own):
+            own = _free_slots(size)
+        mask = np.uint64(size - 1)
+        for u in range(first, last):
+            begin, end = graphs.indptr[u], graphs.indptr[u + 1]
+            # With a node in the middle both halves are the node's own.
+            for arc in range(begin, end if odd else begin + 1):
+                v = first + graphs.heads[arc] if odd else u
+                if v < u:
+                    continue
+                weight = scale * graphs.weights[arc] if odd else scale
+                for p in range(walks.offsets[u], walks.offsets[u + 1]):
+                    left, factor = walks.ids[p], weight * walks.sums[p]
+                    for q in range(p if v == u else walks.offsets[v], walks.offsets[v + 1]):
+                        right = walks.ids[q]
+                        key = min(left, right) * walks.n_ids + max(left, right)
+                        at = _hashed(key) & mask
+                        while own[at, 0] == graph and own[at, 1] != key:
+                            at = (at + np.uint64(1)) & mask
+                        if own[at, 0] != graph:
+                            own[at, 0], own[at, 1], own[at, 2] = graph, key, filled
+                            keys, values = grown(keys, filled + 1), grown(values, filled + 1)
+                            keys[filled], values[filled] = key, 0.0
+                            filled += 1
+                        # Along an edge that joins equal halves a walk goes both ways.
+                        twice = 2.0 if left == right and v != u else 1.0
+                        values[own[at, 2]] += twice * factor * walks.sums[q]
+        indptr[graph + 1] = filled
+    n_columns = _number_keys(keys[:filled], walks.n_ids, values)
+    return indptr, keys[:filled], values[:filled], n_columns
+
+
+@njit(nogil=True, cache=True)
+def _n_products(graphs: LabelledGraphs, walks: HalfWalks, odd: bool, first: int, last: int) -> int:
+    """How many pairs of halves one graph has at most."""
+    total = 0
+    for u in range(first, last):
+        size = walks.offsets[u + 1] - walks.offsets[u]
+        if not odd:
+            total += size * (size + 1) // 2
+            continue
+        for arc in range(graphs.indptr[u], graphs.indptr[u + 1]):
+            v = first + graphs.heads[arc]
+            if v >= u:
+                total += size * (walks.offsets[v + 1] - walks.offsets[v])
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _number_keys(keys: Ints, n_ids: int, values: Floats) -> int:
+    """Replace keys by numbers from 0 on, and weigh sequences that differ from their reverse."""
+    both = np.sqrt(2.0)
+    slots, n_columns = _free_slots(1024), 0
+    for p in range(len(keys)):
+        if keys[p] // n_ids != keys[p] % n_ids:
+            values[p] *= both
+        at = _slot(slots, keys[p])
+        if slots[at, 0] < 0:
+            slots[at, 0], slots[at, 1] = keys[p], n_columns
+            n_columns += 1
+            keys[p] = n_columns - 1
+            slots = _with_room(slots, n_columns)
+        else:
+            keys[p] = slots[at, 1]
+    return n_columns
