@@ -140,3 +140,15 @@ def test_results_of_one_data_set_are_compared_in_pairs():
         compare_results(found[:1])
     with pytest.raises(TypeError, match="two results, or one list"):
         compare_results(found[0])
+
+
+def test_graphs_without_a_name_belong_to_the_named_data_set():
+    mutag = load_dataset("MUTAG")
+    quick = Protocol(folds=3, repeats=1, inner_folds=2, C=(1.0,))
+    named = evaluate("majority", mutag, protocol=quick)
+    without = evaluate("size", mutag.graphs, mutag.target, quick)
+    (found,) = compare_results([named, without])
+    assert found.difference == pytest.approx(named.mean - without.mean)
+    other = evaluate("size", mutag.graphs[:100], mutag.target[:100], quick)
+    with pytest.raises(ValueError, match="do not stand on the same folds"):
+        compare_results([named, other])

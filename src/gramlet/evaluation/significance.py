@@ -125,7 +125,8 @@ def compare_results(
     results = list(a)
     if len(results) < 2:
         raise ValueError(f"A comparison needs at least two results; got {len(results)}.")
-    if len({result.data.name for result in results}) == 1:
+    # Graphs given without a name may be those of the named data set: their folds decide.
+    if len({result.data.name for result in results if result.data.name}) <= 1:
         found = [_compared(first, second) for first, second in combinations(results, 2)]
         adjusted = holm([comparison.p_value for comparison in found])
         return [replace(c, adjusted=p) for c, p in zip(found, adjusted, strict=True)]

@@ -38,6 +38,7 @@ _WIDE, _HIGH = 1.9, 0.9  # between the levels and the leaves of a drawn tree
 _LONGEST_CHAIN = 8
 _SEARCHED = 200  # graphs that are looked through at once for an example
 _PAPER = "#f3f1ea"
+_LONGEST_NAME, _LONGEST_BOND = 14, 12  # letters in a box, and along an edge
 
 
 def can_draw(kernel: Any) -> bool:
@@ -52,6 +53,7 @@ def pattern_drawing(
     node_names: Names | None = None,
     edge_names: Names | None = None,
     graphs: Any = None,
+    colours: Mapping[str, str] | None = None,
 ) -> Drawing | None:
     """What a column of a fitted kernel's features stands for; None where it cannot be drawn.
 
@@ -64,6 +66,9 @@ def pattern_drawing(
     graphs : graphs, optional
         Where an example of a pair of balls is looked for (`NSPDK`); without it, or if there is
         none, the labels of the balls are drawn hop by hop.
+    colours : mapping, optional
+        The colour of each label by its name, as other drawings of the same graphs have it; by
+        default by its place among the labels that the kernel knows.
 
     Examples
     --------
@@ -79,26 +84,51 @@ def pattern_drawing(
     if drawer is None:
         return None
     words = {str(label): str(name) for label, name in (node_names or {}).items()}
-    found: Drawing | None = drawer(counter, column, words, edge_names, graphs)
+    if colours is None:
+        colours = _palette(counter, words)
+    found: Drawing | None = drawer(counter, column, words, edge_names, graphs, colours)
     return found
 
 
-def tree_drawing(tree: SubtreePattern, words: Mapping[str, str] | None = None) -> Drawing:
+def tree_drawing(
+    tree: SubtreePattern, words: Mapping[str, str] | None = None, colours: Names | None = None
+) -> Drawing:
     """A rooted tree, its root at the left; equal children are drawn once, with ×count."""
     spots: list[tuple[float, float, str]] = []
     strokes: list[Stroke] = []
     _place(tree, 0, 0.0, spots, strokes, words or {})
     names = [name for _, _, name in spots]
+    shown = [cut_text(name, _LONGEST_NAME) for name in names]
+    strokes = [stroke._replace(text=_cut_bond(stroke.text)) for stroke in strokes]
     # Boxes and the texts of edges must not cover each other.
-    texts = max((len(stroke.text) for stroke in strokes), default=0)
-    wide = max(_WIDE, 0.5 + 0.16 * texts + 0.24 * max(map(len, names)))
+    letters = max((len(stroke.text) for stroke in strokes), default=0)
+    wide = max(_WIDE, 0.5 + 0.21 * letters + 0.24 * max(map(len, shown)))
     return Drawing(
         points=np.array([[wide * x, -_HIGH * y] for x, y, _ in spots]),
-        texts=names,
+        texts=shown,
         names=names,
-        colours=[_PAPER] * len(names),
+        colours=[(colours or {}).get(name, _PAPER) for name in names],
         strokes=strokes,
         boxes=True,
+    )
+
+
+def cut_text(text: str, most: int) -> str:
+    """A text that is written into a picture, cut where it is too long.
+
+    >>> cut_text("aromatic", 5), cut_text("C", 5)
+    ('arom…', 'C')
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _cut_bond(text: str) -> str:
+    """The text of an edge, cut before its count."""
+    bond, sign, count = text.rpartition("×")
+    return (
+        f"{cut_text(bond.strip(), _LONGEST_BOND)} ×{count}".strip()
+        if sign
+        else cut_text(text, _LONGEST_BOND)
     )
 
 
@@ -123,24 +153,35 @@ def _place(
 
 
 def _subtree(
-    counter: ColourCounter, column: int, words: Names, edge_names: Any, graphs: Any
+    counter: ColourCounter,
+    column: int,
+    words: Names,
+    edge_names: Any,
+    graphs: Any,
+    colours: Names,
 ) -> Drawing:
     colouring = counter.colouring
     for level, known in zip(colouring.level_numbers, colouring.n_colours, strict=True):
         if column < known:
-            return tree_drawing(colouring.tree(level, column), words)
+            return tree_drawing(colouring.tree(level, column), words, colours)
         column -= known
     raise IndexError(f"There are {counter.n_features} patterns; there is none beyond them.")
 
 
 def _descents(
-    counter: TreeCounter, column: int, words: Names, edge_names: Any, graphs: Any
+    counter: TreeCounter,
+    column: int,
+    words: Names,
+    edge_names: Any,
+    graphs: Any,
+    colours: Names,
 ) -> Drawing:
     level = 0
     while column >= len(counter.tables[level]):
         column -= len(counter.tables[level])
         level += 1
-    return tree_drawing(_descent_tree(counter, counter.labels.names(), level, column), words)
+    tree = _descent_tree(counter, counter.labels.names(), level, column)
+    return tree_drawing(tree, words, colours)
 
 
 def _descent_tree(counter: TreeCounter, labels: list[str], level: int, tree: int) -> SubtreePattern:
@@ -151,7 +192,12 @@ def _descent_tree(counter: TreeCounter, labels: list[str], level: int, tree: int
 
 
 def _graphlet(
-    counter: GraphletCounter, column: int, words: Names, edge_names: Any, graphs: Any
+    counter: GraphletCounter,
+    column: int,
+    words: Names,
+    edge_names: Any,
+    graphs: Any,
+    colours: Names,
 ) -> Drawing:
     known = graphlets(counter.k)
     codes = known.smallest[known.connected] if counter.connected_only else known.smallest
@@ -175,52 +221,68 @@ def _chain(
 
 
 def _palette(counter: Any, words: Names) -> dict[str, str]:
+    """A colour per label that the kernel knows; none for patterns without labels."""
+    if getattr(counter, "labels", None) is None:
+        return {}
     return label_colours(words.get(name, name) for name in counter.labels.names())
 
 
 def _label(
-    counter: VertexCounter, column: int, words: Names, edge_names: Any, graphs: Any
+    counter: VertexCounter,
+    column: int,
+    words: Names,
+    edge_names: Any,
+    graphs: Any,
+    colours: Names,
 ) -> Drawing:
     name = counter.labels.names()[column]
-    return _chain([words.get(name, name)], [], _palette(counter, words))
+    return _chain([words.get(name, name)], [], colours)
 
 
-def _edge(counter: EdgeCounter, column: int, words: Names, edge_names: Any, graphs: Any) -> Drawing:
+def _edge(
+    counter: EdgeCounter, column: int, words: Names, edge_names: Any, graphs: Any, colours: Names
+) -> Drawing:
     a, b, e = counter.types.signature(column).tolist()
     labels, bonds = counter.labels.names(), counter.edge_labels.names()
     text = "" if bonds is None else bonds[e]
     shown = {str(k): v for k, v in (edge_names or {}).items()}.get(text, text)
     names = [words.get(labels[node], labels[node]) for node in (a, b)]
     stroke = Stroke(0, 1, arrow=counter.directed, text=shown)
-    return _chain(names, [stroke], _palette(counter, words))
+    return _chain(names, [stroke], colours)
 
 
-def _path(counter: PathCounter, column: int, words: Names, edge_names: Any, graphs: Any) -> Drawing:
+def _path(
+    counter: PathCounter, column: int, words: Names, edge_names: Any, graphs: Any, colours: Names
+) -> Drawing:
     """The two ends, and as many nodes between them as there are on the path."""
     a, b, code = counter.types.signature(column).tolist()
     labels = counter.labels.names()
     length = counter.lengths.names(np.array([code]))[0]
     ends = [words.get(labels[node], labels[node]) for node in (a, b)]
-    palette = _palette(counter, words)
     hops = int(length) if not counter.weighted and length.isdecimal() else 0
     if not 1 <= hops <= _LONGEST_CHAIN:
-        return _chain(ends, [Stroke(0, 1, arrow=counter.ordered, text=length)], palette)
+        return _chain(ends, [Stroke(0, 1, arrow=counter.ordered, text=length)], colours)
     names = [ends[0], *[""] * (hops - 1), ends[1]]
     strokes = [Stroke(i, i + 1, arrow=counter.ordered) for i in range(hops)]
-    return _chain(names, strokes, palette, small=hops > 1)
+    return _chain(names, strokes, colours, small=hops > 1)
 
 
 def _balls(
-    counter: BallPairCounter, column: int, words: Names, edge_names: Any, graphs: Any
+    counter: BallPairCounter,
+    column: int,
+    words: Names,
+    edge_names: Any,
+    graphs: Any,
+    colours: Names,
 ) -> Drawing:
     """Both balls and a shortest path between their roots, cut out of a graph; roots are marked."""
     radius, distance, a, b = counter.types.signature(column).tolist()
     example = None if graphs is None else _example(counter, graphs, radius, distance, (a, b))
     if example is None:
-        return tree_drawing(_shells(counter, column), words)
+        return tree_drawing(_shells(counter, column), words, colours)
     graph, nodes, roots = example
     drawn = drawing_of(induced(graph, nodes), node_names=words and _by_label(graph, words),
-                       edge_names=edge_names)  # fmt: skip
+                       edge_names=edge_names, colours=colours)  # fmt: skip
     marked = tuple(int(np.searchsorted(nodes, root)) for root in roots)
     return drawn.marking(marked)
 

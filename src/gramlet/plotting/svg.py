@@ -21,6 +21,7 @@ _MARGIN = 16.0
 _LETTER = 13.0
 _GAP = 8.0  # between the end of a bond and the middle of a letter
 _STRONG = 0.6  # share of the full colour
+_ATOM = ' class="atom"'
 _BESIDE = 3.6  # between the lines of a double bond
 
 
@@ -30,6 +31,7 @@ def drawing_svg(
     *,
     reach: float | None = None,
     largest: float = 260.0,
+    least_zoom: float = 0.0,
     css_class: str = "graph",
 ) -> str:
     """One drawing as an ``<svg>`` element.
@@ -44,6 +46,9 @@ def drawing_svg(
         the largest of this one.
     largest : float
         The most that width and height may be, in pixels.
+    least_zoom : float
+        How small letters may become for it, as a share of their own size; a drawing that needs
+        more is larger.
     css_class : str
 
     Examples
@@ -61,7 +66,7 @@ def drawing_svg(
         _letters(drawing, points, reach),
         _marks(drawing, points),
     ]
-    zoom = min(1.0, largest / max(width, height))
+    zoom = max(least_zoom, min(1.0, largest / max(width, height)))
     label = escape(title or "a graph", quote=True)
     return (
         f'<svg class="{css_class}" viewBox="0 0 {width:.0f} {height:.0f}" '
@@ -150,14 +155,14 @@ def _line_texts(drawing: Drawing, points: Floats) -> str:
     found = []
     for stroke in drawing.strokes:
         if stroke.text:
-            x, y = 0.45 * points[stroke.tail] + 0.55 * points[stroke.head]
+            x, y = (points[stroke.tail] + points[stroke.head]) / 2
             found.append(
                 f'<text x="{_number(x)}" y="{_number(y - 3)}">{escape(stroke.text)}</text>'
             )
     if not found:
         return ""
     return (
-        '<g fill="currentColor" font-size="9" text-anchor="middle" opacity=".8">'
+        '<g class="along" fill="currentColor" font-size="9" text-anchor="middle">'
         + "".join(found) + "</g>"
     )  # fmt: skip
 
@@ -229,14 +234,14 @@ def _marks(drawing: Drawing, points: Floats) -> str:
 
 def _letters(drawing: Drawing, points: Floats, reach: float | None) -> str:
     fills = _fills(drawing, reach)
-    by_colour: dict[str, list[str]] = {}
+    by_colour: dict[tuple[str, bool], list[str]] = {}
     strong = _strong(drawing, reach)
     for (x, y), text, fill, dark in zip(points, drawing.texts, fills, strong, strict=True):
         if text:
             colour = fill if drawing.molecule else text_on(fill)
             colour = "#ffffff" if dark else colour
             letters = f'<text x="{_number(x)}" y="{_number(y + 4)}">{escape(text)}</text>'
-            by_colour.setdefault(colour, []).append(letters)
+            by_colour.setdefault((colour, dark), []).append(letters)
     if not by_colour:
         return ""
     longest = max(len(text) for text in drawing.texts)
@@ -246,5 +251,9 @@ def _letters(drawing: Drawing, points: Floats, reach: float | None) -> str:
     elif drawing.boxes:
         size = 11.0
     weight = ' font-weight="600"' if drawing.molecule else ""
-    groups = [f'<g fill="{c}">{"".join(texts)}</g>' for c, texts in by_colour.items()]
+    # Pages may draw a rim in the colour of the paper around letters of the class "atom".
+    groups = [
+        f'<g{_ATOM if drawing.molecule and not dark else ""} fill="{c}">{"".join(texts)}</g>'
+        for (c, dark), texts in by_colour.items()
+    ]
     return f'<g text-anchor="middle" font-size="{_number(size)}"{weight}>{"".join(groups)}</g>'

@@ -18,17 +18,20 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 12.0, 40.0
 _AXIS = 'class="axis" fill="none" stroke="currentColor"'
 
 
-def round_ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers from low to high, about so many.
+def round_ticks(low: float, high: float, about: int = 5, whole: bool = False) -> list[float]:
+    """Round numbers from low to high, about so many; whole ones for what is counted.
 
     >>> round_ticks(0.0, 1.0), round_ticks(-3.2, 14.9)
     ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 5.0, 10.0])
+    >>> round_ticks(0.0, 2.1, whole=True)
+    [0.0, 1.0, 2.0]
     """
     if not high > low:
         return [low]
     rough = (high - low) / about
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= 0.999 * rough)
+    step = max(step, 1.0) if whole else step
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(step * k, 12) + 0.0 for k in range(first, last + 1)]
 
@@ -59,6 +62,10 @@ class Chart:
     x_names, y_names : sequence of str, optional
         Names at 0, 1, 2, ... in place of numbers.
     log_x, log_y : bool
+    whole : str
+        The axes that count something, "x", "y" or both: only whole numbers are marked.
+    left, bottom : float, optional
+        Room for the names beside and below the axes.
     """
 
     def __init__(
@@ -75,6 +82,7 @@ class Chart:
         y_names: Sequence[str] | None = None,
         log_x: bool = False,
         log_y: bool = False,
+        whole: str = "",
         left: float | None = None,
         bottom: float | None = None,
     ) -> None:
@@ -82,6 +90,7 @@ class Chart:
         self.width, self.height = width, height
         self.left, self.bottom = left or _LEFT, bottom or _BOTTOM
         self._log = (log_x, log_y)
+        self._whole = ("x" in whole, "y" in whole)
         self.x, self.y = _wide(x, log_x), _wide(y, log_y)
         self._parts: list[str] = []
         self._axes(x_label, y_label, x_names, y_names)
@@ -145,6 +154,16 @@ class Chart:
             f'<text x="{px:.1f}" y="{py + dy:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
         )
 
+    def key(self, position: int, colour: str, words: str) -> None:
+        """An entry of a legend below the chart, two per line; `bottom` has room for them."""
+        line, column = divmod(position, 2)
+        x = self.left + column * (self.width - self.left) / 2
+        y = self.height - self.bottom + 56 + 17 * line
+        self._parts.append(
+            f'<circle cx="{x + 5:.1f}" cy="{y - 4:.1f}" r="4" fill="{colour}"/>'
+            f'<text x="{x + 14:.1f}" y="{y:.1f}">{escape(words)}</text>'
+        )
+
     def raw(self, svg: str) -> None:
         """SVG that is already safe."""
         self._parts.append(svg)
@@ -163,13 +182,13 @@ class Chart:
     ) -> None:  # fmt: skip
         right, low = self.width - _RIGHT, self.height - self.bottom
         parts = [f'<path d="M{self.left} {_TOP}V{low}H{right}" {_AXIS}/>']
-        for value, words in _marks(self.x, x_names, self._log[0]):
+        for value, words in _marks(self.x, x_names, self._log[0], self._whole[0]):
             px = self.at(value, self.y[0])[0]
             parts.append(f'<path d="M{px:.1f} {low}v4" {_AXIS}/>')
             parts.append(
                 f'<text x="{px:.1f}" y="{low + 16}" text-anchor="middle">{escape(words)}</text>'
             )
-        for value, words in _marks(self.y, y_names, self._log[1]):
+        for value, words in _marks(self.y, y_names, self._log[1], self._whole[1]):
             py = self.at(self.x[0], value)[1]
             parts.append(f'<path d="M{self.left - 4} {py:.1f}h4" {_AXIS}/>')
             parts.append(
@@ -178,7 +197,7 @@ class Chart:
             )
         middle = (self.left + right) / 2
         parts.append(
-            f'<text x="{middle:.1f}" y="{self.height - 6}" text-anchor="middle" class="name">'
+            f'<text x="{middle:.1f}" y="{low + 34:g}" text-anchor="middle" class="name">'
             f"{escape(x_label)}</text>"
         )
         if y_label:
@@ -210,7 +229,7 @@ def _share(value: float, ends: tuple[float, float], log: bool) -> float:
 
 
 def _marks(
-    ends: tuple[float, float], names: Sequence[str] | None, log: bool
+    ends: tuple[float, float], names: Sequence[str] | None, log: bool, whole: bool
 ) -> list[tuple[float, str]]:
     """Where an axis is marked, and with what."""
     if names is not None:
@@ -220,7 +239,7 @@ def _marks(
         step = max(1, (last - first) // 5)
         return [(10.0**k, f"1e{k}" if k < -2 or k > 3 else shown_number(10.0**k))
                 for k in range(first, last + 1, step)]  # fmt: skip
-    return [(value, shown_number(value)) for value in round_ticks(*ends)]
+    return [(value, shown_number(value)) for value in round_ticks(*ends, whole=whole)]
 
 
 def _short(name: str, most: int = 14) -> str:

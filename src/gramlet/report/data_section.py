@@ -80,7 +80,7 @@ def data_section(material: Material) -> dict[str, Any]:
         ]  # fmt: skip
     found["figures"] += [
         _label_figure(batch.node_labels, material.node_names, "node", material.colours),
-        _label_figure(batch.edge_labels, material.edge_names, "edge", {}),
+        _label_figure(batch.edge_labels, material.edge_names, "edge", {}, twice=not batch.directed),
     ]
     _add_repeats(found, material)
     return found
@@ -150,19 +150,19 @@ def _target_figure(material: Material) -> Figure:
     return Figure(picture, f"Graphs per class{note}")
 
 
-def _label_figure(column: Any, names: Any, what: str, colours: Any) -> Figure:
+def _label_figure(column: Any, names: Any, what: str, colours: Any, twice: bool = False) -> Figure:
+    """How often each label occurs; ``twice``: edges are stored in both directions."""
     title = f"{what.capitalize()} labels"
     if column is None or not len(column):
         return Figure(None, title, f"The graphs have no {what} labels.")
     counts = np.bincount(column.codes, minlength=len(column.categories))
-    if what == "edge":
-        counts = counts // 2 if counts.sum() % 2 == 0 else counts
+    counts = counts // 2 if twice else counts
     order = [i for i in np.argsort(-counts, kind="stable").tolist() if counts[i]][:_MOST_BARS]
     shown = [named(names, column.categories[i]) for i in order]
     n_used = int((counts > 0).sum())
     note = f"; the {_MOST_BARS} most frequent of {n_used}" if n_used > _MOST_BARS else ""
     fills = [colours.get(name, CLASS_COLOURS[0]) for name in shown]
-    picture = bars(shown, counts[order].tolist(), title, f"{what}s", fills)
+    picture = bars(shown, counts[order].tolist(), title, f"{what}s", fills, fixed=bool(colours))
     return Figure(picture, f"{title}{note}")
 
 

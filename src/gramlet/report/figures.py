@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from gramlet.report.charts import Chart, shown_number
 from gramlet.report.markup import Markup
 
 __all__ = [
+    "RocCurve",
     "bars",
     "calibration_chart",
     "confusion_chart",
@@ -35,14 +36,15 @@ def histogram(values: Array, title: str, x_label: str, n_bins: int = 24) -> Mark
     """How often values lie in equal parts of their range."""
     numbers = np.asarray(values, dtype=np.float64)
     distinct = np.unique(numbers)
-    if len(distinct) <= n_bins and np.array_equal(distinct, distinct.round()):
+    whole = np.array_equal(distinct, distinct.round())
+    if len(distinct) <= n_bins and whole:
         edges = np.arange(distinct.min() - 0.5, distinct.max() + 1.0)
         edges = edges if len(edges) <= 2 * n_bins else np.linspace(edges[0], edges[-1], n_bins + 1)
     else:
         edges = np.linspace(numbers.min(), numbers.max(), n_bins + 1)
     counts, edges = np.histogram(numbers, edges)
     chart = Chart(title, (edges[0], edges[-1]), (0, counts.max() * 1.05), x_label=x_label,
-                  y_label="graphs")  # fmt: skip
+                  y_label="graphs", whole="xy" if whole else "y")  # fmt: skip
     gap = 0.06 * (edges[1] - edges[0])
     for low, high, count in zip(edges, edges[1:], counts.tolist(), strict=False):
         words = f"{shown_number(low)} to {shown_number(high)}: {count}"
@@ -52,20 +54,20 @@ def histogram(values: Array, title: str, x_label: str, n_bins: int = 24) -> Mark
 
 def bars(
     names: Sequence[str], counts: Sequence[float], title: str, x_label: str,
-    colours: Sequence[str] | None = None,
+    colours: Sequence[str] | None = None, fixed: bool = False,
 ) -> Markup:  # fmt: skip
-    """Lying bars with their names."""
+    """Lying bars with their names; ``fixed``: colours are not made brighter on dark paper."""
     n = len(names)
     height = 56 + 22.0 * n
     chart = Chart(title, (0, max(counts) * 1.12 or 1), (n - 0.5, -0.5 if n else 0.5)[::-1],
                   x_label=x_label, y_names=[str(name) for name in reversed(names)],
-                  height=height, left=110)  # fmt: skip
+                  height=height, left=110, whole="x")  # fmt: skip
     for i, (name, count) in enumerate(zip(names, counts, strict=True)):
         at = n - 1 - i
         colour = _BLUE if colours is None else colours[i]
         chart.bar((0, at - 0.36), (count, at + 0.36), colour, f"{name}: {shown_number(count)}")
         chart.text(count, at, shown_number(count))
-    return chart.write()
+    return chart.write(" data-fixed" if fixed else "")
 
 
 def intervals(rows: Sequence[tuple[str, float, float, float]], title: str, x_label: str) -> Markup:
@@ -76,7 +78,7 @@ def intervals(rows: Sequence[tuple[str, float, float, float]], title: str, x_lab
     n = len(rows)
     chart = Chart(title, (low - margin, high + margin), (-0.5, n - 0.5), x_label=x_label,
                   y_names=[row[0] for row in reversed(rows)], height=64 + 24.0 * n, left=120,
-                  width=560)  # fmt: skip
+                  width=440)  # fmt: skip
     for i, (name, begin, middle, end) in enumerate(rows):
         at = n - 1 - i
         chart.line([(begin, at), (end, at)], _BLUE, width=2.4)
@@ -127,20 +129,29 @@ def _cut(name: str, most: int = 16) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def roc_chart(curves: Mapping[str, tuple[Floats, Floats, float]], title: str) -> Markup:
-    """False against true positives: (false, true, area) per curve."""
+class RocCurve(NamedTuple):
+    """The ROC curve of one class: its place among the classes gives the colour."""
+
+    position: int
+    name: str
+    false: Floats
+    true: Floats
+    area: float
+
+
+def roc_chart(curves: Sequence[RocCurve], title: str) -> Markup:
+    """False against true positives, with a legend below."""
+    room = 44.0 + 17 * -(-len(curves) // 2)
     chart = Chart(title, (0, 1), (0, 1), x_label="false positive rate",
-                  y_label="true positive rate", height=300)  # fmt: skip
+                  y_label="true positive rate", height=260 + room, bottom=room)  # fmt: skip
     chart.line([(0, 0), (1, 1)], dashed=True, width=1)
-    for position, (name, (false, true, area)) in enumerate(curves.items()):
-        keep = np.unique(np.linspace(0, len(false) - 1, min(len(false), 200)).astype(int))
-        colour, _ = class_style(position)
-        points = zip(false[keep].tolist(), true[keep].tolist(), strict=True)
-        chart.line(points, colour, title=f"{name}: area {area:.3f}")
-        if position < 8:
-            words = f"{_cut(name)} {area:.3f}"
-            chart.dot(0.52, 0.06 + 0.07 * position, colour, radius=4, opacity=1)
-            chart.text(0.55, 0.06 + 0.07 * position, words)
+    for place, curve in enumerate(curves):
+        n = len(curve.false)
+        keep = np.unique(np.linspace(0, n - 1, min(n, 200)).astype(int))
+        colour, _ = class_style(curve.position)
+        points = zip(curve.false[keep].tolist(), curve.true[keep].tolist(), strict=True)
+        chart.line(points, colour, title=f"{curve.name}: area {curve.area:.3f}")
+        chart.key(place, colour, f"{_cut(curve.name)} {curve.area:.3f}")
     return chart.write()
 
 
@@ -180,11 +191,12 @@ def scatter(truth: Floats, predicted: Floats, names: Sequence[str], title: str) 
 
 
 def curve_chart(
-    sizes: Sequence[int], means: Sequence[float], spreads: Sequence[float], title: str, score: str
-) -> Markup:
+    sizes: Sequence[int], means: Sequence[float], spreads: Sequence[float], title: str, score: str,
+    limits: tuple[float, float],
+) -> Markup:  # fmt: skip
     """A score against the number of training graphs, with plus and minus one deviation."""
-    lows = [m - s for m, s in zip(means, spreads, strict=True)]
-    highs = [m + s for m, s in zip(means, spreads, strict=True)]
+    lows = [max(m - s, limits[0]) for m, s in zip(means, spreads, strict=True)]
+    highs = [min(m + s, limits[1]) for m, s in zip(means, spreads, strict=True)]
     margin = 0.05 * (max(highs) - min(lows)) or 0.05
     chart = Chart(title, (0, max(sizes)), (min(lows) - margin, max(highs) + margin),
                   x_label="training graphs", y_label=score)  # fmt: skip
@@ -200,7 +212,9 @@ def spectrum_chart(eigenvalues: Floats, title: str) -> Markup:
     values = np.sort(eigenvalues)[::-1]
     top = float(np.abs(values).max(initial=1e-12)) or 1.0
     low = max(top * 1e-10, 1e-300)
-    chart = Chart(title, (1, max(2, len(values))), (low, top * 1.5), x_label="rank",
+    shown = np.abs(values[np.abs(values) > low])
+    floor = float(shown.min()) / 2 if len(shown) else low
+    chart = Chart(title, (1, max(2, len(values))), (floor, top * 1.5), x_label="rank",
                   y_label="eigenvalue", log_y=True, log_x=len(values) > 30)  # fmt: skip
     above = [(k + 1, v) for k, v in enumerate(values.tolist()) if v > low]
     keep = sorted({*range(min(40, len(above))), *np.geomspace(1, max(1, len(above)), 120)

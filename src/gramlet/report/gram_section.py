@@ -11,7 +11,7 @@ from gramlet.report.heatmap import heatmap
 from gramlet.report.kernel_view import KernelView
 from gramlet.report.machines import learning_curve
 from gramlet.report.material import Material
-from gramlet.report.words import Cell, Figure, Table
+from gramlet.report.words import Cell, Figure, Table, score_limits
 
 __all__ = ["curve_figure", "gram_section"]
 
@@ -84,6 +84,7 @@ def curve_figure(material: Material, view: KernelView) -> Figure:
     except ValueError as why:
         return Figure(None, "Learning curve", str(why))
     score = "R²" if material.regression else "accuracy"
+    limits = score_limits("r2" if material.regression else "accuracy")
     title = f"{view.result.name}: learning curve"
     caption = (
         f"{score} on a fifth of the graphs held out, mean and standard deviation of three splits; "
@@ -91,4 +92,6 @@ def curve_figure(material: Material, view: KernelView) -> Figure:
     )
     if curve.n_graphs < len(view.gram):
         caption += f"; made with {curve.n_graphs:,} of {len(view.gram):,} graphs"
-    return Figure(curve_chart(curve.sizes, curve.means, curve.spreads, title, score), caption)
+    return Figure(
+        curve_chart(curve.sizes, curve.means, curve.spreads, title, score, limits), caption
+    )

@@ -64,7 +64,8 @@ def map_section(material: Material, view: KernelView) -> dict[str, Any]:
         f"{view.result.name}: map of the graphs",
         (low[0] - margin[0], high[0] + margin[0]), (low[1] - margin[1], high[1] + margin[1]),
         x_label=f"component 1 ({shares[0]:.0%} of the variance)",
-        y_label=f"component 2 ({shares[1]:.0%})", width=600, height=440,
+        y_label=f"component 2 ({shares[1]:.0%})", width=540, height=400,
+        left=64,
     )  # fmt: skip
     groups, legend = _groups(material)
     for colour, marker, members in groups:

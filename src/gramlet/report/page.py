@@ -26,6 +26,7 @@ from gramlet.report.pictures import Pictures
 from gramlet.report.predictions_section import chosen_figures, predictions_figures
 from gramlet.report.provenance import provenance_section
 from gramlet.report.scores_section import scores_section
+from gramlet.report.words import percent_or_number, score_text
 
 __all__ = ["report_html", "require_template", "write_report"]
 
@@ -173,8 +174,8 @@ def _kernel_sections(
         say(result.name)
         section: dict[str, Any] = {
             "name": result.name,
-            "mean": result.mean,
-            "result": result,
+            "score": f"{score_text(result.scoring)} "
+                     f"{percent_or_number(result.mean, result.scoring)}",
             "predictions": predictions_figures(material, result),
             "chosen": chosen_figures(result),
             "gram": None, "map": None, "curve": None, "patterns": None, "why_not": "",

@@ -19,6 +19,8 @@ __all__ = ["patterns_section"]
 
 _PATTERNS = 6
 _LONGEST = 160  # letters of a pattern's text
+_LEAST_ZOOM = 0.7  # large trees are scrolled rather than made too small to read
+_MOST_SHARES = 4  # classes whose share is given
 
 
 def patterns_section(
@@ -62,13 +64,15 @@ def _pattern(
     having = np.asarray(present[:, [column]].todense()).ravel()
     counts = np.bincount(groups, weights=having, minlength=len(names))
     shares = counts / np.maximum(np.bincount(groups, minlength=len(names)), 1)
-    order = np.argsort(-shares, kind="stable")[:6]
+    order = np.argsort(-shares, kind="stable")[:_MOST_SHARES]
+    if len(names) > _MOST_SHARES:
+        order = order[shares[order] > 0]
     text = _text(view, column, material)
     return {
         "picture": _picture(view, column, text, batch, material),
         "text": text,
         "value": f"{value:+.3g}",
-        "n_graphs": int(having.sum()),
+        "found_in": "1 graph" if having.sum() == 1 else f"{int(having.sum()):,} graphs",
         "shares": [(names[i], f"{shares[i]:.0%}") for i in sorted(order.tolist())],
     }
 
@@ -88,7 +92,8 @@ def _picture(
         node_names=material.node_names,
         edge_names=material.edge_names,
         graphs=batch,
+        colours=material.colours,
     )
     if drawing is None:
         return None
-    return Markup(drawing_svg(drawing, f"Pattern {text}", largest=220))
+    return Markup(drawing_svg(drawing, f"Pattern {text}", largest=220, least_zoom=_LEAST_ZOOM))

@@ -10,6 +10,7 @@ import numpy as np
 from gramlet.common.arrays import Floats
 from gramlet.evaluation.result import Result
 from gramlet.report.figures import (
+    RocCurve,
     calibration_chart,
     confusion_chart,
     option_bars,
@@ -22,6 +23,8 @@ from gramlet.report.words import Cell, Figure, Table
 __all__ = ["chosen_figures", "predictions_figures"]
 
 _MOST_CURVES = 8
+_PER_BIN = 10  # predictions, at least, that a point of a calibration curve stands for
+_LARGE = 10  # classes beyond which a confusion matrix has a line of its own
 _NO_PREDICTIONS = "This result holds no predictions."
 
 
@@ -67,7 +70,7 @@ def _confusion(material: Material, result: Result) -> Any:
     over = f" over {repeats} repeats" if repeats > 1 else ""
     caption = f"Rows are true classes, columns predicted ones; counts{over}"
     if picture is not None:
-        return Figure(picture, caption)
+        return Figure(picture, caption, wide=len(names) > _LARGE)
     return _confused_pairs(counts, names)
 
 
@@ -97,7 +100,7 @@ def _roc(material: Material, result: Result) -> Figure:
     truth = result.codes(np.asarray(result.target))
     names = material.class_names
     shown = [len(names) - 1] if len(names) == 2 else _largest(truth, len(names))
-    curves = {}
+    curves = []
     for code in shown:
         values = result.decisions if result.decisions.ndim == 2 else result.decisions[:, :, code]
         flat = values.ravel()
@@ -105,7 +108,7 @@ def _roc(material: Material, result: Result) -> Figure:
         right = np.tile(truth == code, len(values))[there]
         if right.any() and not right.all():
             false, true, _ = roc_curve(right, flat[there])
-            curves[names[code]] = (false, true, float(auc(false, true)))
+            curves.append(RocCurve(code, names[code], false, true, float(auc(false, true))))
     if not curves:
         return Figure(None, "ROC", "No class has both right and wrong answers to draw a curve of.")
     note = f"; the {_MOST_CURVES} largest of {len(names)} classes" if len(names) > len(shown) > 1 \
@@ -122,18 +125,26 @@ def _calibration(material: Material, result: Result) -> Figure:
     title = f"{result.name}: calibration"
     regression = result.task == "regression"
     label = None
-    caption = "Calibration: mean of the true values by the mean predicted value, in ten bins"
+    values = result.predictions if regression else result.decisions
+    if values is None:
+        return Figure(None, "Calibration", "This result holds no decision values.")
+    single = np.asarray(values, dtype=np.float64).reshape(*values.shape[:2], -1)[:, :, 0]
+    n_predictions = int(np.isfinite(single).sum())
+    n_bins = min(10, n_predictions // _PER_BIN)
+    if n_bins < 2:
+        return Figure(None, "Calibration", f"{n_predictions} predictions are too few for bins of "
+                      f"{_PER_BIN}.")  # fmt: skip
+    caption = f"Calibration: mean of the true values by the mean predicted value, in {n_bins} bins"
     if not regression:
-        if result.decisions is None:
-            return Figure(None, "Calibration", "This result holds no decision values.")
         truth = result.codes(np.asarray(result.target))
         code = len(result.classes) - 1 if len(result.classes) == 2 else _largest(
             truth, len(result.classes))[0]  # fmt: skip
         label = result.classes.tolist()[code]
         caption = (
-            f"Calibration: share of {material.class_names[code]} by its decision value, in ten bins"
+            f"Calibration: share of {material.class_names[code]} by its decision value, "
+            f"in {n_bins} bins"
         )
-    bins = result.calibration(label=label)
+    bins = result.calibration(n_bins, label)
     if not bins["value"]:
         return Figure(None, "Calibration", _NO_PREDICTIONS)
     return Figure(calibration_chart(bins, title, regression), caption)

@@ -11,7 +11,14 @@ from gramlet.evaluation.significance import compare_results, overlap_of
 from gramlet.evaluation.tables import as_good_as_the_best, remarks
 from gramlet.report.figures import intervals
 from gramlet.report.material import Material
-from gramlet.report.words import Cell, Figure, Table, percent_or_number, score_text
+from gramlet.report.words import (
+    Cell,
+    Figure,
+    Table,
+    percent_or_number,
+    score_limits,
+    score_text,
+)
 
 __all__ = ["interval_of", "scores_section"]
 
@@ -103,8 +110,14 @@ def _interval(scores: Floats, overlap: float, scoring: str) -> Cell:
     found = interval_of(scores, overlap)
     if found is None:
         return Cell("one test part", float(scores.mean()))
-    low, high = (percent_or_number(value, scoring) for value in found)
+    low, high = (percent_or_number(value, scoring) for value in _possible(found, scoring))
     return Cell(f"{low} to {high}", found[0])
+
+
+def _possible(interval: tuple[float, float], scoring: str) -> tuple[float, float]:
+    """The part of an interval that scores can reach: of few test parts it goes beyond."""
+    lowest, highest = score_limits(scoring)
+    return max(interval[0], lowest), min(interval[1], highest)
 
 
 def _p_of_best(rows: list[Result], result: Result) -> float | None:
@@ -123,7 +136,8 @@ def _chart(rows: list[Result], extra: dict[str, Floats], scoring: str) -> Figure
     for name, scores in every:
         found = interval_of(scores, overlap)
         if found is not None:
-            shown.append((name, found[0], float(scores.mean()), found[1]))
+            low, high = _possible(found, scoring)
+            shown.append((name, low, float(scores.mean()), high))
     title = f"{score_text(scoring)} with 95 % intervals"
     if not shown:
         return Figure(None, title, "There is one test part only: no interval can be given.")
@@ -145,6 +159,11 @@ def _verdict(rows: list[Result]) -> str:
     return f"Best: {best.name}.{beside}"
 
 
+def _signed(value: float, digits: int) -> str:
+    """A difference with its sign; what rounds to 0 has none."""
+    return f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"
+
+
 def _comparisons(rows: list[Result]) -> Table | None:
     """Every pair, by the corrected resampled t-test."""
     if len(rows) < 2 or rows[0].scores.size < 2:
@@ -158,8 +177,8 @@ def _comparisons(rows: list[Result]) -> Table | None:
                 continue
             word = "yes" if pair.p_value <= _LEVEL else "no"
             found.append((
-                Cell(pair.first), Cell(pair.second), Cell(f"{pair.difference:+.4f}",
-                pair.difference), Cell(f"{pair.statistic:.2f}", pair.statistic),
+                Cell(pair.first), Cell(pair.second), Cell(_signed(pair.difference, 4),
+                pair.difference), Cell(_signed(pair.statistic, 2), pair.statistic),
                 Cell(f"{pair.p_value:.3g}", pair.p_value), Cell(word),
             ))  # fmt: skip
     if not found:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gramlet.report.markup import Markup
 
-__all__ = ["Cell", "Figure", "Table", "percent_or_number", "score_text"]
+__all__ = ["Cell", "Figure", "Table", "percent_or_number", "score_limits", "score_text"]
 
 
 class Cell(NamedTuple):
@@ -34,17 +35,34 @@ class Table:
 
     @property
     def long(self) -> bool:
-        return len(self.rows) > 12
+        return len(self.rows) > 20
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture with its caption; or, where there is none, the reason."""
+    """A picture with its caption; or, where there is none, the reason.
+
+    A wide one has a line of its own.
+    """
 
     picture: Markup | None
     caption: str
     why_not: str = ""
-    notes: Sequence[str] = field(default_factory=tuple)
+    wide: bool = False
+
+
+def score_limits(scoring: str) -> tuple[float, float]:
+    """The lowest and the highest value that a score can have.
+
+    >>> score_limits("accuracy"), score_limits("r2"), score_limits("neg_mean_squared_error")
+    ((0.0, 1.0), (-inf, 1.0), (-inf, 0.0))
+    """
+    if scoring.startswith("neg_"):
+        return -math.inf, 0.0
+    shares = ("accuracy", "f1", "precision", "recall", "roc_auc", "average_precision", "jaccard")
+    if scoring == "balanced_accuracy" or scoring.startswith(shares):
+        return 0.0, 1.0
+    return -math.inf, 1.0 if scoring in ("r2", "explained_variance") else math.inf
 
 
 def percent_or_number(value: float, scoring: str) -> str:
