@@ -7,16 +7,29 @@ translates; numbered equations get their number and their anchor from Sphinx.
 from __future__ import annotations
 
 import html
+import re
 from typing import Any
 
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.util.math import get_node_equation_number
 
+# A prime is high by itself: as a superscript it would be raised twice.
+_PRIME = re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>&#x02032;</mi></msup>")
+_PRIME_AND_INDEX = re.compile(
+    r"<msubsup>(<mi>[^<]*</mi>)(<m[in]>[^<]*</m[in]>)<mi>&#x02032;</mi></msubsup>"
+)
+# Bars around absolute values and norms: as high as their letters, and close to what they enclose.
+_BAR = re.compile(r"<mo(?: fence=\"false\")?(?: stretchy=\"false\")?>(&#x02016;|&#x0007C;|\|)</mo>")
+
 
 def _markup(formula: str, display: str) -> str:
     """MathML of a formula, with its source for those who copy or listen."""
     markup = convert(formula, display=display)
+    prime = '<mo lspace="0" rspace="0">&#x02032;</mo>'
+    markup = _PRIME.sub(rf"<mrow>\1{prime}</mrow>", markup)
+    markup = _PRIME_AND_INDEX.sub(rf"<msub><mrow>\1{prime}</mrow>\2</msub>", markup)
+    markup = _BAR.sub(r'<mo stretchy="false" lspace="0" rspace="0">\1</mo>', markup)
     label = html.escape(" ".join(formula.split()), quote=True)
     return markup.replace("<math ", f'<math alttext="{label}" ', 1)
 

@@ -25,21 +25,13 @@ def main() -> None:
     mutag = gramlet.load_dataset("MUTAG")
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), width_ratios=(3, 2))
     graph_map = gramlet.KernelMap(gramlet.WLOptimalAssignment(n_iter=3, normalize=True))
-    classes = [mutag.target_names[int(label)] for label in mutag.target]
-    gramlet.plot_map(
-        graph_map.fit(mutag.graphs),
-        classes,
-        graphs=mutag.graphs,
-        ax=left,
-        node_names=mutag.node_label_names,
-    )
+    gramlet.plot_map(graph_map.fit(mutag.graphs), mutag.target, graphs=mutag, ax=left)
     model = make_pipeline(
         gramlet.WeisfeilerLehman(n_iter=2, normalize=True), SVC(kernel="precomputed", C=10)
     ).fit(mutag.graphs, mutag.target)
     linear = gramlet.explain_linear(model, class_names=mutag.target_names)
-    gramlet.plot_graph_importance(
-        linear, mutag.graphs[0], ax=right, node_names=mutag.node_label_names
-    )
+    names = {"node_names": mutag.node_label_names, "edge_names": mutag.edge_label_names}
+    gramlet.plot_graph_importance(linear, mutag.graphs[0], ax=right, **names)
     figure.tight_layout()
     figure.savefig(FOLDER / "landing.svg", metadata={"Date": None})
 

@@ -17,14 +17,13 @@ model = make_pipeline(
     gramlet.WeisfeilerLehman(n_iter=2, normalize=True), SVC(kernel="precomputed", C=10)
 ).fit(mutag.graphs, mutag.target)
 linear = gramlet.explain_linear(model, class_names=mutag.target_names)
+names = {"node_names": mutag.node_label_names, "edge_names": mutag.edge_label_names}
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4))
 for ax, position in zip(axes, (0, 1), strict=True):
-    gramlet.plot_graph_importance(
-        linear, mutag.graphs[position], ax=ax, node_names=mutag.node_label_names
-    )
+    gramlet.plot_graph_importance(linear, mutag.graphs[position], ax=ax, **names)
     ax.set_title(mutag.target_names[int(mutag.target[position])])
 
 # %%
 # The patterns with the largest weights, as trees around their central atom.
-gramlet.plot_patterns(linear, n=6, level=1, node_names=mutag.node_label_names)
+gramlet.plot_patterns(linear, n=6, level=1, **names)

@@ -11,5 +11,4 @@ import gramlet
 mutag = gramlet.load_dataset("MUTAG")
 graph_map = gramlet.KernelMap(gramlet.WLOptimalAssignment(n_iter=3, normalize=True))
 graph_map.fit(mutag.graphs)
-classes = [mutag.target_names[int(label)] for label in mutag.target]
-ax = gramlet.plot_map(graph_map, classes, graphs=mutag.graphs, node_names=mutag.node_label_names)
+ax = gramlet.plot_map(graph_map, mutag.target, graphs=mutag)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Floats
+from gramlet.plotting.colours import text_on
 from gramlet.plotting.drawing import Drawing, drawing_of
 from gramlet.plotting.figure import new_axes
 
@@ -92,10 +93,9 @@ def put_on_axes(
     for (x, y), text, colour, on_dark in zip(
         drawing.points, drawing.texts, drawing.colours, dark, strict=True
     ):
-        if drawing.molecule:
-            ink = "black" if colour == "currentColor" else colour
-        else:
-            ink = "white" if on_dark else "black"
+        ink = "white" if on_dark else "black"
+        if drawing.molecule and not on_dark and colour != "currentColor":
+            ink = colour
         if text:
             ax.text(x, y, text, color=ink, weight="bold" if drawing.molecule else "normal", **font)
     if drawing.marked:
@@ -112,9 +112,10 @@ def put_on_axes(
 
 def _draw_boxes(drawing: Drawing, ax: Any) -> Any:
     """Texts in boxes: the nodes of a tree."""
-    box = {"boxstyle": "round,pad=0.18", "fc": "white", "ec": "0.45", "lw": 0.7}
-    for (x, y), text in zip(drawing.points, drawing.texts, strict=True):
-        ax.text(x, y, text, fontsize=8, ha="center", va="center", zorder=2, bbox=box)
+    box = {"boxstyle": "round,pad=0.18", "ec": "0.45", "lw": 0.7}
+    for (x, y), text, fill in zip(drawing.points, drawing.texts, drawing.colours, strict=True):
+        ax.text(x, y, text, fontsize=8, ha="center", va="center", zorder=2, color=text_on(fill),
+                bbox=box | {"fc": fill})  # fmt: skip
     (left, low), (right, high) = drawing.points.min(axis=0), drawing.points.max(axis=0)
     ax.set_xlim(left - 0.8, max(right, left + 4.0) + 0.8)
     ax.set_ylim(low - 0.5, high + 0.5)

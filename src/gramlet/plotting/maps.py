@@ -73,7 +73,7 @@ def plot_map(
     if values is not None and infer_task(values) == "regression":
         _draw_numbers(ax, scores, values, value_name)
     else:
-        _draw_classes(ax, scores, values, class_names or {})
+        _draw_classes(ax, scores, values, class_names or {}, beside=graphs is not None)
     share = graph_map.explained_share_
     ax.set_xlabel(f"component 1 ({share[0]:.0%} of the variance)")
     ax.set_ylabel(f"component 2 ({share[1]:.0%})")
@@ -83,8 +83,13 @@ def plot_map(
     return ax
 
 
-def _draw_classes(ax: Any, scores: Floats, values: Array | None, names: Mapping[Any, str]) -> None:
-    """Points by class, each with a colour and a marker that no other of 70 classes has."""
+def _draw_classes(
+    ax: Any, scores: Floats, values: Array | None, names: Mapping[Any, str], beside: bool
+) -> None:
+    """Points by class, each with a colour and a marker that no other of 70 classes has.
+
+    The legend is beside the map where there are many classes, or graphs around the points.
+    """
     classes = np.zeros(len(scores), dtype=int) if values is None else values
     known, counts = np.unique(classes, return_counts=True)
     largest = set(np.argsort(-counts, kind="stable")[:_MOST_IN_LEGEND].tolist())
@@ -96,8 +101,10 @@ def _draw_classes(ax: Any, scores: Floats, values: Array | None, names: Mapping[
         )  # fmt: skip
     if values is not None:
         title = "class" if len(known) <= _MOST_IN_LEGEND else f"the largest of {len(known)} classes"
-        beside = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if len(known) > 8 else {}
-        ax.legend(title=title, frameon=False, **(beside or {"loc": "best"}))
+        place: dict[str, Any] = {"loc": "best"}
+        if beside or len(known) > 8:
+            place = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
+        ax.legend(title=title, frameon=False, **place)
 
 
 def _draw_numbers(ax: Any, scores: Floats, values: Array, name: str | None) -> None:

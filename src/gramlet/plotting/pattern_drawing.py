@@ -83,7 +83,7 @@ def pattern_drawing(
     drawer = _DRAWERS.get(type(counter))
     if drawer is None:
         return None
-    words = {str(label): str(name) for label, name in (node_names or {}).items()}
+    words = _by_text(node_names)
     if colours is None:
         colours = _palette(counter, words)
     found: Drawing | None = drawer(counter, column, words, edge_names, graphs, colours)
@@ -91,15 +91,17 @@ def pattern_drawing(
 
 
 def tree_drawing(
-    tree: SubtreePattern, words: Mapping[str, str] | None = None, colours: Names | None = None
+    tree: SubtreePattern,
+    words: Mapping[str, str] | None = None,
+    colours: Names | None = None,
+    bonds: Mapping[str, str] | None = None,
 ) -> Drawing:
     """A rooted tree, its root at the left; equal children are drawn once, with ×count."""
     spots: list[tuple[float, float, str]] = []
     strokes: list[Stroke] = []
-    _place(tree, 0, 0.0, spots, strokes, words or {})
+    _place(tree, 0, 0.0, spots, strokes, words or {}, bonds or {})
     names = [name for _, _, name in spots]
     shown = [cut_text(name, _LONGEST_NAME) for name in names]
-    strokes = [stroke._replace(text=_cut_bond(stroke.text)) for stroke in strokes]
     # Boxes and the texts of edges must not cover each other.
     letters = max((len(stroke.text) for stroke in strokes), default=0)
     wide = max(_WIDE, 0.5 + 0.21 * letters + 0.24 * max(map(len, shown)))
@@ -122,16 +124,6 @@ def cut_text(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _cut_bond(text: str) -> str:
-    """The text of an edge, cut before its count."""
-    bond, sign, count = text.rpartition("×")
-    return (
-        f"{cut_text(bond.strip(), _LONGEST_BOND)} ×{count}".strip()
-        if sign
-        else cut_text(text, _LONGEST_BOND)
-    )
-
-
 def _place(
     tree: SubtreePattern,
     depth: int,
@@ -139,12 +131,14 @@ def _place(
     spots: list[tuple[float, float, str]],
     strokes: list[Stroke],
     words: Mapping[str, str],
+    bonds: Mapping[str, str],
 ) -> tuple[int, float, float]:
     """Place a subtree below ``top``: its root's number and height, and where the next begins."""
     below, children = top, []
     for edge, child, count in tree.children:
-        node, middle, below = _place(child, depth + 1, below, spots, strokes, words)
-        children.append((node, middle, f"{edge} ×{count}".strip() if count > 1 else edge))
+        node, middle, below = _place(child, depth + 1, below, spots, strokes, words, bonds)
+        bond = cut_text(bonds.get(edge, edge), _LONGEST_BOND)
+        children.append((node, middle, f"{bond} ×{count}".strip() if count > 1 else bond))
     own = (children[0][1] + children[-1][1]) / 2 if children else top
     spots.append((depth, own, words.get(tree.label, tree.label)))
     root = len(spots) - 1
@@ -163,7 +157,8 @@ def _subtree(
     colouring = counter.colouring
     for level, known in zip(colouring.level_numbers, colouring.n_colours, strict=True):
         if column < known:
-            return tree_drawing(colouring.tree(level, column), words, colours)
+            bonds = _by_text(edge_names)
+            return tree_drawing(colouring.tree(level, column), words, colours, bonds)
         column -= known
     raise IndexError(f"There are {counter.n_features} patterns; there is none beyond them.")
 
@@ -220,6 +215,11 @@ def _chain(
     )  # fmt: skip
 
 
+def _by_text(names: Names | None) -> dict[str, str]:
+    """What labels are called, by their text."""
+    return {str(label): str(name) for label, name in (names or {}).items()}
+
+
 def _palette(counter: Any, words: Names) -> dict[str, str]:
     """A colour per label that the kernel knows; none for patterns without labels."""
     if getattr(counter, "labels", None) is None:
@@ -245,7 +245,7 @@ def _edge(
     a, b, e = counter.types.signature(column).tolist()
     labels, bonds = counter.labels.names(), counter.edge_labels.names()
     text = "" if bonds is None else bonds[e]
-    shown = {str(k): v for k, v in (edge_names or {}).items()}.get(text, text)
+    shown = _by_text(edge_names).get(text, text)
     names = [words.get(labels[node], labels[node]) for node in (a, b)]
     stroke = Stroke(0, 1, arrow=counter.directed, text=shown)
     return _chain(names, [stroke], colours)

@@ -205,8 +205,9 @@ class SubgraphMatching(GraphKernel):
 
     @available_if(_has_features)
     def features(self, X: Any) -> Any:
-        """Compute √(λ |Aut|) times the number of subgraphs of each fitted type.
+        """Compute the number of subgraphs of each fitted type, times a root.
 
+        The root is that of λ times the number of automorphisms of the type.
         ``features(X) @ features(fitted).T`` is the un-normalised `transform(X)`.
         """
         return self.profile_of(X).features()

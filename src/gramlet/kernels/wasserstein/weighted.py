@@ -112,8 +112,8 @@ class WeightedWassersteinWL(GraphKernel):
         Let pairs of one class and pairs of different classes count half each, however many there
         are. Otherwise all ordered pairs count alike.
     constraint : {"ball", "box"}, default "ball"
-        "ball": ‖w_h − 1‖₂ ≤ radius at each level h. "box": |w_σ − 1| ≤ radius for each pattern on
-        its own, as the authors' published code has it (with radius 1).
+        "ball": ‖w_h − 1‖₂ ≤ radius at each level h. "box": ``|w_σ − 1|`` ≤ radius for each pattern
+        on its own, as the authors' published code has it (with radius 1).
     fixed_levels : sequence of int, default ()
         Levels whose weights stay 1; the published code fixes level 0.
     include_initial, use_edge_labels

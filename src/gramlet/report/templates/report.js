@@ -169,7 +169,8 @@
     });
   }
 
-  // A link to a kernel opens it; printing opens everything and closes it again.
+  // A link to a kernel opens it; printing opens all but very long tables and closes them again.
+  const longestPrinted = 500;
   function setUpDetails() {
     const open = () => {
       const target = location.hash && document.getElementById(location.hash.slice(1));
@@ -179,7 +180,8 @@
     open();
     let closed = [];
     window.addEventListener("beforeprint", () => {
-      closed = all("details:not([open])");
+      const short = (details) => details.querySelectorAll("tr").length <= longestPrinted;
+      closed = all("details:not([open])").filter(short);
       closed.forEach((details) => { details.open = true; });
     });
     window.addEventListener("afterprint", () => {
