@@ -16,9 +16,11 @@ import pytest
 
 import gramlet
 from gramlet.scale.journal import Journal
+from gramlet.scale.stored_blocks import keep_block, load_block
 from gramlet.scale.tile_cluster import write_tile
 from gramlet.scale.tile_grid import TileGrid
 from gramlet.scale.tile_store import TileStore
+from gramlet.scale.tile_work import prepared
 from scale.conftest import array_bytes, labelled_graphs
 
 HERE = Path(__file__).parent
@@ -93,6 +95,24 @@ def test_a_full_disk(small_disk):
     assert not kept & set(written)
 
 
+@pytest.mark.parametrize("free", [0, 4096, 12_288])
+def test_a_disk_that_is_full_from_the_beginning(small_disk, free):
+    """Lock, journal and metadata need room too, and their errors name the place."""
+    folder, make_room = small_disk
+    graphs = labelled_graphs(100)
+    with (folder / "filler").open("wb") as file:
+        file.write(b"x" * (512 * 1024 - free))
+    for place, write in (("K.zarr", gramlet.gram), ("s", gramlet.FeatureStore.write)):
+        arguments = (graphs, "wl") if place == "K.zarr" else (folder / place, graphs)
+        output = {"output": folder / place, "chunk": 32} if place == "K.zarr" else {}
+        with pytest.raises(OSError, match=rf"{place}.*cannot be written: No space left.*make room"):
+            write(*arguments, **output)
+    make_room()
+    stored = gramlet.gram(graphs, "wl", output=folder / "K.zarr", chunk=32)
+    assert np.array_equal(stored[:], gramlet.gram(graphs, "wl"))
+    assert len(gramlet.FeatureStore.write(folder / "s", graphs)) == 100
+
+
 def test_a_limit_on_file_sizes(tmp_path):
     place = tmp_path / "K.zarr"
     graphs = labelled_graphs(40)
@@ -157,6 +177,15 @@ def test_tiles_on_workers(cluster, tmp_path):
         assert array_bytes(tmp_path / "B.zarr") == expected
         assert len(Journal(tmp_path / "B.zarr").finished()) == 10 * 11 // 2
         assert sorted(os.listdir(tmp_path / "B.zarr")) == ["c", "gramlet.journal", "zarr.json"]
+
+        # A tile that nobody waits for any more is not written: its block is gone.
+        lost = keep_block(prepared(gramlet.VertexHistogram(), graphs[:4], None, None).rows,
+                          tmp_path / "block")  # fmt: skip
+        there = TileStore(tmp_path / "B.zarr", TileGrid(4, 4, 4, symmetric=True))
+        load_block(lost)
+        lost.path.unlink()
+        with pytest.raises(FileNotFoundError, match="nobody waits for this tile"):
+            write_tile(there, (0, 0), lost, None)
 
         rectangular = gramlet.gram(
             graphs[:30], "wl", graphs[:50], output=tmp_path / "R.zarr", **given

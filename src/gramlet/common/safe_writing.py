@@ -19,6 +19,7 @@ __all__ = [
     "check_place",
     "flush_folder",
     "flush_to_disk",
+    "naming_place",
     "remove_leftovers",
     "remove_unfinished",
     "scratch_folder",
@@ -27,6 +28,8 @@ __all__ = [
 
 _STEM = 60  # bytes of the target's name in that of the hidden place: the length of names is limited
 _PART = re.compile(r"\..*\.(?P<host>[0-9a-f]{8})-(?P<pid>\d+)-[0-9a-f]{8}\.part(\.[^.]*)?", re.S)
+
+_SAID = "cannot be written"  # what messages that name their place say
 
 _unfinished: set[Path] = set()
 
@@ -89,6 +92,35 @@ def scratch_folder(folder: Path) -> Iterator[Path]:
     finally:
         _remove(part)
         _unfinished.discard(part)
+
+
+@contextlib.contextmanager
+def naming_place(folder: Path, kept: str) -> Iterator[None]:
+    """Name the folder in errors of the system that do not, such as that of a full disk.
+
+    Parameters
+    ----------
+    folder : Path
+    kept : str
+        What is kept there, for the message.
+
+    Examples
+    --------
+    >>> with naming_place(Path("K.zarr"), "Finished tiles are kept"):
+    ...     raise OSError(28, "No space left on device")
+    Traceback (most recent call last):
+    OSError: [Errno 28] 'K.zarr' cannot be written: No space left on device. Finished tiles are ...
+    """
+    try:
+        yield
+    except OSError as why:
+        if why.errno is None or why.filename is not None or _SAID in str(why):
+            raise
+        raise type(why)(
+            why.errno,
+            f"{str(folder)!r} {_SAID}: {why.strerror}. {kept}; make room and call again "
+            "with the same arguments.",
+        ) from why
 
 
 def check_place(path: str | os.PathLike[str]) -> None:

@@ -107,8 +107,11 @@ def bounded_results(
     """
     require_client(client)
     run = _Run(client, iter(tasks), kept)
-    while finished := run.step():
-        yield finished
+    try:
+        while finished := run.step():
+            yield finished
+    finally:
+        run.stop()
 
 
 class _Run:
@@ -121,6 +124,7 @@ class _Run:
         self.label = f"gramlet-{uuid.uuid4().hex[:8]}"
         self.again: deque[Task] = deque()
         self.running: dict[str, Task] = {}
+        self.futures: dict[str, Any] = {}
         # Of this client: without futures Dask would take the one that was made last.
         self.completed = as_completed(loop=client.loop, with_results=True, raise_errors=False)
         self.losses: dict[Hashable, int] = {}
@@ -137,11 +141,18 @@ class _Run:
                 break
             for future, result in self.completed.next_batch(block=True):
                 task = self.running.pop(future.key)
+                del self.futures[future.key]
                 if self._is_finished(future, result, task):
                     finished.append((task.name, result))
                 else:
                     self.again.append(task)
         return finished
+
+    def stop(self) -> None:
+        """Call back tasks that have not begun, after an error or Ctrl-C."""
+        if self.futures:
+            with contextlib.suppress(Exception):  # the scheduler may be what was lost
+                self.client.cancel(list(self.futures.values()))
 
     def _submit_more(self) -> None:
         most = self._most_tasks()
@@ -152,7 +163,7 @@ class _Run:
             self.n_submitted += 1
             key = f"{self.label}-{self.n_submitted}"
             future = self.client.submit(task.function, *task.arguments, key=key, pure=False)
-            self.running[key] = task
+            self.running[key], self.futures[key] = task, future
             self.completed.add(future)
 
     def _is_finished(self, future: Any, result: Any, task: Task) -> bool:

@@ -21,7 +21,7 @@ from gramlet._version import __version__
 from gramlet.common.arrays import Array
 from gramlet.common.checks import require_count
 from gramlet.common.notices import counted, warn_caller
-from gramlet.common.safe_writing import remove_leftovers
+from gramlet.common.safe_writing import naming_place, remove_leftovers
 from gramlet.files.dataset import Dataset, Skipped
 from gramlet.files.stream import LeftOut, slices_of, stream_blocks
 from gramlet.graphs.convert import as_batch
@@ -220,7 +220,7 @@ class FeatureStore:
                 f"{str(folder)!r}: there is no folder {str(folder.parent)!r}. Create it first."
             )
         folder.mkdir(exist_ok=True)
-        with locked(folder):
+        with naming_place(folder, "Finished parts are kept"), locked(folder):
             finished = _begin(folder, header, resume, verify)
             _write_parts(folder, blocks, features, finished, client)
         return cls(folder)

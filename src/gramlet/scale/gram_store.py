@@ -17,7 +17,7 @@ from typing import Any
 
 from gramlet._version import __version__
 from gramlet.common.checks import require_count
-from gramlet.common.safe_writing import remove_leftovers
+from gramlet.common.safe_writing import naming_place, remove_leftovers
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch
 from gramlet.kernels.contract.tags import graph_tags
@@ -112,7 +112,7 @@ def write_gram(
     grid = TileGrid(len(X), len(X if Y is None else Y), chunk, symmetric=Y is None)
     folder = Path(output)
     task = _Task(estimator, X, Y, y, TileStore(folder, grid), Journal(folder))
-    with _folder(folder), locked(folder):
+    with naming_place(folder, "Finished tiles are kept"), _folder(folder), locked(folder):
         _run(task, client, resume, verify)
     return task.store.open()
 

@@ -52,7 +52,11 @@ def write_tile(store: TileStore, tile: Tile, rows: StoredBlock, columns: StoredB
             "themselves: name a folder that all machines of the cluster share."
         )
     blocks = load_block(rows), None if columns is None else load_block(columns)
-    digest = store.write(tile, compute_tile(*blocks))
+    values = compute_tile(*blocks)
+    if not rows.path.is_file():
+        # The call that asked for it has ended; another one may be writing there now.
+        raise FileNotFoundError(f"{str(rows.path)!r} is gone: nobody waits for this tile any more.")
+    digest = store.write(tile, values)
     store.flush([tile])
     return digest
 
