@@ -312,7 +312,9 @@ def main(arguments: Sequence[str]) -> int:
 
     document = _document(given.output)
     document |= {"protocol": Protocol(**PROTOCOL).describe(), "C": PROTOCOL["C"]}
-    document |= {"options": OPTIONS, "machine": machine(), "minutes": given.minutes}
+    # What a smaller limit than the largest so far has stopped is still to be computed.
+    largest = max(given.minutes, document.get("minutes", 0.0))
+    document |= {"options": OPTIONS, "machine": machine(), "minutes": largest}
     loaded: dict[str, Any] = {}
     for limit in limits(given.minutes):
         for dataset, name in cells(given.datasets or DATASETS, given.names):
