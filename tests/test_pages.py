@@ -121,3 +121,23 @@ def test_every_formula_becomes_mathml():
             assert markup.startswith("<math")
             unknown = re.findall(r">\\([A-Za-z]+)<", markup)
             assert unknown == [], f"{page.name}: {formula}"
+
+
+def test_formulas_have_primes_and_bars_in_place():
+    pytest.importorskip("latex2mathml", reason="comes with the extra docs")
+    pytest.importorskip("sphinx", reason="comes with the extra docs")
+    written = module_of_the_docs("mathml")._markup
+    for formula in ("G'", "G'_h"):
+        markup = written(formula, "inline")
+        assert "<msup>" not in markup
+        assert '<mo lspace="0" rspace="0">&#x02032;</mo>' in markup
+    norm = written(r"\|w\|_2 + |w|", "inline")
+    assert norm.count('<mo stretchy="false" lspace="0" rspace="0">') == 4
+
+
+def test_pages_write_nothing_beside_themselves():
+    """Examples write into folders of their own: what runs with a page must not change the tree."""
+    written = re.compile(r"(?:output=|\.write\(|save\(\w+, |_report\(|\.report\()[\"']([^\"']+)")
+    for page in PAGES:
+        for block in re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S):
+            assert written.findall(block) == [], page.name

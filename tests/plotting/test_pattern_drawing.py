@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 from gramlet import (
     NSPDK,
     EdgeHistogram,
+    GraphBatch,
     GraphletKernel,
     ODDSTh,
     ShortestPath,
@@ -44,6 +45,38 @@ def test_trees(kernel):
     for column in range(0, len(names), 7):
         text = names[column].partition(":")[2] or names[column]
         assert tree_text(pattern_drawing(kernel, column)) == text
+
+
+def test_trees_have_names_of_bonds_and_one_colour_per_label():
+    kernel = WeisfeilerLehman(n_iter=1).fit(GRAPHS)
+    bonds = set(MUTAG.edge_label_names.values())
+    own: dict[str, set[str]] = {}
+    for column in range(kernel.counter_.n_features):
+        drawn = pattern_drawing(kernel, column, **NAMES)
+        assert {stroke.text.partition(" ×")[0] for stroke in drawn.strokes} <= bonds
+        for name, colour in zip(drawn.names, drawn.colours, strict=True):
+            own.setdefault(name, set()).add(colour)
+    assert all(len(colours) == 1 for colours in own.values())
+    assert len({colours.pop() for colours in own.values()}) == len(own) > 2
+    given = pattern_drawing(kernel, 0, colours={"C": "#123456"}, **NAMES)
+    assert given.colours[given.names.index("C")] == "#123456"
+
+
+def test_no_text_of_a_tree_covers_another():
+    """A letter of an edge is 6 of 30 units wide, boxes are as wide as their texts."""
+    batch = GraphBatch.from_edges(
+        [[(0, 1), (0, 2), (0, 3)]],
+        node_labels=[["a long name of a node"] * 4],
+        edge_labels=[["quite a bond"] * 3],
+    )
+    kernel = WeisfeilerLehman(n_iter=1).fit(batch)
+    for column in range(kernel.counter_.n_features):
+        drawn = pattern_drawing(kernel, column)
+        assert max(map(len, drawn.texts)) <= 14
+        for stroke in drawn.strokes:
+            apart = 30 * abs(drawn.points[stroke.head, 0] - drawn.points[stroke.tail, 0])
+            boxes = sum(4 + 3.6 * len(drawn.texts[node]) for node in (stroke.tail, stroke.head))
+            assert apart >= boxes + 6 * len(stroke.text)
 
 
 def test_graphlets():

@@ -14,6 +14,7 @@ from gramlet.evaluation.result import Result
 from gramlet.report import report_html
 from gramlet.report.data_section import repeats_of
 from gramlet.report.scores_section import interval_of
+from gramlet.report.words import score_limits
 from reference.evaluation import trees
 
 pytest.importorskip("jinja2", reason="needs jinja2")
@@ -97,6 +98,49 @@ def test_scores_and_intervals_are_those_of_the_test():
     half = student.ppf(0.975, 5) * np.sqrt((1 / 6 + 0.5) * scores.var(ddof=1))
     np.testing.assert_allclose([low, high], [scores.mean() - half, scores.mean() + half])
     assert interval_of(np.array([[0.5]]), 0.25) is None
+
+
+def test_scores_stay_in_their_range():
+    """Of few test parts intervals go beyond what a score can be; pages show the possible part."""
+    batch = trees(12)
+    y = np.array([0, 1] * 6)
+    result = replace(evaluate("vertex", batch, y, QUICK), scores=np.array([[0.6, 1.0, 1.0]]))
+    text = read(report_html(result, batch)).text
+    assert "to 100.0 %" in text
+    assert not re.search(r"to 1[0-9]{2}\.[1-9]", text)
+    assert score_limits("r2") == (-np.inf, 1.0)
+
+
+def test_differences_that_round_to_zero_have_no_sign(mutag, mutag_results):
+    same = replace(mutag_results[0], name="again")
+    text = report_html([mutag_results[0], same], mutag)
+    assert ">0.0000<" in text
+    assert "-0.00<" not in text
+
+
+def test_arcs_are_counted_once_and_edges_too():
+    edges = [[(0, 1), (1, 2)], [(0, 1), (2, 1)]] * 6
+    labels = [["x", "y"], ["x", "x"]] * 6
+    for directed in (True, False):
+        batch = GraphBatch.from_edges(edges, edge_labels=labels, directed=directed)
+        page = report_html(evaluate("size", batch, [0, 1] * 6, QUICK), batch)
+        assert "<title>x: 18</title>" in page
+        assert "<title>y: 6</title>" in page
+
+
+def test_few_predictions_have_no_calibration():
+    batch = trees(10)
+    result = evaluate("wl", batch, np.arange(10) % 2, Protocol(folds=2, repeats=1, inner_folds=2))
+    assert "10 predictions are too few for bins of 10." in read(report_html(result, batch)).text
+
+
+def test_a_class_has_one_colour(mutag_page):
+    """In bars, maps and ROC curves alike."""
+    text = mutag_page.read_text(encoding="utf-8")
+    bar = re.search(r'fill="(#\w+)"><title>mutagenic: 125', text)[1]
+    curve = re.search(r'stroke="(#\w+)" stroke-width="1.8"><title>mutagenic: area', text)[1]
+    mark = re.search(r'fill="(#\w+)"/></svg>mutagenic</li>', text)[1]
+    assert bar == curve == mark
 
 
 def test_the_ceiling_is_that_of_the_best_function_of_the_graph():

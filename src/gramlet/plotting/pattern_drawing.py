@@ -222,9 +222,9 @@ def _by_text(names: Names | None) -> dict[str, str]:
 
 def _palette(counter: Any, words: Names) -> dict[str, str]:
     """A colour per label that the kernel knows; none for patterns without labels."""
-    if getattr(counter, "labels", None) is None:
-        return {}
-    return label_colours(words.get(name, name) for name in counter.labels.names())
+    labels = getattr(getattr(counter, "colouring", counter), "labels", None)
+    names = [] if labels is None else labels.names()
+    return label_colours(words.get(name, name) for name in names)
 
 
 def _label(
