@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gramlet import GraphBatch, ShortestPath, WeisfeilerLehman
 from gramlet.engine.paths.shortest_paths import count_paths
 from reference import paths_walks, weisfeiler_lehman
+from reference.examples import random_graphs
 from reference.plain import gram
 from reference.strategies import graph_batches
 
@@ -87,9 +88,48 @@ def test_a_large_graph_needs_no_matrix_of_distances():
     batch = GraphBatch.from_edges([ring], n_nodes=[n])
     levels = np.zeros((1, n), dtype=np.int64)
     _, _, lengths, counts = count_paths(batch.node_offsets, batch.indptr, batch.indices, levels)
-    assert sorted(lengths) == list(range(1, n // 2 + 1))
-    expected = np.where(np.sort(lengths) == n // 2, n // 2, n)
-    assert np.array_equal(counts[np.argsort(lengths)], expected)
+    found = np.bincount(lengths.astype(np.int64), weights=counts)
+    expected = np.full(n // 2 + 1, float(n))
+    expected[0], expected[-1] = 0.0, n // 2
+    assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("n_iter", [None, 2])
+def test_sources_of_one_graph_shared_out_among_tiles(n_iter, monkeypatch):
+    from gramlet.engine.paths import shortest_paths
+
+    batch = random_graphs(2, n_graphs=9)
+    kernel = (
+        ShortestPath(n_jobs=2)
+        if n_iter is None
+        else WeisfeilerLehman(n_iter=n_iter, base="shortest-path", n_jobs=2)
+    )
+    expected = kernel.fit_transform(batch)
+    names = kernel.get_feature_names_out().tolist()
+    monkeypatch.setattr(shortest_paths, "_UNCUT", 5.0)
+    assert np.array_equal(kernel.fit_transform(batch), expected)
+    assert kernel.get_feature_names_out().tolist() == names
+    assert np.array_equal(kernel.transform(batch), expected)
+
+
+def test_kinds_that_do_not_fit_into_memory_are_refused(monkeypatch):
+    from gramlet.engine.paths import shortest_paths
+
+    batch = random_graphs(2, n_graphs=9)
+    monkeypatch.setattr(shortest_paths, "available_bytes", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"about .* kinds, more than fit .*use_labels=False"):
+        ShortestPath().fit(batch)
+    with pytest.raises(MemoryError, match="a smaller n_iter"):
+        WeisfeilerLehman(n_iter=2, base="shortest-path").fit(batch)
+
+
+def test_long_work_is_announced(monkeypatch):
+    from gramlet.engine.paths import path_limits
+
+    batch = random_graphs(2, n_graphs=9)
+    monkeypatch.setattr(path_limits, "_LONG", 0.0)
+    with pytest.warns(UserWarning, match=r"ShortestPath: .* minutes on 1 thread.*alone has"):
+        ShortestPath().fit(batch)
 
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf])

@@ -2,7 +2,8 @@
 
 They are found from one source at a time (`single_source`): no matrix of distances is ever held. A
 path is counted by the colours of its ends and its length, at several levels of colours at once, so
-that the paths are found only once.
+that the paths are found only once. Sources of a large graph are shared out among tiles: progress is
+shown, Ctrl-C is heard and threads help within one graph.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from gramlet.engine.core.hash_table import (
     slots_for,
     slots_of,
 )
+from gramlet.engine.core.memory import available_bytes
 from gramlet.engine.core.ragged import grown, offsets_of
 from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.paths.path_limits import tell_cost, too_many_kinds
 from gramlet.engine.paths.single_source import breadth_first, dijkstra
 
 __all__ = ["count_paths"]
@@ -28,6 +31,10 @@ __all__ = ["count_paths"]
 # The key of a kind of path: the colours of both ends; then its level and its number of edges, or
 # the bits of its length if edges have weights.
 _WIDTH = 2
+# Visits of nodes and arcs that make a range of sources: a tenth of a second or so.
+_UNCUT = 1e7
+# What a kind takes while it is counted, renamed and laid out in a matrix.
+_BYTES_PER_KIND = 160.0
 
 
 def count_paths(
@@ -59,55 +66,90 @@ def count_paths(
     offsets : array, shape (graphs + 1,)
         Graph i owns the kinds ``offsets[i]:offsets[i + 1]``.
     kinds : array of int32, shape (kinds, 3)
-        Level, smaller and larger colour of the ends; ordered, first and last colour.
+        Level, smaller and larger colour of the ends; ordered, first and last colour. A large graph
+        may own a kind more than once.
     lengths : array
     counts : array
         How many pairs of nodes there are of each kind and length.
+
+    Raises
+    ------
+    MemoryError
+        If the kinds do not, or will clearly not, fit into the memory that is available.
     """
-    n_graphs = len(node_offsets) - 1
     parts: dict[int, tuple[Ints, Int32s, Floats, Floats]] = {}
     given = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     levels = np.ascontiguousarray(levels, dtype=np.int64)
 
-    def work(begin: int, end: int) -> None:
-        parts[begin] = _count_range(
-            begin, end, node_offsets, indptr, indices, levels, given, ordered
-        )
+    bounds, costs = _source_ranges(node_offsets, indptr)
+    tell_cost(label, node_offsets, costs.sum(), len(levels), n_jobs)
+    room = available_bytes()
+    most = np.inf if room is None else room / _BYTES_PER_KIND
 
-    sizes = np.diff(node_offsets).astype(np.float64)
-    costs = sizes * (sizes + np.diff(indptr[node_offsets]))
-    for_tiles(work, n_graphs, costs=costs, n_jobs=n_jobs, verbose=verbose, label=label)
+    def work(begin: int, end: int) -> None:
+        left = most - sum(len(part[3]) for part in parts.values())
+        found = _count_sources(
+            bounds[begin], bounds[end], node_offsets, indptr, indices, levels, given, ordered, left
+        )
+        # What one tile found is known to be a share of what all will.
+        expected = len(found[3]) * costs.sum() / max(costs[begin:end].sum(), 1.0)
+        if len(found[3]) > left or expected > 4.0 * most:
+            raise too_many_kinds(label, node_offsets, len(levels), expected, room)
+        parts[begin] = found
+
+    for_tiles(work, len(costs), costs=costs, n_jobs=n_jobs, verbose=verbose, label=label)
     found = [parts[begin] for begin in sorted(parts)]
-    per_graph = np.concatenate([np.zeros(0, np.int64), *(p[0] for p in found)])
+    per_graph = np.zeros(len(node_offsets) - 1, dtype=np.int64)
+    for owners, *_ in found:
+        per_graph[owners[:, 0]] += owners[:, 1]
     kinds = np.concatenate([np.zeros((0, 3), np.int32), *(p[1] for p in found)])
     lengths = np.concatenate([np.zeros(0), *(p[2] for p in found)])
     counts = np.concatenate([np.zeros(0), *(p[3] for p in found)])
     return offsets_of(per_graph), kinds, lengths, counts
 
 
-@njit(nogil=True, cache=True)
-def _count_range(
-    begin: int, end: int, node_offsets: Ints, indptr: Ints, indices: Ints, levels: Ints,
-    weights: Floats, ordered: bool,
-) -> tuple[Ints, Int32s, Floats, Floats]:  # fmt: skip
-    """Count the paths of graphs ``begin:end``: kinds per graph; kinds, lengths and counts.
+def _source_ranges(node_offsets: Ints, indptr: Ints) -> tuple[Ints, Floats]:
+    """Bounds of ranges of sources that are never cut, and the cost of each.
 
-    A hash table per graph finds the kinds; their keys lie one after the other in one array.
+    A small graph is one range; one that takes long by itself has many.
+    """
+    sizes = np.diff(node_offsets)
+    of_source = (sizes + np.diff(indptr[node_offsets])).astype(np.float64)
+    pieces = np.clip((sizes * of_source / _UNCUT).astype(np.int64), 1, np.maximum(sizes, 1))
+    graph = np.repeat(np.arange(len(sizes)), pieces)
+    number = np.arange(len(graph)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    starts = node_offsets[graph] + number * sizes[graph] // pieces[graph]
+    bounds = np.append(starts, node_offsets[-1]).astype(np.int64)
+    return bounds, np.diff(bounds) * of_source[graph]
+
+
+@njit(nogil=True, cache=True)
+def _count_sources(
+    begin: int, end: int, node_offsets: Ints, indptr: Ints, indices: Ints, levels: Ints,
+    weights: Floats, ordered: bool, most: float,
+) -> tuple[Ints, Int32s, Floats, Floats]:  # fmt: skip
+    """Count the paths from sources ``begin:end``: kinds per graph; kinds, lengths and counts.
+
+    A hash table per graph finds the kinds; their keys lie one after the other in one array. Ends
+    early with more than ``most`` kinds.
     """
     weighted = len(weights) > 0
-    per_graph = np.zeros(end - begin, dtype=np.int64)
+    # The graphs of the first and the last source; without any source, none.
+    first_graph = np.searchsorted(node_offsets, begin, side="right") - 1 if begin < end else 0
+    last_graph = np.searchsorted(node_offsets, end, side="left") - 1 if begin < end else -1
+    owners = np.zeros((last_graph + 1 - first_graph, 2), dtype=np.int64)
     keys = np.empty(1024 * _WIDTH, dtype=np.int64)
     offsets = np.arange(1025) * _WIDTH
     counts = np.empty(1024)
     filled = 0
     slots = slots_for(512)
-    for graph in range(begin, end):
+    for graph in range(first_graph, last_graph + 1):
         first, last = node_offsets[graph], node_offsets[graph + 1]
         start = filled
         slots[:] = -1
         row = np.empty(last - first)
         bits = row.view(np.int64)
-        for source in range(first, last):
+        for source in range(max(begin, first), min(end, last)):
             if weighted:
                 dijkstra(source, indptr, indices, weights, first, row)
             else:
@@ -137,9 +179,12 @@ def _count_range(
                         offsets = np.arange(len(counts) + 1) * _WIDTH
                     if 2 * (filled - start) > len(slots):
                         slots = slots_of(offsets, keys, start, filled, len(slots))
-        per_graph[graph - begin] = filled - start
+            if filled > most:
+                break
+        owners[graph - first_graph, 0] = graph
+        owners[graph - first_graph, 1] = filled - start
     kinds, lengths = _kinds_and_lengths(keys[: filled * _WIDTH], weighted)
-    return per_graph, kinds, lengths, counts[:filled].copy()
+    return owners, kinds, lengths, counts[:filled].copy()
 
 
 @njit(nogil=True, cache=True)

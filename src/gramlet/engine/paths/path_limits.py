@@ -1,0 +1,50 @@
+"""What shortest paths of large graphs cost, said before they are counted, and where they end."""
+
+from __future__ import annotations
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from gramlet.common.arrays import Ints
+from gramlet.common.notices import warn_caller
+
+__all__ = ["tell_cost", "too_many_kinds"]
+
+# Measured: seconds per visit of a node or arc, and per pair of nodes that is counted at a level.
+_VISIT, _PAIR = 4e-9, 1.5e-8
+# Work that is expected to take longer is announced.
+_LONG = 600.0
+
+
+def tell_cost(
+    owner: str, node_offsets: Ints, n_visits: float, n_levels: int, n_jobs: int | None
+) -> None:
+    """Warn of paths that will take more than ten minutes, and name the largest graph."""
+    sizes = np.diff(node_offsets).astype(np.float64)
+    pairs = 0.5 * (sizes * sizes).sum()
+    threads = effective_n_jobs(n_jobs)
+    seconds = (_VISIT * n_visits + _PAIR * pairs * n_levels) / threads
+    if seconds <= _LONG:
+        return
+    largest = int(np.argmax(sizes))
+    warn_caller(
+        f"{owner}: the shortest paths of {pairs:.2g} pairs of nodes will take about "
+        f"{seconds / 60:,.0f} minutes on {threads} thread(s); graph {largest} alone has "
+        f"{int(sizes[largest]):,} nodes. verbose=True shows progress, n_jobs=-1 uses all cores, "
+        "Ctrl-C stops. Kernels whose cost grows with the edges instead: WeisfeilerLehman, "
+        'Propagation, GraphletKernel(method="sample").'
+    )
+
+
+def too_many_kinds(
+    owner: str, node_offsets: Ints, n_levels: int, expected: float, room: int | None
+) -> MemoryError:
+    """The error of paths of more kinds than there is memory for."""
+    way = "a smaller n_iter" if n_levels > 1 else "fewer labels (use_labels=False)"
+    return MemoryError(
+        f"{owner}: the shortest paths of these {len(node_offsets) - 1:,} graphs (the largest has "
+        f"{int(np.diff(node_offsets).max()):,} nodes) are of about {expected:.2g} kinds, more than "
+        f"fit into the memory available ({(room or 0) / 1e9:,.1f} GB). A kind is two labels and a "
+        f"length: use {way}, fewer graphs at a time, or a kernel whose features grow with the "
+        "nodes, such as WeisfeilerLehman."
+    )
