@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 from sklearn.decomposition import KernelPCA
 from sklearn.svm import SVC
 
+from compiled_calls import from_python
 from gramlet.engine.sequences.gap_sums import lane_totals, wide_total
 from gramlet.paths import subsequence, subsequence_gram
 from reference import path_kernels as reference
+
+lane_totals = from_python(lane_totals)
 
 WORDS = st.text("abc", max_size=9)
 DECAYS = st.floats(0.01, 1.0)

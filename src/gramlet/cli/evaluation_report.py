@@ -94,7 +94,7 @@ class Report:
         spread = "repeats' means" if self.protocol.repeats > 1 else "folds"
         remark = f"±: standard deviation of the {spread}."
         if compiled:
-            remark += " Seconds include compiling this once."
+            remark += " Seconds without compiling, which is done once on a machine."
         lines = [remark]
         if found:
             lines.append(

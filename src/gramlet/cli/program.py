@@ -24,6 +24,7 @@ from gramlet.cli import (
     predict,
     reproduce,
     train,
+    warm_up,
 )
 from gramlet.cli import report as report_command
 from gramlet.cli.errors import debug_wanted, flush_output, guarded, report
@@ -57,6 +58,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "info": info.info,
     "convert": convert.convert,
     "reproduce": reproduce.reproduce,
+    "warm-up": warm_up.warm_up,
 }
 
 

@@ -8,7 +8,6 @@ worth in `scorers`; what is found is handed to a ledger of `store` at once.
 from __future__ import annotations
 
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.notices import warn_caller
+from gramlet.engine.core.compiling import clock
 from gramlet.engine.core.tiles import for_tiles, progress
 from gramlet.evaluation.machines import Machine, Outcome
 from gramlet.evaluation.scorers import Scorer, part_scores
@@ -83,20 +83,20 @@ class Race:
     def trial(self, group: Sequence[int]) -> Iterator[Callable[[], Trial]]:
         """A function that prepares a trial when it is first called; its time is taken."""
         made: list[Trial] = []
-        started = time.perf_counter()
+        started = clock()
         prepared = 0.0
 
         def get() -> Trial:
             nonlocal prepared
             if not made:
-                begin = time.perf_counter()
+                begin = clock()
                 sets = self.sets_of(group)
                 made.append(prepare(self.subject, sets, self.data, self.machine, self.n_jobs))
-                prepared = time.perf_counter() - begin
+                prepared = clock() - begin
             return made[0]
 
         yield get
-        rest = time.perf_counter() - started - prepared
+        rest = clock() - started - prepared
         in_kernel = rest * made[0].kernel_share() if made else 0.0
         self.refitted = made[0].refitted if made else self.refitted
         self.kernel_seconds += prepared + in_kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compiled_calls import from_python
 from gramlet.engine.core.hash_table import (
     find_slot,
     hash_of,
@@ -13,6 +14,12 @@ from gramlet.engine.core.hash_table import (
     slots_for,
     slots_of,
 )
+
+find_slot = from_python(find_slot)
+hash_of = from_python(hash_of)
+number_in = from_python(number_in)
+occupied = from_python(occupied)
+slots_for = from_python(slots_for)
 
 ROWS = np.random.default_rng(0).integers(-3, 3, size=(200, 2))
 DATA = ROWS.reshape(-1)

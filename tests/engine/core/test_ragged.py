@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from compiled_calls import from_python
 from gramlet.engine.core.ragged import grown
+
+grown = from_python(grown)
 
 
 def test_growing_keeps_what_is_there():

@@ -7,10 +7,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from compiled_calls import from_python
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.engine.core.tiled_interning import count_tiles, intern_tiles
 from gramlet.engine.counts.comparison import count_codes
+
+sort_short = from_python(sort_short)
 
 
 def rows_of_signatures(seed: int, n_rows: int):

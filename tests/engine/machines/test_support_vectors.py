@@ -8,8 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
+from compiled_calls import from_python
 from gramlet.engine.machines import support_vectors as svm
 from gramlet.engine.machines.support_vectors import decide_by_cost, solve, take_block
+
+solve = from_python(solve)
 
 
 def correct_by_cost(gram, classes, cross, truth, costs, tol, max_iter, weights=None):
@@ -111,8 +114,10 @@ def test_weights_are_laid_aside_in_such_runs():
     gram, classes, _, _ = random_problem(0, 400, 2, rank=4)
     signs = np.where(classes == 0, 1.0, -1.0)
     beta, slack = np.zeros(400), signs.copy()
-    _, most, least = svm._descend(gram, signs, np.full(400, 10.0), beta, slack, 1e-4, 4000)
-    kept = svm._in_play(signs, np.full(400, 10.0), beta, slack, most, least)
+    _, most, least = from_python(svm._descend)(
+        gram, signs, np.full(400, 10.0), beta, slack, 1e-4, 4000
+    )
+    kept = from_python(svm._in_play)(signs, np.full(400, 10.0), beta, slack, most, least)
     assert 2 * len(kept) < 400
     free = np.flatnonzero((np.abs(beta) > 0) & (np.abs(beta) < 10.0))
     assert set(free) <= set(kept)

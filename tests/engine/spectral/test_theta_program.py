@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from compiled_calls import from_python
 from gramlet import GraphBatch, as_batch
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.spectral import theta_program
@@ -62,8 +63,8 @@ def test_the_bound_is_a_bound_where_the_work_is_cut_short(monkeypatch):
     arcs = (0, graphs.indptr, graphs.indices, float(scale[0]))
     gaps = []
     for _ in range(4):
-        theta_program._ascend(alpha, *arcs, 1)
-        lower, upper = theta_program._bounds(alpha, image, *arcs)
+        from_python(theta_program._ascend)(alpha, *arcs, 1)
+        lower, upper = from_python(theta_program._bounds)(alpha, image, *arcs)
         assert lower <= exact * (1 + 1e-14) <= upper * (1 + 2e-14)
         gaps.append(upper - lower)
     assert gaps[0] > 1e-3

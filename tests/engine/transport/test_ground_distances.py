@@ -7,7 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from compiled_calls import from_python
 from gramlet.engine.transport.ground_distances import fill_distances, places
+
+fill_distances = from_python(fill_distances)
 
 
 def plain_distances(left, right, left_labels, right_labels, penalty):

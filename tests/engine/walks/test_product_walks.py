@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 
+from compiled_calls import from_python
 from gramlet.engine.walks.product_walks import Pair, apply_product, lay_out, room, sort_by_label
 from gramlet.engine.walks.spectra import walk_spectra
 from gramlet.engine.walks.spectral_radius import pair_radii, self_radii
@@ -12,6 +13,10 @@ from reference.examples import random_graphs
 from reference.paths_walks import product_graph, spectral_radius
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches
+
+apply_product = from_python(apply_product)
+lay_out = from_python(lay_out)
+room = from_python(room)
 
 
 def sorted_graphs(batch, weighted=True):

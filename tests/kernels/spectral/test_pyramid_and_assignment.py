@@ -8,11 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
+from compiled_calls import from_python
 from gramlet import GeometricAssignment, PyramidMatch, as_batch
 from gramlet.engine.spectral.assignment import best_assignment
 from reference import rge
 from reference.plain import gram
 from reference.strategies import graph_batches, permuted
+
+best_assignment = from_python(best_assignment)
 
 
 @st.composite

@@ -9,9 +9,9 @@ about 2⁻¹²⁸ per pair, times the square of the multiplicities at worst: far
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Bools, Ints, UInt64s
+from gramlet.engine.core.compiled import inner, njit
 
 __all__ = ["mix", "multiset_hashes", "refine_hashes"]
 
@@ -26,7 +26,7 @@ _NEIGHBOUR, _OUT, _IN, _NODE, _GRAPH = (
 )
 
 
-@njit(nogil=True, cache=True)
+@inner
 def mix(a: np.uint64, b: np.uint64, role: np.uint64) -> tuple[np.uint64, np.uint64]:
     """A bijection of 128 bits, another one for every role. Every step can be undone."""
     a ^= role

@@ -8,9 +8,9 @@ stored signature decides. Compiled callers own the slots, the signatures and the
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Ints
+from gramlet.engine.core.compiled import inner, njit
 
 __all__ = ["find_slot", "hash_of", "number_in", "occupied", "slots_for", "slots_of"]
 
@@ -18,7 +18,7 @@ __all__ = ["find_slot", "hash_of", "number_in", "occupied", "slots_for", "slots_
 _NUMBER = np.int64(0xFFFFFFFF)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def slots_for(n: int) -> Ints:
     """Free slots for ``n`` signatures: at least twice as many, and a power of two."""
     size = 16
@@ -27,7 +27,7 @@ def slots_for(n: int) -> Ints:
     return np.full(size, -1, dtype=np.int64)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def hash_of(data: Ints, begin: int, end: int) -> np.uint64:
     """The hash of the signature ``data[begin:end]``."""
     state = np.uint64(0x9E3779B97F4A7C15)
@@ -39,7 +39,7 @@ def hash_of(data: Ints, begin: int, end: int) -> np.uint64:
     return state ^ (state >> np.uint64(32))
 
 
-@njit(nogil=True, cache=True)
+@inner
 def occupied(code: np.uint64, number: np.int64) -> np.int64:
     """The content of a slot: a number in the lower half, bits of the hash above it.
 
@@ -48,13 +48,13 @@ def occupied(code: np.uint64, number: np.int64) -> np.int64:
     return (np.int64(code >> np.uint64(33)) << np.int64(32)) | number
 
 
-@njit(nogil=True, cache=True)
+@inner
 def number_in(slot: np.int64) -> np.int64:
     """The number of the signature that occupies a slot."""
     return slot & _NUMBER
 
 
-@njit(nogil=True, cache=True)
+@inner
 def find_slot(
     slots: Ints, offsets: Ints, data: Ints, code: np.uint64, wanted: Ints, begin: int, end: int
 ) -> np.int64:
@@ -74,7 +74,7 @@ def find_slot(
     return at
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _same(data: Ints, begin: int, end: int, other: Ints, at: int, until: int) -> bool:
     if end - begin != until - at:
         return False

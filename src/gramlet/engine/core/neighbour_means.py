@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import njit, read_only
+from gramlet.engine.core.ragged import copy_into
 
 __all__ = ["neighbour_means"]
 
@@ -24,7 +25,8 @@ def neighbour_means(
         One weight per entry of ``indices``; the weights of a node must not add up to 0.
     """
     given = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-    return _means(indptr, indices, np.ascontiguousarray(values, dtype=np.float64), given)
+    numbers = np.ascontiguousarray(values, dtype=np.float64)
+    return _means(read_only(indptr), read_only(indices), read_only(numbers), read_only(given))
 
 
 @njit(nogil=True, cache=True)
@@ -35,7 +37,7 @@ def _means(indptr: Ints, indices: Ints, values: Floats, weights: Floats) -> Floa
         begin, end = indptr[v], indptr[v + 1]
         row = out[v]
         if begin == end:
-            row[:] = values[v]
+            copy_into(values[v], row)
             continue
         row[:] = 0.0
         total = 0.0

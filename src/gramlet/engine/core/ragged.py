@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Array, Ints
+from gramlet.engine.core.compiled import inner
 from gramlet.graphs.build import ranges
 
-__all__ = ["grown", "offsets_of", "row_numbers", "taken"]
+__all__ = ["copy_into", "grown", "offsets_of", "row_numbers", "taken"]
 
 
 def offsets_of(sizes: Ints) -> Ints:
@@ -46,11 +46,21 @@ def row_numbers(rows: Any, n_rows: int) -> Ints:
     return np.atleast_1d(np.arange(n_rows, dtype=np.int64)[np.asarray(rows)])
 
 
-@njit(nogil=True, cache=True)
+@inner
+def copy_into(values: Array, target: Array) -> None:
+    """Copy all values to the beginning of an array, as ``target[: len(values)] = values`` does.
+
+    Compiled, that assignment carries the text of an error about shapes, which takes two seconds.
+    """
+    for i in range(len(values)):
+        target[i] = values[i]
+
+
+@inner
 def grown(values: Array, needed: int) -> Array:
     """The array itself, or a copy of at least twice its length with room for ``needed`` entries."""
     if needed <= len(values):
         return values
     larger = np.empty(max(needed, 2 * len(values)), dtype=values.dtype)
-    larger[: len(values)] = values
+    copy_into(values, larger)
     return larger

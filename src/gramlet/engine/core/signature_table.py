@@ -7,10 +7,10 @@ on, in a table of their own. How signatures are found is left to `hash_table`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Ints
 from gramlet.common.stored_state import require_array, require_offsets
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.hash_table import (
     find_slot,
     hash_of,

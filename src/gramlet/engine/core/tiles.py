@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from numba import njit
 
 from gramlet.common.arrays import Floats
+from gramlet.engine.core.compiled import njit
 
 __all__ = ["Tiling", "for_tiles", "mirror", "one_blas_thread", "progress", "row_ranges"]
 

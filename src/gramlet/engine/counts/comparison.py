@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Int32s, Ints
+from gramlet.engine.core.compiled import inner, njit, read_only
 from gramlet.engine.core.memory import release_free
 from gramlet.engine.core.tiles import for_tiles, mirror
 
@@ -50,7 +50,8 @@ def count_codes(offsets: Ints, codes: Ints, n_codes: int) -> sparse.csr_matrix:
     [[0.0, 2.0], [1.0, 0.0]]
     """
     lines = np.atleast_2d(np.ascontiguousarray(codes, dtype=np.int64))
-    indptr, columns, counts = _count_runs(np.asarray(offsets, np.int64), lines, n_codes)
+    rows = read_only(np.asarray(offsets, np.int64))
+    indptr, columns, counts = _count_runs(rows, read_only(lines), n_codes)
     matrix = sparse.csr_matrix((counts, columns, indptr), shape=(len(offsets) - 1, n_codes))
     matrix.sort_indices()
     return matrix
@@ -284,7 +285,7 @@ def _dense_rows(
     return part
 
 
-@njit(nogil=True, cache=True)
+@inner
 def first_from(rows: Int32s, begin: int, end: int, i: int) -> int:
     """Where the sorted ``rows[begin:end]`` reaches i."""
     while begin < end:

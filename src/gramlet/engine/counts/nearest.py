@@ -11,10 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from gramlet.common.arrays import Array, Floats, Int32s, Ints, UInt8s
+from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.core.tiles import Tiling, for_tiles
 from gramlet.engine.counts.comparison import Measure, _split_columns
 
@@ -129,7 +130,7 @@ def nearest_rows(
     return squares, positions
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _insert(keys: Floats, squares: Floats, places: Ints, key: float, square: float, j: int) -> None:
     """Put an entry into a sorted list, behind entries of the same key; the last one falls out."""
     p = len(keys) - 1
@@ -141,7 +142,7 @@ def _insert(keys: Floats, squares: Floats, places: Ints, key: float, square: flo
     keys[p], squares[p], places[p] = key, square, j
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _add_leading(dot: bool, x: float, line: Array, total: Floats, rest: Floats) -> None:
     """Add one dense feature for all rows, and take it from what they have left."""
     if dot:
@@ -156,7 +157,7 @@ def _add_leading(dot: bool, x: float, line: Array, total: Floats, rest: Floats) 
             rest[j] -= y
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _set_bounds(
     dot: bool, x_rest: float, total: Floats, rest: Floats, left: Floats, scale: Floats,
     bound: Floats,
@@ -172,7 +173,7 @@ def _set_bounds(
             bound[j] = (total[j] + min(x_rest, rest[j])) * scale[j]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _completed(
     dot: bool, j: int, total: Floats, xs: Floats, lines: Ints, begin: int, dense: Array
 ) -> float:
@@ -196,7 +197,7 @@ def _nearest(
     keys, seeds = np.empty(k), np.empty(k, dtype=np.int64)
     for i in range(begin, end):
         total[:] = 0.0
-        rest[:] = left
+        copy_into(left, rest)
         # Rare features by the inverted index; dense ones are put aside.
         n_dense = 0
         for p in range(indptr[i], indptr[i + 1]):

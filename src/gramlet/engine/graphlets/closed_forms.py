@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Ints
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.graphlets.connected import class_columns, largest_graph
 from gramlet.engine.graphlets.patterns import pattern_code
 
@@ -83,7 +83,7 @@ def _count_three(
             row[columns[2]] = triangle_corners
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _triangles_above(u: int, first: int, indptr: Ints, indices: Ints, marked: Ints) -> int:
     """Triangles u < v < w."""
     for a in range(indptr[u], indptr[u + 1]):
@@ -128,7 +128,7 @@ def _count_four(
             counts[g - begin, columns[shape]] = tally[shape]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _tally_node(u: int, first: int, indptr: Ints, indices: Ints, common: Ints, tally: Ints) -> None:
     """Wedges and stars at u, and twice the four-cycles with u and a later node on a diagonal."""
     degree = indptr[u + 1] - indptr[u]
@@ -150,7 +150,7 @@ def _tally_node(u: int, first: int, indptr: Ints, indices: Ints, common: Ints, t
             common[indices[b] - first] = 0
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _tally_edges(
     u: int,
     first: int,
@@ -188,7 +188,7 @@ def _tally_edges(
         marked[indices[a] - first] = 0
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _edges_within(v: int, first: int, indptr: Ints, indices: Ints, inside: Ints) -> int:
     """Edges between the neighbours of v that are inside."""
     found = 0
@@ -202,7 +202,7 @@ def _edges_within(v: int, first: int, indptr: Ints, indices: Ints, inside: Ints)
     return found
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _to_induced(tally: Ints) -> None:
     """From subgraphs, with multiplicities, to induced subgraphs."""
     triangles = tally[2] // 3

@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Int16s, Ints, UInt64s
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.random_streams import below, graph_stream, wrapping_integers
 from gramlet.engine.graphlets.patterns import patterns
 
@@ -86,7 +86,7 @@ def expected_visits(node_offsets: Ints, indptr: Ints, indices: Ints, k: int) -> 
         return _probe(node_offsets, indptr, indices, k, descents)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def largest_graph(node_offsets: Ints, begin: int, end: int) -> int:
     most = 0
     for g in range(begin, end):
@@ -99,7 +99,7 @@ def largest_graph(node_offsets: Ints, begin: int, end: int) -> int:
 # those behind the member that joined last, then the neighbours this member brought in first.
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _join(
     node: int,
     bit: int,
@@ -121,13 +121,13 @@ def _join(
     return n_candidates
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _leave(node: int, bit: int, first: int, indptr: Ints, indices: Ints, touching: Ints) -> None:
     for a in range(indptr[node], indptr[node + 1]):
         touching[indices[a] - first] &= ~bit
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _visit_root(
     root: int,
     first: int,
@@ -206,7 +206,7 @@ def _visit(
             )
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _probe_root(
     root: int,
     first: int,

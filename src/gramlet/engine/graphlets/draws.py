@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints, UInt64s
+from gramlet.engine.core.compiled import inner
 from gramlet.engine.core.random_streams import below, uniform
 
 __all__ = ["adjacency_bits", "code_of", "component_sizes", "draw_uniform", "draw_walk", "own_csr"]
@@ -22,7 +22,7 @@ __all__ = ["adjacency_bits", "code_of", "component_sizes", "draw_uniform", "draw
 _MOST_NODES_AS_BITS = 2048
 
 
-@njit(nogil=True, cache=True)
+@inner
 def own_csr(g: int, k: int, node_offsets: Ints, indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
     """Graph g of a batch as a CSR of its own, padded with isolated nodes to at least k."""
     first, last = node_offsets[g], node_offsets[g + 1]
@@ -35,7 +35,7 @@ def own_csr(g: int, k: int, node_offsets: Ints, indptr: Ints, indices: Ints) -> 
     return starts, targets
 
 
-@njit(nogil=True, cache=True)
+@inner
 def adjacency_bits(starts: Ints, targets: Ints) -> UInt64s:
     """One row of bits per node, filled up to whole words; no rows at all for a large graph."""
     n = len(starts) - 1
@@ -48,7 +48,7 @@ def adjacency_bits(starts: Ints, targets: Ints) -> UInt64s:
     return bits
 
 
-@njit(nogil=True, cache=True)
+@inner
 def component_sizes(starts: Ints, targets: Ints) -> Ints:
     """For every node, the number of nodes that walks from it can reach, itself included."""
     n = len(starts) - 1
@@ -72,7 +72,7 @@ def component_sizes(starts: Ints, targets: Ints) -> Ints:
     return sizes
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _found(w: int, row: Ints) -> bool:
     """Whether w is in a sorted row of neighbours."""
     low, high = 0, len(row)
@@ -85,7 +85,7 @@ def _found(w: int, row: Ints) -> bool:
     return low < len(row) and row[low] == w
 
 
-@njit(nogil=True, cache=True)
+@inner
 def code_of(nodes: Ints, starts: Ints, targets: Ints, bits: UInt64s) -> int:
     """The code of the pattern that the nodes, in their order, induce."""
     code: Any = 0
@@ -106,7 +106,7 @@ def code_of(nodes: Ints, starts: Ints, targets: Ints, bits: UInt64s) -> int:
     return code
 
 
-@njit(nogil=True, cache=True)
+@inner
 def draw_uniform(nodes: Ints, permutation: Ints, state: UInt64s) -> None:
     """Distinct nodes, every ordered choice alike: the first steps of a shuffle.
 
@@ -119,7 +119,7 @@ def draw_uniform(nodes: Ints, permutation: Ints, state: UInt64s) -> None:
         nodes[i] = permutation[i]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def draw_walk(
     nodes: Ints,
     draw: int,
@@ -165,13 +165,13 @@ def draw_walk(
                 idle = 0
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _random_neighbour(node: int, starts: Ints, targets: Ints, state: UInt64s) -> int:
     begin = starts[node]
     return targets[begin + below(starts[node + 1] - begin, state)]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _next_new(
     nodes: Ints,
     begin: int,
@@ -204,7 +204,7 @@ def _next_new(
     return found
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _chain(met: Ints, flyback: float, starts: Ints, targets: Ints) -> tuple[Floats, Floats]:
     """Chances of a walk at i: a step to j, ``moves[i, j]``; to leave from j, ``leaving[i, j]``."""
     n = len(met)
@@ -224,7 +224,7 @@ def _chain(met: Ints, flyback: float, starts: Ints, targets: Ints) -> tuple[Floa
     return moves, leaving
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _eliminate(gone: int, moves: Floats, leaving: Floats) -> None:
     """Let walks pass through a state without stopping there.
 
@@ -247,7 +247,7 @@ def _eliminate(gone: int, moves: Floats, leaving: Floats) -> None:
             leaving[i, j] += through * leaving[gone, j]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _picked(weights: Floats, state: UInt64s) -> int:
     """An index, with a chance in proportion to its weight; never one of weight 0."""
     total = 0.0

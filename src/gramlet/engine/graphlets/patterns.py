@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Bools, Floats, Int16s, Int32s, Ints
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.graphlets.table_cache import cached_table
 
 __all__ = [
@@ -228,7 +228,7 @@ def _bit_counts(codes: Ints) -> Ints:
 # Compiled. An order is packed in three bits per node: the place of node i stands at bit 3i.
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _neighbour_masks(code: int, k: int, masks: Ints) -> None:
     for i in range(k):
         masks[i] = 0
@@ -241,7 +241,7 @@ def _neighbour_masks(code: int, k: int, masks: Ints) -> None:
             bit += 1
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _has_earlier_twin(node: int, free: int, masks: Ints) -> bool:
     """Whether a free node before this one has the same neighbours, the two of them aside."""
     for other in range(node):
@@ -251,7 +251,7 @@ def _has_earlier_twin(node: int, free: int, masks: Ints) -> bool:
     return False
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _extend_sequences(
     k: int, placed: int, masks: Ints, old: Ints, n_old: int, new: Ints
 ) -> tuple[int, int]:
@@ -277,7 +277,7 @@ def _extend_sequences(
     return best, n_new
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _smallest_form(code: int, k: int, masks: Ints, sequences: Ints, spare: Ints) -> tuple[int, int]:
     """The smallest code of a pattern's class, and the order of nodes that gives it.
 
@@ -314,7 +314,7 @@ def _grow(smaller: Ints, k: int) -> Ints:
     return forms
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _put_before(
     mask: int,
     k: int,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Ints
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.hash_table import find_slot, hash_of, number_in, occupied, slots_for
 from gramlet.engine.core.ragged import grown
 from gramlet.engine.core.random_streams import graph_stream, wrapping_integers
@@ -195,7 +195,7 @@ def _joined_parts(parts: list[tuple[Ints, Ints, Ints, Ints]]) -> PatternCounts:
 # Compiled. One graph at a time: all its draws, then the next.
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _draw_graph(
     g: int,
     node_offsets: Ints,
@@ -229,7 +229,7 @@ def _draw_graph(
         keys[s, 1] = _label_word(nodes, labels[first:last], n_labels) if len(labels) else 0
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _label_word(nodes: Ints, labels: Ints, n_labels: int) -> int:
     word = 0
     for i in range(len(nodes) - 1, -1, -1):
@@ -302,7 +302,7 @@ def _counts_of_range(
     return n_entries, codes[:total].copy(), words[:total].copy(), counts[:total].copy()
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _count(keys: Ints, offsets: Ints, slots: Ints, first: Ints, repeats: Ints) -> int:
     """Where the distinct keys appear first; ``repeats`` there is how often."""
     slots[:] = -1

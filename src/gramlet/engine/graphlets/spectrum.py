@@ -12,9 +12,9 @@ from functools import cache
 from math import comb
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Array, Bools, Floats, Ints
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.graphlets.closed_forms import count_by_formula
 from gramlet.engine.graphlets.connected import class_columns, count_by_visiting, expected_visits

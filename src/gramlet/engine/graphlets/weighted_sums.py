@@ -7,9 +7,9 @@ not on the rows beside it, nor on how a matrix product would have been cut.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import njit
 
 __all__ = ["add_weighted_rows", "pair_moments"]
 

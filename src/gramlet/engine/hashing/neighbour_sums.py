@@ -14,9 +14,9 @@ vectors, so that among ten million nodes no two are confused but for a chance be
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Ints, UInt64s
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.node_hashes import scramble
 
 __all__ = ["MAX_ROUNDS", "PRIMES", "label_residues", "next_residues", "representatives"]

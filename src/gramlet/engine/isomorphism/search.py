@@ -9,9 +9,10 @@ hashes: equal hashes of different colours only cost time, since the final check 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Ints
+from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.ragged import copy_into
 
 __all__ = ["same_connected_graph"]
 
@@ -21,20 +22,20 @@ _C = np.int64(-7723592293110705685)
 _MASK = np.int64(0x7FFFFFFF)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _stir(value: np.int64) -> np.int64:
     value = (value ^ ((value >> 31) & _MASK)) * _B
     value = (value ^ ((value >> 30) & _MASK)) * _C
     return value ^ ((value >> 32) & _MASK)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _order(values: Ints) -> Ints:
     """The positions in rising order of their values; compiled once for all callers."""
     return np.argsort(values)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _refine(
     colours: Ints, n: int, indptr: Ints, indices: Ints, labels: Ints,
     in_indptr: Ints, in_indices: Ints, in_labels: Ints,
@@ -65,10 +66,10 @@ def _refine(
             for p in range(in_indptr[v], in_indptr[v + 1]):
                 total += _stir(colours[in_indices[p]] + in_labels[p] * _A)
             fresh[v] = _stir(key * _C + total)
-        colours[:] = fresh
+        copy_into(fresh, colours)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _is_pairing(
     colours: Ints, n: int, indptr: Ints, indices: Ints, labels: Ints, own: Ints
 ) -> bool:
@@ -93,7 +94,7 @@ def _is_pairing(
     return True
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _smallest_class(colours: Ints, n: int) -> int:
     """A node of the first graph in a class of the fewest nodes, but more than one."""
     order = _order(colours[:n])
@@ -137,16 +138,17 @@ def same_connected_graph(
             else:
                 if depth == len(saved):
                     wider = np.empty((2 * depth, 2 * n), dtype=np.int64)
-                    wider[:depth] = saved
+                    for row in range(depth):
+                        copy_into(saved[row], wider[row])
                     saved = wider
-                saved[depth] = colours
+                copy_into(colours, saved[depth])
                 chosen[depth] = _smallest_class(colours, n)
                 candidate[depth] = n - 1
                 depth += 1
         if depth == 0:
             return False
         # The next node of the second graph that the chosen node of the first may be paired with.
-        colours[:] = saved[depth - 1]
+        copy_into(saved[depth - 1], colours)
         v, w = chosen[depth - 1], candidate[depth - 1] + 1
         while w < 2 * n and colours[w] != colours[v]:
             w += 1

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Ints, UInt64s
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.node_hashes import scramble
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.graphs.batch import GraphBatch
@@ -20,7 +20,7 @@ from gramlet.graphs.batch import GraphBatch
 __all__ = ["ball_centres", "ball_owners", "ball_sizes", "gather_ball", "gather_graph", "hop_counts"]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def gather_ball(
     indptr: Ints, indices: Ints, centre: int, hops: int, stamp: Ints, tag: int, queue: Ints
 ) -> int:
@@ -31,7 +31,7 @@ def gather_ball(
     return _spread(indptr, indices, centre, hops, stamp, tag, queue, 0)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def hop_counts(
     indptr: Ints, indices: Ints, queue: Ints, count: int, stamp: Ints, tag: int, hops: Ints
 ) -> None:
@@ -50,7 +50,7 @@ def hop_counts(
                 hops[near] = hops[node] + 1
 
 
-@njit(nogil=True, cache=True)
+@inner
 def gather_graph(
     indptr: Ints, indices: Ints, first: int, last: int, stamp: Ints, tag: int, queue: Ints
 ) -> int:
@@ -70,7 +70,7 @@ def gather_graph(
     return count
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _spread(
     indptr: Ints, indices: Ints, centre: int, hops: int, stamp: Ints, tag: int, queue: Ints, at: int
 ) -> int:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_integer
+from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.core.tiles import for_tiles, mirror, one_blas_thread
 
 __all__ = [
@@ -173,7 +174,8 @@ def own_logs(lanes: Floats, n: int, order: int) -> Floats:
     values = np.empty((order * (order + 1) // 2, LANES))
     found = np.empty(LANES)
     for block in range(lanes.shape[0]):
-        values[:, :] = lanes[block]
+        for k in range(len(values)):
+            copy_into(lanes[block, k], values[k])
         _log_determinants(values, order, found)
         for lane in range(min(LANES, n - block * LANES)):
             logs[block * LANES + lane] = found[lane]
@@ -211,7 +213,7 @@ def fill_lanes(
                 out[i, j] = np.exp(min(log_k, 0.0))
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _log_determinants(values: Floats, order: int, logs: Floats) -> None:
     """ln|S| of the matrix in each lane by LDLᵀ, two pivots at a time; overwrites the matrices.
 
@@ -250,14 +252,14 @@ def _log_determinants(values: Floats, order: int, logs: Floats) -> None:
         logs[lane] = exponents[lane] * _LN2 + np.log(product[lane])
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _take_exponents(bits: Ints, exponents: Ints) -> None:
     for lane in range(LANES):
         exponents[lane] += (bits[lane] >> 52) - 1023
         bits[lane] = (bits[lane] & _MANTISSA) | _ONE
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _eliminate_two(values: Floats, order: int, k: int, inverse: Floats, factor: Floats) -> None:
     for i in range(k + 2, order):
         row = i * (i + 1) // 2
@@ -345,7 +347,7 @@ def smallest_pivots(packed: Floats, order: int) -> Floats:
     smallest = np.ones(len(packed))
     values = np.empty(order * (order + 1) // 2)
     for n in range(len(packed)):
-        values[:] = packed[n]
+        copy_into(packed[n], values)
         largest = 0.0
         for k in range(order):
             largest = max(largest, values[k * (k + 1) // 2 + k])

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.stacked_matrices import adjacency_stack, eigen_costs, size_groups
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.laplacian.balls import gather_ball, gather_graph, hop_counts
@@ -272,7 +272,7 @@ def _label_tile(
         _packed_gram(rows, count, gamma, values[starts[g] : starts[g + 1]])
 
 
-@njit(nogil=True, cache=True)
+@inner
 def factor_laplacian(
     arrays: tuple[Ints, Ints, Floats],
     queue: Ints,
@@ -318,7 +318,7 @@ def factor_laplacian(
     return envelope, _factor_envelope(count, first, start, envelope)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _factor_envelope(count: int, first: Ints, start: Ints, envelope: Floats) -> bool:
     failed = False
     for i in range(count):
@@ -338,7 +338,7 @@ def _factor_envelope(count: int, first: Ints, start: Ints, envelope: Floats) -> 
     return failed
 
 
-@njit(nogil=True, cache=True)
+@inner
 def dot(values: Floats, left: int, right: int, length: int) -> float:
     """The dot product of two stretches of an array; four sums, so that none waits for another."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -355,7 +355,7 @@ def dot(values: Floats, left: int, right: int, length: int) -> float:
     return (a + b) + (c + d)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _whiten(rows: Floats, count: int, first: Ints, start: Ints, envelope: Floats) -> None:
     """Solve R X = rows for the factor R, in place."""
     order = rows.shape[1]
@@ -370,7 +370,7 @@ def _whiten(rows: Floats, count: int, first: Ints, start: Ints, envelope: Floats
             rows[i, k] *= inverse
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _packed_gram(rows: Floats, count: int, gamma: float, packed: Floats) -> None:
     """The lower triangle of XᵀX + γI."""
     order = rows.shape[1]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import njit
 
 __all__ = ["distinct_rows"]
 

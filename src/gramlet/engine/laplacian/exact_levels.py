@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats
+from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.core.tiles import for_tiles, mirror
 from gramlet.engine.laplacian.bhattacharyya import LANES, fill_lanes, own_logs, smallest_pivots
 from gramlet.engine.laplacian.pieces import Arrays, Pieces
@@ -87,7 +88,7 @@ def _fill(
             out[g, h] = _pair(rows, g, columns, h, by_label, gamma)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _pair(rows: Arrays, g: int, columns: Arrays, h: int, by_label: bool, gamma: float) -> float:
     """k of two graphs; NaN if a covariance is singular."""
     n_levels = rows[1].shape[0] - 1
@@ -102,16 +103,16 @@ def _pair(rows: Arrays, g: int, columns: Arrays, h: int, by_label: bool, gamma: 
     return values[0, len(values) - 1]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _base_gram(rows: Arrays, g: int, columns: Arrays, h: int, by_label: bool) -> Floats:
     first, second = rows[0][g], columns[0][h]
     n, m = rows[0][g + 1] - first, columns[0][h + 1] - second
     width = max(rows[7].shape[1], columns[7].shape[1])
     features = np.zeros((n + m, width))
     for u in range(n):
-        features[u, : rows[7].shape[1]] = rows[7][first + u]
+        copy_into(rows[7][first + u], features[u])
     for v in range(m):
-        features[n + v, : columns[7].shape[1]] = columns[7][second + v]
+        copy_into(columns[7][second + v], features[n + v])
     gram = np.zeros((n + m, n + m))
     for u in range(n + m):
         for v in range(u + 1):
@@ -124,7 +125,7 @@ def _base_gram(rows: Arrays, g: int, columns: Arrays, h: int, by_label: bool) ->
     return gram
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _coordinates(gram: Floats) -> Floats:
     """Rows whose dot products are the Gram matrix, by its eigenvectors."""
     n = len(gram)
@@ -143,7 +144,7 @@ def _coordinates(gram: Floats) -> Floats:
     return rows
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _piece_kernel(
     rows: Arrays,
     g: int,
@@ -179,7 +180,7 @@ def _piece_kernel(
     return values
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _covariance(
     pieces: Arrays,
     p: int,
@@ -212,7 +213,7 @@ def _covariance(
         packed[a * (a + 1) // 2 + a] += gamma
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _solve(root: Floats, vectors: Floats) -> None:
     """R X = vectors for the lower triangle R, in place."""
     size, order = vectors.shape
@@ -224,7 +225,7 @@ def _solve(root: Floats, vectors: Floats) -> None:
             vectors[i, k] /= root[i, i]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _spread(rows: Arrays, g: int, columns: Arrays, h: int, level: int, values: Floats) -> Floats:
     """The kernel between vertices: that of their pieces."""
     first, second = rows[0][g], columns[0][h]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_offsets
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.laplacian.covariances import arc_weights
@@ -158,7 +158,7 @@ def _factor_graphs(
         constants[g] = 0.5 * (factor_dense(full) + factor_dense(laplacian))
 
 
-@njit(nogil=True, cache=True)
+@inner
 def dense_laplacian(
     adjacency: tuple[Ints, Ints, Floats], members: Ints, local: Ints, eta: float
 ) -> Floats:
@@ -180,7 +180,7 @@ def dense_laplacian(
     return laplacian
 
 
-@njit(nogil=True, cache=True)
+@inner
 def factor_dense(matrix: Floats) -> float:
     """Cholesky in the lower triangle, in place; ½ ln|S|, or NaN if S is not positive definite."""
     half_log = 0.0
@@ -221,7 +221,7 @@ def _fill_row(
         values[h - first] = np.exp(min(log_k, 0.0)) if np.isfinite(log_k) else np.nan
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _subtract(rest: Floats, across: Floats, root: Floats) -> None:
     """The Schur complement: carry the factorisation of the first graph on over the second."""
     n, m = across.shape

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Bools, Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_flag, require_offsets
-from gramlet.engine.core.ragged import taken
+from gramlet.engine.core.compiled import njit
+from gramlet.engine.core.ragged import copy_into, taken
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.laplacian.balls import ball_centres, ball_sizes, gather_ball, hop_counts
 from gramlet.engine.laplacian.covariances import arc_weights
@@ -263,7 +263,7 @@ def _write_balls(
     for p in range(len(centres)):
         count = gather_ball(indptr, indices, centres[p], hops, stamp, p, queue)
         hop_counts(indptr, indices, queue, count, stamp, p, away)
-        nodes[offsets[p] : offsets[p + 1]] = queue[:count]
+        copy_into(queue[:count], nodes[offsets[p] : offsets[p + 1]])
         for q in range(count):
             distances[offsets[p] + q] = away[queue[q]]
 
@@ -284,4 +284,4 @@ def _factor_pieces(
     for p in range(begin, end):
         root = dense_laplacian(adjacency, nodes[offsets[p] : offsets[p + 1]], local, eta)
         failed[p] = np.isnan(factor_dense(root))
-        roots[starts[p] : starts[p + 1]] = root.reshape(-1)
+        copy_into(root.reshape(-1), roots[starts[p] : starts[p + 1]])

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Bools, Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_offsets, require_real
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import for_tiles, mirror
 
@@ -149,7 +149,7 @@ def _own_logs(gamma: float, offsets: Ints, codes: Ints, starts: Ints, values: Fl
     return logs
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _largest(offsets: Ints) -> int:
     side = 0
     for i in range(len(offsets) - 1):
@@ -193,7 +193,7 @@ def _fill(
             out[i, j] = np.exp(min(log_k, 0.0))
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _merge(mine: Ints, theirs: Ints, place: Ints, place2: Ints, lone: Bools) -> int:
     """The places of two rising lists in their union, and what only one has; the union's length."""
     i, j, order = 0, 0, 0
@@ -211,7 +211,7 @@ def _merge(mine: Ints, theirs: Ints, place: Ints, place2: Ints, lone: Bools) -> 
     return order
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _add_half(mean: Floats, place: Ints, order: int, values: Floats, start: int) -> None:
     """Add half of S; the places rise, so the lower triangle stays the lower one."""
     e = start
@@ -221,7 +221,7 @@ def _add_half(mean: Floats, place: Ints, order: int, values: Floats, start: int)
             e += 1
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _log_determinant(matrix: Floats, order: int) -> float:
     """ln|S| of the lower triangle by LDLᵀ, which overwrites it."""
     product, exponent = 1.0, 0

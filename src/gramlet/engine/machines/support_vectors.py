@@ -9,9 +9,9 @@ decision values for choosing: the classifiers that people keep are scikit-learn'
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import inner, njit
 
 __all__ = ["decide_by_cost", "solve", "take_block"]
 
@@ -31,7 +31,7 @@ def take_block(matrix: Floats, rows: Ints, columns: Ints) -> Floats:
     return block
 
 
-@njit(nogil=True, cache=True)
+@inner
 def solve(
     gram: Floats,
     signs: Floats,
@@ -101,7 +101,7 @@ def solve(
             index = index[kept]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _descend(
     gram: Floats,
     signs: Floats,
@@ -142,7 +142,7 @@ def _descend(
             falling[k] = 0.0 if beta[k] > low[k] else np.inf
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _move(
     row: Floats, other: Floats, step: float, rising: Floats, slack: Floats
 ) -> tuple[int, float]:
@@ -157,7 +157,7 @@ def _move(
     return largest, most
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _best_partner(
     row: Floats, own: Floats, mine: float, most: float, falling: Floats, slack: Floats
 ) -> tuple[int, float]:
@@ -176,7 +176,7 @@ def _best_partner(
     return j, least
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _in_play(
     signs: Floats, bounds: Floats, beta: Floats, slack: Floats, most: float, least: float
 ) -> Ints:
@@ -193,7 +193,7 @@ def _in_play(
     return kept[:n]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _refresh(gram: Floats, signs: Floats, beta: Floats, slack: Floats) -> None:
     """Compute y − Kβ anew."""
     for k in range(len(slack)):
@@ -205,7 +205,7 @@ def _refresh(gram: Floats, signs: Floats, beta: Floats, slack: Floats) -> None:
                 slack[k] -= beta[j] * row[k]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _bias(signs: Floats, bounds: Floats, beta: Floats, slack: Floats, middle: float) -> float:
     """The offset: the mean over the free weights, or the middle of what is allowed."""
     total = 0.0
@@ -217,7 +217,7 @@ def _bias(signs: Floats, bounds: Floats, beta: Floats, slack: Floats, middle: fl
     return total / free if free else middle
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _decide(
     gram: Floats,
     signs: Floats,
@@ -302,7 +302,7 @@ def decide_by_cost(
     return decisions, unfinished
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _members(classes: Ints, first: int, second: int) -> tuple[Ints, Floats]:
     """The graphs of two classes, and +1 for the first, −1 for the second."""
     mine = np.empty(len(classes), dtype=np.int64)

@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.marginalized.graphs import WalkGraphs
 
 __all__ = ["N_PARAMETERS", "pair_rows"]
@@ -65,7 +65,7 @@ def _fill(begin, end, rows, columns, numbers, directed, part, matrix, slopes):  
             matrix[i, place] = _pair(rows, i, columns, j, numbers, directed, by_parameter)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def _similarity(kind, same, rows, a, columns, b, floor, scale):  # type: ignore[no-untyped-def]
     """κ of two nodes or edges (rows of attributes), and its derivatives by floor and scale."""
     label, by_floor = 1.0, 0.0
@@ -82,7 +82,7 @@ def _similarity(kind, same, rows, a, columns, b, floor, scale):  # type: ignore[
     return label * gaussian, by_floor * gaussian, label * by_scale
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def _pair(rows, i, columns, j, numbers, directed, slopes):  # type: ignore[no-untyped-def]
     """The kernel of two graphs; its derivatives go into ``slopes`` unless that is empty."""
     offsets_a, indptr_a, indices_a, steps_a, totals_a, labels_a, bonds_a, at_a, eat_a = rows
@@ -189,7 +189,7 @@ def _pair(rows, i, columns, j, numbers, directed, slopes):  # type: ignore[no-un
     return start * result
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
+@inner(error_model="numpy", fastmath=_SUMS)
 def _times(ptr, heads, values, vector, out):  # type: ignore[no-untyped-def]
     for t in range(len(out)):
         total = 0.0
@@ -198,7 +198,7 @@ def _times(ptr, heads, values, vector, out):  # type: ignore[no-untyped-def]
         out[t] = total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def _small(residual, right, epsilon):  # type: ignore[no-untyped-def]
     """Whether every residual is below ε times its right-hand side."""
     small = True
@@ -207,7 +207,7 @@ def _small(residual, right, epsilon):  # type: ignore[no-untyped-def]
     return small
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
+@inner(error_model="numpy", fastmath=_SUMS)
 def _conjugate_gradients(ptr, heads, values, right, c, epsilon, x):  # type: ignore[no-untyped-def]
     """Solve (I − c B) x = right for a symmetric B of norm 1 or less; right ≥ 0.
 
@@ -256,7 +256,7 @@ def _conjugate_gradients(ptr, heads, values, right, c, epsilon, x):  # type: ign
             return
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def _iterate(ptr, heads, values, kappa, stop, c, x):  # type: ignore[no-untyped-def]
     """Repeat x ← κ (q² + c W x), from below, until nothing changes by more than ε κ q²."""
     n = len(kappa)
@@ -276,7 +276,7 @@ def _iterate(ptr, heads, values, kappa, stop, c, x):  # type: ignore[no-untyped-
             return
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def _iterate_back(ptr, heads, values, kappa, start, c, z):  # type: ignore[no-untyped-def]
     """Repeat z ← p + c Wᵀ(κ z), from below, until nothing changes by more than ε p."""
     n = len(kappa)
@@ -299,7 +299,7 @@ def _iterate_back(ptr, heads, values, kappa, start, c, z):  # type: ignore[no-un
             return
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def _node_slopes(kappa, by_scale, by_floor, pairs, x, z, stop, c, slopes):  # type: ignore[no-untyped-def]
     """Derivatives by stop, node floor and node scale, from pairs of nodes with κ > 0."""
     for t in range(len(x)):
@@ -310,7 +310,7 @@ def _node_slopes(kappa, by_scale, by_floor, pairs, x, z, stop, c, slopes):  # ty
         slopes[3] += z[t] * by_scale[t] * inner
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def _slope_at_zero(rows, i, columns, j, numbers, place, by_floor, kappa, x, z, start, c):  # type: ignore[no-untyped-def]
     """What pairs of nodes with κ = 0 add to the derivative by the floor, which raises their κ.
 
@@ -345,7 +345,7 @@ def _slope_at_zero(rows, i, columns, j, numbers, place, by_floor, kappa, x, z, s
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def _edge_slopes(rows, i, columns, j, numbers, place, pairs, kappa, x, z, c, slopes):  # type: ignore[no-untyped-def]
     """Derivatives by edge floor and edge scale: one pass over pairs of arcs."""
     offsets_a, indptr_a, indices_a, steps_a, _, _, bonds_a, _, eat_a = rows

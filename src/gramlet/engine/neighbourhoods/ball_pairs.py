@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from gramlet.common.arrays import Ints
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import grown, offsets_of
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
@@ -124,7 +124,7 @@ def count_ball_pairs(
     return count_tiles(make, len(batch), table, costs=costs, **tiling)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _distances_inside(
     k: int, queue: Ints, indptr: Ints, indices: Ints, stamp: Ints, tag: int, place: Ints, D: Ints
 ) -> None:
@@ -186,7 +186,7 @@ def _ball_names(
     return offsets, data[:filled].copy()
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _append_runs(keys: Ints, data: Ints, filled: int) -> int:
     """Write each different entry of a sorted list and how often it occurs; the new length."""
     b = 0

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.memory import available_bytes
 from gramlet.engine.core.ragged import grown, offsets_of
 from gramlet.engine.core.short_sort import sort_short
@@ -129,7 +129,7 @@ def _require_room(n_trees: int, height: int) -> None:
         )
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _descend(
     root: int, indptr: Ints, indices: Ints, height: int, hops: Ints, place: Ints, queue: Ints
 ) -> int:

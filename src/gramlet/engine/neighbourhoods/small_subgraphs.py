@@ -12,10 +12,11 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.graphs.batch import GraphBatch
@@ -138,7 +139,7 @@ def _smallest(
                 falls = falls or form[1 + order[i]] < form[order[i - 1] + 1]
             if falls:
                 continue
-            row[:] = form
+            copy_into(form, row)
             for i in range(n):
                 row[1 + i] = form[1 + order[i]]
             for j in range(1, n):
@@ -148,14 +149,14 @@ def _smallest(
                     row[place] = form[1 + size + b * (b - 1) // 2 + a]
             sign = -1 if first else _compared(row, best)
             if sign < 0:
-                best[:] = row
+                copy_into(row, best)
                 attained[f] = 1
             elif sign == 0:
                 attained[f] += 1
             first = False
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _compared(a: Ints, b: Ints) -> int:
     """−1, 0 or 1 as ``a`` comes before ``b``, equals it or comes after it."""
     for i in range(len(a)):
@@ -164,7 +165,7 @@ def _compared(a: Ints, b: Ints) -> int:
     return 0
 
 
-@njit(nogil=True, cache=True)
+@inner
 def edge_code(indptr: Ints, indices: Ints, edges: Ints, u: int, v: int) -> int:
     """The code of the edge between two nodes plus 1; 0 if there is none."""
     low, high = indptr[u], indptr[u + 1]
@@ -179,7 +180,7 @@ def edge_code(indptr: Ints, indices: Ints, edges: Ints, u: int, v: int) -> int:
     return 0
 
 
-@njit(nogil=True, cache=True)
+@inner
 def join_candidates(
     node: int, root: int, last: int, indptr: Ints, indices: Ints, connected: bool, taken: Bools,
     candidates: Ints, count: int,
@@ -266,7 +267,7 @@ def _count_sets(
     return per_graph, rows[:filled].copy(), counts[:filled].copy()
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _row_hash(row: Ints) -> np.uint64:
     state = np.uint64(0x9E3779B97F4A7C15)
     for value in row:
@@ -275,7 +276,7 @@ def _row_hash(row: Ints) -> np.uint64:
     return state ^ (state >> np.uint64(32))
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _counted(row: Ints, rows: Ints, counts: Floats, slots: Ints, start: int, filled: int) -> int:
     """Count a form in the hash table of its graph; 1 if it is new there, otherwise 0."""
     mask = np.int64(len(slots) - 1)
@@ -291,7 +292,7 @@ def _counted(row: Ints, rows: Ints, counts: Floats, slots: Ints, start: int, fil
     return 1
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _new_slots(size: int, rows: Ints, start: int, filled: int) -> Ints:
     slots = np.full(size, -1, dtype=np.int64)
     mask = np.int64(size - 1)
@@ -303,15 +304,16 @@ def _new_slots(size: int, rows: Ints, start: int, filled: int) -> Ints:
     return slots
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _more(values: Floats) -> Floats:
     larger = np.empty(2 * len(values))
-    larger[: len(values)] = values
+    copy_into(values, larger)
     return larger
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _more_rows(rows: Ints) -> Ints:
     larger = np.empty((2 * len(rows), rows.shape[1]), dtype=np.int64)
-    larger[: len(rows)] = rows
+    for i in range(len(rows)):
+        copy_into(rows[i], larger[i])
     return larger

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_offsets
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import taken as taken_rows
 from gramlet.engine.neighbourhoods.small_subgraphs import edge_code, join_candidates
 
@@ -110,7 +110,7 @@ def map_sums(
     )  # fmt: skip
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _node_values(
     low: int, high: int, labels: Ints, attributes: Floats, low2: int, high2: int, labels2: Ints,
     attributes2: Floats, table: Floats, mu: float,
@@ -146,7 +146,7 @@ def _fill(
             )  # fmt: skip
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _pair_sum(
     low: int, high: int, indptr: Ints, indices: Ints, edges: Ints, low2: int, high2: int,
     indptr2: Ints, indices2: Ints, edges2: Ints, values: Floats, edge_table: Floats,
@@ -200,7 +200,7 @@ def _pair_sum(
     return total
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _larger(images: Ints, weights: Floats, room: int) -> tuple[Ints, Floats]:
     more_images = np.empty((2 * room, images.shape[1]), dtype=np.int64)
     more_weights = np.empty(2 * room)
@@ -208,7 +208,7 @@ def _larger(images: Ints, weights: Floats, room: int) -> tuple[Ints, Floats]:
     return more_images, more_weights
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _extended(
     depth: int, members: Ints, starts: Ints, images: Ints, weights: Floats, indptr: Ints,
     indices: Ints, edges: Ints, low: int, low2: int, high2: int, indptr2: Ints, indices2: Ints,

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.memory import available_bytes
 from gramlet.engine.core.ragged import offsets_of
 from gramlet.engine.core.tiles import Tiling, for_tiles
@@ -194,7 +194,7 @@ def _count(
                         counts[column + line * n_groups] += here * on
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _by_distance(length: Floats, keys: Floats, heap: Ints, nodes: Ints) -> int:
     """Put the nodes that are reached into ``nodes``, nearest first; how many they are."""
     size = 0
@@ -208,7 +208,7 @@ def _by_distance(length: Floats, keys: Floats, heap: Ints, nodes: Ints) -> int:
     return size
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _continues(d_here: float, step: float, d_there: float) -> bool:
     """Whether an arc continues a shortest path: its end is farther, by its own length.
 
@@ -217,7 +217,7 @@ def _continues(d_here: float, step: float, d_there: float) -> bool:
     return d_there > d_here and abs(d_here + step - d_there) <= _TIE * d_there
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _most_steps(
     order: Ints, first: int, indptr: Ints, indices: Ints, weights: Floats, length: Floats,
     steps: Ints,
@@ -235,7 +235,7 @@ def _most_steps(
     return most
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _count_ways(
     source: int, order: Ints, first: int, indptr: Ints, indices: Ints, weights: Floats,
     length: Floats, taken: Ints, left: Ints, forwards: Floats, backwards: Floats,

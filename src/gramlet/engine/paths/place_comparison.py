@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import LARGEST, require, require_array, require_offsets
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import offsets_of, taken
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
 from gramlet.engine.paths.path_places import n_places
@@ -176,7 +176,7 @@ def _fill_rows(
             out[i, 0 if which == 2 else j] = value
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _sum_pairs(
     shared: Floats, left_first: int, left_labels: Ints, left_columns: Floats, right_first: int,
     right_labels: Ints, right_columns: Floats, bridge: bool, scale: float,

@@ -9,9 +9,9 @@ shown, Ctrl-C is heard and threads help within one graph.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Int32s, Ints
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.hash_table import (
     find_slot,
     hash_of,
@@ -187,7 +187,7 @@ def _count_sources(
     return owners, kinds, lengths, counts[:filled].copy()
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _kinds_and_lengths(keys: Ints, weighted: bool) -> tuple[Int32s, Floats]:
     """Level and colours of the ends, and the length, that each key stands for."""
     n = len(keys) // _WIDTH

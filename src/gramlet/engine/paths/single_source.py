@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import inner
 
 __all__ = ["breadth_first", "dijkstra", "sift_down", "sift_up"]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def breadth_first(source: int, indptr: Ints, indices: Ints, first: int, length: Floats) -> None:
     """Lengths from a source within its graph; −1 where there is no path."""
     n = len(length)
@@ -31,7 +31,7 @@ def breadth_first(source: int, indptr: Ints, indices: Ints, first: int, length: 
                 tail += 1
 
 
-@njit(nogil=True, cache=True)
+@inner
 def dijkstra(
     source: int, indptr: Ints, indices: Ints, weights: Floats, first: int, length: Floats
 ) -> None:
@@ -64,7 +64,7 @@ def dijkstra(
             length[v] = -1.0
 
 
-@njit(nogil=True, cache=True)
+@inner
 def sift_up(keys: Floats, nodes: Ints, at: int, key: float, node: int) -> None:
     while at > 0:
         parent = (at - 1) // 2
@@ -75,7 +75,7 @@ def sift_up(keys: Floats, nodes: Ints, at: int, key: float, node: int) -> None:
     keys[at], nodes[at] = key, node
 
 
-@njit(nogil=True, cache=True)
+@inner
 def sift_down(keys: Floats, nodes: Ints, size: int) -> None:
     """Move the last entry to the top of the heap and let it sink."""
     key, node = keys[size], nodes[size]

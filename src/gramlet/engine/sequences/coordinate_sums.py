@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.tiles import for_tiles, mirror
 
 __all__ = ["all_subsets_gram", "anova_gram"]
@@ -110,7 +110,7 @@ def _anova_rows(
                 out[s - first_degree, i, block : block + size] = sums[s, :size]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _anova_block(
     x: Floats,
     Y_columns: Floats,

@@ -7,14 +7,14 @@ rectangular problem: O(n² m) for n ≤ m.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import inner, njit
 
 __all__ = ["best_assignment", "match_rows"]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def best_assignment(value: Floats, n: int, m: int) -> float:
     """The largest sum of ``value[i, j]`` over assignments of the n rows to distinct columns, n ≤ m.
 

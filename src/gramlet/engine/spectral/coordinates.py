@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import njit
+from gramlet.engine.core.short_sort import stable_order
 from gramlet.engine.core.stacked_matrices import adjacency_stack, size_groups
 from gramlet.engine.core.tiles import for_tiles
 
@@ -154,15 +155,17 @@ def _place(
 def _arranged(values: Floats, by_magnitude: bool) -> Ints:
     """The order of the columns: descending, by magnitude with ties positive first if asked."""
     if not by_magnitude:
-        return np.argsort(-values, kind="mergesort")
-    order = np.argsort(-np.abs(values), kind="mergesort")
+        return stable_order(-values)
+    order = stable_order(-np.abs(values))
     at = 0
     while at < len(order):
         end = at + 1
         while end < len(order) and abs(values[order[end - 1]]) - abs(values[order[end]]) < GAP:
             end += 1
         level = order[at:end].copy()
-        order[at:end] = level[np.argsort(-values[level], kind="mergesort")]
+        within = stable_order(-values[level])
+        for k in range(len(within)):
+            order[at + k] = level[within[k]]
         at = end
     return order
 

@@ -7,9 +7,9 @@ L = I − D^{-1/2} A D^{-1/2}, with a row of zeros for an isolated node, so that
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.memory import require_room
 from gramlet.engine.core.stacked_matrices import adjacency_stack, eigen_costs, size_groups
 from gramlet.engine.core.tiles import Tiling, for_tiles

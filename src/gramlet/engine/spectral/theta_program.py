@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 from scipy.sparse.linalg import ArpackError, eigsh
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.core.stacked_matrices import adjacency_stack, eigen_costs, size_groups
 from gramlet.engine.core.tiles import Tiling, for_tiles
 
@@ -117,11 +118,11 @@ def _solve_range(
             _ascend(alpha, first, indptr, indices, scale, n_sweeps)
             lower, upper = _bounds(alpha, image, first, indptr, indices, scale)
             # Exact on the entries that are positive; kept if it is better.
-            trial[:] = alpha
+            copy_into(alpha, trial)
             _solve_support(trial, image, first, indptr, indices, scale)
             exact, above = _bounds(trial, image, first, indptr, indices, scale)
             if exact > lower:
-                alpha[:] = trial
+                copy_into(trial, alpha)
                 lower = exact
             upper = min(upper, above)
             if lower > best or gap == np.inf:
@@ -134,7 +135,7 @@ def _solve_range(
         gaps[graph] = gap if n > 0 else 0.0
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _ascend(
     alpha: Floats, first: int, indptr: Ints, indices: Ints, scale: float, n_sweeps: int
 ) -> None:
@@ -154,7 +155,7 @@ def _ascend(
             break
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _bounds(
     alpha: Floats, image: Floats, first: int, indptr: Ints, indices: Ints, scale: float
 ) -> tuple[float, float]:
@@ -176,7 +177,7 @@ def _bounds(
     return lower, form / (least * least) if least > 0.0 else np.inf
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _solve_support(
     alpha: Floats, image: Floats, first: int, indptr: Ints, indices: Ints, scale: float
 ) -> None:
@@ -221,7 +222,7 @@ def _solve_support(
         alpha[support[a]] = max(0.0, alpha[support[a]])
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _factorise(matrix: Floats) -> None:
     """Replace the lower triangle of a positive definite matrix by its Cholesky factor."""
     for a in range(len(matrix)):
@@ -232,7 +233,7 @@ def _factorise(matrix: Floats) -> None:
             matrix[a, b] = np.sqrt(max(rest, 1e-12)) if a == b else rest / matrix[b, b]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _solve_factored(factor: Floats, right: Floats) -> None:
     """Solve a system whose matrix is given by its Cholesky factor, in place."""
     n = len(right)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, Literal, overload
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.transport.network_simplex import solve_transport
 from gramlet.engine.transport.workspace import (
     FLOW,
@@ -145,7 +145,7 @@ def _common_total(left: Floats, right: Floats) -> float:
     return max(totals)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _count_masses(masses: Floats) -> tuple[int, float]:
     """How many masses are not 0 as shares of 2 ** MASS_BITS, and the factor that makes them so."""
     factor = 2.0**MASS_BITS / masses.sum()
@@ -155,7 +155,7 @@ def _count_masses(masses: Floats) -> tuple[int, float]:
     return count, factor
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _take_masses(masses: Floats, factor: float, shares: Ints, points: Ints) -> None:
     """Masses as integers, without those that are 0, beside their positions."""
     kept = largest = 0

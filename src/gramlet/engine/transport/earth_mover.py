@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_offsets
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import for_tiles, mirror
 from gramlet.engine.transport.few_sinks import MANY_SOURCES, few_sinks_room, solve_few_sinks
@@ -197,13 +197,16 @@ def _balls(offsets: Ints, columns: Floats) -> tuple[Floats, Floats]:
 def _common_labels(offsets: Ints, labels: Ints) -> Ints:
     common = np.full(len(offsets) - 1, _MIXED)
     for i in range(len(common)):
-        own = labels[offsets[i] : offsets[i + 1]]
-        if len(own) > 0 and own.min() == own.max():
-            common[i] = own[0]
+        first, last = offsets[i], offsets[i + 1]
+        alike = first < last
+        for k in range(first + 1, last):
+            alike = alike and labels[k] == labels[first]
+        if alike:
+            common[i] = labels[first]
     return common
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
+@inner(fastmath={"reassoc"})
 def _bound(i: int, left: _Side, j: int, right: _Side, penalty: float) -> float:
     """Not less than any distance of points of two sets, and at most five times the largest."""
     square = 0.0
@@ -218,7 +221,7 @@ def _bound(i: int, left: _Side, j: int, right: _Side, penalty: float) -> float:
     return reach * (1.0 + _ROUNDING)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _largest(offsets: Ints) -> int:
     largest = 0
     for i in range(len(offsets) - 1):
@@ -226,7 +229,7 @@ def _largest(offsets: Ints) -> int:
     return largest
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _together(first: int, end: int, offsets: Ints, most: int) -> int:
     """The end of the sets from ``first`` on that have at most so many points; at least one set."""
     last = first + 1
@@ -235,7 +238,7 @@ def _together(first: int, end: int, offsets: Ints, most: int) -> int:
     return last
 
 
-@njit(nogil=True, cache=True)
+@inner(inline="always")
 def _solve(
     first: int, n: int, masses: Ints, other_first: int, m: int, other_masses: Ints,
     block: Floats, place: int, width: int, highest: float,

@@ -9,9 +9,9 @@ that were not join the rest. Nothing is approximate: it ends with prices that pr
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import inner
 from gramlet.engine.transport.initial_tree import start_transport
 from gramlet.engine.transport.network_simplex import finish_transport
 from gramlet.engine.transport.workspace import (
@@ -41,7 +41,7 @@ _WHERE, _BIN, _ORDER, _REST = 0, 1, 2, 3  # rows of the scratch table of integer
 _OPEN = np.int64(-1)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def few_sinks_room(n_sinks: int, n_sources: int) -> tuple[Floats, Floats, Floats, Ints]:
     """Room for costs, prices and scratch tables of problems of at most this size."""
     wide = max(n_sources, 1)
@@ -53,7 +53,7 @@ def few_sinks_room(n_sinks: int, n_sources: int) -> tuple[Floats, Floats, Floats
     )
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _take_costs(
     n_sinks: int, first: int, last: int, full: Floats, numbers: Ints, factor: float, bits: int,
     cost: Floats, scaled: Ints,
@@ -65,7 +65,7 @@ def _take_costs(
     scale_costs(n_sinks, first, last, cost.reshape(-1), 0, cost.shape[1], 1, scaled, factor, bits)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _begin(
     n_sinks: int, count: int, full: Floats, numbers: Ints, demand: Ints, masses: Ints, first: int,
     factor: float, bits: int,
@@ -80,7 +80,7 @@ def _begin(
     start_transport(n_sinks, count, scaled, source, sink, tree, bits)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def _finish(
     n_sinks: int, count: int, prices: Floats, factor: float, bits: int,
     cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
@@ -95,7 +95,7 @@ def _finish(
     return tree_cost(n_sinks, count, cost.reshape(-1), 0, cost.shape[1], 1, tree)
 
 
-@njit(nogil=True, cache=True)
+@inner(inline="always")
 def _guess_prices(
     n_sinks: int, n_sources: int, full: Floats, numbers: Ints, demand: Ints, masses: Ints,
     first: int, prices: Floats, factor: float, bits: int,
@@ -126,7 +126,7 @@ def _guess_prices(
     return _finish(n_sinks, count, prices, factor, bits, cost, scaled, source, sink, tree) >= 0.0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def _rank_sources(
     n_sinks: int, n_sources: int, full: Floats, prices: Floats, floats: Floats, ints: Ints
 ) -> None:
@@ -152,7 +152,7 @@ def _rank_sources(
     _sort_by_bins(n_sources, second, widest, ints)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def _sort_by_bins(n_sources: int, margins: Floats, widest: float, ints: Ints) -> None:
     """The sources by falling margin, nearly: it only decides which of them are settled."""
     count = np.zeros(_BINS + 1, np.int64)
@@ -169,7 +169,7 @@ def _sort_by_bins(n_sources: int, margins: Floats, widest: float, ints: Ints) ->
         count[ints[_BIN, k]] += 1
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _settle(
     n_sinks: int, n_sources: int, ints: Ints, demand: Ints, masses: Ints, first: int
 ) -> int:  # fmt: skip
@@ -189,7 +189,7 @@ def _settle(
     return rest
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _reopen(
     n_sinks: int, n_sources: int, rest: int, full: Floats, prices: Floats, floats: Floats,
     ints: Ints, masses: Ints, first: int, rounding: float, tree: Ints,
@@ -221,7 +221,7 @@ def _reopen(
     return rest
 
 
-@njit(nogil=True, cache=True)
+@inner(inline="always")
 def solve_few_sinks(
     n_sinks: int, n_sources: int, full: Floats, sink_masses: Ints, sink_first: int,
     masses: Ints, first: int, prices: Floats, floats: Floats, ints: Ints,

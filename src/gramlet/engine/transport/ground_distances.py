@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import inner
 
 __all__ = ["Places", "fill_distances", "places"]
 
@@ -89,7 +89,7 @@ def _without_flat(tables: list[Floats]) -> tuple[list[Floats], float]:
     return [table[:, kept] for table in turned], (_SHORT * largest) ** 2
 
 
-@njit(nogil=True, cache=True)
+@inner
 def fill_distances(
     first: int, last: int, left: Places, begin: int, end: int, right: Places, penalty: float,
     block: Floats,
@@ -121,7 +121,7 @@ def fill_distances(
             _repair(first + a, left, begin, right, penalty, line)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _by_differences(
     first: int, n: int, columns: Floats, begin: int, end: int, others: Floats, table: Floats
 ) -> None:
@@ -143,7 +143,7 @@ def _by_differences(
                 line[k] += gap * gap
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _repair(x: int, left: Places, begin: int, right: Places, penalty: float, line: Floats) -> None:
     """Compute plainly the distances of point x whose squares have cancelled in the product."""
     for k in range(len(line)):

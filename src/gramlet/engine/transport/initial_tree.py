@@ -6,9 +6,9 @@ How the tree is stored is in `workspace`; it is made optimal in `network_simplex
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gramlet.engine.core.compiled import inner
 from gramlet.engine.transport.workspace import (
     BELOW,
     BEST,
@@ -29,7 +29,7 @@ _NONE = np.int64(-1)
 _U = np.uint64  # of numbers that index: a signed index is tested for wraparound
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _queue_up(
     i: np.uint64, last: np.uint64, a: np.uint64, cheapest: int, sink: NDArray, mask: int
 ) -> None:
@@ -42,7 +42,7 @@ def _queue_up(
     sink[QUEUE, i] = rank
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def _rank_cells(
     n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, mask: int
 ) -> None:
@@ -72,7 +72,7 @@ def _rank_cells(
         _queue_up(_U(a), _U(n_sinks - 1), _U(a), cheapest, sink, mask)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@inner(forceinline=True)
 def _grow_tree(
     n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, tree: NDArray,
     mask: int, words: int,
@@ -113,7 +113,7 @@ def _grow_tree(
                 tree[w, root] |= tree[w, n_sinks + left]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def start_transport(
     n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, tree: NDArray,
     low_bits: int,

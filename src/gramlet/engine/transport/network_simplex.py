@@ -18,9 +18,9 @@ begins with comes from `initial_tree`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gramlet.engine.core.compiled import inner
 from gramlet.engine.transport.initial_tree import start_transport
 from gramlet.engine.transport.workspace import (
     BELOW,
@@ -51,7 +51,7 @@ _WORD = np.uint64(6)
 _LOW = np.uint64(63)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@inner(forceinline=True)
 def _walk(
     x: np.uint64, meet: np.uint64, amount: int, tree: NDArray, moved: np.uint64, words: np.uint64
 ) -> None:
@@ -64,7 +64,7 @@ def _walk(
         x = _U(tree[PARENT, x])
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@inner(forceinline=True)
 def _reverse(
     x: np.uint64,
     above: np.uint64,
@@ -100,7 +100,7 @@ def _reverse(
         x = up
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@inner(forceinline=True)
 def _pivot(
     origin: np.uint64,
     target: np.uint64,
@@ -149,7 +149,7 @@ def _pivot(
             sink[SINK_PRICE, first + b] += change & -((mask >> b) & 1)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@inner(forceinline=True)
 def _candidates(
     n_sinks: int,
     n_sources: int,
@@ -182,7 +182,7 @@ def _candidates(
     return count, gain, pick
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@inner(forceinline=True)
 def _best_candidate(
     count: int, n_sinks: np.uint64, scaled: NDArray, sink: NDArray, tree: NDArray
 ) -> tuple[int, int]:
@@ -197,7 +197,7 @@ def _best_candidate(
     return gain, pick
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@inner(forceinline=True)
 def _optimise(
     n_sinks: int,
     n_sources: int,
@@ -231,7 +231,7 @@ def _optimise(
     return left > 0
 
 
-@njit(nogil=True, cache=True)
+@inner(inline="always")
 def finish_transport(
     n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, tree: NDArray,
     low_bits: int,
@@ -245,7 +245,7 @@ def finish_transport(
     return _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, words)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def solve_transport(
     n_sinks: int, n_sources: int, cost: NDArray, place: int, down: int, along: int, highest: float,
     scaled: NDArray, source: NDArray, sink: NDArray, tree: NDArray,

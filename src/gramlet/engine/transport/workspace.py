@@ -17,8 +17,9 @@ with the tables is in `initial_tree` and `network_simplex`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from gramlet.engine.core.compiled import inner, njit
 
 __all__ = [
     "BELOW", "BEST", "CLOSED", "FLOW", "FROM", "HUGE", "INTO", "MASS_BITS", "MEAN", "PARENT",
@@ -41,13 +42,13 @@ SINK_PRICE, MEAN, BEST, QUEUE, FROM, INTO, SINK_POINT = 0, 1, 2, 3, 4, 5, 6
 PARENT, FLOW, BELOW = 0, 1, 2
 
 
-@njit(nogil=True, cache=True)
+@inner
 def padded(n: int, step: int) -> int:
     """The next multiple of the step."""
     return (n + step - 1) // step * step
 
 
-@njit(nogil=True, cache=True)
+@inner
 def index_bits(n: int) -> int:
     """How many bits the numbers of n things take."""
     bits = 1
@@ -74,7 +75,7 @@ def transport_workspace(
     )
 
 
-@njit(nogil=True, cache=True)
+@inner
 def highest_cost(n_sinks: int, n_sources: int, cost: NDArray, sink: NDArray) -> float:
     """The largest of the costs; a row of ``sink`` is scratch."""
     # Non-negative floats are ordered like their bits; unlike floats, integers reduce in vectors.
@@ -87,14 +88,14 @@ def highest_cost(n_sinks: int, n_sources: int, cost: NDArray, sink: NDArray) -> 
     return float(sink.view(np.float64)[MEAN, 0])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def cost_factor(n_sinks: int, highest: float, low_bits: int) -> float:
     """What costs up to the highest are multiplied by to become integers."""
     cost_bits = min(_COST_BITS, 60 - low_bits - index_bits(n_sinks))
     return 2.0**cost_bits / highest if highest > 0.0 else 0.0
 
 
-@njit(nogil=True, cache=True)
+@inner
 def scale_costs(
     n_sinks: int, first: int, last: int, cost: NDArray, place: int, down: int, along: int,
     scaled: NDArray, factor: float, low_bits: int,
@@ -118,7 +119,7 @@ def scale_costs(
             scaled[a, k] = CLOSED
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@inner(forceinline=True)
 def arc_above(x: int, n_sinks: int, tree: NDArray) -> tuple[int, int, int]:
     """Sink, source and flow of the arc above a node; no flow means nothing at the root."""
     above, flow = tree[PARENT, x], tree[FLOW, x]
@@ -127,7 +128,7 @@ def arc_above(x: int, n_sinks: int, tree: NDArray) -> tuple[int, int, int]:
     return above, x - n_sinks, flow
 
 
-@njit(nogil=True, cache=True)
+@inner
 def tree_cost(
     n_sinks: int, n_sources: int, cost: NDArray, place: int, down: int, along: int, tree: NDArray
 ) -> float:
@@ -140,7 +141,7 @@ def tree_cost(
     return total * 2.0**-MASS_BITS
 
 
-@njit(nogil=True, cache=True)
+@inner
 def hang_source(k: int, a: int, mass: int, n_sinks: int, tree: NDArray) -> None:
     """Let a further source, number k, bring its mass to sink a, whose demand grows by as much."""
     tree[PARENT, n_sinks + k] = a
@@ -149,7 +150,7 @@ def hang_source(k: int, a: int, mass: int, n_sinks: int, tree: NDArray) -> None:
         tree[w, n_sinks + k] = 0
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@inner(forceinline=True)
 def cheapest_source(a: int, width: int, scaled: NDArray, source: NDArray) -> int:
     """The least scaled cost plus shift of a sink; its low bits are the number of the source."""
     cheapest = HUGE

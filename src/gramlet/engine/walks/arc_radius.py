@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.walks.arc_walks import LARGEST_SIGNED
 from gramlet.engine.walks.product_walks import LabelledGraphs, Pair, lay_out, room
 
@@ -195,7 +195,8 @@ def _product_arcs(
     # Twice over the same arcs: to count the entries of every row, then to write them.
     for write in (False, True):
         if write:
-            indptr[1:] = np.cumsum(indptr[1:])
+            for k in range(n):
+                indptr[k + 1] += indptr[k]
             heads, weights = np.empty(indptr[n], dtype=np.int64), np.empty(indptr[n])
         filled = 0
         for u in range(last - first):

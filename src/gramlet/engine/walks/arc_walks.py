@@ -11,9 +11,10 @@ checked entry by entry, where it is long. Whether a decay is small enough is dec
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats
+from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.walks.product_walks import (
     EXPONENTIAL,
     GEOMETRIC,
@@ -75,7 +76,7 @@ def arc_walk_rows(
             out[i, 0 if which == 2 else j] = value
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _steps(pair: Pair, decay: float, n_steps: int, n: int, space: Floats) -> float:
     """Σ_{i ≤ p} λ^i 1ᵀA×^i 1."""
     here, there = space[0], space[1]
@@ -95,7 +96,7 @@ def _steps(pair: Pair, decay: float, n_steps: int, n: int, space: Floats) -> flo
     return total
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _geometric(pair: Pair, decay: float, n: int, space: Floats) -> float:
     """1ᵀ(I − λA×)⁻¹1 for weights that are not negative; NaN if it does not converge.
 
@@ -123,7 +124,7 @@ def _geometric(pair: Pair, decay: float, n: int, space: Floats) -> float:
     return np.nan
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _gmres(pair: Pair, decay: float, n: int, guess: Floats) -> float:
     """The geometric sum by GMRES with restarts; NaN if the residual does not become small enough.
 
@@ -162,7 +163,7 @@ def _gmres(pair: Pair, decay: float, n: int, guess: Floats) -> float:
     return np.nan
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _add_correction(
     pair: Pair, decay: float, scale: Floats, length: float, basis: Floats, image: Floats, x: Floats
 ) -> None:
@@ -216,7 +217,7 @@ def _add_correction(
             x[k] += rest[m] * scale[k] * basis[m, k]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _dense_geometric(pair: Pair, decay: float, n: int) -> float:
     """The geometric sum by elimination, for weights of both signs; −inf for too many nodes."""
     if n > LARGEST_SIGNED:
@@ -238,7 +239,7 @@ def _dense_geometric(pair: Pair, decay: float, n: int) -> float:
     return np.linalg.solve(matrix, np.ones(n)).sum()
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _exponential(pair: Pair, decay: float, signed: bool, n: int, space: Floats) -> float:
     """1ᵀ exp(λA×) 1 as a power series; inf if it overflows.
 
@@ -256,7 +257,7 @@ def _exponential(pair: Pair, decay: float, signed: bool, n: int, space: Floats) 
     if n_pieces > _MANY_TERMS:
         return np.inf
     for _ in range(int(n_pieces)):
-        term[:n] = total[:n]
+        copy_into(total[:n], term)
         for step in range(1, _MANY_TERMS):
             apply_product(pair, term, image)
             factor = decay / (n_pieces * step)
@@ -276,7 +277,7 @@ def _exponential(pair: Pair, decay: float, signed: bool, n: int, space: Floats) 
     return total[:n].sum()
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _largest_row(graphs: LabelledGraphs, i: int) -> float:
     """The largest sum of magnitudes of the weights of the arcs that leave a node of graph i."""
     largest = 0.0
@@ -288,7 +289,7 @@ def _largest_row(graphs: LabelledGraphs, i: int) -> float:
     return largest
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _largest_column(graphs: LabelledGraphs, i: int) -> float:
     """The same of the arcs that end at a node."""
     first, last = graphs.node_offsets[i], graphs.node_offsets[i + 1]

@@ -12,11 +12,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_offsets
-from gramlet.engine.core.ragged import taken
+from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.ragged import copy_into, taken
 
 __all__ = [
     "EXPONENTIAL",
@@ -191,19 +191,28 @@ def _class_begins(sorted_labels: Ints, graph_of_node: Ints) -> tuple[Ints, Ints]
     return begins, graph_of_node[begins]
 
 
-@njit(nogil=True, cache=True)
+@inner
+def most_nodes(offsets: Ints) -> int:
+    """The number of nodes of the largest graph."""
+    most = 0
+    for g in range(len(offsets) - 1):
+        most = max(most, offsets[g + 1] - offsets[g])
+    return most
+
+
+@inner
 def room(left: LabelledGraphs, right: LabelledGraphs) -> tuple[Ints, Ints, Ints, Floats]:
     """Arrays for the layout of any pair of these graphs."""
-    tallest = np.max(np.diff(left.node_offsets))
+    tallest = most_nodes(left.node_offsets)
     low, high, start = (
         np.empty(tallest, np.int64),
         np.empty(tallest, np.int64),
         np.empty(tallest, np.int64),
     )
-    return low, high, start, np.empty(np.max(np.diff(right.node_offsets)))
+    return low, high, start, np.empty(most_nodes(right.node_offsets))
 
 
-@njit(nogil=True, cache=True)
+@inner
 def lay_out(pair: Pair) -> int:
     """Fill in the layout of a pair; the number of nodes of its product graph."""
     left, right = pair.left, pair.right
@@ -222,7 +231,7 @@ def lay_out(pair: Pair) -> int:
     return filled
 
 
-@njit(nogil=True, cache=True)
+@inner
 def apply_product(pair: Pair, x: Floats, out: Floats) -> None:
     """``out = A× x``."""
     left, right, low, high, row = pair.left, pair.right, pair.low, pair.high, pair.row
@@ -250,7 +259,7 @@ def apply_product(pair: Pair, x: Floats, out: Floats) -> None:
 
 
 # Sums may be taken in another order than written, which saves a quarter of the time.
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@inner(fastmath={"reassoc", "contract"})
 def _geometric(pair: Pair, decay: float, gap: float, n: int, space: Floats) -> float:
     """1ᵀ(I − λA×)⁻¹1 by conjugate gradients; NaN if they do not converge.
 
@@ -285,7 +294,7 @@ def _geometric(pair: Pair, decay: float, gap: float, n: int, space: Floats) -> f
     return np.nan
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _exponential(pair: Pair, decay: float, n_pieces: float, n: int, space: Floats) -> float:
     """1ᵀ exp(λA×) 1 = ‖exp(λA×/2) 1‖², the exponential as a power series; inf if it overflows.
 
@@ -297,7 +306,7 @@ def _exponential(pair: Pair, decay: float, n_pieces: float, n: int, space: Float
     if n_pieces > _MANY_TERMS:
         return np.inf
     for _ in range(int(n_pieces)):
-        term[:n] = total[:n]
+        copy_into(total[:n], term)
         for step in range(1, _MANY_TERMS):
             apply_product(pair, term, image)
             factor = 0.5 * decay / (n_pieces * step)
@@ -319,7 +328,7 @@ def _exponential(pair: Pair, decay: float, n_pieces: float, n: int, space: Float
     return squared
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _steps(pair: Pair, decay: float, n_steps: int, n: int, space: Floats) -> float:
     """Σ_{i ≤ p} λ^i 1ᵀA×^i 1, of which a vector of walks of i steps gives terms 2i − 1 and 2i."""
     here, there = space[0], space[1]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require_array, require_offsets
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.stacked_matrices import adjacency_stack, eigen_costs, size_groups
 from gramlet.engine.core.tiles import for_tiles
@@ -113,7 +113,7 @@ def spectral_walk_rows(
             out[i, 0 if which == 2 else j] = total
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _function(kind: int, x: float, n_steps: int) -> float:
     if kind == GEOMETRIC:
         return 1.0 / (1.0 - x)

@@ -8,9 +8,9 @@ set of graphs is that of a graph with itself.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.walks.product_walks import LabelledGraphs, Pair, apply_product, lay_out, room
 
@@ -61,7 +61,7 @@ def _fill_radii(
         radii[at] = _radius(pair, n, space)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _radius(pair: Pair, n: int, space: Floats) -> float:
     """The largest magnitude of an eigenvalue, by Lanczos iteration from a positive vector.
 
@@ -104,7 +104,7 @@ def _radius(pair: Pair, n: int, space: Floats) -> float:
     return radius
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _largest(diagonal: Floats, beside: Floats, n: int, sign: float) -> float:
     """The largest eigenvalue of ``sign`` times a tridiagonal matrix, by bisection.
 

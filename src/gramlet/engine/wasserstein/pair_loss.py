@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Int32s, Ints
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.counts.comparison import CountIndex, first_from
 
@@ -106,7 +106,7 @@ def _sum_minima(
         row[0] = own
 
 
-@njit(nogil=True, cache=True, fastmath=_REORDER)
+@inner(fastmath=_REORDER)
 def _dot_minima(value: float, line: Floats, coefficients: Floats) -> float:
     total = 0.0
     for j in range(len(line)):
@@ -138,7 +138,7 @@ def _sum_gradients(
                 total[f] += row[0] * value
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _hinge(excess: float, sigma: float) -> tuple[float, float]:
     """The smoothed hinge max(0, x) and its derivative."""
     if excess <= 0.0:

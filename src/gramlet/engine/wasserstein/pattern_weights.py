@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.wasserstein.pair_loss import PairMinima, hinge_losses, segment_losses
 from gramlet.engine.wasserstein.weight_constraint import WeightConstraint
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Ints
 from gramlet.common.stored_state import require_flag, require_integer, require_items
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.graphs.direction import InArcs
@@ -240,7 +240,7 @@ def _directed_signatures(
     return offsets, data
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _write_around(
     indices: Ints, begin: int, end: int, colours: Ints, edge_labels: Ints, radix: int, out: Ints
 ) -> None:

@@ -1,0 +1,56 @@
+"""``gramlet warm-up``: compile ahead, so that no later run has to."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from gramlet.cli.errors import Failure
+from gramlet.cli.output import note
+
+__all__ = ["warm_up"]
+
+
+def warm_up(
+    kernel: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KERNEL]...", help="Kernels to compile; none: everything."),
+    ] = None,
+    jobs: Annotated[
+        int,
+        typer.Option("--jobs", "-j", metavar="N", help="Processes; -1: one for each core."),
+    ] = -1,
+) -> None:
+    """Compile kernels ahead, for images and shared machines.
+
+    Compiled code is kept in a folder, which is named at the end; the environment variable
+    GRAMLET_CACHE_DIR chooses another one. What is there already is not compiled again.
+    """
+    from gramlet.engine.core.code_cache import VARIABLE, cache_folder, candidate_folders
+    from gramlet.warming import names_of_work
+    from gramlet.warming import warm_up as compile_ahead
+    from gramlet.warming.processes import Done
+
+    names = names_of_work(kernel)
+    folder = cache_folder()
+    if folder is None:
+        tried = candidate_folders()[-1]
+        raise Failure(
+            f"compiled code cannot be kept: {str(tried)!r} cannot be written to. Set the "
+            f"environment variable {VARIABLE} to a folder that can be."
+        )
+    done = 0
+
+    def tell(piece: Done) -> None:
+        nonlocal done
+        done += 1
+        what = f"{piece.n_compiled} functions" if piece.n_compiled else "nothing to compile"
+        note(f"{done}/{len(names)} {piece.name}: {what}, {piece.seconds:.1f} s")
+
+    n_jobs = (os.cpu_count() or 1) if jobs < 1 else jobs
+    found = compile_ahead(names, n_jobs, tell)
+    total = sum(piece.n_compiled for piece in found)
+    seconds = sum(piece.seconds for piece in found)
+    print(f"{total} functions compiled in {seconds:.1f} s of processor time; kept in {folder}")

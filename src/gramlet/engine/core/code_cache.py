@@ -1,0 +1,191 @@
+"""Where compiled code is kept between runs.
+
+Code that other people compiled (an image, a shared installation) is read where it is, also if the
+folder cannot be written to; new code goes to the first folder that can. numba's own cache demands
+that one folder be both. Which functions are compiled is left to `compiled`.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba import config
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    _CacheLocator,
+    _SourceFileBackedLocatorMixin,
+)
+from numba.misc.appdirs import AppDirs
+
+__all__ = ["CodeCache", "cache_folder", "candidate_folders"]
+
+VARIABLE = "GRAMLET_CACHE_DIR"
+_PACKAGE = Path(__file__).resolve().parents[2]
+_BESIDE_SOURCE = "__pycache__"
+
+
+def candidate_folders() -> list[Path | None]:
+    """Folders for compiled code in the order of preference; None is beside the source files.
+
+    A folder that the environment names stands alone; it is not mixed with others.
+    """
+    named = os.environ.get(VARIABLE) or config.CACHE_DIR
+    if named:
+        return [Path(named).expanduser().absolute()]
+    return [None, Path(AppDirs(appname="gramlet", appauthor=False).user_cache_dir)]
+
+
+def cache_folder() -> Path | None:
+    """The folder that new compiled code goes to, or None if there is none that can be written to.
+
+    For code that is kept beside the source files this is the package's own folder.
+    """
+    for folder in candidate_folders():
+        if _writable(_place(folder, Path(__file__))):
+            return _PACKAGE if folder is None else folder
+    return None
+
+
+def _place(folder: Path | None, source: Path) -> Path:
+    """The folder for the code of one source file."""
+    if folder is None:
+        return source.parent / _BESIDE_SOURCE
+    # Installations that differ in place do not share code: numba looks at a file's name and date.
+    package = f"gramlet_{_digest(str(_PACKAGE))}"
+    inside = source.parent.relative_to(_PACKAGE) if source.is_relative_to(_PACKAGE) else Path()
+    return folder / package / inside
+
+
+def _digest(text: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@cache
+def _writable(folder: Path) -> bool:
+    """Whether files can be written in a folder, which is made if it is missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+class _Located(_SourceFileBackedLocatorMixin, _CacheLocator):
+    """Tells numba the folder; whether it can be written to is asked when something is."""
+
+    def __init__(self, py_func: Any, source: str, folder: Path) -> None:
+        self._py_file = source
+        self._lineno = py_func.__code__.co_firstlineno
+        self._folder = folder
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+
+class _OneFolder(FunctionCache):
+    """numba's cache of one function in a given folder."""
+
+    def __init__(self, py_func: Any, folder: Path) -> None:
+        class Implementation(CompileResultCacheImpl):
+            _locator_classes = (_At(folder),)
+
+        self._impl_class = Implementation
+        super().__init__(py_func)
+
+
+class _At:
+    """Stands for a class of locators in numba's list: all functions are in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def from_function(self, py_func: Any, source: str) -> _Located:
+        return _Located(py_func, source, self._folder)
+
+
+class CodeCache:
+    """The compiled code of one function: read from every folder that has it, kept in one.
+
+    It has the methods that a dispatcher of numba calls.
+
+    Parameters
+    ----------
+    py_func : function
+        The function to be compiled.
+    """
+
+    def __init__(self, py_func: Callable[..., Any]) -> None:
+        source = Path(py_func.__code__.co_filename)
+        self._readers: list[_OneFolder] = []
+        self._keeper: _OneFolder | None = None
+        for folder in candidate_folders():
+            place = _OneFolder(py_func, _place(folder, source))
+            if _writable(Path(place.cache_path)):
+                self._keeper = place
+                break
+            self._readers.append(place)
+
+    @property
+    def cache_path(self) -> str | None:
+        """The folder that new code goes to."""
+        return None if self._keeper is None else str(self._keeper.cache_path)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled code for a signature, or None."""
+        for place in (*self._readers, self._keeper):
+            try:
+                found = None if place is None else place.load_overload(sig, target_context)
+            except PermissionError:  # a file that only its owner may read
+                continue
+            if found is not None:
+                return found
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep compiled code; say once if that is not possible."""
+        try:
+            if self._keeper is not None:
+                self._keeper.save_overload(sig, data)
+                return
+            tried = Path(self._readers[0].cache_path)
+            reason = "the folder cannot be written to"
+        except OSError as error:  # the disk is full, or the folder was taken away
+            tried = Path(self.cache_path or "")
+            reason = error.strerror or str(error)
+        _complain(str(tried), reason)
+
+    def flush(self) -> None:
+        """Forget what is kept, as before a function is compiled anew."""
+        if self._keeper is not None:
+            self._keeper.flush()
+
+    def enable(self) -> None:
+        """Part of numba's interface: a cache is always enabled."""
+
+    def disable(self) -> None:
+        """Part of numba's interface: a cache is always enabled."""
+
+
+_complained = False
+
+
+def _complain(folder: str, reason: str) -> None:
+    global _complained
+    if _complained:
+        return
+    _complained = True
+    warnings.warn(
+        f"Compiled code cannot be kept in {folder!r} ({reason}), so every process compiles anew. "
+        f"Set the environment variable {VARIABLE} to a folder that can be written to.",
+        stacklevel=2,
+    )

@@ -1,0 +1,62 @@
+"""Compiling in several processes at once; which work there is is left to `work`."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+
+from gramlet.warming.work import compile_all_of
+
+__all__ = ["Done", "warm_up"]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What one piece of work was: its name, how many functions it compiled, processor seconds."""
+
+    name: str
+    n_compiled: int
+    seconds: float
+
+
+def warm_up(
+    names: Sequence[str], n_jobs: int, tell: Callable[[Done], None] = lambda done: None
+) -> list[Done]:
+    """Compile what is not in the cache, in ``n_jobs`` processes.
+
+    A second round finds what was lost because two processes wrote at the same moment.
+
+    Parameters
+    ----------
+    names : sequence of str
+        As `names_of_work` gives them.
+    n_jobs : int
+        Processes.
+    tell : callable
+        Is told of each piece of the first round when it is done.
+    """
+    found: list[Done] = []
+    # New processes, not copies: a copy would inherit threads and what is already compiled.
+    fresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(n_jobs, len(names)), mp_context=fresh) as pool:
+        try:
+            for future in as_completed([pool.submit(_work, name) for name in names]):
+                found.append(future.result())
+                tell(found[-1])
+            if n_jobs > 1:
+                found += list(pool.map(_work, names))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return found
+
+
+def _work(name: str) -> Done:
+    from gramlet.engine.core.compiling import n_compiled
+
+    before, begin = n_compiled(), time.process_time()
+    compile_all_of(name)
+    return Done(name, n_compiled() - before, time.process_time() - begin)
