@@ -18,29 +18,26 @@ def warm_up(
         list[str] | None,
         typer.Argument(metavar="[KERNEL]...", help="Kernels to compile; none: everything."),
     ] = None,
-    jobs: Annotated[
+    processes: Annotated[
         int,
-        typer.Option("--jobs", "-j", metavar="N", help="Processes; -1: one for each core."),
+        typer.Option("--processes", metavar="N", help="Processes; -1: one for each core."),
     ] = -1,
 ) -> None:
     """Compile kernels ahead, for images and shared machines.
 
     Compiled code is kept in a folder, which is named at the end; the environment variable
-    GRAMLET_CACHE_DIR chooses another one. What is there already is not compiled again.
+    GRAMLET_CACHE, or NUMBA_CACHE_DIR, chooses another one. What is there is not compiled again.
     """
-    from gramlet.engine.core.code_cache import VARIABLE, cache_folder, candidate_folders
+    from gramlet.engine.core.code_cache import HOW_TO_CHOOSE, folder_for_new_code, folders
     from gramlet.warming import names_of_work
     from gramlet.warming import warm_up as compile_ahead
     from gramlet.warming.processes import Done
 
     names = names_of_work(kernel)
-    folder = cache_folder()
+    folder = folder_for_new_code()
     if folder is None:
-        tried = candidate_folders()[-1]
-        raise Failure(
-            f"compiled code cannot be kept: {str(tried)!r} cannot be written to. Set the "
-            f"environment variable {VARIABLE} to a folder that can be."
-        )
+        places = " and ".join(repr(str(place or "the package")) for place in folders())
+        raise Failure(f"compiled code cannot be kept in {places}. {HOW_TO_CHOOSE}")
     done = 0
 
     def tell(piece: Done) -> None:
@@ -49,7 +46,7 @@ def warm_up(
         what = f"{piece.n_compiled} functions" if piece.n_compiled else "nothing to compile"
         note(f"{done}/{len(names)} {piece.name}: {what}, {piece.seconds:.1f} s")
 
-    n_jobs = (os.cpu_count() or 1) if jobs < 1 else jobs
+    n_jobs = (os.cpu_count() or 1) if processes < 1 else processes
     found = compile_ahead(names, n_jobs, tell)
     total = sum(piece.n_compiled for piece in found)
     seconds = sum(piece.seconds for piece in found)

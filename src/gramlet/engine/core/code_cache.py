@@ -22,32 +22,37 @@ from numba.core.caching import (
     _CacheLocator,
     _SourceFileBackedLocatorMixin,
 )
-from numba.misc.appdirs import AppDirs
 
-__all__ = ["CodeCache", "cache_folder", "candidate_folders"]
+from gramlet.common.places import cache_folder
 
-VARIABLE = "GRAMLET_CACHE_DIR"
+__all__ = ["HOW_TO_CHOOSE", "CodeCache", "folder_for_new_code", "folders"]
+
+HOW_TO_CHOOSE = (
+    "Set the environment variable GRAMLET_CACHE, or NUMBA_CACHE_DIR for compiled code alone, to a "
+    "folder that can be written to."
+)
 _PACKAGE = Path(__file__).resolve().parents[2]
 _BESIDE_SOURCE = "__pycache__"
 
 
-def candidate_folders() -> list[Path | None]:
+def folders() -> list[Path | None]:
     """Folders for compiled code in the order of preference; None is beside the source files.
 
-    A folder that the environment names stands alone; it is not mixed with others.
+    ``NUMBA_CACHE_DIR`` stands alone. Otherwise code is looked for in all of them, so that an
+    installation may bring its own, and new code goes to the first that can be written to.
     """
-    named = os.environ.get(VARIABLE) or config.CACHE_DIR
-    if named:
-        return [Path(named).expanduser().absolute()]
-    return [None, Path(AppDirs(appname="gramlet", appauthor=False).user_cache_dir)]
+    if config.CACHE_DIR:
+        return [Path(config.CACHE_DIR).expanduser().absolute()]
+    own = cache_folder().absolute() / "compiled"
+    return [own, None] if os.environ.get("GRAMLET_CACHE") else [None, own]
 
 
-def cache_folder() -> Path | None:
+def folder_for_new_code() -> Path | None:
     """The folder that new compiled code goes to, or None if there is none that can be written to.
 
     For code that is kept beside the source files this is the package's own folder.
     """
-    for folder in candidate_folders():
+    for folder in folders():
         if _writable(_place(folder, Path(__file__))):
             return _PACKAGE if folder is None else folder
     return None
@@ -126,14 +131,9 @@ class CodeCache:
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         source = Path(py_func.__code__.co_filename)
-        self._readers: list[_OneFolder] = []
-        self._keeper: _OneFolder | None = None
-        for folder in candidate_folders():
-            place = _OneFolder(py_func, _place(folder, source))
-            if _writable(Path(place.cache_path)):
-                self._keeper = place
-                break
-            self._readers.append(place)
+        self._places = [_OneFolder(py_func, _place(folder, source)) for folder in folders()]
+        able = (place for place in self._places if _writable(Path(place.cache_path)))
+        self._keeper: _OneFolder | None = next(able, None)
 
     @property
     def cache_path(self) -> str | None:
@@ -142,10 +142,10 @@ class CodeCache:
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled code for a signature, or None."""
-        for place in (*self._readers, self._keeper):
+        for place in self._places:
             try:
-                found = None if place is None else place.load_overload(sig, target_context)
-            except PermissionError:  # a file that only its owner may read
+                found = place.load_overload(sig, target_context)
+            except OSError:  # a folder that only its owner may read
                 continue
             if found is not None:
                 return found
@@ -157,12 +157,10 @@ class CodeCache:
             if self._keeper is not None:
                 self._keeper.save_overload(sig, data)
                 return
-            tried = Path(self._readers[0].cache_path)
-            reason = "the folder cannot be written to"
+            reason = "it cannot be written to"
         except OSError as error:  # the disk is full, or the folder was taken away
-            tried = Path(self.cache_path or "")
             reason = error.strerror or str(error)
-        _complain(str(tried), reason)
+        _complain(str(self.cache_path or self._places[-1].cache_path), reason)
 
     def flush(self) -> None:
         """Forget what is kept, as before a function is compiled anew."""
@@ -185,7 +183,7 @@ def _complain(folder: str, reason: str) -> None:
         return
     _complained = True
     warnings.warn(
-        f"Compiled code cannot be kept in {folder!r} ({reason}), so every process compiles anew. "
-        f"Set the environment variable {VARIABLE} to a folder that can be written to.",
+        f"Compiled code cannot be kept in {folder!r}: {reason}. Every process compiles anew. "
+        f"{HOW_TO_CHOOSE}",
         stacklevel=2,
     )

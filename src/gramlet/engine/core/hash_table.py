@@ -12,10 +12,15 @@ import numpy as np
 from gramlet.common.arrays import Ints
 from gramlet.engine.core.compiled import inner, njit
 
-__all__ = ["find_slot", "hash_of", "number_in", "occupied", "slots_for", "slots_of"]
+__all__ = ["find_slot", "hash_of", "n_slots_for", "number_in", "occupied", "slots_for", "slots_of"]
 
 # The bits of a slot that hold a number.
 _NUMBER = np.int64(0xFFFFFFFF)
+
+
+def n_slots_for(n: int) -> int:
+    """How many slots a table for ``n`` signatures has: at least twice as many, a power of two."""
+    return max(16, 1 << max(2 * n - 1, 0).bit_length())
 
 
 @inner
@@ -24,7 +29,10 @@ def slots_for(n: int) -> Ints:
     size = 16
     while size < 2 * n:
         size *= 2
-    return np.full(size, -1, dtype=np.int64)
+    slots = np.empty(size, dtype=np.int64)
+    for i in range(size):
+        slots[i] = -1
+    return slots
 
 
 @inner

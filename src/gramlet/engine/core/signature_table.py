@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramlet.common.arrays import Ints
+from gramlet.common.arrays import Array, Ints
 from gramlet.common.stored_state import require_array, require_offsets
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.hash_table import (
     find_slot,
     hash_of,
+    n_slots_for,
     number_in,
     occupied,
-    slots_for,
     slots_of,
 )
 from gramlet.engine.core.ragged import offsets_of
@@ -70,7 +70,7 @@ class SignatureTable:
         """
         no_slots = np.full(1, -1, dtype=np.int64)
         nothing = np.zeros(0, dtype=np.int32)
-        ids, first = _intern(offsets, data, np.zeros(1, np.int32), nothing, no_slots)
+        ids, first = _interned(offsets, data, np.zeros(1, np.int32), nothing, no_slots)
         return cls(*_taken(offsets, data, first)), ids
 
     def lookup(self, offsets: Ints, data: Ints) -> Ints:
@@ -85,7 +85,7 @@ class SignatureTable:
     def _found(self, offsets: Ints, data: Ints) -> tuple[Ints, Ints]:
         if self._slots is None:
             self._slots = slots_of(self._offsets, self._data, 0, len(self), len(self))
-        ids, first = _intern(offsets, data, self._offsets, self._data, self._slots)
+        ids, first = _interned(offsets, data, self._offsets, self._data, self._slots)
         return ids, first
 
     def signature(self, i: int) -> Ints:
@@ -130,21 +130,34 @@ def _compact(offsets: Ints, data: Ints) -> tuple[Ints, Ints]:
 def _taken(offsets: Ints, data: Ints, which: Ints) -> tuple[Ints, Ints]:
     """Offsets and data of some of the signatures."""
     kept = offsets_of(np.diff(offsets)[which])
-    return kept, _copy_signatures(offsets, data, which, kept)
+    out = np.empty(kept[-1], dtype=np.int64)
+    _copy_signatures(offsets, data, which, kept, out)
+    return kept, out
+
+
+def _interned(
+    offsets: Ints, data: Ints, known_offsets: Array, known_data: Array, known_slots: Ints
+) -> tuple[Ints, Ints]:
+    """Ids of the signatures, and where each new one was first met."""
+    n = len(offsets) - 1
+    ids, first = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    fresh = np.full(n_slots_for(n), -1, dtype=np.int64)
+    n_new = _intern(offsets, data, known_offsets, known_data, known_slots, fresh, ids, first)
+    return ids, first[:n_new].copy()
 
 
 @njit(nogil=True, cache=True)
 def _intern(
-    offsets: Ints, data: Ints, known_offsets: Ints, known_data: Ints, known_slots: Ints
-) -> tuple[Ints, Ints]:
-    """Ids of the signatures, and where each new one was first met."""
+    offsets: Ints, data: Ints, known_offsets: Ints, known_data: Ints, known_slots: Ints,
+    fresh: Ints, ids: Ints, first: Ints,
+) -> int:  # fmt: skip
+    """Fill in the ids of the signatures, and where each new one was first met; how many are new.
+
+    In the table ``fresh`` a signature has the number of the place where it was first met.
+    """
     n = len(offsets) - 1
     n_known = len(known_offsets) - 1
-    ids = np.empty(n, dtype=np.int64)
-    first = np.empty(n, dtype=np.int64)
     n_new = 0
-    # In this table a signature has the number of the place where it was first met.
-    fresh = slots_for(n)
     for i in range(n):
         begin, end = offsets[i], offsets[i + 1]
         code = hash_of(data, begin, end)
@@ -160,14 +173,12 @@ def _intern(
         ids[i] = n_known + n_new
         first[n_new] = i
         n_new += 1
-    return ids, first[:n_new].copy()
+    return n_new
 
 
 @njit(nogil=True, cache=True)
-def _copy_signatures(offsets: Ints, data: Ints, which: Ints, kept: Ints) -> Ints:
-    out = np.empty(kept[-1], dtype=np.int64)
+def _copy_signatures(offsets: Ints, data: Ints, which: Ints, kept: Ints, out: Ints) -> None:
     for i in range(len(which)):
         begin = offsets[which[i]]
         for p in range(kept[i + 1] - kept[i]):
             out[kept[i] + p] = data[begin + p]
-    return out

@@ -51,22 +51,25 @@ def count_codes(offsets: Ints, codes: Ints, n_codes: int) -> sparse.csr_matrix:
     """
     lines = np.atleast_2d(np.ascontiguousarray(codes, dtype=np.int64))
     rows = read_only(np.asarray(offsets, np.int64))
-    indptr, columns, counts = _count_runs(rows, read_only(lines), n_codes)
+    # Arrays are made here: what numba compiles for making them takes longer than the loops.
+    indptr = np.zeros(len(rows), dtype=np.int64)
+    columns = np.empty(lines.size, dtype=np.int64)
+    counts = np.empty(lines.size, dtype=np.float64)
+    last_row = np.full(n_codes, -1, dtype=np.int64)
+    _count_runs(rows, read_only(lines), last_row, np.empty_like(last_row), indptr, columns, counts)
+    columns, counts = columns[: indptr[-1]].copy(), counts[: indptr[-1]].copy()
     matrix = sparse.csr_matrix((counts, columns, indptr), shape=(len(offsets) - 1, n_codes))
     matrix.sort_indices()
     return matrix
 
 
 @njit(nogil=True, cache=True)
-def _count_runs(offsets: Ints, lines: Ints, n_codes: int) -> tuple[Ints, Ints, Floats]:
-    n_rows = len(offsets) - 1
-    last_row = np.full(n_codes, -1, dtype=np.int64)
-    place = np.empty(n_codes, dtype=np.int64)
-    indptr = np.zeros(n_rows + 1, dtype=np.int64)
-    columns = np.empty(lines.size, dtype=np.int64)
-    counts = np.empty(lines.size, dtype=np.float64)
+def _count_runs(
+    offsets: Ints, lines: Ints, last_row: Ints, place: Ints, indptr: Ints, columns: Ints,
+    counts: Floats,
+) -> None:  # fmt: skip
     filled = 0
-    for row in range(n_rows):
+    for row in range(len(offsets) - 1):
         for line in range(lines.shape[0]):
             for p in range(offsets[row], offsets[row + 1]):
                 code = lines[line, p]
@@ -81,7 +84,6 @@ def _count_runs(offsets: Ints, lines: Ints, n_codes: int) -> tuple[Ints, Ints, F
                 else:
                     counts[place[code]] += 1.0
         indptr[row + 1] = filled
-    return indptr, columns[:filled].copy(), counts[:filled].copy()
 
 
 @dataclass(frozen=True)
@@ -121,32 +123,36 @@ class CountIndex:
         frequent = frequent[np.argsort(-frequency[frequent], kind="stable")][:most]
         frequent.sort()
         place[frequent] = np.arange(len(frequent))
-        starts, rows, values, dense = _split_columns(
+        starts, rows, values, dense = split_columns(
             counts.indptr.astype(np.int64, copy=False),
             counts.indices.astype(np.int32, copy=False),
             counts.data.astype(np.float64, copy=False),
             place,
+            frequency,
             len(frequent),
         )
         return cls(n_rows, starts, rows, values, dense, place)
 
 
-@njit(nogil=True, cache=True)
-def _split_columns(
-    indptr: Ints, columns: Int32s, values: Floats, place: Ints, n_dense: int
+def split_columns(
+    indptr: Ints, columns: Int32s, values: Floats, place: Ints, frequency: Ints, n_dense: int
 ) -> tuple[Ints, Int32s, Floats, Floats]:
-    n_rows, n_features = len(indptr) - 1, len(place)
-    dense = np.zeros((n_dense, n_rows))
-    starts = np.zeros(n_features + 1, dtype=np.int64)
-    for p in range(len(columns)):
-        if place[columns[p]] == -1:
-            starts[columns[p] + 1] += 1
-    for f in range(n_features):
-        starts[f + 1] += starts[f]
-    cursor = starts[:-1].copy()
+    """The inverted index of rare features, and the lines of dense ones; see `CountIndex`."""
+    starts = np.zeros(len(place) + 1, dtype=np.int64)
+    np.cumsum(np.where(place == -1, frequency, 0), out=starts[1:])
     owners = np.empty(starts[-1], dtype=np.int32)
     kept = np.empty(starts[-1], dtype=np.float64)
-    for row in range(n_rows):
+    dense = np.zeros((n_dense, len(indptr) - 1))
+    _split(indptr, columns, values, place, starts[:-1].copy(), owners, kept, dense)
+    return starts, owners, kept, dense
+
+
+@njit(nogil=True, cache=True)
+def _split(
+    indptr: Ints, columns: Int32s, values: Floats, place: Ints, cursor: Ints,
+    owners: Int32s, kept: Floats, dense: Floats,
+) -> None:  # fmt: skip
+    for row in range(len(indptr) - 1):
         for p in range(indptr[row], indptr[row + 1]):
             f = columns[p]
             if place[f] >= 0:
@@ -155,7 +161,6 @@ def _split_columns(
                 owners[cursor[f]] = row
                 kept[cursor[f]] = values[p]
                 cursor[f] += 1
-    return starts, owners, kept, dense
 
 
 def compare(
@@ -200,16 +205,16 @@ def norms(counts: sparse.csr_matrix, measure: Measure) -> Floats:
     >>> norms(sparse.csr_matrix([[1.0, 2.0], [0.0, 3.0]]), "dot")
     array([5., 9.])
     """
-    return _row_sums(counts.indptr, counts.data, measure == "dot")
+    sums = np.zeros(counts.shape[0])
+    _add_rows(counts.indptr.astype(np.int64, copy=False), counts.data, measure == "dot", sums)
+    return sums
 
 
 @njit(nogil=True, cache=True)
-def _row_sums(indptr: Ints, values: Floats, squared: bool) -> Floats:
-    sums = np.zeros(len(indptr) - 1)
+def _add_rows(indptr: Ints, values: Floats, squared: bool, sums: Floats) -> None:
     for i in range(len(sums)):
         for p in range(indptr[i], indptr[i + 1]):
             sums[i] += values[p] * values[p] if squared else values[p]
-    return sums
 
 
 def _shared(counts: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -250,9 +255,8 @@ def _fill(
         first = begin if symmetric else 0
         if measure == "dot":
             if len(index.dense):
-                part = _dense_rows(
-                    indptr, columns, values, index.place, len(index.dense), begin, end
-                )
+                part = np.zeros((end - begin, len(index.dense)))
+                _write_dense(indptr, columns, values, index.place, begin, end, part)
                 np.matmul(part, index.dense[:, first:], out=out[begin:end, first:])
             _add_products(
                 begin, end, indptr, columns, values,
@@ -273,16 +277,14 @@ def _fill(
 
 
 @njit(nogil=True, cache=True)
-def _dense_rows(
-    indptr: Ints, columns: Int32s, values: Floats, place: Ints, n_dense: int, begin: int, end: int
-) -> Floats:
-    part = np.zeros((end - begin, n_dense))
+def _write_dense(
+    indptr: Ints, columns: Int32s, values: Floats, place: Ints, begin: int, end: int, part: Floats
+) -> None:
     for i in range(begin, end):
         for p in range(indptr[i], indptr[i + 1]):
             line = place[columns[p]]
             if line >= 0:
                 part[i - begin, line] = values[p]
-    return part
 
 
 @inner

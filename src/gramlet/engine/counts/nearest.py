@@ -17,7 +17,7 @@ from gramlet.common.arrays import Array, Floats, Int32s, Ints, UInt8s
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.core.tiles import Tiling, for_tiles
-from gramlet.engine.counts.comparison import Measure, _split_columns
+from gramlet.engine.counts.comparison import Measure, split_columns
 
 __all__ = ["NearestIndex", "nearest_rows"]
 
@@ -72,11 +72,12 @@ class NearestIndex:
         frequent = np.sort(frequent[np.argsort(-frequency[frequent], kind="stable")][:_MOST_DENSE])
         place = np.full(n_features, -1, dtype=np.int64)
         place[frequent] = np.arange(len(frequent))
-        starts, owners, values, dense = _split_columns(
+        starts, owners, values, dense = split_columns(
             counts.indptr.astype(np.int64, copy=False),
             counts.indices.astype(np.int64, copy=False),
             counts.data.astype(np.float64, copy=False),
             place,
+            frequency,
             len(frequent),
         )
         left = np.einsum("fr,fr->r", dense, dense) if measure == "dot" else dense.sum(axis=0)
