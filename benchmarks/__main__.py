@@ -1,6 +1,6 @@
 """The command line: ``python -m benchmarks [NAME ...] [--quick] [--data-dir FOLDER]``.
 
-``python -m benchmarks memory`` and ``python -m benchmarks parent`` have options of their own.
+``python -m benchmarks`` with ``memory``, ``parent`` or ``cold`` has options of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ os.environ.update(ONE_THREAD)  # before numpy is imported
 import argparse
 from dataclasses import asdict
 
-from benchmarks import memory, parent
+from benchmarks import cold, memory, parent
 from benchmarks.cases import Case, Growth, all_cases
 from benchmarks.data import Source, default_folder
 from benchmarks.report import machine, save_result, tell_case, tell_growth
@@ -65,6 +65,8 @@ def main() -> int:
         return memory.main(sys.argv[2:])
     if sys.argv[1:2] == ["parent"]:
         return parent.main(sys.argv[2:])
+    if sys.argv[1:2] == ["cold"]:
+        return cold.main(sys.argv[2:])
     arguments = _arguments()
     cases = all_cases()
     if not arguments.names:

@@ -1,0 +1,125 @@
+"""How functions are compiled: who may call them, for which types; sorting in compiled code."""
+
+from __future__ import annotations
+
+import ast
+import gc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gramlet
+from compiled_calls import from_python
+from gramlet.engine.core.compiled import inner, njit, read_only
+from gramlet.engine.core.short_sort import sort_short, stable_order
+from without_compiler import COMPILER_IS_OFF
+
+PACKAGE = Path(gramlet.__file__).parent
+
+compiled_only = pytest.mark.skipif(COMPILER_IS_OFF, reason="the compiler is off")
+
+
+@inner(cache=False)
+def _plus(a, b):
+    return a + b
+
+
+@njit(nogil=True, cache=False)
+def _sum_up_to(n):
+    total = 0
+    for i in range(n):
+        total = _plus(total, i)
+    return _plus(total, 0)
+
+
+@compiled_only
+def test_constants_are_not_types_of_their_own():
+    assert _sum_up_to(5) == 10
+    assert len(_plus.signatures) == 1
+
+
+@compiled_only
+@pytest.mark.parametrize("enabled", [True, False])
+def test_collection_is_as_it_was_after_compiling(enabled):
+    during = []
+
+    @njit(cache=False)
+    def shifted(x):
+        return x + 1
+
+    compile_now = shifted.compile
+
+    def watched(signature):
+        result = compile_now(signature)
+        during.append(gc.isenabled())
+        return result
+
+    shifted.compile = watched
+    was = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        assert shifted(1) == 2
+        assert gc.isenabled() is enabled
+        assert during == [enabled]
+    finally:
+        (gc.enable if was else gc.disable)()
+
+
+def test_read_only_is_a_view():
+    values = np.arange(3)
+    view = read_only(values)
+    assert np.shares_memory(values, view)
+    assert values.flags.writeable
+    assert not view.flags.writeable
+
+
+def _decorated(tree):
+    """The compiled functions of a module, by name: the name of the decorator."""
+    found = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            for decorator in node.decorator_list:
+                called = decorator.func if isinstance(decorator, ast.Call) else decorator
+                if isinstance(called, ast.Name) and called.id in ("inner", "njit"):
+                    found[node.name] = called.id
+    return found
+
+
+def test_inner_functions_are_called_by_compiled_code_only():
+    trees = {path: ast.parse(path.read_text()) for path in PACKAGE.rglob("*.py")}
+    names = {
+        ".".join(("gramlet", *path.relative_to(PACKAGE).with_suffix("").parts)): _decorated(tree)
+        for path, tree in trees.items()
+    }
+    wrong = []
+    for path, tree in trees.items():
+        module = ".".join(("gramlet", *path.relative_to(PACKAGE).with_suffix("").parts))
+        visible = dict(names[module])
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module in names:
+                for alias in node.names:
+                    if alias.name in names[node.module]:
+                        visible[alias.asname or alias.name] = names[node.module][alias.name]
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and node.name in names[module]:
+                continue  # compiled itself
+            for part in ast.walk(node):
+                called = part.func if isinstance(part, ast.Call) else None
+                if isinstance(called, ast.Name) and visible.get(called.id) == "inner":
+                    wrong.append(f"{path.name}:{part.lineno} {called.id}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 24, 25, 48, 49, 100, 1000])
+def test_sorting(n):
+    rng = np.random.default_rng(n)
+    sort, order_of = from_python(sort_short), from_python(stable_order)
+    for high in (3, 10**9):
+        for values in (rng.integers(0, high, n), np.arange(n), np.arange(n)[::-1].copy()):
+            found = values.copy()
+            sort(found)
+            assert found.tolist() == sorted(values.tolist())
+            keys = values.astype(float)
+            expected = np.argsort(keys, kind="stable")
+            assert order_of(keys).tolist() == expected.tolist()
