@@ -106,7 +106,7 @@ def test_refuses():
     with pytest.raises(ValueError, match="no code for the label 'X' of graph 1"):
         kernel.transform([([(0, 1)], ["C", "O"]), ([], ["X"])])
     with pytest.raises(ValueError, match="no code for nodes without a label"):
-        kernel.transform(GraphBatch.from_edges([[(0, 1)]]))
+        NeighborhoodHash(codes={"C": 1}).fit(GraphBatch.from_edges([[(0, 1)]]))
     with pytest.raises(ValueError, match=r"code of label 'O' is 8; with n_bits=3 .* from 0 to 7"):
         NeighborhoodHash(n_bits=3, codes={"C": 1, "O": 8}).fit(WORKED)
     with pytest.raises(ValueError, match=r"code of label 'C' is 1\.5"):
@@ -114,3 +114,20 @@ def test_refuses():
     for name, value in (("n_iter", 0), ("n_bits", 65), ("n_bits", 0), ("kind", "both")):
         with pytest.raises(ValueError, match=f"'{name}' parameter of NeighborhoodHash"):
             NeighborhoodHash(**{name: value}).fit(WORKED)
+
+
+def test_graphs_with_labels_and_without_do_not_mix():
+    labelled = GraphBatch.from_edges([[(0, 1)]], node_labels=[["C", "O"]])
+    plain = GraphBatch.from_edges([[(0, 1)]])
+    empty = GraphBatch.from_edges([[]], n_nodes=[0])
+    for fitted, new, words in (
+        (labelled, plain, "with node labels, but is given graphs without"),
+        (plain, labelled, "without node labels, but is given graphs with"),
+    ):
+        kernel = NeighborhoodHash().fit(fitted)
+        with pytest.raises(ValueError, match=words):
+            kernel.transform(new)
+        with pytest.raises(ValueError, match=words):
+            kernel.diagonal(new)
+        assert kernel.transform(empty) == 0.0
+        assert NeighborhoodHash().fit(empty).transform(new) == 0.0

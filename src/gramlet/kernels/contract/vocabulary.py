@@ -14,7 +14,19 @@ from gramlet.common.arrays import Ints
 from gramlet.common.stored_state import require_instance
 from gramlet.graphs.columns import Categorical
 
-__all__ = ["LabelVocabulary"]
+__all__ = ["LabelVocabulary", "wrong_kind"]
+
+
+def wrong_kind(fitted: str, given: str, what: str) -> str:
+    """The message for graphs with labels where those fitted had none ("without"), or the reverse.
+
+    >>> wrong_kind("with", "without", "node labels")[:57]
+    'The kernel was fitted on graphs with node labels, but is '
+    """
+    return (
+        f"The kernel was fitted on graphs {fitted} {what}, but is given graphs {given} {what}. "
+        "Use graphs of one kind."
+    )
 
 
 class LabelVocabulary:
@@ -51,10 +63,7 @@ class LabelVocabulary:
             if self.values == ():
                 return np.zeros(count, dtype=np.int64)
             fitted, given = ("without", "with") if column is not None else ("with", "without")
-            raise ValueError(
-                f"The kernel was fitted on graphs {fitted} {self.what}, but is given graphs "
-                f"{given} {self.what}. Use graphs of one kind."
-            )
+            raise ValueError(wrong_kind(fitted, given, self.what))
         if column is None or self.values is None:
             return np.zeros(count, dtype=np.int64)
         return column.recode({v: i for i, v in enumerate(self.values)}, len(self.values))

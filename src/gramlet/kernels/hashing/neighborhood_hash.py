@@ -24,6 +24,7 @@ from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import CountProfile
 from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.contract.vocabulary import wrong_kind
 from gramlet.kernels.hashing.hash_profile import HashProfile
 
 __all__ = ["CodeRounds", "NeighborhoodHash"]
@@ -38,6 +39,8 @@ class CodeRounds:
         Enters the hash of every label.
     tables : list of SignatureTable
         For each round: the codes of the fitted nodes.
+    labelled : bool or None
+        Whether the fitted nodes have labels; None if there are no nodes.
     """
 
     def __init__(self, kernel: NeighborhoodHash) -> None:
@@ -47,6 +50,7 @@ class CodeRounds:
         self.codes = None if kernel.codes is None else dict(kernel.codes)
         self.seed = _seed(kernel.random_state)
         self.tables: list[SignatureTable] = []
+        self.labelled: bool | None = None
 
     def levels(self, batch: GraphBatch) -> UInt64s:
         """The codes of all nodes after each round, shape (n_iter, nodes)."""
@@ -57,6 +61,7 @@ class CodeRounds:
 
     def fit(self, batch: GraphBatch) -> HashProfile:
         """Learn the codes of these graphs."""
+        self.labelled = batch.node_labels is not None if batch.n_nodes_total else None
         self.tables = [
             SignatureTable.fit(*pack_rows(codes.view(np.int64)[:, None]))[0]
             for codes in self.levels(batch)
@@ -65,6 +70,9 @@ class CodeRounds:
 
     def profile(self, batch: GraphBatch) -> HashProfile:
         """The codes of graphs in terms of the fitted ones."""
+        if batch.n_nodes_total and self.labelled not in (None, batch.node_labels is not None):
+            fitted, given = ("with", "without") if self.labelled else ("without", "with")
+            raise ValueError(wrong_kind(fitted, given, "node labels"))
         counted = []
         for table, codes in zip(self.tables, self.levels(batch), strict=True):
             columns = table.lookup(*pack_rows(codes.view(np.int64)[:, None]))
@@ -106,6 +114,8 @@ class CodeRounds:
         require_integer("n_bits", self.n_bits, 1, 64)
         require_integer("seed", self.seed, 0, 2**127)
         require(isinstance(self.counting, bool), "counting must be True or False")
+        known = self.labelled is None or isinstance(self.labelled, bool)
+        require(known, "labelled must be True, False or None")
         _check_codes(self.codes, self.n_bits)
         require_items("tables", self.tables, SignatureTable, self.n_iter)
         for table in self.tables:
