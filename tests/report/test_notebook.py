@@ -41,9 +41,12 @@ def test_results_show_scores_and_baselines(mutag_results):
 
 
 def test_maps_show_points(mutag):
-    unfitted = KernelMap("vertex")._repr_mimebundle_()
-    assert "KernelMap" in unfitted["text/plain"]
-    fitted = KernelMap("vertex").fit(mutag.graphs)._repr_mimebundle_()
+    unfitted = KernelMap("vertex")
+    assert "KernelMap" in unfitted._repr_mimebundle_()["text/plain"]
+    assert "KernelMap" in unfitted._repr_html_()
+    graph_map = KernelMap("vertex").fit(mutag.graphs)
+    fitted = graph_map._repr_mimebundle_()
+    assert shown(graph_map) == fitted["text/html"]
     assert fitted["text/html"].count("<circle") == 188
     assert "component 1" in fitted["text/html"]
 

@@ -125,6 +125,14 @@ class KernelMap(TransformerMixin, BaseEstimator):
 
         return {"text/plain": repr(self), "text/html": map_html(self)}
 
+    def _repr_html_inner(self) -> str:
+        """What `_repr_html_` gives to those who do not ask for bundles."""
+        if not hasattr(self, "scores_"):
+            return str(super()._repr_html_inner())
+        from gramlet.report.notebook import map_html
+
+        return map_html(self)
+
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
         """Fit, and give the scores of the fitted graphs."""
         return self.fit(X, y).scores_
