@@ -12,8 +12,8 @@ import pytest
 from gramlet import Dataset, GraphBatch, Protocol, evaluate, load_dataset, write_report
 from gramlet.evaluation.result import Result
 from gramlet.report import report_html
-from gramlet.report.data_section import repeats_of
-from gramlet.report.scores_section import interval_of
+from gramlet.report.sections.data import repeats_of
+from gramlet.report.sections.scores import interval_of
 from gramlet.report.words import score_limits
 from reference.evaluation import trees
 

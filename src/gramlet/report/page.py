@@ -14,18 +14,18 @@ from typing import Any
 from gramlet._version import __version__
 from gramlet.common.safe_writing import check_place, writing
 from gramlet.evaluation.result import Result
-from gramlet.report.cases_section import cases_section, graph_table
-from gramlet.report.data_section import data_section
 from gramlet.report.decisions import Decision, decisions_of
-from gramlet.report.gram_section import curve_figure, gram_section
 from gramlet.report.kernel_view import KernelView, view_of
-from gramlet.report.map_section import map_section, marker_symbols
 from gramlet.report.material import Material, material_of
-from gramlet.report.patterns_section import patterns_section
 from gramlet.report.pictures import Pictures
-from gramlet.report.predictions_section import chosen_figures, predictions_figures
-from gramlet.report.provenance import provenance_section
-from gramlet.report.scores_section import scores_section
+from gramlet.report.sections.cases import cases_section, graph_table
+from gramlet.report.sections.data import data_section
+from gramlet.report.sections.kernel_matrix import curve_figure, gram_section
+from gramlet.report.sections.map import map_section, marker_symbols
+from gramlet.report.sections.patterns import patterns_section
+from gramlet.report.sections.predictions import chosen_figures, predictions_figures
+from gramlet.report.sections.provenance import provenance_section
+from gramlet.report.sections.scores import scores_section
 from gramlet.report.words import percent_or_number, score_text
 
 __all__ = ["report_html", "require_template", "write_report"]
