@@ -54,7 +54,7 @@ def _fitting(graphs: Any) -> float:
 
 def measure(n_graphs: int, chunk: int, folder: Path) -> dict[str, Any]:
     """One try."""
-    from gramlet.scale.cluster import started
+    from gramlet.scale.cluster import started, stopped
 
     graphs, few = _graphs(n_graphs), _graphs(1024)
     _timed(few, folder / "warm.zarr", 256)
@@ -69,9 +69,7 @@ def measure(n_graphs: int, chunk: int, folder: Path) -> dict[str, Any]:
         one = _timed(graphs, folder / "one.zarr", chunk)
         two = _timed(graphs, folder / "two.zarr", chunk, client)
     finally:
-        cluster = client.cluster
-        client.close()
-        cluster.close()
+        stopped(client)
     side = -(-n_graphs // chunk)
     n_tiles = side * (side + 1) // 2
     tiles = one["here"] - fit
