@@ -37,8 +37,9 @@ class NSPDK(ExplicitFeatures, GraphKernel):
 
     Balls are told apart by their labels, their edges and all distances inside them, without
     collisions. Cost: O(b m_b) for a ball of b nodes and m_b edges, one ball per node and radius,
-    and one feature per pair of nodes within ``distance`` hops; then a sparse product per block.
-    Positive semi-definite.
+    and one feature per pair of nodes within ``distance`` hops; then a sparse product per block. A
+    hub with d neighbours is in the 2-ball of each of them, with all the others: O(d³). Positive
+    semi-definite.
 
     Parameters
     ----------
