@@ -9,9 +9,18 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from gramlet import Dataset, GraphBatch, Protocol, evaluate, load_dataset, write_report
+from gramlet import (
+    Dataset,
+    GraphBatch,
+    Protocol,
+    WeisfeilerLehman,
+    evaluate,
+    load_dataset,
+    write_report,
+)
 from gramlet.evaluation.result import Result
 from gramlet.report import report_html
+from gramlet.report.figures import bars
 from gramlet.report.sections.data import repeats_of
 from gramlet.report.sections.scores import interval_of
 from gramlet.report.words import score_limits
@@ -301,3 +310,22 @@ def test_every_kind_of_kernel_has_a_page(name):
     drawn = name in ("sp", "graphlet", "nspdk", "odd-sth")
     assert ("no explicit features" in text) == (name in ("v-oa", "weighted-wwl", "emd", "netlsd"))
     assert ("Pattern " in report_html(result, some)) == drawn
+
+
+def test_no_class_of_a_map_covers_another():
+    """Points of all classes come in turns, small where there are many."""
+    batch = trees(1200)
+    result = evaluate("size", batch, np.arange(1200) % 2, QUICK, name="wl")
+    page = report_html(result, batch, kernels={"wl": WeisfeilerLehman(n_iter=1, normalize=True)})
+    whole = re.search(r"<svg[^>]* data-map=.*?</svg>", page, re.S)[0]
+    fills = re.findall(r'<g fill="(#\w+)" class="points">', whole)
+    assert len(fills) >= 8
+    assert fills[:4] == [fills[0], fills[1]] * 2
+    assert whole.count('<use href="#dot') == 1200
+    assert "<title>" not in whole
+
+
+def test_numbers_at_the_end_of_an_axis_are_whole():
+    chart = bars(["C"], [90_287], "Node labels", "nodes")
+    last = re.search(r'x="([\d.]+)" y="[\d.]+" text-anchor="end">100,000<', chart)
+    assert float(last[1]) < 420

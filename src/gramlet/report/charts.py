@@ -15,6 +15,7 @@ from gramlet.report.markup import Markup
 __all__ = ["Chart", "round_ticks", "shown_number"]
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 12.0, 40.0
+_HALF_LETTER = 3.3  # of a text of 11 pixels
 _AXIS = 'class="axis" fill="none" stroke="currentColor"'
 
 
@@ -30,7 +31,7 @@ def round_ticks(low: float, high: float, about: int = 5, whole: bool = False) ->
         return [low]
     rough = (high - low) / about
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= 0.999 * rough)
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= 0.7 * rough)
     step = max(step, 1.0) if whole else step
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(step * k, 12) + 0.0 for k in range(first, last + 1)]
@@ -185,8 +186,10 @@ class Chart:
         for value, words in _marks(self.x, x_names, self._log[0], self._whole[0]):
             px = self.at(value, self.y[0])[0]
             parts.append(f'<path d="M{px:.1f} {low}v4" {_AXIS}/>')
+            beyond = px + _HALF_LETTER * len(words) > self.width  # a long number at the end
+            x, anchor = (self.width - 1, "end") if beyond else (px, "middle")
             parts.append(
-                f'<text x="{px:.1f}" y="{low + 16}" text-anchor="middle">{escape(words)}</text>'
+                f'<text x="{x:.1f}" y="{low + 16}" text-anchor="{anchor}">{escape(words)}</text>'
             )
         for value, words in _marks(self.y, y_names, self._log[1], self._whole[1]):
             py = self.at(self.x[0], value)[1]

@@ -18,6 +18,8 @@ from gramlet.report.material import Material
 __all__ = ["marker_symbols", "map_section"]
 
 _MOST_POINTS = 5000
+_DENSE = 1000  # points beyond which markers are small
+_AT_ONCE = 250  # points of all classes that are drawn before the next ones
 _STEPS = 12  # of the scale of a real target
 _MOST_IN_LEGEND = 20
 
@@ -34,9 +36,10 @@ _SHAPES = {
 
 
 def marker_symbols() -> Markup:
-    """The shapes of all markers, once per page."""
+    """The shapes of all markers, large and small, once per page."""
     shapes = "".join(
         f'<path id="mark{position}" d="{_SHAPES[marker]}"/>'
+        f'<path id="dot{position}" d="{_SHAPES[marker]}" transform="scale(.6)"/>'
         for position, marker in enumerate(CLASS_MARKERS)
     )
     return Markup(
@@ -68,8 +71,14 @@ def map_section(material: Material, view: KernelView) -> dict[str, Any]:
         left=64,
     )  # fmt: skip
     groups, legend = _groups(material)
-    for colour, marker, members in groups:
-        chart.raw(_points(chart, scores, material, np.intersect1d(members, shown), colour, marker))
+    # A part of each class after the other, so that no class covers another one.
+    mixed = np.random.default_rng(0).permutation(shown)
+    for part in np.array_split(mixed, max(1, len(mixed) // _AT_ONCE)):
+        for colour, marker, members in groups:
+            chosen = np.intersect1d(members, part)
+            if len(chosen):
+                symbol = f"{'dot' if len(shown) > _DENSE else 'mark'}{marker}"
+                chart.raw(_points(chart, scores, material, chosen, colour, symbol))
     chart.raw('<circle class="ring" r="8" cx="-20" cy="-20"/>')
     extra = f' tabindex="0" data-map="{escape(view.result.name, quote=True)}"'
     return {
@@ -81,13 +90,13 @@ def map_section(material: Material, view: KernelView) -> dict[str, Any]:
 
 
 def _points(
-    chart: Chart, scores: Floats, material: Material, members: Any, colour: str, marker: int
+    chart: Chart, scores: Floats, material: Material, members: Any, colour: str, symbol: str
 ) -> str:
     kept = material.kept
     marks = []
     for i in members.tolist():
         x, y = chart.at(float(scores[i, 0]), float(scores[i, 1]))
-        marks.append(f'<use href="#mark{marker}" x="{x:.1f}" y="{y:.1f}" data-i="{kept[i]}"/>')
+        marks.append(f'<use href="#{symbol}" x="{x:.1f}" y="{y:.1f}" data-i="{kept[i]}"/>')
     return f'<g fill="{colour}" class="points">{"".join(marks)}</g>'
 
 
