@@ -15,6 +15,7 @@ from gramlet import (
     Protocol,
     WeisfeilerLehman,
     evaluate,
+    gram,
     load_dataset,
     write_report,
 )
@@ -189,6 +190,16 @@ def test_one_kernel_without_graphs(mutag_results):
     assert "The graphs were not given to this report" in text
     assert "There is one result; nothing to compare it with but the baselines." in text
     assert "ROC" in text
+
+
+def test_results_of_ready_matrices(mutag):
+    matrices = {f"h{h}": gram(mutag.graphs, "wl", n_iter=h, normalize=True) for h in (1, 2)}
+    results = evaluate(matrices, None, mutag.target, QUICK)
+    for data in (None, mutag):
+        text = read(report_html(results, data)).text
+        assert "The kernel behind it is not known" in text
+        assert "ROC of pooled decision values" in text
+        assert "Every pair of results" in text
 
 
 def test_ten_graphs():

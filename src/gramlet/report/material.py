@@ -173,7 +173,7 @@ class Material:
 
 
 def material_of(
-    results: Result | Sequence[Result],
+    results: Result | Sequence[Result] | Mapping[str, Result],
     data: Any = None,
     kernels: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
@@ -185,7 +185,8 @@ def material_of(
     ValueError
         If there is no result, or results or data are of different numbers of graphs.
     """
-    found = [results] if isinstance(results, Result) else list(results)
+    given = results.values() if isinstance(results, Mapping) else results
+    found = [given] if isinstance(given, Result) else list(given)
     if not found:
         raise ValueError("There is no result to report; give at least one.")
     for result in found:

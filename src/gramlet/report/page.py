@@ -36,7 +36,7 @@ _FEATURED = 4  # kernels with a matrix, map and patterns; the others have tables
 
 def write_report(
     path: str | os.PathLike[str],
-    results: Result | Sequence[Result],
+    results: Result | Sequence[Result] | Mapping[str, Result],
     data: Any = None,
     *,
     kernels: Mapping[str, Any] | None = None,
@@ -55,8 +55,9 @@ def write_report(
     ----------
     path : path
         The file, ending in .html; replaced if it is there.
-    results : Result or sequence of Result
-        Of `gramlet.evaluate` on the same graphs, with one scorer.
+    results : Result, sequence of Result or mapping
+        Of `gramlet.evaluate` on the same graphs, with one scorer; of ready matrices as it gives
+        them.
     data : Dataset or graphs, optional
         What was evaluated. A `Dataset` also has names of classes and labels, and identifiers.
     kernels : mapping, optional
@@ -100,7 +101,7 @@ def write_report(
 
 
 def report_html(
-    results: Result | Sequence[Result],
+    results: Result | Sequence[Result] | Mapping[str, Result],
     data: Any = None,
     *,
     kernels: Mapping[str, Any] | None = None,
