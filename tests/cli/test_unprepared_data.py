@@ -113,7 +113,7 @@ class TestTables:
         (tmp_path / "german.csv").write_bytes(GERMAN.encode("latin-1"))
         code, out, said = run("info", "german.csv")
         assert (code, out, len(said)) == (1, "", 1)
-        assert "german.csv is not a text file in UTF-8 (byte 0xf6" in said[0]
+        assert "german.csv, line 1: this is not text in UTF-8 (byte 0xf6" in said[0]
         (tmp_path / "wide.csv").write_bytes(GERMAN.encode("utf-16"))
         code, out, said = run("info", "wide.csv")
         assert (code, out, len(said)) == (1, "", 1)

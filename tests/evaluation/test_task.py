@@ -88,7 +88,7 @@ def test_small_classes_are_left_out_with_one_warning():
     assert target.named.tolist() == y[:15].tolist()
     assert len(target.plain) == 19
     with (
-        pytest.raises(ValueError, match=r"1 class is left \('huge'\); a classifier needs"),
+        pytest.raises(ValueError, match=r"1 class left by min_class_size=7 \('huge'\); a class"),
         pytest.warns(UserWarning, match="leaves out 10"),
     ):
         target_of(y, 19, min_class_size=7)

@@ -123,3 +123,16 @@ def test_what_is_no_frame():
         gramlet.from_pandas([(0, 1)])
     with pytest.raises(TypeError, match="targets must be a pandas Series"):
         gramlet.from_pandas(edges(), targets=[1, 2])
+
+
+def test_columns_that_are_not_read_are_said():
+    with pytest.warns(UserWarning, match=r"nodes: 'element' is not read. .* node_label="):
+        gramlet.from_pandas(edges(), nodes(element=list("CCOCNC")))
+    with pytest.warns(UserWarning, match=r"edges: 'kind', 'w' are not read. .* edge_label="):
+        gramlet.from_pandas(edges(kind=list("xyx"), w=[1, 2, 3]))
+
+
+def test_columns_beside_those_read_and_the_target_are_not_said(recwarn):
+    gramlet.from_pandas(edges(kind=list("xyx"), w=[1, 2, 3]), edge_label="kind")
+    gramlet.from_pandas(edges(), nodes(y=[1, 1, 1, 0, 0, 0]), "y")
+    assert not recwarn

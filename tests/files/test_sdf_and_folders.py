@@ -134,7 +134,7 @@ def test_flaws_of_folders(tmp_path: Path) -> None:
         "there is no file 'ghost'",
         "'b' is listed a second time",
         "t.csv has no row for this file",
-        "the target 'y' is ''",
+        "the target 'y' is missing",
         "not valid JSON",
         "2 graphs in one file; a folder needs one",
     ]
@@ -197,7 +197,7 @@ def test_no_target_is_read_if_none_is_wanted(tmp_path: Path) -> None:
         assert data.target_name is None
     (networks / "table.csv").write_text("file,kind\ng0,\ng1,a\n")
     assert gramlet.read(networks, target=False).target is None
-    with pytest.raises(ValueError, match="the target 'kind' is ''"):
+    with pytest.raises(ValueError, match="the target 'kind' is missing"):
         gramlet.read(networks)
     mutag = Path(gramlet.__file__).parent / "files" / "data" / "MUTAG.zip"
     assert gramlet.read(mutag, target=False).target is None

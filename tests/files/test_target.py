@@ -89,6 +89,19 @@ def test_decimal_commas(cells, values):
     assert (found.tolist(), unfit) == (values, {})
 
 
+def test_numbers_with_decimal_commas_stay_numbers_where_some_cells_are_none():
+    found, unfit = target_from_cells(["0,5", "1,25", "<0,1", "3"])
+    assert (found.tolist(), list(unfit)) == ([0.5, 1.25, 0.0, 3.0], [2])
+
+
+@pytest.mark.parametrize("cells", [["1.234,5", "2,5"], ["1,234.5", "2.5"], ["1,234,567.5"]])
+def test_marks_between_thousands_do_not_make_classes(cells):
+    found, unfit = target_from_cells(cells)
+    assert found.dtype.kind == "f"
+    assert list(unfit) == [0]
+    assert "marks between thousands" in unfit[0]
+
+
 def test_commas_beside_points_or_between_thousands_do_not_fit():
     assert list(target_from_cells(["0.5", "0,5"])[1]) == [1]
     found = target_from_cells(["1,234", "12,500", "7"])[1]

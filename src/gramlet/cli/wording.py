@@ -16,6 +16,10 @@ _PHRASES = {
     "label, weight or attr.",
     "batch.to_undirected() or as_batch(x, directed=False)": "--undirected",
     "as_batch(x, directed=True) or batch.to_undirected()": "--directed or --undirected",
+    ", call the file .smi, or give sep=": ", call the file .smi",
+    "label='label' reads them": "--label label reads them",
+    "label= takes another column": "--label takes another column",
+    "node_labels='none' none.": "--node-labels none takes none.",
     "The field 'skipped' lists them.": "",
     "The field 'skipped' of each block lists them.": "",
     "The property 'skipped' of the store lists them.": "",
@@ -33,6 +37,8 @@ def with_options(message: object) -> str:
 
     >>> with_options("Use task='regression', or min_class_size=10.")
     'Use --task regression, or --min-class-size 10.'
+    >>> with_options("no column is called 'y' (target=)")
+    "no column is called 'y' (--target)"
     """
     text = str(message)
     for theirs, ours in _PHRASES.items():
@@ -40,6 +46,7 @@ def with_options(message: object) -> str:
     for name in _PARAMETERS:
         option = f"--{name.replace('_', '-')}"
         text = re.sub(rf"\b{name}=(['\"])([\w-]+)\1", rf"{option} \2", text)
+        text = re.sub(rf"\b{name}=(?=[\s).,;]|$)", option, text)
         text = re.sub(rf"\b{name}=", f"{option} ", text)
         if "_" in name:  # no word of the language
             text = re.sub(rf"\b{name}\b", option, text)

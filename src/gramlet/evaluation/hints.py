@@ -15,6 +15,7 @@ from weakref import ref
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.notices import counted
 from gramlet.evaluation.splits import Split
 from gramlet.evaluation.task import Target
 from gramlet.graphs.batch import GraphBatch
@@ -169,8 +170,8 @@ def duplicate_hints(
     but = f" but for their {' and '.join(unlike)}" if unlike else ""
     text = (
         f"{facts['graphs']} of {len(numbers)} graphs are isomorphic to another one{but} "
-        f"({len(repeated)} groups, {conflicts} with different targets); {100 * share:.0f} % of the "
-        "test graphs have such a twin in their training part."
+        f"({counted(len(repeated), 'group')}, {conflicts} with different targets); "
+        f"{100 * share:.0f} % of the test graphs have such a twin in their training part."
     )
     if target.task == "classification":
         facts["explained_accuracy"] = explained / max(1, tested)

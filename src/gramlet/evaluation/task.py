@@ -199,11 +199,12 @@ def _classes(values: Array, min_class_size: int | None, names: Mapping[Any, str]
         kept = _large_enough(values, require_count("min_class_size", min_class_size, 1), names)
     classes, codes = np.unique(values[kept], return_inverse=True)
     if len(classes) < 2:
-        left = " is left" if len(kept) < len(values) else ""
+        number = f"{len(classes)} class{'es' * (len(classes) != 1)}"
+        shown = ", ".join(repr(c.item()) for c in _shown(classes, names))
+        left = f" left by min_class_size={min_class_size}" if len(kept) < len(values) else ""
         raise ValueError(
-            f"y holds {len(classes)} class{'es' * (len(classes) != 1)}{left} "
-            f"({', '.join(repr(c.item()) for c in _shown(classes, names))}); a classifier needs at "
-            "least two."
+            f"y holds {number}{left}{f' ({shown})' if shown else ''}; a classifier needs at least "
+            "two."
         )
     codes = codes.reshape(-1).astype(np.int64)
     return Target("classification", codes, classes, values, kept, names)

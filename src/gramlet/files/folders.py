@@ -122,7 +122,8 @@ def _with_targets(
     there = []
     for file, (place, cell) in found.items():
         if is_missing(cell):
-            problems.add(place, f"the target {target_name!r} is {cell!r}")
+            value = repr(cell) if cell else "missing"
+            problems.add(place, f"the target {target_name!r} is {value}")
         else:
             there.append((file, place, cell))
     _, unfit = target_from_cells([cell for _, _, cell in there])
@@ -145,12 +146,22 @@ def _graphs(
             if len(inside) != 1:
                 raise ValueError(f"{file}: {len(inside)} graphs in one file; a folder needs one")
         except ValueError as why:
-            problems.add(str(file), str(why).removeprefix(f"{file}: ").rstrip("."))
+            problems.add(*_place_and_reason(file, why))
             continue
         inside[0].place = str(file)
         graphs.append(inside[0])
         kept.append(position)
     return graphs, kept
+
+
+def _place_and_reason(file: Path, why: ValueError) -> tuple[str, str]:
+    """Where a file cannot be read, with the line if the message has it, and why."""
+    text = str(why).rstrip(".")
+    place = next((p for p in (f"{file}: ", f"{file}, line ") if text.startswith(p)), None)
+    if place is None or place.endswith(": "):
+        return str(file), text.removeprefix(f"{file}: ").replace(f"{file} ", "it ", 1)
+    line, _, reason = text.removeprefix(place).partition(": ")
+    return f"{place}{line}", reason
 
 
 def _molecules(

@@ -36,6 +36,9 @@ class _Limited(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def tell(self) -> int:
+        return self._max_bytes - self._left
+
     def readinto(self, buffer: Any) -> int:
         piece = self._source.read(len(buffer))
         self._left -= len(piece)
@@ -78,12 +81,24 @@ def open_text(
         try:
             yield text
         except UnicodeDecodeError as why:
-            found = f"byte 0x{why.object[why.start : why.start + 1].hex()}: {why.reason}"
-            if why.start == 0 and why.object[:2] in _UTF16_MARKS:
+            raise ValueError(_not_utf8(path, why, max_bytes)) from None
+
+
+def _not_utf8(path: Path, why: UnicodeDecodeError, max_bytes: int) -> str:
+    """What to say of a file that is not UTF-8: the line, or that it is UTF-16."""
+    found = why.reason
+    with open_bytes(path, max_bytes) as stream:
+        for number, line in enumerate(stream, start=1):
+            if number == 1 and line[:2] in _UTF16_MARKS:
                 found = "it begins as UTF-16 does"
-            raise ValueError(
-                f"{path} is not a text file in UTF-8 ({found}). Save it as UTF-8."
-            ) from None
+                break
+            try:
+                line.decode()
+            except UnicodeDecodeError as here:
+                byte = f"byte 0x{here.object[here.start : here.start + 1].hex()}: {here.reason}"
+                place = f"{path}, line {number}"
+                return f"{place}: this is not text in UTF-8 ({byte}). Save it as UTF-8."
+    return f"{path} is not a text file in UTF-8 ({found}). Save it as UTF-8."
 
 
 def is_text(text: str) -> bool:

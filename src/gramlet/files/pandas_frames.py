@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Bools, Ints
+from gramlet.common.notices import warn_caller
 from gramlet.files.dataset import Dataset
 from gramlet.files.target import check_target
 from gramlet.graphs.batch import GraphBatch
@@ -117,11 +118,29 @@ def from_pandas(
         edge_weights=_weights(edges, edge_weight),
         edge_attributes=_numbers(edges, edge_attributes, "edges"),
     )
+    if batch.node_labels is None and batch.node_attributes is None and nodes is not None:
+        _warn_of_others(nodes, "nodes", (graph, node, found_name), "node_label=, node_attributes=")
+    if not any(
+        column is not None
+        for column in (batch.edge_labels, batch.edge_weights, batch.edge_attributes)
+    ):
+        known = "edge_label=, edge_weight=, edge_attributes="
+        _warn_of_others(edges, "edges", (graph, source, target, found_name), known)
     ids = [str(key) for key in order]
     return Dataset(batch, values, name=name, ids=ids, target_name=found_name)
 
 
 # Columns of frames
+
+
+def _warn_of_others(frame: Any, what: str, taken: tuple[str | None, ...], options: str) -> None:
+    """Say which columns are not read, where none but those that are needed is."""
+    others = [repr(column) for column in frame.columns if column not in taken]
+    if others:
+        warn_caller(
+            f"{what}: {', '.join(others)} {'is' if len(others) == 1 else 'are'} not read. Name "
+            f"what is to be read by {options}."
+        )
 
 
 def _values(frame: Any, column: str, what: str) -> list[Hashable]:
@@ -132,7 +151,7 @@ def _values(frame: Any, column: str, what: str) -> list[Hashable]:
     if len(missing):
         raise ValueError(
             f"{what}: column {column!r} has no value in the row with index "
-            f"{frame.index[int(missing[0])]!r} ({len(missing)} in all)."
+            f"{frame.index.tolist()[int(missing[0])]!r} ({len(missing)} in all)."
         )
     values: list[Hashable] = series.tolist()
     return values
@@ -187,7 +206,7 @@ def _numbers(frame: Any, columns: Names, what: str, order: Ints | None = None) -
         row, bad = (int(i) for i in np.argwhere(~np.isfinite(table))[0])
         raise ValueError(
             f"{what}: column {columns[bad]!r} is not finite in the row with index "
-            f"{frame.index[row]!r}."
+            f"{frame.index.tolist()[row]!r}."
         )
     return table if order is None else table[order]
 

@@ -39,7 +39,8 @@ class Problems:
         """Raise the problem, or list it."""
         if not self.skips:
             advice = way_out or 'Correct it, or leave it out with on_error="skip".'
-            raise ValueError(f"{place}: {reason}. {advice}")
+            end = "" if reason.endswith("?") else "."
+            raise ValueError(f"{place}: {reason}{end} {advice}")
         self.skipped.append(Skipped(place, reason))
 
     def finish(self, path: object, n_read: int, noun: str) -> list[Skipped]:

@@ -70,6 +70,8 @@ class Table:
         """The columns that there are, for messages."""
         if self.headings is None:
             return f"there are {self.n_columns} columns, numbered from 0"
+        if len(self.headings) == 1:
+            return f"there is {self.headings[0]!r}, and no comma, semicolon or tab between columns"
         return f"there are {', '.join(map(repr, self.headings))}"
 
 
@@ -93,8 +95,6 @@ def read_table(
         raise ValueError(f"{path} has no rows.")
     _refuse_problem(path, table[0])
     headings = table.pop(0).cells if is_headings(table[0].cells) else None
-    if headings is not None:
-        _refuse_repeated(path, headings)
     if not table:
         raise ValueError(f"{path} has a line of headings and no rows.")
     width = len(headings) if headings is not None else len(table[0].cells)
@@ -118,9 +118,7 @@ def stream_tables(
             raise ValueError(f"{path} has no rows.")
         _refuse_problem(path, first)
         headings = first.cells if is_headings(first.cells) else None
-        if headings is not None:
-            _refuse_repeated(path, headings)
-        else:
+        if headings is None:
             rows = itertools.chain([first], rows)
         width = len(first.cells)
         empty = True
@@ -218,12 +216,6 @@ def _filled(row: Row, width: int) -> Row:
     return Row(row.line, row.cells[:width] + [""] * (width - len(row.cells)), problem)
 
 
-def _refuse_repeated(path: Path, headings: list[str]) -> None:
-    for heading in headings:
-        if heading and headings.count(heading) > 1:
-            raise ValueError(f"{path}: {headings.count(heading)} columns are called {heading!r}.")
-
-
 def read_lines(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> list[Row]:
     """The lines of a `.smi` file, one cell each; comments and empty lines are left out."""
     with open_text(path, max_bytes) as text:
@@ -239,9 +231,10 @@ def find_column(
     """The number of a column: by its number, by its heading, or by a usual heading."""
     if wanted is None:
         folded = [_folded(heading) for heading in table.headings or ()]
-        return next((folded.index(name) for name in usual if name in folded), None)
+        name = next((name for name in usual if name in folded), None)
+        return None if name is None else _only(table, folded, name, parameter)
     if table.headings is not None and wanted in table.headings:
-        return table.headings.index(str(wanted))
+        return _only(table, table.headings, str(wanted), parameter)
     if isinstance(wanted, str) and not (table.headings is None and wanted.isdecimal()):
         raise ColumnNotFoundError(
             f"{table.path}: no column is called {wanted!r} ({parameter}=); {table.describe()}."
@@ -252,6 +245,17 @@ def find_column(
             f"{table.path}: there is no column {number} ({parameter}=); {table.describe()}."
         )
     return number
+
+
+def _only(table: Table, headings: list[str], name: str, parameter: str) -> int:
+    """The number of the column with a heading, which must be one."""
+    places = [i for i, heading in enumerate(headings) if heading == name]
+    if len(places) > 1:
+        raise ColumnNotFoundError(
+            f"{table.path}: {len(places)} columns are called {name!r}, with the numbers "
+            f"{', '.join(map(str, places))}; give one of the numbers by {parameter}=."
+        )
+    return places[0]
 
 
 def _folded(heading: str) -> str:

@@ -26,6 +26,8 @@ MISSING = frozenset(
 
 _MANY_GRAPHS = 50
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3})+\.\d+|(?:\.\d{3})+,\d+)")
+_MARKS = "has marks between thousands; write it without them"
 
 
 def infer_task(y: Any, *, warn: bool = False) -> Task:
@@ -117,8 +119,9 @@ def target_from_cells(cells: Sequence[str]) -> tuple[Array, dict[int, str]]:
 
     Integers if all cells are written as such, else floats if all are numbers, else strings. If a
     cell is a number that is not whole, the target is real, and cells that are no numbers do not
-    fit; their values in the array are 0 and must not be used. Commas are decimal points where all
-    cells are numbers then; where they could as well be between thousands, those cells do not fit.
+    fit; their values in the array are 0 and must not be used. Commas are decimal points where most
+    cells are numbers then and none has a point; where they could as well be between thousands,
+    those cells do not fit, and neither do numbers with both.
 
     >>> target_from_cells(["1", "-1"])[0].tolist(), target_from_cells(["a", "b"])[0].tolist()
     ([1, -1], ['a', 'b'])
@@ -126,13 +129,20 @@ def target_from_cells(cells: Sequence[str]) -> tuple[Array, dict[int, str]]:
     {1: "'>9' is not a number, though others are"}
     >>> target_from_cells(["0,5", "-12,25", "3"])[0].tolist()
     [0.5, -12.25, 3.0]
+    >>> target_from_cells(["1.234,5", "2,5"])[1]
+    {0: "'1.234,5' has marks between thousands; write it without them"}
     """
-    if any("," in cell for cell in cells) and _have_decimal_commas(cells):
-        unclear = {i: cell for i, cell in enumerate(cells) if "," in cell}
+    grouped = {i: f"{cell!r} {_MARKS}" for i, cell in enumerate(cells) if _GROUPED.fullmatch(cell)}
+    if grouped:
+        rest = target_from_cells([cell for i, cell in enumerate(cells) if i not in grouped])[1]
+        left = [i for i in range(len(cells)) if i not in grouped]
+        return np.zeros(len(cells)), grouped | {left[i]: why for i, why in rest.items()}
+    if any(map(_is_decimal, cells)) and _have_decimal_commas(cells):
+        unclear = {i: cell for i, cell in enumerate(cells) if _is_decimal(cell)}
         if all(map(_THOUSANDS.fullmatch, unclear.values())):
             why = "may have a decimal comma or one between thousands; write a point, or no comma"
             return np.zeros(len(cells)), {i: f"{cell!r} {why}" for i, cell in unclear.items()}
-        cells = [cell.replace(",", ".") for cell in cells]
+        cells = [cell.replace(",", ".") if _is_decimal(cell) else cell for cell in cells]
     numbers = [_number(cell) for cell in cells]
     is_real = any(isinstance(n, float) and not n.is_integer() for n in numbers if n is not None)
     if all(n is not None for n in numbers):
@@ -153,10 +163,19 @@ def target_from_cells(cells: Sequence[str]) -> tuple[Array, dict[int, str]]:
 
 
 def _have_decimal_commas(cells: Sequence[str]) -> bool:
-    """Whether all cells are numbers once commas are points, and none has a point already."""
-    return not any("." in cell for cell in cells) and all(
-        cell.count(",") < 2 and _number(cell.replace(",", ".")) is not None for cell in cells
+    """Whether most cells are numbers once commas are points, and none is one with a point.
+
+    Most, not all, so that "<0,1" among numbers is found; but "1,2" beside "1,2,3" is a list.
+    """
+    n_numbers = sum(_is_decimal(cell) or _number(cell) is not None for cell in cells)
+    return 2 * n_numbers > len(cells) and not any(
+        "." in cell and _number(cell) is not None for cell in cells
     )
+
+
+def _is_decimal(cell: str) -> bool:
+    """Whether a cell is a number with a decimal comma."""
+    return cell.count(",") == 1 and _number(cell.replace(",", ".")) is not None
 
 
 def _endless(number: float | int | None) -> bool:

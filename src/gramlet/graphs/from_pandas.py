@@ -37,7 +37,7 @@ def graphs_of(x: Any) -> list[Any]:
     if len(missing):
         first = int(missing[0])
         raise ValueError(
-            f"Graph {first} is missing: the value at index {x.index[first]!r} is "
+            f"Graph {first} is missing: the value at index {x.index.tolist()[first]!r} is "
             f"{x.iloc[first]!r} ({len(missing)} missing in all). Leave such rows out, together "
             "with their targets."
         )

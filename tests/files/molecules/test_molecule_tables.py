@@ -183,9 +183,9 @@ def test_an_empty_column_that_was_not_asked_for_is_no_target(tmp_path: Path) -> 
         ("t.csv", "smiles,y\n", "headings and no rows"),
         ("t.smi", "# nothing\n", "has no rows"),
         ("t.csv", "smiles,smiles\nC,C\n", "2 columns are called 'smiles'"),
-        ("t.csv", b"smiles,y\nC\xe9,1\n", r"not a text file in UTF-8 \(byte 0xe9"),
+        ("t.csv", b"smiles,y\nC\xe9,1\n", r"t.csv, line 2: this is not text in UTF-8 \(byte 0xe9"),
         ("t.csv", "smiles,y\nCC,1\n".encode("utf-16"), "not a text file in UTF-8"),
-        ("t.csv", "smiles|y\nCC|1\nCO|2\n", "no column holds SMILES strings; there are 'smiles|y'"),
+        ("t.csv", "smiles|y\nCC|1\nCO|2\n", "no column holds SMILES strings; there is 'smiles|y'"),
     ],
 )
 def test_files_that_are_no_tables(
@@ -254,3 +254,33 @@ def test_no_warning_without_reason(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gramlet.read(put(tmp_path, "t.csv", "smiles,y\nCC,1\nCO,2\n"), on_error="skip")
+
+
+def test_columns_of_one_heading_are_told_apart_by_number(tmp_path: Path) -> None:
+    path = put(tmp_path, "t.csv", "smiles,y,y\nCC,1,5\nC,0,6\n")
+    with pytest.raises(ValueError, match=r"2 columns are called 'y', with the numbers 1, 2"):
+        gramlet.read(path, "y")
+    assert gramlet.read(path, 2).target.tolist() == [5, 6]
+    put(tmp_path, "t.csv", "smiles,y,note,note\nCC,1,a,b\n")
+    assert gramlet.read(path).target.tolist() == [1]
+
+
+def test_columns_without_headings_that_are_not_read_are_listed(tmp_path: Path) -> None:
+    path = put(tmp_path, "t.csv", "m1,CC,1.5\nm2,CCO,2.5\n")
+    assert gramlet.read(path).unread == ["0", "2"]
+    data = gramlet.read(path, "2", id="0")
+    assert (data.ids, data.target.tolist()) == (["m1", "m2"], [1.5, 2.5])
+    assert "unread" not in data
+
+
+def test_a_table_separated_by_spaces_does_not_lose_its_columns(tmp_path: Path) -> None:
+    path = put(tmp_path, "t.csv", "smiles id y\nCC a 1\n")
+    with pytest.raises(ValueError, match=r"line 2: 'CC a 1' is more than a molecule"):
+        gramlet.read(path)
+    assert len(gramlet.read(put(tmp_path, "x.csv", "smiles\nCC |$a;b$|\n")).graphs) == 1
+
+
+def test_the_first_molecule_of_smi_is_no_heading(tmp_path: Path) -> None:
+    path = put(tmp_path, "t.smi", "CC a\nCCO b\n")
+    with pytest.raises(ValueError, match=r"no column is called 'y' .* 2 columns, numbered from 0"):
+        gramlet.read(path, "y")

@@ -212,9 +212,9 @@ def test_huge_numbers_of_nodes_allocate_nothing(tmp_path: Path, line: bytes) -> 
 
 
 def test_many_nodes_without_edges_are_refused(tmp_path: Path) -> None:
-    # Each line of six characters stands for 133,795 nodes.
+    # Each line of five characters stands for 133,795 nodes.
     with pytest.raises(ValueError, match=r"x.s6, line 8: .* more than 1,000,000 nodes"):
-        gramlet.read(put(tmp_path / "x.s6", b":~_ibE\n" * 1000))
+        gramlet.read(put(tmp_path / "x.s6", b":~_ib\n" * 1000))
 
 
 # Hostile and damaged files
@@ -309,7 +309,7 @@ def test_graphml_defaults_types_and_drawings(tmp_path: Path) -> None:
         ('{"nodes": [{"attr": [1]}, {"attr": [1, 2]}]}', "differ in length"),
         ('{"nodes": [], "directed": 1}', "'directed' true or false"),
         ('{"nodes": [], "graph": {"target": [1]}}', "the target 'target' is a list"),
-        ('{"nodes": [], "graph": {"target": null}}', "the target 'target' is None"),
+        ('{"nodes": [], "graph": {"target": null}}', "the target 'target' is missing"),
         ("[]", "has no graphs"),
         ('{"nodes": [], "graph": {"gramlet": "{"}}', "notes of gramlet are damaged"),
     ],
@@ -347,3 +347,80 @@ def test_columns_that_only_some_graphs_have(tmp_path: Path) -> None:
     path = put(tmp_path / "x.jsonl", '{"nodes": [{"label": 1}]}\n{"nodes": [{}]}\n{"nodes": []}\n')
     with pytest.raises(ValueError, match=r"line 1 has node labels and .*line 2 has none"):
         gramlet.read(path)
+
+
+# Names of nodes that formats call labels
+
+
+@pytest.mark.parametrize("ending", ["gml", "gexf"])
+def test_ids_that_networkx_writes_as_labels_are_no_labels(tmp_path: Path, ending: str) -> None:
+    graph = nx.path_graph(5)
+    path = tmp_path / f"x.{ending}"
+    getattr(nx, f"write_{ending}")(graph, path)
+    with pytest.warns(UserWarning, match="labels of nodes are their ids"):
+        data = gramlet.read(path)
+    assert data.graphs == gramlet.as_batch([graph])
+    assert len(gramlet.read(path, label="label").graphs.node_labels.categories) == 5
+    nx.set_node_attributes(graph, {node: "ab"[node % 2] for node in graph}, "kind")
+    getattr(nx, f"write_{ending}")(graph, path)
+    assert len(gramlet.read(path, label="kind").graphs.node_labels.categories) == 2
+
+
+def test_labels_that_look_like_names_are_kept_with_a_warning(tmp_path: Path) -> None:
+    graph = nx.relabel_nodes(nx.path_graph(5), dict(enumerate("vwxyz")))
+    nx.set_node_attributes(graph, "if", "kind")
+    nx.write_gml(graph, tmp_path / "x.gml")
+    with pytest.warns(UserWarning, match=r"these may be names. label= takes .* \('kind'\)"):
+        data = gramlet.read(tmp_path / "x.gml")
+    assert len(data.graphs.node_labels.categories) == 5
+
+
+def test_labels_of_graphml_are_labels_whatever_they_are(tmp_path: Path) -> None:
+    graph = nx.path_graph(5)
+    nx.set_node_attributes(graph, {node: str(node) for node in graph}, "label")
+    nx.write_graphml(graph, tmp_path / "x.graphml")
+    assert len(gramlet.read(tmp_path / "x.graphml").graphs.node_labels.categories) == 5
+
+
+def test_a_name_that_no_node_has_is_answered_with_those_there_are(tmp_path: Path) -> None:
+    nx.write_graphml(example(), tmp_path / "x.graphml")
+    with pytest.raises(
+        ValueError, match=r"no node has 'lable' \(label=\); nodes have 'attr', 'lab"
+    ):
+        gramlet.read(tmp_path / "x.graphml", label="lable")
+
+
+def test_gml_may_be_utf8_and_nothing_else(tmp_path: Path) -> None:
+    text = 'graph [\n node [ id 0 label "é" ]\n node [ id 1 label "b" ]\n]\n'
+    data = gramlet.read(put(tmp_path / "x.gml", text))
+    assert list(data.graphs.node_labels.categories) == ["é", "b"]
+    with pytest.raises(ValueError, match=r"y.gml, line 2: this is not text in UTF-8"):
+        gramlet.read(put(tmp_path / "y.gml", text.encode("latin-1")))
+
+
+@pytest.mark.parametrize("ending", ["graphml", "gexf"])
+def test_xml_in_another_encoding_is_not_called_cut_off(tmp_path: Path, ending: str) -> None:
+    graph = nx.Graph()
+    graph.add_node("n", label="caffe")
+    path = tmp_path / f"x.{ending}"
+    getattr(nx, f"write_{ending}")(graph, path)
+    put(path, path.read_text().replace("caffe", "caffé").encode("latin-1"))
+    with pytest.raises(ValueError, match=rf"x.{ending}, line \d+: .*Save it as UTF-8"):
+        gramlet.read(path)
+
+
+def test_nothing_readable_is_said_before_a_target_is_looked_for(tmp_path: Path) -> None:
+    path = put(tmp_path / "x.jsonl", "{}\n{}\n")
+    with pytest.raises(ValueError, match=r"none of 2 graphs can be read; the first is .*line 1"):
+        gramlet.read(path, target="y", on_error="skip")
+
+
+def test_sparse6_that_ends_within_an_edge_is_cut_off() -> None:
+    whole = nx.to_sparse6_bytes(nx.gnp_random_graph(40, 0.1, seed=0), header=False).strip()
+    found = 0
+    for end in range(4, len(whole)):
+        try:
+            parse_sparse6(whole[:end])
+        except ValueError as why:
+            found += "cut off" in str(why)
+    assert found > (len(whole) - 4) // 4  # the format has no length, so not every cut shows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import warnings
 import zipfile
 from pathlib import Path
@@ -261,3 +262,33 @@ def test_benchmark_data_against_a_plain_reading(shared_data: Path) -> None:
     assert list(graphs.node_labels) == [int(line) for line in lines["node_labels"]]
     row = [float(field) for field in lines["node_attributes"][12345].split(",")]
     assert graphs.node_attributes[12345].tolist() == row
+
+
+def test_files_packed_with_gzip_are_read(tmp_path: Path) -> None:
+    folder = put(tmp_path)
+    plain = gramlet.read(folder)
+    for file in list(folder.iterdir()):
+        file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    packed = gramlet.read(folder)
+    assert packed.graphs == plain.graphs
+    assert packed.target.tolist() == plain.target.tolist()
+    assert gramlet.read(folder / "SET").graphs == plain.graphs
+    with pytest.raises(ValueError, match="max_bytes"):
+        read_tu(folder, max_bytes=40)
+    edges = folder / "SET_A.txt.gz"
+    edges.write_bytes(edges.read_bytes()[:-9])
+    with pytest.raises(ValueError, match=r"SET_A.txt.gz is not a whole gzip file"):
+        read_tu(folder)
+
+
+def test_a_folder_with_edges_names_the_file_that_is_missing(tmp_path: Path) -> None:
+    folder = put(tmp_path, graph_indicator=None)
+    with pytest.raises(ValueError, match=r"no file that ends in _graph_indicator.txt"):
+        gramlet.read(folder)
+
+
+def test_a_short_file_of_classes_is_suspected(tmp_path: Path) -> None:
+    folder = put(tmp_path, graph_labels="1\n")
+    with pytest.raises(ValueError, match=r"numbered 1 to 1, the lines of SET_graph_labels.txt. Is"):
+        gramlet.read(folder)

@@ -123,15 +123,23 @@ def dataset_of_table(
     target_name = None
     if target is not None:
         target_name = table.headings[target] if table.headings else str(target)
-    unread = [h for i, h in enumerate(table.headings or ()) if i not in columns and h]
+    headings = table.headings or [str(i) for i in range(table.n_columns)]
+    unread = [h for i, h in enumerate(headings) if i not in columns and h]
     return dataset_of_rows(
         table.path, rows, options, problems, name=name, target_name=target_name, unread=unread
     )
 
 
 def _missing(table: Table, row: Row, structure: int) -> str | None:
-    if is_missing(row.cells[structure]):
+    cell = row.cells[structure]
+    if is_missing(cell):
         return f"column {table.name(structure)} has no molecule"
+    after = cell.split(maxsplit=1)[1:]
+    if after and not after[0].startswith("|"):  # CXSMILES goes on between bars
+        return (
+            f"{cell[:40]!r} is more than a molecule; if columns are separated by spaces, call the "
+            "file .smi, or give sep="
+        )
     return None
 
 
@@ -176,7 +184,8 @@ def _smi_layout(
     """
     sep = "\t" if all("\t" in row.cells[0] for row in rows) else None
     first = rows[0].cells[0].split(sep)
-    if header or (header is None and (named or first[0].lower() in MOLECULE_HEADINGS)):
+    has_names = first[0].lower() in MOLECULE_HEADINGS or not set(named).isdisjoint(first)
+    if header or (header is None and has_names):
         return _SmiLayout(sep, first, len(first)), rows[1:]
     most = max(2, last_column + 1)
     width = max(len(row.cells[0].split(sep, most - 1)) for row in rows)

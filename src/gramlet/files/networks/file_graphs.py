@@ -16,6 +16,7 @@ from gramlet.graphs.batch import GraphBatch
 
 __all__ = ["ColumnNames", "FileGraph", "batch_of_graphs"]
 
+_FEW_NODES = 4
 _NUMBERED = re.compile(r"_(\d{1,6})$")
 # What formats write on their own account; it says nothing about the graph.
 _TECHNICAL = frozenset(("id", "key", "source", "target", "viz", "start", "end", "networkx_key"))
@@ -37,13 +38,17 @@ class ColumnNames:
 
 @dataclass
 class FileGraph:
-    """One graph of a file: data by node, edges with data, data of the graph, and its place."""
+    """One graph of a file: data by node, edges with data, data of the graph, and its place.
+
+    ``labels_may_be_names``: the format calls the name of a node its label (.gml, .gexf).
+    """
 
     place: str
     nodes: dict[Hashable, dict[str, Any]]
     edges: list[tuple[Hashable, Hashable, dict[str, Any]]]
     directed: bool = False
     data: dict[str, Any] = field(default_factory=dict)
+    labels_may_be_names: bool = False
 
 
 # Column of a batch -> the option that names it.
@@ -75,7 +80,9 @@ def batch_of_graphs(
     simple = [_simple_edges(graph, directed, tally) for graph in graphs]
     _warn(tally, where)
     columns = _columns(graphs, simple, names)
-    _require_names(columns, names, where)
+    _require_names(columns, names, graphs, simple, where)
+    if names.label is None:
+        _leave_out_names(graphs, columns, where)
     _require_same_columns(graphs, simple, columns)
     _warn_of_other_names(graphs, simple, columns, where)
     return GraphBatch.from_edges(
@@ -166,12 +173,51 @@ def _columns(
     return columns
 
 
-def _require_names(columns: dict[str, list[Any]], names: ColumnNames, where: object) -> None:
+def _require_names(
+    columns: dict[str, list[Any]],
+    names: ColumnNames,
+    graphs: Sequence[FileGraph],
+    simple: list[Edges],
+    where: object,
+) -> None:
     for column, option in _OPTIONS.items():
         wanted = getattr(names, option)
         if wanted is not None and all(part is None for part in columns[column]):
             owner = "edge" if column.startswith("edge") else "node"
-            raise ValueError(f"{where}: no {owner} has {wanted!r} ({option}=).")
+            data = _data_of_edges(simple) if owner == "edge" else _data_of_nodes(graphs)
+            there = ", ".join(map(repr, _distinct_names(data))) or "nothing"
+            raise ValueError(
+                f"{where}: no {owner} has {wanted!r} ({option}=); {owner}s have {there}."
+            )
+
+
+def _leave_out_names(
+    graphs: Sequence[FileGraph], columns: dict[str, list[Any]], where: object
+) -> None:
+    """Labels that are the nodes' names, in formats that have one word for both, with a warning.
+
+    What only looks like names, as no label comes twice in a graph, is kept.
+    """
+    labels = columns["node_labels"]
+    described = [(g, part) for g, part in zip(graphs, labels, strict=True) if part is not None]
+    if not described or not all(graph.labels_may_be_names for graph, _ in described):
+        return
+    if all(list(map(str, part)) == list(map(str, graph.nodes)) for graph, part in described):
+        columns["node_labels"] = [None] * len(graphs)
+        warn_caller(
+            f"{where}: the labels of nodes are their ids, and are not read as labels; "
+            "label='label' reads them."
+        )
+    elif all(len(set(part)) == len(part) for _, part in described) and any(
+        len(part) >= _FEW_NODES for _, part in described
+    ):
+        found = _distinct_names(_data_of_nodes(graphs))
+        others = ", ".join(repr(name) for name in found if name != "label")
+        warn_caller(
+            f"{where}: no two nodes of a graph have the same label: these may be names. "
+            f"label= takes another column ({others or 'there is none'}), "
+            "node_labels='none' none."
+        )
 
 
 Owners = list[tuple[Any, dict[str, Any]]]
@@ -264,19 +310,26 @@ def _warn_of_other_names(
     where: object,
 ) -> None:
     """Say what nodes or edges carry under other names, where none of the known ones is there."""
-    of_nodes = (data for graph in graphs for data in graph.nodes.values())
-    of_edges = (data for edges in simple for _, _, data in edges)
-    for kind, owners in (("nodes", of_nodes), ("edges", of_edges)):
+    for kind, owners in (("nodes", _data_of_nodes(graphs)), ("edges", _data_of_edges(simple))):
         used = [name for name in columns if name.startswith(kind[:4])]
         if any(part is not None for name in used for part in columns[name]):
             continue
-        others = _distinct_names(owners)
+        # Labels of nodes that are not in use were said to be names.
+        others = [name for name in _distinct_names(owners) if (kind, name) != ("nodes", "label")]
         if others:
             known = "label=, attr=" if kind == "nodes" else "edge_label=, weight=, edge_attr="
             warn_caller(
                 f"{where}: {kind} carry data under {', '.join(map(repr, others))}, which is not "
                 f"read. Name what is to be read by {known}."
             )
+
+
+def _data_of_nodes(graphs: Sequence[FileGraph]) -> Iterable[dict[str, Any]]:
+    return (data for graph in graphs for data in graph.nodes.values())
+
+
+def _data_of_edges(simple: list[Edges]) -> Iterable[dict[str, Any]]:
+    return (data for edges in simple for _, _, data in edges)
 
 
 def _distinct_names(owners: Iterable[dict[str, Any]]) -> list[str]:

@@ -50,6 +50,9 @@ def parse_sparse6(text: bytes) -> tuple[int, Ints]:
     width = max(n - 1, 0).bit_length()
     bits = _bits(body)
     n_pairs = len(bits) // (width + 1)
+    # What is left over is filled up with ones; one zero before them is allowed.
+    if not bits[n_pairs * (width + 1) + 1 :].all():
+        raise ValueError("the line ends within an edge; is it cut off?")
     pairs = bits[: n_pairs * (width + 1)].reshape(n_pairs, width + 1).astype(np.int64)
     steps = pairs[:, 0]
     values = pairs[:, 1:] @ (1 << np.arange(width - 1, -1, -1, dtype=np.int64))

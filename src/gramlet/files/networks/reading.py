@@ -17,7 +17,7 @@ from gramlet.files.networks.graphml import read_graphml
 from gramlet.files.networks.node_link import read_json, read_json_lines
 from gramlet.files.networks.notes import restore_notes
 from gramlet.files.networks.safe_xml import guarded_parser, parse_guarded
-from gramlet.files.opening import open_bytes
+from gramlet.files.opening import open_bytes, open_text
 from gramlet.files.problems import Problems
 from gramlet.files.tables import ColumnNotFoundError
 from gramlet.files.target import check_target
@@ -49,7 +49,8 @@ def dataset_of_graphs(
     name: str,
 ) -> Dataset:
     """A Dataset of the graphs, with the target and the ids that they carry."""
-    if not graphs and not problems.skipped:
+    if not graphs:
+        problems.finish(path, 0, "graph")
         raise ValueError(f"{path} has no graphs.")
     notes = restore_notes(graphs, path)
     usual = (*filter(None, [notes.pop("target_name", None)]), *TARGET_NAMES)
@@ -93,7 +94,9 @@ def _targets(graphs: list[FileGraph], name: str, problems: Problems) -> tuple[li
     kept, values = [], []
     for graph in graphs:
         value = graph.data.get(name)
-        if value is None or value != value or value in (float("inf"), float("-inf"), ""):
+        if value is None or value == "":
+            problems.add(graph.place, f"the target {name!r} is missing")
+        elif value != value or value in (float("inf"), float("-inf")):
             problems.add(graph.place, f"the target {name!r} is {value!r}")
         elif not isinstance(value, str | int | float):
             problems.add(graph.place, f"the target {name!r} is a {type(value).__name__}")
@@ -124,9 +127,9 @@ def _read_gexf(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph
 
 def _read_gml(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
     networkx = _networkx(path)
-    with open_bytes(path, max_bytes) as stream:
+    with open_text(path, max_bytes) as text:
         # By id: names in GML are labels, and need not be distinct.
-        graph = _parsed(path, "GML", lambda: networkx.read_gml(stream, label="id"))
+        graph = _parsed(path, "GML", lambda: networkx.parse_gml(text, label="id"))
     return [_from_networkx(str(path), graph)]
 
 
@@ -177,6 +180,7 @@ def _from_networkx(place: str, graph: Any) -> FileGraph:
         list(graph.edges(data=True)),
         graph.is_directed(),
         data,
+        labels_may_be_names=True,
     )
 
 
@@ -194,7 +198,7 @@ def _parsed(path: Path, kind: str, parse: Callable[[], Any]) -> Any:
     """What networkx makes of a file; whatever it trips over becomes one line."""
     try:
         return parse()
-    except (EOFError, OSError):
+    except (EOFError, OSError, UnicodeDecodeError):
         raise
     except RecursionError:
         raise ValueError(f"{path} is nested too deeply.") from None

@@ -10,6 +10,11 @@ from xml.parsers import expat
 __all__ = ["guarded_parser", "parse_guarded"]
 
 _DEEPEST = 64
+_OF_ENCODINGS = (
+    expat.errors.XML_ERROR_INVALID_TOKEN,
+    expat.errors.XML_ERROR_UNKNOWN_ENCODING,
+    expat.errors.XML_ERROR_INCORRECT_ENCODING,
+)
 
 
 def guarded_parser(
@@ -54,9 +59,10 @@ def parse_guarded(parser: Any, stream: BinaryIO, path: Path) -> None:
     try:
         parser.ParseFile(stream)
     except expat.ExpatError as why:
+        said = expat.ErrorString(why.code)
+        advice = "Save it as UTF-8." if said in _OF_ENCODINGS else "Is the file cut off?"
         raise ValueError(
-            f"{path}, line {why.lineno}: not well-formed XML ({expat.ErrorString(why.code)}). Is "
-            "the file cut off?"
+            f"{path}, line {why.lineno}: not well-formed XML ({said}). {advice}"
         ) from None
     except LookupError as why:
         raise ValueError(f"{path} cannot be read ({why}). Save it as UTF-8.") from None

@@ -157,12 +157,18 @@ def _read_nodes(files: TUFiles, n_graphs: int | None) -> _Nodes:
     table = read_integers(files, "graph_indicator")
     _require_columns(files, "graph_indicator", table, 1, "a line holds the graph of one node")
     number = table[:, 0]
+    told = n_graphs is not None
     if n_graphs is None:
         n_graphs = _highest_number(files, number)
     outside = np.flatnonzero((number < 1) | (number > n_graphs))
     if len(outside):
         found = number[outside[0]]
-        why = f"graph {found} does not exist; the graphs are numbered 1 to {n_graphs}."
+        why = f"graph {found} does not exist; the graphs are numbered 1 to {n_graphs}"
+        role = "graph_labels" if files.has("graph_labels") else "graph_attributes"
+        if told and files.has(role):
+            why += f", the lines of {files.file_name(role)}. Is that file cut off?"
+        else:
+            why += "."
         _refuse_at(files, "graph_indicator", int(outside[0]), why)
     if n_graphs - len(number) > _MOST_EMPTY:
         raise ValueError(

@@ -17,12 +17,15 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from gramlet.files.dataset import DatasetNotFoundError
+from gramlet.files.opening import open_bytes
 
 __all__ = ["DEFAULT_MAX_BYTES", "TUFiles", "is_tu", "open_tu"]
 
 DEFAULT_MAX_BYTES = 4 * 2**30
 
 _INDICATOR = "_graph_indicator.txt"
+_EDGES = "_A.txt"
+_GZIP = ".gz"
 _README = "README.txt"
 _LONGEST_README = 1 << 20
 _DAMAGE = (
@@ -122,6 +125,11 @@ class TUFiles:
     def _open_file(self, file: str) -> Iterator[BinaryIO]:
         if self._archive is None:
             path = Path(self._paths[file])
+            if path.suffix == _GZIP:
+                with open_bytes(path, self._max_bytes - self._read_bytes) as unpacked:
+                    yield unpacked
+                    self._account(unpacked.tell(), file)
+                return
             self._account(path.stat().st_size, file)
             with path.open("rb") as stream:
                 yield stream
@@ -160,7 +168,7 @@ def open_tu(path: str | Path, max_bytes: int = DEFAULT_MAX_BYTES) -> TUFiles:
         return _open_archive(path, max_bytes)
     if path.is_dir():
         for folder in (path, path / path.name, path / "raw"):
-            found = {f.name: f for f in sorted(folder.glob("*")) if f.is_file()}
+            found = _by_name(folder)
             if any(name.endswith(_INDICATOR) for name in found):
                 return TUFiles(_dataset_name(found, path.name, path), found, None, max_bytes)
         raise DatasetNotFoundError(
@@ -169,24 +177,37 @@ def open_tu(path: str | Path, max_bytes: int = DEFAULT_MAX_BYTES) -> TUFiles:
     archive = path.with_name(path.name + ".zip")
     if archive.is_file():
         return _open_archive(archive, max_bytes)
-    if path.with_name(path.name + _INDICATOR).is_file():
-        beside = {f.name: f for f in path.parent.glob("*") if f.is_file()}
-        return TUFiles(path.name, beside, None, max_bytes)
+    if _begins_names(path):
+        return TUFiles(path.name, _by_name(path.parent), None, max_bytes)
     raise DatasetNotFoundError(
         f"{path} does not exist, nor does {archive.name} beside it. "
         "Give the folder or the zip archive of a TU data set."
     )
 
 
+def _by_name(folder: Path) -> dict[str, Path]:
+    """The files of a folder by name; one that is packed goes by the name it has unpacked."""
+    files = [file for file in sorted(folder.glob("*")) if file.is_file()]
+    packed = {file.name.removesuffix(_GZIP): file for file in files if file.suffix == _GZIP}
+    return packed | {file.name: file for file in files if file.suffix != _GZIP}
+
+
 def is_tu(path: Path) -> bool:
-    """Whether a path that is no file names a TU data set: a folder, or the beginning of names."""
+    """Whether a path that is no file names a TU data set: a folder, or the beginning of names.
+
+    A folder with edges counts as one even where it lacks other files: its reader names them.
+    """
     if path.is_dir():
         folders = (path, path / path.name, path / "raw")
-        return any(next(folder.glob(f"*{_INDICATOR}"), None) for folder in folders)
-    return (
-        path.with_name(path.name + ".zip").is_file()
-        or path.with_name(path.name + _INDICATOR).is_file()
-    )
+        return any(
+            name.endswith((_INDICATOR, _EDGES)) for folder in folders for name in _by_name(folder)
+        )
+    return path.with_name(path.name + ".zip").is_file() or _begins_names(path)
+
+
+def _begins_names(path: Path) -> bool:
+    """Whether a path is the common beginning of the files' names."""
+    return any(path.with_name(path.name + _INDICATOR + end).is_file() for end in ("", _GZIP))
 
 
 def _dataset_name(files: Iterable[str], likely: str, path: Path) -> str:
