@@ -93,9 +93,10 @@ def read(
                                 without ending
     ==========================  ==================================================================
 
-    All but zips may be packed with gzip. Nothing is fetched from a network and nothing in a file is
-    executed. Self-loops are dropped and the first of parallel edges is kept, with one warning that
-    counts what was left out.
+    All but zips may be packed with gzip. Labels in .gml and .gexf that are the ids of the nodes, as
+    networkx writes them, are not read, with a warning, unless ``label="label"`` asks. Nothing
+    is fetched from a network and nothing in a file is executed. Self-loops are dropped and the
+    first of parallel edges is kept, with one warning that counts what was left out.
 
     Parameters
     ----------
