@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
@@ -78,14 +80,8 @@ def test_the_same_as_slices_of_a_fitted_kernel(mutag):
 @pytest.mark.parametrize("fit_once", [False, True])
 def test_shared_distances_change_nothing(mutag, monkeypatch, fit_once):
     shared = evaluate(embedding(), *mutag, QUICK, options=OPTIONS, fit_once=fit_once)
-    monkeypatch.delattr(RandomGraphEmbedding, "from_distances")
-    monkeypatch.setattr(
-        RandomGraphEmbedding,
-        "_features",
-        lambda self, profile, tiling: (
-            np.exp(-self.gamma * self._distances(profile, tiling)) / np.sqrt(8)
-        ),
-    )
+    tags = replace(embedding().__graph_tags__(), distances=False)
+    monkeypatch.setattr(RandomGraphEmbedding, "__graph_tags__", lambda self: tags)
     plain = evaluate(embedding(), *mutag, QUICK, options=OPTIONS, fit_once=fit_once)
     np.testing.assert_array_equal(shared.accuracies, plain.accuracies)
     assert shared.chosen == plain.chosen

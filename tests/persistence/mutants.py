@@ -14,6 +14,7 @@ import json
 import re
 import resource
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -63,7 +64,7 @@ N_NODES = 5
 MOST_MEMORY = 1 << 30
 
 
-def graphs(n: int, seed: int) -> GraphBatch:
+def graphs(n: int, seed: int, directed: bool = False) -> GraphBatch:
     """Small rings and paths with all columns."""
     rng = np.random.default_rng(seed)
     path = [(i, i + 1) for i in range(N_NODES - 1)]
@@ -74,10 +75,12 @@ def graphs(n: int, seed: int) -> GraphBatch:
         edge_labels=[rng.choice([1, 2], len(e)).tolist() for e in edges],
         edge_weights=[rng.uniform(0.5, 2, len(e)) for e in edges],
         node_attributes=[rng.normal(size=(N_NODES, 2)) for _ in edges],
+        directed=directed,
     )
 
 
 FITTED, NEW = graphs(9, 0), graphs(4, 1)
+FITTED_ARCS, NEW_ARCS = graphs(9, 0, directed=True), graphs(4, 1, directed=True)
 CLASSES = np.arange(len(FITTED)) % 3
 TARGETS = np.linspace(0.0, 1.0, len(FITTED))
 _SMALL: dict[str, dict[str, Any]] = {
@@ -153,6 +156,57 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "rge-data": lambda: gramlet.RandomGraphEmbedding(
         n_components=4, n_dims=2, max_nodes=3, anchors="data", random_state=0
     ),
+    "gsa-walks": lambda: gramlet.GraphSampling(
+        k=3,
+        n_samples=10,
+        sampler=gramlet.RandomWalkSampler(0.2),
+        feature_map="match",
+        random_state=0,
+    ),
+    "neighborhood-hash-counted": lambda: gramlet.NeighborhoodHash(
+        2, "count", n_bits=16, codes={"C": 1, "N": 2, "O": 3}
+    ),
+    "deep-over-sp": lambda: gramlet.DeepGraphKernel(gramlet.ShortestPath(), n_components=3),
+    "matching-all": lambda: gramlet.SubgraphMatching(
+        size=3, weights=[1.0, 0.5, 0.25], connected=False, edge_kernel="one", mu=0.5
+    ),
+    "sum": lambda: gramlet.KernelSum(
+        [gramlet.WeisfeilerLehman(1), gramlet.RandomWalk(), gramlet.PyramidMatch(2, 2)],
+        weights=[1, 2, 0.5],
+    ),
+    "product": lambda: gramlet.KernelProduct(
+        [gramlet.VertexHistogram(), gramlet.GraphletKernel(k=3)], normalize=True
+    ),
+    "aligned": lambda: gramlet.AlignedKernelSum(
+        [gramlet.VertexHistogram(), gramlet.ShortestPath()], normalize=True
+    ),
+    "sum-of-products": lambda: (
+        gramlet.VertexHistogram() * gramlet.ShortestPath() + 2 * gramlet.WLOptimalAssignment(1)
+    ),
+    "distance": lambda: gramlet.KernelDistance("wl-oa"),
+    "nystroem": lambda: gramlet.GraphNystroem("sp", n_components=4, random_state=0),
+    "nystroem-scores": lambda: gramlet.GraphNystroem(
+        gramlet.MarginalizedKernel(0.3), 3, sampling="kmeans++", random_state=0
+    ),
+    "graph-neighbours": lambda: gramlet.GraphNeighbors("wl-oa", n_neighbors=2),
+    "graph-neighbours-deep": lambda: gramlet.GraphNeighbors("flg", n_neighbors=3),
+    "embedding-as-kernel": lambda: gramlet.GraphNeighbors("degree-profile", n_neighbors=2),
+    "hashed-features": lambda: gramlet.HashedFeatures(n_iter=1, n_bits=6),
+    "hashed-paths": lambda: gramlet.HashedFeatures("sp", n_iter=1, n_bits=None),
+}
+# Models of directed graphs, which other profiles describe.
+DIRECTED: dict[str, Callable[[], Any]] = {
+    "directed-wl": lambda: gramlet.WeisfeilerLehman(1),
+    "directed-wl-edge": lambda: gramlet.WeisfeilerLehman(1, base="edge"),
+    "directed-sp": lambda: gramlet.ShortestPath(weighted=True),
+    "directed-rw": lambda: gramlet.RandomWalk(),
+    "directed-rw-unlabelled": lambda: gramlet.RandomWalk("exponential", use_labels=False),
+    "directed-marginalized": lambda: gramlet.MarginalizedKernel(0.3),
+    "directed-hopper": lambda: gramlet.GraphHopper(),
+    "directed-odd": lambda: gramlet.ODDSTh(height=2),
+    "directed-wwl": lambda: gramlet.WassersteinWL(1),
+    "directed-propagation": lambda: gramlet.Propagation(2, random_state=0),
+    "directed-sum": lambda: gramlet.KernelSum([gramlet.EdgeHistogram(), gramlet.ShortestPath()]),
 }
 CLASSIFIERS = {
     "svc": SVC(kernel="precomputed"),
@@ -217,6 +271,14 @@ def _on_graphs() -> Any:
     return GaussianProcessRegressor(kernel, alpha=0.1).fit(FITTED, TARGETS)
 
 
+def _hashed_linear(y: Any) -> Any:
+    data = gramlet.Dataset(FITTED, y)
+    with tempfile.TemporaryDirectory() as folder:
+        features = gramlet.HashedFeatures(n_iter=1, n_bits=5)
+        store = gramlet.FeatureStore.write(f"{folder}/store", data, features)
+        return gramlet.HashedLinearModel(n_epochs=2, alpha=1e-3).fit(store)
+
+
 def models() -> dict[str, Callable[[], Any]]:
     """How each model is made: every kernel and embedding, and pipelines with every machine."""
     made: dict[str, Callable[[], Any]] = {
@@ -224,12 +286,16 @@ def models() -> dict[str, Callable[[], Any]]:
     }
     for name, variant in VARIANTS.items():
         made[name] = lambda variant=variant: variant().fit(FITTED, CLASSES)
+    for name, variant in DIRECTED.items():
+        made[name] = lambda variant=variant: variant().fit(FITTED_ARCS, CLASSES)
     for name, machine in CLASSIFIERS.items():
         y = CLASSES % 2 if name == "svc-two" else CLASSES
         made[name] = lambda machine=machine, y=y: _with_kernel(machine, y)
     for name, machine in REGRESSORS.items():
         made[name] = lambda machine=machine: _with_kernel(machine, TARGETS)
     made["search"] = _search
+    made["hashed-linear"] = lambda: _hashed_linear(CLASSES)
+    made["hashed-regression"] = lambda: _hashed_linear(TARGETS)
     made["graph-gaussian-process"] = _on_graphs
     made["kernel-map"] = lambda: gramlet.KernelMap("wl", n_components=2).fit(FITTED)
     made["feature-map"] = lambda: make_pipeline(
@@ -384,11 +450,11 @@ def _renamed(spots: list[tuple[Any, Any]], rng: np.random.Generator) -> str:
 _OTHER_GRAPHS = re.compile(
     r"was fitted on|needs node attributes|of one size|too large for|is too large|"
     r"needs node labels|is not a numeric array|too many to tell patterns apart|lies in no bin|"
-    r"not a finite number|singular to the precision"
+    r"not a finite number|singular to the precision|has no code for the label"
 )
 
 
-def outcome(path: Path) -> str:
+def outcome(path: Path, new: GraphBatch) -> str:
     """What becomes of a file: "refused", "fine", or what went wrong."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -399,7 +465,7 @@ def outcome(path: Path) -> str:
         except Exception as error:
             return f"load: {type(error).__name__}: {error}"
         try:
-            return answers(model)
+            return answers(model, new)
         except NotFittedError:
             return "fine"
         except Exception as error:
@@ -408,13 +474,13 @@ def outcome(path: Path) -> str:
             return "fine" if sound else f"use: {text[:300]}"
 
 
-def answers(model: Any) -> str:
+def answers(model: Any, new: GraphBatch) -> str:
     """Whether a model gives finite numbers for new graphs."""
     for method in ("transform", "predict", "decision_function", "predict_proba", "diagonal"):
         answer = getattr(model, method, None)
         if answer is None or not hasattr(model, "get_params"):
             continue
-        result = answer(NEW)
+        result = answer(new)
         numbers = result.data if sparse.issparse(result) else np.asarray(result)
         if numbers.dtype.kind in "fc" and not np.isfinite(numbers).all():
             return f"use: {method} gives numbers that are not finite"
@@ -439,12 +505,12 @@ def limit_memory() -> None:
 
 def try_model(name: str, folder: Path, seed: int, first: int, count: int) -> None:
     """Load ``count`` mutants of a model, and print what becomes of those that should not be."""
-    path = folder / "mutant.gramlet"
+    path, new = folder / "mutant.gramlet", NEW_ARCS if name in DIRECTED else NEW
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         gramlet.save(models()[name](), path)
-    if outcome(path) != "fine":
-        print(f"WRONG {name} unchanged: {outcome(path)}", flush=True)
+    if outcome(path, new) != "fine":
+        print(f"WRONG {name} unchanged: {outcome(path, new)}", flush=True)
         return
     manifest, arrays = container.read_container(path)
     refused = 0
@@ -459,7 +525,7 @@ def try_model(name: str, folder: Path, seed: int, first: int, count: int) -> Non
             written(path, {**manifest, "model": tree}, changed)
         except (ValueError, TypeError):  # what no file can tell
             continue
-        found = outcome(path)
+        found = outcome(path, new)
         refused += found == "refused"
         if found not in ("refused", "fine"):
             print(f"WRONG {name} {number} {what}: {found}", flush=True)
@@ -474,7 +540,7 @@ def main() -> None:
             warnings.simplefilter("ignore")
             model = models()[name]()
             gramlet.save(model, folder / "mutant.gramlet")
-            outcome(folder / "mutant.gramlet")
+            outcome(folder / "mutant.gramlet", NEW_ARCS if name in DIRECTED else NEW)
     limit_memory()
     for name in names:
         try_model(name, folder, seed, first, count)

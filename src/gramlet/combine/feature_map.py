@@ -72,17 +72,16 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and give the features of X; counted once where the kernel keeps them."""
         self.fit(X, y)
-        profile = self.kernel_.profile_
-        if not hasattr(profile, "features"):
-            return self.transform(X)
-        return framed(self, profile.features(), X)
+        counted = self.kernel_.profile_.features()
+        return self.transform(X) if counted is None else framed(self, counted, X)
 
     def validate(self) -> None:
         """Check that the fitted kernel has features; ValueError if not."""
         require_parameters(self)
         for name in ("kernel", "kernel_"):
             if name in vars(self):
-                require(hasattr(type(getattr(self, name)), "features"), f"{name} has no features")
+                kernel = getattr(self, name)
+                require(graph_tags(kernel).features, f"{name} has no features")
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """A readable name per column."""

@@ -230,7 +230,11 @@ class RandomGraphEmbedding(GraphEmbedding):
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(
-            kind="embedding", random=True, depends_on_fitted=True, after_fit=("gamma",)
+            kind="embedding",
+            random=True,
+            depends_on_fitted=True,
+            after_fit=("gamma",),
+            distances=True,
         )
 
 

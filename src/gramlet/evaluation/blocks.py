@@ -15,7 +15,7 @@ import numpy as np
 from gramlet.common.arrays import Array, Floats
 from gramlet.engine.machines.kernel_ridge import centre
 from gramlet.graphs.batch import GraphBatch
-from gramlet.kernels.contract.tags import is_embedding
+from gramlet.kernels.contract.tags import graph_tags, is_embedding
 
 __all__ = ["Features", "centred_and_scaled", "fitted_blocks", "gives_features", "whole_grams"]
 
@@ -95,7 +95,7 @@ def _fitted_grams(
     A machine on dot products is a linear one on the features.
     """
     estimator.set_params(**option_sets[0])
-    if len(option_sets) > 1 and hasattr(estimator, "from_distances"):
+    if len(option_sets) > 1 and _by_distances(estimator):
         outputs = _outputs(estimator.fit(graphs, target), option_sets, graphs)
     else:
         if hasattr(estimator, "fit_transform"):
@@ -117,11 +117,15 @@ def _outputs(
     distances = None
     for option_set in option_sets:
         fitted.set_params(**option_set)
-        if len(option_sets) > 1 and hasattr(fitted, "from_distances"):
+        if len(option_sets) > 1 and _by_distances(fitted):
             distances = fitted.distance(graphs) if distances is None else distances
             yield fitted.from_distances(distances)
         else:
             yield fitted.transform(graphs)
+
+
+def _by_distances(estimator: Any) -> bool:
+    return hasattr(estimator, "__graph_tags__") and graph_tags(estimator).distances
 
 
 def _gram_of_output(

@@ -19,6 +19,7 @@ from gramlet.combine.feature_map import FeatureMap
 from gramlet.common.arrays import Array, Floats
 from gramlet.graphs.convert import as_batch, as_single
 from gramlet.kernels.contract.tags import graph_tags
+from gramlet.kernels.weisfeiler_lehman.colour_counts import colouring_of
 
 __all__ = ["HIGHER", "LinearExplanation", "explain_linear"]
 
@@ -87,8 +88,8 @@ class LinearExplanation:
         Shape (nodes, levels), for Weisfeiler-Lehman kernels over nodes. All entries and the
         intercept add up to `decision`; patterns not seen at fit add nothing.
         """
-        colouring = getattr(getattr(self.kernel, "counter_", None), "colouring", None)
-        if colouring is None or getattr(self.kernel, "base", "vertex") != "vertex":
+        colouring = colouring_of(self.kernel)
+        if colouring is None:
             raise TypeError(
                 "Only Weisfeiler-Lehman kernels over nodes split a decision by node; this one is "
                 f"{self.kernel!r}."

@@ -21,6 +21,7 @@ from gramlet.explain.linear import LinearExplanation, explain_linear
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
 from gramlet.graphs.convert import as_batch
+from gramlet.kernels.weisfeiler_lehman.colour_counts import colouring_of
 
 __all__ = ["ModelExplanation", "Pattern", "explain_model", "name_labels"]
 
@@ -108,7 +109,7 @@ class ModelExplanation:
     @property
     def drawable(self) -> bool:
         """Whether patterns are trees rooted at nodes, so that graphs can be coloured by them."""
-        return _colouring(getattr(self.model, "kernel", self.model)) is not None
+        return colouring_of(getattr(self.model, "kernel", self.model)) is not None
 
     def _repr_html_(self) -> str:
         from gramlet.report.notebook import explanation_html
@@ -250,7 +251,7 @@ def _source(model: Any, class_names: Names | None) -> Any:
     """Where the values are: a linear explanation, or the kernel that learned weights."""
     steps = [step for _, step in getattr(model, "steps", [])]
     kernel = steps[0] if steps else model
-    if hasattr(kernel, "weights_") and _colouring(kernel) is not None:
+    if hasattr(kernel, "weights_") and colouring_of(kernel) is not None:
         return kernel
     if isinstance(model, LinearExplanation):
         return model
@@ -261,13 +262,6 @@ def _source(model: Any, class_names: Names | None) -> Any:
             'SVC(kernel="precomputed") or SVR(kernel="precomputed").'
         )
     return explain_linear(model, class_names=class_names)
-
-
-def _colouring(kernel: Any) -> Any:
-    """The colours of a Weisfeiler-Lehman kernel over nodes; None for any other."""
-    if getattr(kernel, "base", "vertex") != "vertex":
-        return None
-    return getattr(getattr(kernel, "counter_", None), "colouring", None)
 
 
 def _classes(
@@ -324,7 +318,7 @@ def _patterns(
     kernel: Any, batch: GraphBatch
 ) -> tuple[list[int | None], list[str], sparse.csr_matrix]:
     """The level and the text of each pattern, and which graphs have it."""
-    colouring = _colouring(kernel)
+    colouring = colouring_of(kernel)
     if colouring is None:
         texts = [str(name) for name in kernel.get_feature_names_out()]
         return [None] * len(texts), texts, sparse.csr_matrix(kernel.features(batch)) != 0
@@ -380,7 +374,7 @@ def _with_names(
     """The fitted model and the graphs, both with names in place of labels."""
     linear = isinstance(source, LinearExplanation)
     kernel = source.kernel if linear else source
-    colouring = _colouring(kernel)
+    colouring: Any = colouring_of(kernel)
     if colouring is None or not (node_names or edge_names):
         return source, batch
     kernel, counter, colouring = (copy.copy(x) for x in (kernel, kernel.counter_, colouring))

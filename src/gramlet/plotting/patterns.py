@@ -9,6 +9,8 @@ import numpy as np
 from gramlet.common.arrays import Floats, Ints
 from gramlet.explain import LinearExplanation
 from gramlet.graphs.convert import as_single
+from gramlet.kernels.wasserstein.weighted import WeightedWassersteinWL
+from gramlet.kernels.weisfeiler_lehman.colour_counts import colouring_of
 from gramlet.plotting.drawing import Drawing
 from gramlet.plotting.figure import pyplot
 from gramlet.plotting.graphs import draw_graph, put_on_axes
@@ -32,7 +34,7 @@ class _Learned(NamedTuple):
     @property
     def colouring(self) -> Any:
         """The colours of a Weisfeiler-Lehman kernel over nodes; None for any other."""
-        return getattr(self.kernel.counter_, "colouring", None)
+        return colouring_of(self.kernel)
 
     def levels(self) -> list[tuple[int | None, Ints]]:
         """The columns of each level; all of them, at level None, where there are no levels."""
@@ -48,7 +50,7 @@ def _learned(model: Any, output: int) -> _Learned:
         if can_draw(model.kernel):
             meaning = f"coefficient for {model.outputs[output]}"
             return _Learned(model.kernel, model.coefficients[output], 0.0, meaning)
-    elif hasattr(model, "weights_") and hasattr(model, "counter_"):
+    elif isinstance(model, WeightedWassersteinWL) and "weights_" in vars(model):
         return _Learned(model, np.concatenate(model.weights_), 1.0, "weight")
     raise TypeError(
         "Patterns have values in a fitted WeightedWassersteinWL, or in explain_linear of a "

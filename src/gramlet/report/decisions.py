@@ -15,6 +15,7 @@ from gramlet.common.arrays import Floats
 from gramlet.explain.linear import LinearExplanation, explain_linear
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.tags import graph_tags
+from gramlet.kernels.weisfeiler_lehman.colour_counts import colouring_of
 from gramlet.report.kernel_view import KernelView
 from gramlet.report.machines import machine_for
 from gramlet.report.material import Material
@@ -50,9 +51,7 @@ class Decision(NamedTuple):
     @property
     def by_node(self) -> bool:
         """Whether decisions can be split by node."""
-        kernel = self.explanation.kernel
-        colouring = getattr(getattr(kernel, "counter_", None), "colouring", None)
-        return colouring is not None and getattr(kernel, "base", "vertex") == "vertex"
+        return colouring_of(self.explanation.kernel) is not None
 
 
 def decisions_of(material: Material, view: KernelView) -> list[Decision]:

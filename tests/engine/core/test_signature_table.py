@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -76,5 +77,22 @@ def test_entries_keep_their_value_in_as_few_bits_as_they_need(largest):
 def test_a_table_holds_little_more_than_its_signatures():
     rows = np.arange(400_000).reshape(-1, 4)
     table, _ = SignatureTable.fit(*pack_rows(rows))
-    held = sum(part.nbytes for part in vars(table).values() if part is not None)
-    assert held <= 4 * rows.size + 4 * (len(rows) + 1)
+    held = sum(part.nbytes for part in vars(table).values() if isinstance(part, np.ndarray))
+    assert held == 4 * rows.size  # the offsets of rows of one length are implied
+
+
+@pytest.mark.parametrize("widths", [[2, 2, 2], [1, 3, 2], [0, 0], []])
+def test_offsets_of_equal_lengths_are_implied(widths):
+    offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+    data = np.arange(offsets[-1])
+    table = SignatureTable(offsets, data)
+    for _ in range(2):  # before and after a look-up, which needs them as an array
+        assert table.offsets.tolist() == offsets.tolist()
+        assert len(table) == len(widths)
+        for i, (begin, end) in enumerate(pairwise(offsets)):
+            assert table.signature(i).tolist() == data[begin:end].tolist()
+        if len(set(widths)) == len(widths):
+            assert table.lookup(offsets, data).tolist() == list(range(len(widths)))
+        table.lookup(np.array([0, 1]), np.array([77]))
+    again = pickle.loads(pickle.dumps(table))
+    assert again.offsets.tolist() == offsets.tolist()

@@ -35,6 +35,18 @@ def test_a_symmetric_matrix_with_and_without_features_of_one_row(measure, few_en
 
 
 @pytest.mark.parametrize("measure", ["dot", "min"])
+def test_an_index_in_parts_gives_the_same_bits(measure, monkeypatch):
+    made = counts(70, 200)
+    made.data /= 3.0
+    whole = comparison.compare_self(made, measure)
+    monkeypatch.setattr(comparison, "_most_dense", lambda n_rows, in_parts: n_rows)
+    monkeypatch.setattr(comparison, "_LARGE", 1)
+    parts = list(comparison.CountIndex.parts(made, measure, True, whole.nbytes // 60))
+    assert 1 < len(parts) <= comparison._MOST_PARTS
+    assert np.array_equal(comparison.compare_self(made, measure), whole)
+
+
+@pytest.mark.parametrize("measure", ["dot", "min"])
 def test_rows_against_other_rows(measure):
     rows, columns = counts(9, 40, seed=1), counts(70, 40)
     index = comparison.CountIndex.build(columns, measure)

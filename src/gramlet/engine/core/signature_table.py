@@ -44,9 +44,25 @@ class SignatureTable:
     """
 
     def __init__(self, offsets: Ints, data: Ints) -> None:
-        self._offsets, self._data = _compact(offsets, data)
+        self._hold(offsets, data)
+
+    def _hold(self, offsets: Ints, data: Ints) -> None:
+        kept, self._data = _compact(offsets, data)
+        self._length = len(kept) - 1
+        # Offsets of signatures that are all of one length are made when they are needed.
+        self._width = int(kept[1]) if self._length else 0
+        regular = bool((kept[1:] - kept[:-1] == self._width).all())
+        self._kept: Ints | None = None if regular else kept
         # Made by the first look-up: most tables of a fit are never asked.
         self._slots: Ints | None = None
+
+    @property
+    def _offsets(self) -> Ints:
+        if self._kept is not None:
+            return self._kept
+        return np.arange(self._length + 1, dtype=self._data.dtype) * self._data.dtype.type(
+            self._width
+        )
 
     @property
     def offsets(self) -> Ints:
@@ -84,24 +100,26 @@ class SignatureTable:
 
     def _found(self, offsets: Ints, data: Ints) -> tuple[Ints, Ints]:
         if self._slots is None:
-            self._slots = slots_of(self._offsets, self._data, 0, len(self), len(self))
+            self._kept = self._offsets
+            self._slots = slots_of(self._kept, self._data, 0, len(self), len(self))
         ids, first = _interned(offsets, data, self._offsets, self._data, self._slots)
         return ids, first
 
     def signature(self, i: int) -> Ints:
         """Signature number ``i``."""
-        return self._data[self._offsets[i] : self._offsets[i + 1]].astype(np.int64)
+        if self._kept is None:
+            return self._data[i * self._width : (i + 1) * self._width].astype(np.int64)
+        return self._data[self._kept[i] : self._kept[i + 1]].astype(np.int64)
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1
+        return self._length
 
     def __getstate__(self) -> dict[str, Ints]:
         return {"offsets": self.offsets, "data": self.data}
 
     def __setstate__(self, state: dict[str, Ints]) -> None:
         _check(state["offsets"], state["data"])
-        self._offsets, self._data = _compact(state["offsets"], state["data"])
-        self._slots = None
+        self._hold(state["offsets"], state["data"])
 
     def validate(self, width: int | None = None) -> None:
         """Check what the compiled look-up relies on; ValueError if it does not hold.

@@ -7,6 +7,7 @@ features that only one graph has never enter the pair loop of a symmetric matrix
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +17,7 @@ from scipy import sparse
 from gramlet.common.arrays import Floats, Int32s, Ints
 from gramlet.engine.core.compiled import inner, njit, read_only
 from gramlet.engine.core.memory import release_free
-from gramlet.engine.core.tiles import for_tiles, mirror
+from gramlet.engine.core.tiles import for_tiles, mirror, row_ranges
 
 __all__ = ["CountIndex", "compare", "compare_self", "count_codes", "first_from", "norms"]
 
@@ -24,8 +25,14 @@ Measure = Literal["dot", "min"]
 
 # A feature that more than this share of the graphs have is cheaper as a dense column.
 _DENSE_SHARE = {"dot": 0.15, "min": 0.25}
-# Dense columns take at most this much memory, relative to a square result.
+# Dense columns take at most this much memory, relative to a large square result.
 _DENSE_PART = 0.05
+# A result of this many bytes is large.
+_LARGE = 1 << 26
+# An index beyond this size, relative to a large result, is built in up to so many parts.
+_INDEX_PART, _MOST_PARTS = 0.015, 8
+# What an entry of a copy takes, and what a feature takes in an index.
+_ENTRY_BYTES, _FEATURE_BYTES = 12, 40
 # Up to so many entries, leaving features out takes longer than it saves.
 _FEW_ENTRIES = 1 << 14
 
@@ -112,26 +119,68 @@ class CountIndex:
         cls, counts: sparse.csr_matrix, measure: Measure, drop_single: bool = False
     ) -> CountIndex:
         """Index the columns of ``counts``; ``drop_single`` leaves out those of one graph only."""
+        return next(cls.parts(counts, measure, drop_single))
+
+    @classmethod
+    def parts(
+        cls,
+        counts: sparse.csr_matrix,
+        measure: Measure,
+        drop_single: bool,
+        n_bytes: int | None = None,
+    ) -> Iterator[CountIndex]:
+        """Indices of consecutive columns, one after the other, of nearly ``n_bytes`` each.
+
+        Comparing with all of them in turn adds the same numbers in the same order as comparing
+        with one.
+        """
         n_rows, n_features = counts.shape
-        frequency = np.bincount(counts.indices, minlength=n_features)
+        frequency = _frequencies(counts.indices, n_features)
         place = np.full(n_features, -1, dtype=np.int64)
         if drop_single:
             place[frequency <= 1] = -2
         frequent = np.flatnonzero(frequency > max(1.0, _DENSE_SHARE[measure] * n_rows))
-        # The dense part stays small beside a square result.
-        most = max(64, int(_DENSE_PART * n_rows))
+        most = _most_dense(n_rows, in_parts=n_bytes is not None and measure == "min")
         frequent = frequent[np.argsort(-frequency[frequent], kind="stable")][:most]
         frequent.sort()
         place[frequent] = np.arange(len(frequent))
-        starts, rows, values, dense = split_columns(
-            counts.indptr.astype(np.int64, copy=False),
-            counts.indices.astype(np.int32, copy=False),
-            counts.data.astype(np.float64, copy=False),
-            place,
-            frequency,
-            len(frequent),
-        )
-        return cls(n_rows, starts, rows, values, dense, place)
+        arrays = _arrays(counts)
+        costs = np.where(place == -1, float(_ENTRY_BYTES) * frequency, 0.0)
+        if measure == "min":
+            costs[frequent] = 8.0 * n_rows
+        n_parts = 1 if n_bytes is None else min(_MOST_PARTS, 1 + int(costs.sum() / n_bytes))
+        for begin, end in row_ranges(n_features, costs, n_parts) or [(0, 0)]:
+            here = np.full(n_features, -2, dtype=np.int64)
+            here[begin:end] = place[begin:end]
+            if measure == "min":
+                lines = frequent[(frequent >= begin) & (frequent < end)]
+            else:  # dot products begin with all frequent features at once
+                lines = frequent if begin == 0 else frequent[:0]
+            here[here >= 0] = -2
+            here[lines] = np.arange(len(lines))
+            starts, rows, values, dense = split_columns(*arrays, here, frequency, len(lines))
+            yield cls(n_rows, starts, rows, values, dense, here)
+            del starts, rows, values, dense  # before the next ones are made
+
+
+def _most_dense(n_rows: int, in_parts: bool) -> int:
+    """How many features may be dense, so that they stay small beside a large square result."""
+    if 8 * n_rows**2 < _LARGE:
+        return max(n_rows, 64)
+    return max(64, int((_MOST_PARTS * _INDEX_PART if in_parts else _DENSE_PART) * n_rows))
+
+
+def _frequencies(columns: Int32s, n_features: int) -> Ints:
+    """How many entries each column has; numpy's own count would copy all columns first."""
+    frequency = np.zeros(n_features, dtype=np.int64)
+    _add_ones(columns, frequency)
+    return frequency
+
+
+@njit(nogil=True, cache=True)
+def _add_ones(places: Int32s, out: Ints) -> None:
+    for place in places:
+        out[place] += 1
 
 
 def split_columns(
@@ -190,10 +239,12 @@ def compare_self(
     n = counts.shape[0]
     own = norms(counts, measure)
     shared = _shared(counts) if counts.nnz > _FEW_ENTRIES else counts
-    index = CountIndex.build(shared, measure, drop_single=True)
     release_free(n, n)
     out = np.zeros((n, n))
-    _fill(out, shared, index, measure, True, n_jobs, verbose, label)
+    n_bytes = int(_INDEX_PART * out.nbytes) if out.nbytes >= _LARGE else None
+    for index in CountIndex.parts(shared, measure, True, n_bytes):
+        _fill(out, shared, index, measure, True, n_jobs, verbose, label)
+        del index  # before the next one is built
     mirror(out)
     np.fill_diagonal(out, own)
     return out
@@ -220,11 +271,13 @@ def _add_rows(indptr: Ints, values: Floats, squared: bool, sums: Floats) -> None
 def _shared(counts: sparse.csr_matrix) -> sparse.csr_matrix:
     """The features that more than one graph has, numbered anew: only they take part in pairs.
 
-    Most features of fine patterns are a single graph's; without them index and copies stay small.
+    Most features of fine patterns are a single graph's: then this is smaller than the numbers that
+    an index has for every feature. Otherwise the counts are returned as they are.
     """
-    frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+    frequency = _frequencies(counts.indices, counts.shape[1])
     kept = frequency > 1
-    if kept.all():
+    n_single = len(kept) - int(kept.sum())
+    if _ENTRY_BYTES * (counts.nnz - n_single) >= _FEATURE_BYTES * n_single:
         return counts
     entries = kept[counts.indices]
     places = np.cumsum(kept) - 1
@@ -233,6 +286,15 @@ def _shared(counts: sparse.csr_matrix) -> sparse.csr_matrix:
     return sparse.csr_matrix(
         (counts.data[entries], places[counts.indices[entries]], indptr),
         shape=(counts.shape[0], int(kept.sum())),
+    )
+
+
+def _arrays(counts: sparse.csr_matrix) -> tuple[Ints, Int32s, Floats]:
+    """Offsets, columns and values of the rows, of the types that compiled code takes."""
+    return (
+        counts.indptr.astype(np.int64, copy=False),
+        counts.indices.astype(np.int32, copy=False),
+        counts.data.astype(np.float64, copy=False),
     )
 
 
@@ -247,9 +309,7 @@ def _fill(
     label: str,
 ) -> None:
     n_rows, n_columns = out.shape
-    indptr = counts.indptr.astype(np.int64, copy=False)
-    columns = counts.indices.astype(np.int32, copy=False)
-    values = counts.data.astype(np.float64, copy=False)
+    indptr, columns, values = _arrays(counts)
 
     def fill_rows(begin: int, end: int) -> None:
         first = begin if symmetric else 0

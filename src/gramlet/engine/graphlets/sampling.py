@@ -33,8 +33,6 @@ __all__ = ["PatternCounts", "sample_codes", "sample_counts"]
 # Idle steps after which a walk's next node is drawn from its exact law (see `draws.draw_walk`).
 _PATIENCE = 32
 _UNIFORM = -1.0
-# The key of a pattern: its code and its label word.
-_WIDTH = 2
 
 
 class PatternCounts(NamedTuple):
@@ -209,7 +207,10 @@ def _draw_graph(
     nodes: Ints,
     keys: Ints,
 ) -> None:
-    """Fill the rows of ``keys`` with codes and label words; a negative law is the uniform one."""
+    """Fill the rows of ``keys`` with codes and, if there are labels, label words.
+
+    A negative law is the uniform one.
+    """
     first, last = node_offsets[g], node_offsets[g + 1]
     starts, targets = own_csr(g, len(nodes), node_offsets, indptr, indices)
     bits = adjacency_bits(starts, targets)
@@ -226,7 +227,8 @@ def _draw_graph(
         else:
             draw_walk(nodes, s, law, patience, starts, targets, sizes, memory, state)
         keys[s, 0] = code_of(nodes, starts, targets, bits)
-        keys[s, 1] = _label_word(nodes, labels[first:last], n_labels) if len(labels) else 0
+        if len(labels):
+            keys[s, 1] = _label_word(nodes, labels[first:last], n_labels)
 
 
 @inner
@@ -253,7 +255,7 @@ def _codes_of_range(
 ) -> None:
     nodes = np.zeros(k, dtype=np.int64)
     none = np.zeros(0, dtype=np.int64)
-    drawn = np.empty((codes.shape[1], _WIDTH), dtype=np.int64)
+    drawn = np.empty((codes.shape[1], 1), dtype=np.int64)
     for g in range(begin, end):
         _draw_graph(
             g, node_offsets, indptr, indices, none, 0, seed, law, patience, nodes, drawn
@@ -278,8 +280,9 @@ def _counts_of_range(
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """Entries of every graph, then codes, label words and counts of all entries."""
     nodes = np.zeros(k, dtype=np.int64)
-    drawn = np.empty((n_samples, _WIDTH), dtype=np.int64)
-    offsets = np.arange(n_samples + 1) * _WIDTH
+    width = 2 if len(labels) else 1  # the key of a pattern: its code and, with labels, a word
+    drawn = np.empty((n_samples, width), dtype=np.int64)
+    offsets = np.arange(n_samples + 1) * width
     slots = slots_for(n_samples)
     first = np.empty(n_samples, dtype=np.int64)
     repeats = np.empty(n_samples, dtype=np.int64)
@@ -296,7 +299,8 @@ def _counts_of_range(
         codes, words = grown(codes, total + n), grown(words, total + n)
         counts = grown(counts, total + n)
         for s in first[:n]:
-            codes[total], words[total], counts[total] = drawn[s, 0], drawn[s, 1], repeats[s]
+            codes[total], counts[total] = drawn[s, 0], repeats[s]
+            words[total] = drawn[s, 1] if width == 2 else 0
             total += 1
         n_entries[g - begin] = n
     return n_entries, codes[:total].copy(), words[:total].copy(), counts[:total].copy()

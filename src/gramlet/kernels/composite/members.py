@@ -175,7 +175,9 @@ class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[
 
     def _validate_fitted(self) -> None:
         """Check what must hold between parameters and fitted state; ValueError if it does not."""
-        require_items("kernels_", self.kernels_, GraphKernel)
+        check_members(self)
+        self._weights_of_parameters()
+        require_items("kernels_", self.kernels_, GraphKernel, len(self.kernels))
         for k, member in enumerate(self.kernels_):
             require(
                 getattr(member, "n_fitted_", None) == self.n_fitted_,

@@ -56,6 +56,10 @@ class Profile(ABC):
     def norms(self, tiling: Tiling = QUIET) -> Floats:
         """The self-similarities k(G, G)."""
 
+    def features(self) -> Any:
+        """The explicit features, one row per graph, where the profile holds them; else None."""
+        return None
+
     @abstractmethod
     def validate(self) -> None:
         """Raise ValueError if the arrays do not fit together, as in a forged file."""

@@ -40,6 +40,8 @@ class GraphTags:
     refines : bool
         Whether the kernel refines node labels itself, so that it cannot be the base of another
         refinement.
+    distances : bool
+        Whether the output is a function of distances: `from_distances` of what `distance` gives.
     gradients : bool
         Whether a kernel has `gram_with_gradient`, its derivatives by its real parameters.
     """
@@ -56,6 +58,7 @@ class GraphTags:
     after_fit: tuple[str, ...] = ()
     whole_matrix: bool = False
     refines: bool = False
+    distances: bool = False
     gradients: bool = False
 
 

@@ -101,13 +101,13 @@ class KernelisedProfile(UnitProfile):
     Attributes
     ----------
     base : BaseKernel
-    features : array
+    vertex_features : array
         Codes of labels, or rows of numbers, one per node.
     graphs : KernelisedGraphs
     """
 
     base: BaseKernel
-    features: Array
+    vertex_features: Array
     graphs: KernelisedGraphs
 
     def __len__(self) -> int:
@@ -115,18 +115,22 @@ class KernelisedProfile(UnitProfile):
 
     def take(self, rows: Ints) -> KernelisedProfile:
         nodes = taken(self.graphs.offsets, rows)[1]
-        return KernelisedProfile(self.base, self.features[nodes], self.graphs.take(rows))
+        return KernelisedProfile(self.base, self.vertex_features[nodes], self.graphs.take(rows))
 
     def compare(self, other: KernelisedProfile, tiling: Tiling = QUIET) -> Floats:
-        return self.base.compare(self.features, self.graphs, other.features, other.graphs, tiling)
+        return self.base.compare(
+            self.vertex_features, self.graphs, other.vertex_features, other.graphs, tiling
+        )
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        return self.base.compare_self(self.features, self.graphs, tiling)
+        return self.base.compare_self(self.vertex_features, self.graphs, tiling)
 
     def validate(self) -> None:
         require_instance("base", self.base, BaseKernel)
         require_instance("graphs", self.graphs, KernelisedGraphs)
-        require(len(self.features) == self.graphs.offsets[-1], "one row of features per node")
+        require(
+            len(self.vertex_features) == self.graphs.offsets[-1], "one row of features per node"
+        )
 
 
 @dataclass(frozen=True)

@@ -410,12 +410,17 @@ class WeightedWassersteinWL(GraphKernel):
     def _weighted(self, masses: Masses) -> MassProfile:
         """Shares times weights, and the symbol of empty graphs: their minima add up to S."""
         shares, weights = masses.shares, np.concatenate(self.weights_)
-        learned = sparse.csr_matrix(
-            (shares.data * weights[shares.indices], shares.indices, shares.indptr),
-            shape=shares.shape,
+        n_graphs, n_colours = shares.shape
+        # An empty graph has no other entry, so that its symbol stands where its row begins.
+        empty = np.flatnonzero(masses.empty)
+        whole = sparse.csr_matrix(
+            (
+                np.insert(shares.data * weights[shares.indices], shares.indptr[empty], 1.0),
+                np.insert(shares.indices, shares.indptr[empty], n_colours),
+                shares.indptr + np.searchsorted(empty, np.arange(n_graphs + 1)),
+            ),
+            shape=(n_graphs, n_colours + 1),
         )
-        symbol = sparse.csr_matrix(masses.empty[:, None])
-        whole = sparse.hstack([learned, symbol], format="csr")
         own = np.asarray(whole.sum(axis=1)).reshape(-1) + masses.unseen
         return MassProfile(whole, own, float(self.gamma), float(self.offset), bounded=False)
 

@@ -12,6 +12,7 @@ from gramlet.common.stored_state import require, require_instance, require_items
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
+from gramlet.kernels.contract.count_kernel import CountKernel
 from gramlet.kernels.contract.kernel import GraphKernel
 from gramlet.kernels.contract.nested import (
     base_profile,
@@ -125,6 +126,6 @@ class LevelBases:
 def _width(base: Any) -> int:
     if not has_features(base):
         return 0
-    if hasattr(base, "counter_"):
+    if isinstance(base, CountKernel):
         return int(base.counter_.n_features)
     return len(base.get_feature_names_out())

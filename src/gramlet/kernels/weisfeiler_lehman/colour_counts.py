@@ -5,7 +5,7 @@ Everything the WL family shares: fitting the refinement, colouring new graphs, n
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -29,6 +29,7 @@ __all__ = [
     "ColourCounter",
     "ColourEdgeCounter",
     "Colouring",
+    "colouring_of",
     "SubtreePattern",
     "columns_of_levels",
 ]
@@ -217,6 +218,12 @@ class ColourCounter:
     @property
     def n_features(self) -> int:
         return sum(self.colouring.n_colours)
+
+
+def colouring_of(kernel: Any) -> Colouring | None:
+    """The colours of a fitted kernel whose features are colours of nodes; None for any other."""
+    counter = vars(kernel).get("counter_")
+    return counter.colouring if isinstance(counter, ColourCounter) else None
 
 
 class ColourEdgeCounter:

@@ -33,7 +33,7 @@ from gramlet.kernels.contract.nested import (
 )
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import QUIET, Profile
-from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.contract.tags import GraphTags, graph_tags
 from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import WeisfeilerLehman
 
 __all__ = ["DeepGraphKernel", "DeepProfile"]
@@ -202,7 +202,9 @@ class DeepGraphKernel(GraphKernel):
 
     def _features(self, profile: Any, batch: GraphBatch) -> sparse.csr_matrix:
         base: Any = self.base_
-        rows = profile.features() if hasattr(profile, "features") else base.features(batch)
+        rows = profile.features()
+        if rows is None:
+            rows = base.features(batch)
         return sparse.csr_matrix(rows, dtype=np.float64)
 
     def _deep(self, counts: sparse.csr_matrix, unseen: Floats) -> DeepProfile:
@@ -218,7 +220,7 @@ class DeepGraphKernel(GraphKernel):
         profile: Any = self.profile_
         base: Any = self.base_
         require_instance("profile_", profile, DeepProfile)
-        require(hasattr(base, "features"), "base_ has no features")
+        require(graph_tags(base).features, "base_ has no features")
         n_patterns = len(base.get_feature_names_out())
         require_array(
             "vectors_", self.vectors_, "float64", (n_patterns, None), least=-1.01, most=1.01
