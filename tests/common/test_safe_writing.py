@@ -12,7 +12,12 @@ import sys
 import pytest
 
 from gramlet.common import safe_writing
-from gramlet.common.safe_writing import check_place, remove_unfinished, writing
+from gramlet.common.safe_writing import (
+    check_place,
+    remove_unfinished,
+    writing,
+    writing_folder,
+)
 
 # Writes half a file, says so, and stays there.
 HALF = """
@@ -149,3 +154,58 @@ def test_places_that_cannot_be_written(tmp_path, monkeypatch):
         OSError, match=re.escape(repr(str(mine))) + " cannot be written: you do not"
     ):
         check_place(mine)
+
+
+def test_a_folder_is_replaced_as_a_whole(tmp_path):
+    (tmp_path / "X").mkdir()
+    (tmp_path / "X" / "old.txt").write_text("old")
+    with writing_folder(tmp_path / "X") as place:
+        (place / "new.txt").write_text("new")
+    assert os.listdir(tmp_path) == ["X"]
+    assert os.listdir(tmp_path / "X") == ["new.txt"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_an_error_leaves_the_old_folder_alone(tmp_path, error, monkeypatch):
+    (tmp_path / "X").mkdir()
+    with pytest.raises(error), writing_folder(tmp_path / "X"):
+        raise error
+    rename = os.rename
+
+    def fail_on_the_new(source, target):
+        if ".part" in os.fspath(source):
+            raise error
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", fail_on_the_new)
+    with pytest.raises(error), writing_folder(tmp_path / "X") as place:
+        (place / "new.txt").write_text("whole")
+    assert os.listdir(tmp_path) == ["X"]
+    assert os.listdir(tmp_path / "X") == []
+
+
+def test_a_folder_left_aside_by_a_killed_process_is_put_back(tmp_path):
+    aside = tmp_path / ".X.before"
+    aside.mkdir()
+    (aside / "old.txt").write_text("old")
+    with pytest.raises(RuntimeError), writing_folder(tmp_path / "X"):
+        raise RuntimeError
+    assert os.listdir(tmp_path) == ["X"]
+    assert os.listdir(tmp_path / "X") == ["old.txt"]
+
+
+def test_a_process_that_is_ended_puts_a_folder_back(tmp_path, monkeypatch):
+    (tmp_path / "X").mkdir()
+    rename = os.rename
+
+    def end_on_the_new(source, target):
+        if ".part" in os.fspath(source):
+            remove_unfinished()
+            assert os.listdir(tmp_path) == ["X"]
+            raise SystemExit
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", end_on_the_new)
+    with pytest.raises(SystemExit), writing_folder(tmp_path / "X"):
+        pass
+    assert os.listdir(tmp_path) == ["X"]

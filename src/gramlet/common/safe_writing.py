@@ -24,6 +24,7 @@ __all__ = [
     "remove_unfinished",
     "scratch_folder",
     "writing",
+    "writing_folder",
 ]
 
 _STEM = 60  # bytes of the target's name in that of the hidden place: the length of names is limited
@@ -32,6 +33,8 @@ _PART = re.compile(r"\..*\.(?P<host>[0-9a-f]{8})-(?P<pid>\d+)-[0-9a-f]{8}\.part(
 _SAID = "cannot be written"  # what messages that name their place say
 
 _unfinished: set[Path] = set()
+# A folder that stands aside while a new one takes its place, and where it belongs.
+_aside: dict[Path, Path] = {}
 
 
 @contextlib.contextmanager
@@ -67,6 +70,52 @@ def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         _remove(part)
         _unfinished.discard(part)
+
+
+@contextlib.contextmanager
+def writing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder beside ``path`` to write files to; it becomes ``path`` if all goes well.
+
+    A folder that is there is replaced. It stands aside for a moment, since no system renames a
+    folder over another; one that a killed process left aside is put back by the next write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with writing_folder(f"{folder}/X") as place:
+    ...         _ = (place / "X_A.txt").write_text("1, 2")
+    ...     os.listdir(folder), os.listdir(f"{folder}/X")
+    (['X'], ['X_A.txt'])
+    """
+    target = Path(os.path.realpath(path))
+    remove_leftovers(target.parent)
+    aside = target.with_name(f".{target.name}.before")
+    if aside.exists():
+        _put_back(aside, target)
+    with scratch_folder(target.parent) as scratch:
+        fresh = scratch / target.name
+        fresh.mkdir()
+        yield fresh
+        for file in fresh.iterdir():
+            flush_to_disk(file)
+        _aside[aside] = target
+        try:
+            if target.exists():
+                os.rename(target, aside)
+            os.rename(fresh, target)
+        finally:
+            _put_back(aside, target)
+            del _aside[aside]
+        flush_folder(target.parent)
+
+
+def _put_back(aside: Path, target: Path) -> None:
+    """Give a folder that stands aside its place again, or remove it if that is taken."""
+    if target.exists():
+        _remove(aside)
+    else:
+        os.rename(aside, target)
 
 
 @contextlib.contextmanager
@@ -185,6 +234,9 @@ def remove_leftovers(folder: Path) -> None:
 
 def remove_unfinished() -> None:
     """Remove what this process is writing: for callers that end it past Python's clean-up."""
+    for aside, target in list(_aside.items()):
+        with contextlib.suppress(OSError):
+            _put_back(aside, target)
     for part in list(_unfinished):
         _remove(part)
 

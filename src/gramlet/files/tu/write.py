@@ -7,10 +7,7 @@ Integers go into the format's own files; what those cannot hold goes into ``NAME
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import tempfile
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats
-from gramlet.common.safe_writing import writing
+from gramlet.common.safe_writing import writing, writing_folder
 from gramlet.files.dataset import Dataset
 from gramlet.files.tu.extras import NAME_FIELDS, encode_names, encode_values, header
 from gramlet.graphs.batch import GraphBatch
@@ -272,17 +269,6 @@ def _write_archive(path: Path, name: str, contents: dict[str, str]) -> None:
 
 
 def _write_folder(path: Path, contents: dict[str, str]) -> None:
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
-    try:
-        fresh = temporary / "new"
-        fresh.mkdir()
+    with writing_folder(path) as fresh:
         for file, text in contents.items():
             (fresh / file).write_bytes(text.encode())
-        if path.exists():
-            # A folder cannot be renamed over another one that is not empty.
-            os.rename(path, temporary / "old")
-        os.rename(fresh, path)
-    finally:
-        if (temporary / "old").exists() and not path.exists():
-            os.rename(temporary / "old", path)
-        shutil.rmtree(temporary, ignore_errors=True)
