@@ -23,11 +23,10 @@ PACKAGE = Path(gramlet.__file__).parent
 SCRIPT = """
 import numpy as np
 from gramlet.engine.core.compiling import n_compiled
-from gramlet.engine.core.tiles import mirror
 from gramlet.engine.core.code_cache import folder_for_new_code
-matrix = np.triu(np.ones((3, 3)))
-mirror(matrix)
-assert (matrix == 1).all()
+from gramlet.engine.counts.comparison import count_codes
+counts = count_codes(np.array([0, 2, 3]), np.array([1, 1, 0]), 2)
+assert counts.toarray().tolist() == [[0, 2], [1, 0]]
 print(n_compiled() > 0, folder_for_new_code())
 """
 
@@ -88,10 +87,10 @@ def test_without_any_folder_it_works_and_says_so_once(tmp_path, sealed):
 
 def test_code_of_a_read_only_installation_is_used(tmp_path, sealed):
     """Compiled by the owner beside the sources, used by somebody who cannot write there."""
-    beside = sealed / "gramlet" / "engine" / "core" / "__pycache__"
+    beside = sealed / "gramlet" / "engine" / "counts" / "__pycache__"
     beside.unlink()
     assert run({"XDG_CACHE_HOME": str(tmp_path / "owner")}, sealed)[0] == "True"
-    assert list(beside.glob("tiles.mirror*.nbi"))
+    assert list(beside.glob("comparison._count_runs*.nbi"))
     # For root every folder can be written to: another folder is preferred, this one only read.
     user = {"GRAMLET_CACHE": str(tmp_path / "user")}
     assert run(user, sealed) == ("False", str(tmp_path / "user" / "compiled"), "")

@@ -20,7 +20,6 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from gramlet.common.arrays import Floats
-from gramlet.engine.core.compiled import njit
 
 __all__ = ["Tiling", "for_tiles", "mirror", "one_blas_thread", "progress", "row_ranges"]
 
@@ -183,13 +182,12 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-@njit(nogil=True, cache=True)
 def mirror(matrix: Floats) -> None:
     """Copy the upper triangle of a square matrix to the lower one, in cache-sized squares."""
-    n = matrix.shape[0]
-    side = 64
-    for i0 in range(0, n, side):
-        for j0 in range(i0, n, side):
-            for i in range(i0, min(i0 + side, n)):
-                for j in range(max(j0, i + 1), min(j0 + side, n)):
-                    matrix[j, i] = matrix[i, j]
+    n, side = len(matrix), 128
+    for i in range(0, n, side):
+        square = matrix[i : i + side, i : i + side]
+        below = np.tri(len(square), k=-1, dtype=bool)
+        square[below] = square.T[below]
+        for j in range(i + side, n, side):
+            matrix[j : j + side, i : i + side] = matrix[i : i + side, j : j + side].T

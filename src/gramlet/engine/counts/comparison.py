@@ -256,16 +256,10 @@ def norms(counts: sparse.csr_matrix, measure: Measure) -> Floats:
     >>> norms(sparse.csr_matrix([[1.0, 2.0], [0.0, 3.0]]), "dot")
     array([5., 9.])
     """
-    sums = np.zeros(counts.shape[0])
-    _add_rows(counts.indptr.astype(np.int64, copy=False), counts.data, measure == "dot", sums)
-    return sums
-
-
-@njit(nogil=True, cache=True)
-def _add_rows(indptr: Ints, values: Floats, squared: bool, sums: Floats) -> None:
-    for i in range(len(sums)):
-        for p in range(indptr[i], indptr[i + 1]):
-            sums[i] += values[p] * values[p] if squared else values[p]
+    values = counts.data * counts.data if measure == "dot" else counts.data
+    ones = np.ones(counts.shape[1])
+    # A product with ones adds up the entries of a row in their order.
+    return sparse.csr_matrix((values, counts.indices, counts.indptr), shape=counts.shape) @ ones
 
 
 def _shared(counts: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -315,8 +309,11 @@ def _fill(
         first = begin if symmetric else 0
         if measure == "dot":
             if len(index.dense):
-                part = np.zeros((end - begin, len(index.dense)))
-                _write_dense(indptr, columns, values, index.place, begin, end, part)
+                if symmetric:  # the rows are the indexed ones
+                    part = np.ascontiguousarray(index.dense[:, begin:end].T)
+                else:
+                    part = np.zeros((end - begin, len(index.dense)))
+                    _write_dense(indptr, columns, values, index.place, begin, end, part)
                 np.matmul(part, index.dense[:, first:], out=out[begin:end, first:])
             _add_products(
                 begin, end, indptr, columns, values,

@@ -74,7 +74,9 @@ def _radius(pair: Pair, n: int, space: Floats) -> float:
         here[k] = 1.0 + 0.5 * ((k * 0.6180339887498949) % 1.0)
         before[k] = 0.0
         norm += here[k] * here[k]
-    here[:n] /= np.sqrt(norm) if n else 1.0
+    norm = np.sqrt(norm)
+    for k in range(n):
+        here[k] /= norm
     most = min(2 * n + 10, _MOST_STEPS)
     diagonal, beside = np.empty(most), np.zeros(most)
     radius, check = 0.0, 8
