@@ -123,3 +123,10 @@ def test_sorting(n):
             keys = values.astype(float)
             expected = np.argsort(keys, kind="stable")
             assert order_of(keys).tolist() == expected.tolist()
+
+
+def test_every_compiled_function_comes_from_here():
+    """numba's own decorator would look for another folder, and fail in a read-only installation."""
+    for path in (PACKAGE / "engine").rglob("*.py"):
+        if path.name not in ("compiled.py", "code_cache.py"):
+            assert "from numba import njit" not in path.read_text(), path

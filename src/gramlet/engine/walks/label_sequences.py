@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import grown
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.walks.product_walks import LabelledGraphs
@@ -130,18 +130,18 @@ def _longer(graphs: LabelledGraphs, labels: Ints, walks: HalfWalks, most: float)
     return HalfWalks(offsets, ids[:filled].copy(), sums[:filled].copy(), n_ids)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _free_slots(size: int) -> Ints:
     return np.full((size, 4), -1, dtype=np.int64)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _hashed(key: int) -> np.uint64:
     code = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     return code ^ (code >> np.uint64(32))
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _slot(slots: Ints, key: int) -> np.int64:
     """The slot of a key, or the free slot for it."""
     mask = np.uint64(len(slots) - 1)
@@ -151,7 +151,7 @@ def _slot(slots: Ints, key: int) -> np.int64:
     return np.int64(at)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _with_room(slots: Ints, n_keys: int) -> Ints:
     """The table itself, or one of four times its size once half of its slots are taken."""
     if 2 * n_keys <= len(slots):
@@ -278,7 +278,7 @@ def _join_halves(
     return indptr, keys[:filled], values[:filled], n_columns
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _n_products(graphs: LabelledGraphs, walks: HalfWalks, odd: bool, first: int, last: int) -> int:
     """How many pairs of halves one graph has at most."""
     total = 0
@@ -294,7 +294,7 @@ def _n_products(graphs: LabelledGraphs, walks: HalfWalks, odd: bool, first: int,
     return total
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _number_keys(keys: Ints, n_ids: int, values: Floats) -> int:
     """Replace keys by numbers from 0 on, and weigh sequences that differ from their reverse."""
     both = np.sqrt(2.0)
