@@ -18,7 +18,7 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.engine.core.compiling import clock
-from gramlet.engine.machines.support_vectors import take_block
+from gramlet.engine.machines.support_vectors import fill_block
 from gramlet.evaluation.baselines import Baseline, size_features
 from gramlet.evaluation.blocks import (
     centred_and_scaled,
@@ -231,8 +231,15 @@ class _Sliced(_KernelMachine):
     ) -> Iterator[tuple[Floats, Floats]]:
         for option_set in option_sets:
             gram = self._grams[self._option_sets.index(option_set)]
-            blocks = take_block(gram, train, train), take_block(gram, held, train)
+            blocks = _block(gram, train, train), _block(gram, held, train)
             yield centred_and_scaled(*blocks) if self._of_features else blocks
+
+
+def _block(gram: Floats, rows: Ints, columns: Ints) -> Floats:
+    """Part of a Gram matrix, in memory of numpy: in large pages, which are quicker to walk."""
+    block = np.empty((len(rows), len(columns)))
+    fill_block(gram, rows, columns, block)
+    return block
 
 
 class _Refitted(_KernelMachine):

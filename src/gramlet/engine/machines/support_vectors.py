@@ -13,21 +13,29 @@ import numpy as np
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.compiled import inner, njit
 
-__all__ = ["decide_by_cost", "solve", "take_block"]
+__all__ = ["decide_by_cost", "fill_block", "solve", "take_block"]
 
 
 _LEAST_CHUNK = 1000  # steps between two looks at which weights are still in play
+_LANES = 64  # running maxima side by side
 _FLAT = 1e-12  # curvature of a pair that the kernel takes for one and the same graph
+
+
+@njit(nogil=True, cache=True)
+def fill_block(matrix: Floats, rows: Ints, columns: Ints, block: Floats) -> None:
+    """``block[:] = matrix[rows][:, columns]``, without holding the interpreter's lock."""
+    for i in range(len(rows)):
+        line = matrix[rows[i]]
+        out = block[i]
+        for j in range(len(columns)):
+            out[j] = line[columns[j]]
 
 
 @njit(nogil=True, cache=True)
 def take_block(matrix: Floats, rows: Ints, columns: Ints) -> Floats:
     """``matrix[rows][:, columns]``, without holding the interpreter's lock."""
     block = np.empty((len(rows), len(columns)))
-    for i in range(len(rows)):
-        line = matrix[rows[i]]
-        for j in range(len(columns)):
-            block[i, j] = line[columns[j]]
+    fill_block(matrix, rows, columns, block)
     return block
 
 
@@ -94,6 +102,7 @@ def solve(
             part_beta, part_slack = beta, slack
             continue
         kept = _in_play(part_signs, part_bounds, part_beta, part_slack, most, least)
+        # Not sooner: laid aside more eagerly, weights come back again and again.
         if 2 * len(kept) < len(index):
             part = take_block(part, kept, kept)
             part_signs, part_bounds = part_signs[kept], part_bounds[kept]
@@ -116,17 +125,21 @@ def _descend(
     Returns the number of steps, and these two slacks.
     """
     n = len(signs)
-    high, low, rising, falling, own = np.empty((5, n))
+    # Arrays of their own, not rows of one: with these the loops below are not vectorised.
+    high, low, own = np.empty(n), np.empty(n), np.empty(n)
+    rising, falling = np.empty(n), np.empty(n)
     for k in range(n):
         own[k] = gram[k, k]
         high[k] = bounds[k] if signs[k] > 0 else 0.0
         low[k] = high[k] - bounds[k]
         rising[k] = 0.0 if beta[k] < high[k] else -np.inf
         falling[k] = 0.0 if beta[k] > low[k] else np.inf
+    tops, bottoms = np.empty(_LANES), np.empty(_LANES)
+    places = np.empty(_LANES, dtype=np.int64)
     step, i, j, n_steps = 0.0, 0, 0, 0
     while True:
-        i, most = _move(gram[i], gram[j], step, rising, slack)
-        j, least = _best_partner(gram[i], own, own[i], most, falling, slack)
+        i, most = _move(gram[i], gram[j], step, rising, slack, tops, places)
+        j, least = _best_partner(gram[i], own, own[i], most, falling, slack, tops, bottoms, places)
         if most - least < tol or j < 0 or n_steps >= max_steps:
             return n_steps, most, least
         n_steps += 1
@@ -142,38 +155,102 @@ def _descend(
             falling[k] = 0.0 if beta[k] > low[k] else np.inf
 
 
+# The two passes over all weights below are where the time goes. A running maximum with its place
+# cannot be vectorised; one maximum per lane can, since lanes do not depend on each other.
+
+
 @inner
 def _move(
-    row: Floats, other: Floats, step: float, rising: Floats, slack: Floats
+    row: Floats,
+    other: Floats,
+    step: float,
+    rising: Floats,
+    slack: Floats,
+    tops: Floats,
+    places: Ints,
 ) -> tuple[int, float]:
     """Carry a step over to the slack; find the largest among the weights that may rise."""
-    largest = 0
-    most = -np.inf
-    for k in range(len(slack)):
+    n = len(slack)
+    whole = n - n % _LANES
+    tops[:] = -np.inf
+    places[:] = 0
+    for begin in range(0, whole, _LANES):
+        end = begin + _LANES
+        own_row, other_row = row[begin:end], other[begin:end]
+        part, blocked = slack[begin:end], rising[begin:end]
+        for lane in range(_LANES):
+            moved = part[lane] - step * (own_row[lane] - other_row[lane])
+            part[lane] = moved
+            value = moved + blocked[lane]
+            larger = value > tops[lane]
+            tops[lane] = value if larger else tops[lane]
+            places[lane] = begin if larger else places[lane]
+    largest, most = _first_largest(tops, places, -np.inf)
+    for k in range(whole, n):
         slack[k] -= step * (row[k] - other[k])
         if slack[k] + rising[k] > most:
             most = slack[k]
             largest = k
-    return largest, most
+    return max(largest, 0), most
 
 
 @inner
 def _best_partner(
-    row: Floats, own: Floats, mine: float, most: float, falling: Floats, slack: Floats
+    row: Floats,
+    own: Floats,
+    mine: float,
+    most: float,
+    falling: Floats,
+    slack: Floats,
+    tops: Floats,
+    bottoms: Floats,
+    places: Ints,
 ) -> tuple[int, float]:
     """Among the weights that may fall, the one whose step with i gains most; the least slack."""
-    j = -1
-    least = np.inf
-    best = 0.0
-    for k in range(len(slack)):
+    n = len(slack)
+    whole = n - n % _LANES
+    tops[:] = 0.0
+    places[:] = 0
+    bottoms[:] = np.inf
+    for begin in range(0, whole, _LANES):
+        end = begin + _LANES
+        own_row, own_part = row[begin:end], own[begin:end]
+        part, blocked = slack[begin:end], falling[begin:end]
+        for lane in range(_LANES):
+            value = part[lane] + blocked[lane]
+            bottoms[lane] = value if value < bottoms[lane] else bottoms[lane]
+            gap = most - value
+            gap = gap if gap > 0.0 else 0.0
+            curvature = mine + own_part[lane] - 2.0 * own_row[lane]
+            curvature = curvature if curvature > _FLAT else _FLAT
+            gain = gap * gap / curvature
+            larger = gain > tops[lane]
+            tops[lane] = gain if larger else tops[lane]
+            places[lane] = begin if larger else places[lane]
+    j, best = _first_largest(tops, places, 0.0)
+    least = bottoms.min()
+    for k in range(whole, n):
         value = slack[k] + falling[k]
         least = min(least, value)
         gap = max(most - value, 0.0)
-        curvature = max(mine + own[k] - 2.0 * row[k], _FLAT)
-        if gap * gap > best * curvature:
-            best = gap * gap / curvature
+        gain = gap * gap / max(mine + own[k] - 2.0 * row[k], _FLAT)
+        if gain > best:
+            best = gain
             j = k
     return j, least
+
+
+@inner
+def _first_largest(tops: Floats, places: Ints, above: float) -> tuple[int, float]:
+    """The first position of the largest value over all lanes, and the value; −1 if none."""
+    first = -1
+    most = above
+    for lane in range(_LANES):
+        here = places[lane] + lane
+        if tops[lane] > most or (tops[lane] == most and 0 <= here < first):
+            most = tops[lane]
+            first = here
+    return first, most
 
 
 @inner
@@ -218,6 +295,28 @@ def _bias(signs: Floats, bounds: Floats, beta: Floats, slack: Floats, middle: fl
 
 
 @inner
+def _stretch(
+    signs: Floats, bounds: Floats, new_bounds: Floats, ratio: float, beta: Floats, slack: Floats
+) -> None:
+    """Carry a solution over to bounds that are ``ratio`` times as large.
+
+    Where most weights are at their bounds they will be at the larger ones, too: all are multiplied,
+    so that hundreds of steps need not be taken one by one. Otherwise the solution stays as it is.
+    """
+    at_bound = 0
+    for k in range(len(beta)):
+        at_bound += beta[k] * signs[k] >= bounds[k]
+    if 2 * at_bound <= len(beta):
+        return
+    for k in range(len(beta)):
+        slack[k] = signs[k] - ratio * (signs[k] - slack[k])
+        if beta[k] * signs[k] >= bounds[k]:
+            beta[k] = signs[k] * new_bounds[k]  # exactly onto the border
+        else:
+            beta[k] = signs[k] * min(ratio * beta[k] * signs[k], new_bounds[k])
+
+
+@inner
 def _decide(
     gram: Floats,
     signs: Floats,
@@ -234,9 +333,12 @@ def _decide(
     unfinished = 0
     settled = False  # no weight at its bound: the solution stays the same for every larger C
     bias = 0.0
+    bounds = costs[0] * weights
     for c in range(len(costs)):
         if not settled:
-            bounds = costs[c] * weights
+            if c > 0:
+                smaller, bounds = bounds, costs[c] * weights
+                _stretch(signs, smaller, bounds, costs[c] / costs[c - 1], beta, slack)
             bias, n_iter = solve(gram, signs, bounds, beta, slack, tol, max_iter)
             unfinished += n_iter >= max_iter
             settled = n_iter < max_iter
@@ -287,6 +389,12 @@ def decide_by_cost(
     """
     n_classes = len(weights)
     decisions = np.empty((n_classes * (n_classes - 1) // 2, len(costs), len(cross)))
+    if n_classes == 2:  # all graphs belong to the one pair: nothing is copied
+        signs = 1.0 - 2.0 * classes
+        unfinished = _decide(
+            gram, signs, weights[classes], cross, costs, tol, max_iter, decisions[0]
+        )
+        return decisions, unfinished
     everything = np.arange(len(cross))
     unfinished = 0
     pair = 0
