@@ -1,6 +1,6 @@
 """The command line: ``python -m benchmarks [NAME ...] [--quick] [--data-dir FOLDER]``.
 
-``python -m benchmarks`` with ``memory``, ``parent`` or ``cold`` has options of its own.
+``memory``, ``parent``, ``cold`` and ``two-cores`` in place of a name have options of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ os.environ.update(ONE_THREAD)  # before numpy is imported
 import argparse
 from dataclasses import asdict
 
-from benchmarks import cold, memory, parent
+from benchmarks import cold, memory, parent, two_cores
 from benchmarks.cases import Case, Growth, all_cases
 from benchmarks.data import Source, default_folder
 from benchmarks.report import machine, save_result, tell_case, tell_growth
@@ -67,6 +67,8 @@ def main() -> int:
         return parent.main(sys.argv[2:])
     if sys.argv[1:2] == ["cold"]:
         return cold.main(sys.argv[2:])
+    if sys.argv[1:2] == ["two-cores"]:
+        return two_cores.main(sys.argv[2:])
     arguments = _arguments()
     cases = all_cases()
     if not arguments.names:

@@ -169,3 +169,122 @@ def test_blocks_are_cut_as_numpy_cuts_them():
     matrix = np.arange(35.0).reshape(5, 7)
     rows, columns = np.array([4, 0, 0]), np.array([6, 2])
     np.testing.assert_array_equal(take_block(matrix, rows, columns), matrix[np.ix_(rows, columns)])
+
+
+def plain_steps(gram, signs, bounds, tol, max_steps):
+    """Sequential minimal optimisation as it is defined, one loop for each maximum."""
+    n = len(signs)
+    beta, slack = np.zeros(n), signs.copy()
+    high = np.where(signs > 0, bounds, 0.0)
+    low = high - bounds
+    own = np.diag(gram)
+    for step in range(max_steps):
+        rising, falling = beta < high, beta > low
+        i = int(np.where(rising, slack, -np.inf).argmax())
+        gaps = np.maximum(slack[i] - np.where(falling, slack, np.inf), 0.0)
+        curvatures = np.maximum(own[i] + own - 2.0 * gram[i], 1e-12)
+        j = int((gaps * gaps / curvatures).argmax())
+        if slack[i] - slack[falling].min() < tol:
+            return beta, slack, step
+        move = min(gaps[j] / curvatures[j], high[i] - beta[i], beta[j] - low[j])
+        beta[i] = high[i] if move == high[i] - beta[i] else beta[i] + move
+        beta[j] = low[j] if move == beta[j] - low[j] else beta[j] - move
+        slack -= move * (gram[i] - gram[j])
+    return beta, slack, max_steps
+
+
+@pytest.mark.parametrize("n", [2, 5, 63, 64, 65, 128, 200])
+def test_lanes_take_the_steps_of_the_definition_to_the_last_bit(n):
+    gram, classes, _, _ = random_problem(n, n, 2, rank=30)
+    signs = np.where(classes == 0, 1.0, -1.0)
+    bounds = np.full(n, 0.7)
+    beta, slack = np.zeros(n), signs.copy()
+    n_steps, _, _ = svm._descend(gram, signs, bounds, beta, slack, 1e-4, 400)
+    expected, expected_slack, expected_steps = plain_steps(gram, signs, bounds, 1e-4, 400)
+    assert n_steps == expected_steps
+    np.testing.assert_array_equal(beta, expected)
+    np.testing.assert_array_equal(slack, expected_slack)
+
+
+@pytest.mark.parametrize("where", [0, 40, 63, 64, 100, 130])
+def test_the_first_of_equal_partners_is_taken(where):
+    n = 131
+    tops, bottoms, places = np.empty(64), np.empty(64), np.empty(64, dtype=np.int64)
+    slack = np.zeros(n)
+    slack[where:] = 1.0
+    zeros = np.zeros(n)
+    assert svm._move(zeros, zeros, 0.0, zeros, slack, tops, places) == (where, 1.0)
+    found = svm._best_partner(zeros, np.ones(n), 1.0, 1.0, zeros, -slack, tops, bottoms, places)
+    assert found == (where, -1.0)
+    blocked = np.full(n, np.inf)
+    found = svm._best_partner(zeros, np.ones(n), 1.0, 1.0, blocked, slack, tops, bottoms, places)
+    assert found == (-1, np.inf)
+
+
+def decisions_of(gram, classes, cross, costs, weights=(1.0, 1.0), tol=1e-8):
+    return decide_by_cost(
+        gram, classes, np.array(weights, dtype=float), cross, np.array(costs), tol, 10**6
+    )[0][0]
+
+
+WIDE = [1e-12, 1e-6, 1e-3, 0.1, 1.0, 10.0, 1e4]
+
+
+@pytest.mark.parametrize("weights", [(1.0, 1.0), (0.2, 3.0)])
+@pytest.mark.parametrize("case", ["random", "duplicates", "one of a class", "two graphs"])
+def test_decisions_for_a_wide_range_of_cost_are_those_of_scikit_learn(case, weights):
+    n = 2 if case == "two graphs" else 70
+    gram, classes, cross, _ = random_problem(11, n, 2, rank=n + 5)
+    if case == "duplicates":  # also of graphs of the other class
+        same = np.repeat(np.arange(0, n, 2), 2)
+        gram, cross = gram[np.ix_(same, same)].copy(), cross[:, same].copy()
+    if case == "one of a class":
+        classes = (np.arange(n) == 3).astype(np.int64)
+    found = decisions_of(gram, classes, cross, WIDE, weights)
+    for values, cost in zip(found, WIDE, strict=True):
+        machine = SVC(
+            kernel="precomputed", C=cost, tol=1e-7, class_weight=dict(enumerate(weights))
+        ).fit(gram, classes)
+        free = np.abs(machine.dual_coef_[0]) < cost * np.array(weights)[classes[machine.support_]]
+        theirs = -machine.decision_function(cross)
+        if free.any():
+            np.testing.assert_allclose(values, theirs, atol=1e-4 * max(1.0, np.abs(theirs).max()))
+        else:  # the bias is then any of an interval
+            np.testing.assert_allclose(np.ptp(values - theirs), 0.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_a_constant_kernel_decides_alike_for_all_graphs_and_ends(value):
+    gram, cross = np.full((90, 90), value), np.full((4, 90), value)
+    classes = np.repeat([0, 1], [60, 30])
+    found = decisions_of(gram, classes, cross, WIDE, tol=1e-3)
+    assert np.isfinite(found).all()
+    assert (np.ptp(found, axis=1) == 0.0).all()
+
+
+def test_a_stretched_solution_is_feasible_and_has_its_slack():
+    gram, classes, _, _ = random_problem(3, 90, 2)
+    signs = np.where(classes == 0, 1.0, -1.0)
+    weights = np.where(classes == 0, 0.3, 1.7)
+    bounds, larger = 0.003 * weights, 0.7 * weights
+    beta, slack = np.zeros(90), signs.copy()
+    solve(gram, signs, bounds, beta, slack, 1e-6, 10**6)
+    assert np.count_nonzero(beta * signs >= bounds) > 45
+    at_bound = beta * signs >= bounds
+    svm._stretch(signs, bounds, larger, 0.7 / 0.003, beta, slack)
+    np.testing.assert_array_equal((beta * signs)[at_bound], larger[at_bound])
+    assert (beta * signs >= 0).all()
+    assert (beta * signs <= larger).all()
+    assert abs(beta.sum()) < 1e-10
+    np.testing.assert_allclose(slack, signs - gram @ beta, atol=1e-9)
+
+
+def test_a_solution_inside_its_bounds_is_not_stretched():
+    gram, classes, _, _ = random_problem(3, 40, 2, rank=60)
+    signs = np.where(classes == 0, 1.0, -1.0)
+    beta, slack = np.zeros(40), signs.copy()
+    solve(gram, signs, np.full(40, 100.0), beta, slack, 1e-6, 10**6)
+    before = beta.copy(), slack.copy()
+    svm._stretch(signs, np.full(40, 100.0), np.full(40, 1000.0), 10.0, beta, slack)
+    np.testing.assert_array_equal(beta, before[0])
+    np.testing.assert_array_equal(slack, before[1])

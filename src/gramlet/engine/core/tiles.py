@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -118,25 +117,40 @@ def for_tiles(
 def _run_threads(
     work: Work, ranges: list[tuple[int, int]], threads: int, advance: Callable[[], None]
 ) -> None:
-    stop = threading.Event()
+    """Share the ranges between this thread and helpers, each taking the next when it is done.
 
-    def guarded(begin: int, end: int) -> None:
-        if not stop.is_set():
-            work(begin, end)
+    A pool of threads that this one waits for costs more than small tiles do.
+    """
+    remaining = iter(ranges)
+    lock = threading.Lock()
+    failures: list[BaseException] = []
 
-    pool = ThreadPoolExecutor(threads)
+    def take() -> tuple[int, int] | None:
+        with lock:
+            return None if failures else next(remaining, None)
+
+    def run() -> None:
+        try:
+            while (tile := take()) is not None:
+                work(*tile)
+                with lock:
+                    advance()
+        except BaseException as error:
+            failures.append(error)
+
+    helpers = [threading.Thread(target=run, daemon=True) for _ in range(threads - 1)]
     try:
-        pending = {pool.submit(guarded, begin, end) for begin, end in ranges}
-        while pending:
-            finished, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-            for future in finished:
-                future.result()
-                advance()
-    except BaseException:
-        stop.set()
-        raise
+        for helper in helpers:
+            helper.start()
+        run()
+    except BaseException as error:  # Ctrl-C outside of a tile
+        failures.append(error)
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        for helper in helpers:
+            if helper.ident is not None:
+                helper.join()
+    if failures:
+        raise failures[0]
 
 
 @contextmanager
