@@ -1,8 +1,10 @@
 """Options chosen and tested: inside each training part, or on the test parts.
 
-Goes through the sets of options one by one, so that one Gram matrix is in memory at a time, and
-keeps for every split the best so far. What is fitted on a part is in `trials`, what predictions are
-worth in `scorers`; what is found is handed to a ledger of `store` at once.
+Goes through the sets of options one by one and keeps for every split the best so far. Where the
+Gram matrices of all sets are small, choices are tested once all options are scored; otherwise one
+matrix is in memory at a time, and a choice is tested before a later one replaces it. What is fitted
+on a part is in `trials`, what predictions are worth in `scorers`; what is found is handed to a
+ledger of `store` at once.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from gramlet.evaluation.trials import Data, Trial, grid_of, prepare
 __all__ = ["Race", "machine_warnings_off", "nested", "retrained", "settled_costs"]
 
 _TILES = 64  # pieces of work for the threads: more would cost more than they even out
+_KEPT_BYTES = 1 << 30  # Gram matrices that may stay in memory until all options are scored
 
 
 class Race:
@@ -80,9 +83,14 @@ class Race:
         return grid_of(self.subject, self.sets_of(group), self.machine)
 
     @contextmanager
-    def trial(self, group: Sequence[int]) -> Iterator[Callable[[], Trial]]:
-        """A function that prepares a trial when it is first called; its time is taken."""
-        made: list[Trial] = []
+    def trial(
+        self, group: Sequence[int], made: list[Trial] | None = None
+    ) -> Iterator[Callable[[], Trial]]:
+        """A function that prepares a trial when it is first called; its time is taken.
+
+        ``made`` holds the trial afterwards; one that is there is not prepared again.
+        """
+        made = [] if made is None else made
         started = clock()
         prepared = 0.0
 
@@ -101,6 +109,12 @@ class Race:
         self.refitted = made[0].refitted if made else self.refitted
         self.kernel_seconds += prepared + in_kernel
         self.other_seconds += rest - in_kernel
+
+    def keeps_trials(self) -> bool:
+        """Whether the Gram matrices of all sets of options may be in memory together."""
+        if self.subject.kind not in ("sliced", "once"):
+            return True  # nothing large is kept
+        return 8 * len(self.data) ** 2 * len(self.subject.option_sets) <= _KEPT_BYTES
 
     def over(self, n: int, work: Callable[[int], None]) -> None:
         """Do pieces of work by their numbers, on threads."""
@@ -208,11 +222,14 @@ def nested(race: Race, verbose: int | bool, always_score: bool = False) -> None:
     n_inner = len(race.splits[0].inner)
     total = len(groups) * len(race.splits) * n_inner
     ranks_of_best = np.zeros(len(race.splits), dtype=np.int64)
+    keep = race.keeps_trials()
+    kept: list[list[Trial]] = [[] for _ in groups]
+    untested = np.zeros(len(race.splits), dtype=bool)
     with machine_warnings_off(), progress(total, race.subject.name, verbose) as advance:
         for number, group in enumerate(groups):
             grid = race.grid(group)
             choice = always_score or len(groups) * len(grid) > 1
-            with race.trial(group) as trial:
+            with race.trial(group, kept[number]) as trial:
                 scores = _scores(race, number, len(grid), trial, choice, advance)
                 ranks = np.repeat(group, len(grid) // len(group))
                 positions = scores.argmax(axis=1)  # the first of equals: the smallest C
@@ -223,7 +240,18 @@ def nested(race: Race, verbose: int | bool, always_score: bool = False) -> None:
                 ranks_of_best[better] = ranks[positions[better]]
                 race.places[better] = np.column_stack([np.full(len(better), number),
                                                        positions[better]])  # fmt: skip
-                _test(race, f"{number}-test", trial, grid, better, positions)
+                if keep:
+                    untested[better] = True
+                else:
+                    _test(race, f"{number}-test", trial, grid, better, positions)
+            if not keep:
+                kept[number].clear()
+        for number, group in enumerate(groups):
+            which = np.flatnonzero(untested & (race.places[:, 0] == number))
+            if len(which):
+                with race.trial(group, kept[number]) as trial:
+                    grid = race.grid(group)
+                    _test(race, f"{number}-test", trial, grid, which, race.places[:, 1])
 
 
 def retrained(race: Race, chosen: Race) -> None:

@@ -13,6 +13,8 @@ from gramlet.engine.machines import support_vectors as svm
 from gramlet.engine.machines.support_vectors import decide_by_cost, solve, take_block
 
 solve = from_python(solve)
+move, best_partner = from_python(svm._move), from_python(svm._best_partner)
+stretch = from_python(svm._stretch)
 
 
 def correct_by_cost(gram, classes, cross, truth, costs, tol, max_iter, weights=None):
@@ -199,7 +201,7 @@ def test_lanes_take_the_steps_of_the_definition_to_the_last_bit(n):
     signs = np.where(classes == 0, 1.0, -1.0)
     bounds = np.full(n, 0.7)
     beta, slack = np.zeros(n), signs.copy()
-    n_steps, _, _ = svm._descend(gram, signs, bounds, beta, slack, 1e-4, 400)
+    n_steps, _, _ = from_python(svm._descend)(gram, signs, bounds, beta, slack, 1e-4, 400)
     expected, expected_slack, expected_steps = plain_steps(gram, signs, bounds, 1e-4, 400)
     assert n_steps == expected_steps
     np.testing.assert_array_equal(beta, expected)
@@ -213,11 +215,11 @@ def test_the_first_of_equal_partners_is_taken(where):
     slack = np.zeros(n)
     slack[where:] = 1.0
     zeros = np.zeros(n)
-    assert svm._move(zeros, zeros, 0.0, zeros, slack, tops, places) == (where, 1.0)
-    found = svm._best_partner(zeros, np.ones(n), 1.0, 1.0, zeros, -slack, tops, bottoms, places)
+    assert move(zeros, zeros, 0.0, zeros, slack, tops, places) == (where, 1.0)
+    found = best_partner(zeros, np.ones(n), 1.0, 1.0, zeros, -slack, tops, bottoms, places)
     assert found == (where, -1.0)
     blocked = np.full(n, np.inf)
-    found = svm._best_partner(zeros, np.ones(n), 1.0, 1.0, blocked, slack, tops, bottoms, places)
+    found = best_partner(zeros, np.ones(n), 1.0, 1.0, blocked, slack, tops, bottoms, places)
     assert found == (-1, np.inf)
 
 
@@ -271,7 +273,7 @@ def test_a_stretched_solution_is_feasible_and_has_its_slack():
     solve(gram, signs, bounds, beta, slack, 1e-6, 10**6)
     assert np.count_nonzero(beta * signs >= bounds) > 45
     at_bound = beta * signs >= bounds
-    svm._stretch(signs, bounds, larger, 0.7 / 0.003, beta, slack)
+    stretch(signs, bounds, larger, 0.7 / 0.003, beta, slack)
     np.testing.assert_array_equal((beta * signs)[at_bound], larger[at_bound])
     assert (beta * signs >= 0).all()
     assert (beta * signs <= larger).all()
@@ -285,6 +287,6 @@ def test_a_solution_inside_its_bounds_is_not_stretched():
     beta, slack = np.zeros(40), signs.copy()
     solve(gram, signs, np.full(40, 100.0), beta, slack, 1e-6, 10**6)
     before = beta.copy(), slack.copy()
-    svm._stretch(signs, np.full(40, 100.0), np.full(40, 1000.0), 10.0, beta, slack)
+    stretch(signs, np.full(40, 100.0), np.full(40, 1000.0), 10.0, beta, slack)
     np.testing.assert_array_equal(beta, before[0])
     np.testing.assert_array_equal(slack, before[1])
