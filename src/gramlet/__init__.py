@@ -5,10 +5,12 @@ The public names are loaded when first used, so that ``import gramlet`` costs ne
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
 from gramlet._version import __version__
+
+# Not from typing: until the program has taken over Ctrl-C, every import is a moment too long.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Public name -> the module that defines it.
 _HOMES = {
@@ -111,13 +113,19 @@ _MODULES = ("learned", "paths", "theory")
 __all__ = ["__version__", *_HOMES, *_MODULES]
 
 
+def _module(name: str) -> Any:
+    from importlib import import_module
+
+    return import_module(name)
+
+
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return importlib.import_module(f"gramlet.{name}")
+        return _module(f"gramlet.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'gramlet' has no attribute {name!r}")
-    value = getattr(importlib.import_module(home), name)
+    value = getattr(_module(home), name)
     globals()[name] = value
     return value
 

@@ -13,11 +13,12 @@ import pytest
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals differ on Windows")
 
-# Says when the program begins; what is before that is Python's own start.
+# Says when the program has taken over Ctrl-C, its first act; before that is Python's own start.
 PROGRAM = (
-    "import os, sys; from gramlet.cli import main; os.write(1, b'>'); "
-    "{} sys.exit(main())"
-)  # fmt: skip
+    "import os, sys; import gramlet.cli as cli; begin = cli.end_on_interrupt; "
+    "cli.end_on_interrupt = lambda: (begin(), os.write(1, b'>')); "
+    "{} sys.exit(cli.main())"
+)
 
 
 def start(*arguments: str, first: str = "", **more) -> subprocess.Popen:

@@ -7,6 +7,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 import gramlet
 from gramlet import GraphKernelGP, VertexHistogram, WassersteinWL
@@ -115,3 +117,35 @@ def test_smiles_strings_as_they_are():
     target = [1.0, 2.0, 3.0, 4.0, 5.0]
     model = GaussianProcessRegressor(GraphKernelGP(gramlet.WeisfeilerLehman(1)), alpha=1e-8)
     np.testing.assert_allclose(model.fit(smiles, target).predict(smiles), target, rtol=1e-4)
+
+
+def graphs_of_networkx() -> list:
+    nx = pytest.importorskip("networkx", reason="needs networkx")
+    return [nx.path_graph(n) for n in range(2, 8)] + [nx.cycle_graph(n) for n in range(3, 9)]
+
+
+def test_the_kernel_takes_lists_of_networkx_graphs():
+    graphs = graphs_of_networkx()
+    gp = GraphKernelGP(gramlet.WeisfeilerLehman(1))
+    wanted = gramlet.WeisfeilerLehman(1).fit_transform(graphs)
+    assert np.array_equal(gp(graphs), wanted)
+    assert np.array_equal(gp(graphs[2:5], graphs), wanted[2:5])
+    assert np.array_equal(gp.diag(graphs), np.diagonal(wanted))
+
+
+@pytest.mark.parametrize("way", ["pipeline", "series", "object array"])
+def test_gaussian_processes_of_networkx_graphs(way):
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    graphs = graphs_of_networkx()
+    target = np.array([graph.number_of_edges() for graph in graphs], dtype=float)
+    model = GaussianProcessRegressor(GraphKernelGP(gramlet.WeisfeilerLehman(1)), alpha=1e-8)
+    given = graphs
+    if way == "pipeline":
+        model = make_pipeline(FunctionTransformer(gramlet.as_batch), model)
+    elif way == "series":
+        given = pd.Series(graphs)
+    else:
+        given = np.empty(len(graphs), dtype=object)
+        given[:] = graphs
+    np.testing.assert_allclose(model.fit(given, target).predict(given), target, atol=1e-3)
+    assert model.predict(given[3:5]).shape == (2,)

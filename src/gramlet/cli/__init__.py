@@ -7,10 +7,10 @@ imports what it needs.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from gramlet.cli.interrupts import end_on_interrupt
 
+TYPE_CHECKING = False  # not from typing: Ctrl-C is taken over before anything is imported
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -44,9 +44,13 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
     -----
     A call with two sets of graphs, and `diag`, use the kernel as it was fitted by the last call
     with one: a kernel that draws random numbers, or whose values depend on the fitted graphs, is
-    the same kernel throughout. A ``random_state`` of None counts as 0. scikit-learn's Gaussian
-    processes take lists of SMILES strings as they are; make lists of other graphs a batch first
-    (`as_batch`), since scikit-learn would try to read a networkx graph as a row of numbers.
+    the same kernel throughout. A ``random_state`` of None counts as 0.
+
+    This kernel takes whatever `as_batch` takes. scikit-learn's Gaussian processes read their input
+    before they hand it on: batches, lists of SMILES strings, and pandas Series or object arrays of
+    any graphs arrive as they are, but a list of networkx graphs would be read as rows of numbers.
+    Make such lists a batch (`as_batch`), or let a pipeline do it:
+    ``make_pipeline(FunctionTransformer(as_batch), GaussianProcessRegressor(kernel))``.
 
     Examples
     --------
