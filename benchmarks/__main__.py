@@ -1,6 +1,7 @@
 """The command line: ``python -m benchmarks [NAME ...] [--quick] [--data-dir FOLDER]``.
 
-``memory``, ``parent``, ``cold`` and ``two-cores`` in place of a name have options of their own.
+``limits``, ``memory``, ``parent``, ``cold`` and ``two-cores`` in place of a name have options of
+their own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ os.environ.update(ONE_THREAD)  # before numpy is imported
 import argparse
 from dataclasses import asdict
 
-from benchmarks import cold, memory, parent, two_cores
+from benchmarks import cold, limits, memory, parent, two_cores
 from benchmarks.cases import Case, Growth, all_cases
 from benchmarks.data import Source, default_folder
 from benchmarks.report import machine, save_result, tell_case, tell_growth
@@ -61,6 +62,8 @@ def _run(case: Case | Growth, source: Source, repeats: int, memory: bool) -> boo
 
 def main() -> int:
     """List or run; 1 if some result differs from the peer's, 2 for an unknown name."""
+    if sys.argv[1:2] == ["limits"]:
+        return limits.main(sys.argv[2:])
     if sys.argv[1:2] == ["memory"]:
         return memory.main(sys.argv[2:])
     if sys.argv[1:2] == ["parent"]:

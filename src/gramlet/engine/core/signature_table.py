@@ -19,6 +19,7 @@ from gramlet.engine.core.hash_table import (
     occupied,
     slots_of,
 )
+from gramlet.engine.core.partitioned_interning import MANY, intern_in_parts
 from gramlet.engine.core.ragged import offsets_of
 
 __all__ = ["SignatureTable", "pack_rows"]
@@ -84,6 +85,9 @@ class SignatureTable:
         >>> table.lookup(*pack_rows(np.array([[2, 2], [9, 9]]))).tolist()
         [1, 2]
         """
+        if len(offsets) - 1 >= MANY and len(data) <= _MOST and _fits(data):
+            ids, first = intern_in_parts(offsets, data)
+            return cls(*_taken(offsets, data, first)), ids
         no_slots = np.full(1, -1, dtype=np.int64)
         nothing = np.zeros(0, dtype=np.int32)
         ids, first = _interned(offsets, data, np.zeros(1, np.int32), nothing, no_slots)
@@ -140,9 +144,14 @@ def _compact(offsets: Ints, data: Ints) -> tuple[Ints, Ints]:
     """Both arrays in 32 bits, or in 64 if an entry does not fit: a table is held with its model."""
     offsets = np.asarray(offsets, dtype=np.int64)
     data = np.asarray(data, dtype=np.int64)
-    if len(data) > _MOST or data.max(initial=0) > _MOST or data.min(initial=0) < -_MOST:
+    if len(data) > _MOST or not _fits(data):
         return offsets, data
     return offsets.astype(np.int32), data.astype(np.int32)
+
+
+def _fits(data: Ints) -> bool:
+    """Whether all entries fit into 32 bits."""
+    return bool(data.max(initial=0) <= _MOST and data.min(initial=0) >= -_MOST)
 
 
 def _taken(offsets: Ints, data: Ints, which: Ints) -> tuple[Ints, Ints]:

@@ -165,7 +165,6 @@ def _signatures(
     )
 
 
-@njit(nogil=True, cache=True)
 def node_signatures(
     indptr: Ints, indices: Ints, colours: Ints, edge_labels: Ints
 ) -> tuple[Ints, Ints]:
@@ -174,14 +173,21 @@ def node_signatures(
     With edge labels (an array that is not empty) each neighbour gives two entries, its edge's
     label and its colour, sorted by label, then colour.
     """
+    width = 2 if len(edge_labels) > 0 else 1
+    offsets = width * (indptr - indptr[0]) + np.arange(len(indptr))
+    # Allocated here, not in compiled code: numpy's memory comes in large pages.
+    data = np.empty(int(offsets[-1]), dtype=np.int64)
+    _write_signatures(indptr, indices, colours, edge_labels, offsets, data)
+    return offsets, data
+
+
+@njit(nogil=True, cache=True)
+def _write_signatures(
+    indptr: Ints, indices: Ints, colours: Ints, edge_labels: Ints, offsets: Ints, data: Ints
+) -> None:
+    """Write the signatures of all nodes to their places."""
     n = len(colours)
     with_edges = len(edge_labels) > 0
-    width = 2 if with_edges else 1
-    offsets = np.empty(n + 1, dtype=np.int64)
-    offsets[0] = 0
-    for v in range(n):
-        offsets[v + 1] = offsets[v] + 1 + width * (indptr[v + 1] - indptr[v])
-    data = np.empty(offsets[n], dtype=np.int64)
     radix = np.int64(1)
     for v in range(n):
         radix = max(radix, colours[v] + 1)
@@ -200,7 +206,6 @@ def node_signatures(
                 key = part[p]
                 data[offsets[v] + 2 + 2 * p] = key % radix
                 data[offsets[v] + 1 + 2 * p] = key // radix
-    return offsets, data
 
 
 @njit(nogil=True, cache=True)

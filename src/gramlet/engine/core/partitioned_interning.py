@@ -1,0 +1,126 @@
+"""Exact renaming of millions of signatures, in parts that stay in the processor's caches.
+
+One table of all signatures outgrows the caches, and every look-up waits for memory. Here signatures
+are first laid out by the upper bits of their hash, each part one after the other; equal ones fall
+into the same part, whose table and signatures are small. Ids are given in the order in which
+signatures are first met, as `signature_table` does, to the last one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from gramlet.common.arrays import Int32s, Ints, UInt64s
+from gramlet.engine.core.hash_table import hash_of
+
+__all__ = ["MANY", "intern_in_parts"]
+
+# Fewer signatures are renamed in one table, and about so many make a part.
+MANY, _PART = 200_000, 8192
+
+
+def intern_in_parts(offsets: Ints, data: Ints) -> tuple[Ints, Ints]:
+    """Ids of the signatures, and where each id was first met.
+
+    Entries must fit into 32 bits, and so must the number of signatures.
+
+    >>> ids, first = intern_in_parts(np.array([0, 1, 2, 3]), np.array([7, 5, 7]))
+    >>> ids.tolist(), first.tolist()
+    ([0, 1, 0], [0, 1])
+    """
+    n = len(offsets) - 1
+    n_bits = max(1, int(np.ceil(np.log2(max(1, n) / _PART))))
+    # Memory from numpy comes in large pages where the system has them; compiled code gets small
+    # ones, and the first touch of each would take as long as the renaming.
+    codes, hashes = np.empty((2, n), dtype=np.uint64)
+    order, first = np.empty((2, n), dtype=np.int32)
+    cuts, entries = np.empty(n + 1, dtype=np.int64), np.empty(len(data), dtype=np.int32)
+    _find_first(offsets, data, n_bits, codes, hashes, order, cuts, entries, first)
+    ids, met = cuts[:n], np.empty(n, dtype=np.int64)
+    return ids, met[: _number(first, ids, met)].copy()
+
+
+@njit(nogil=True, cache=True)
+def _find_first(
+    offsets: Ints, data: Ints, n_bits: int, codes: UInt64s, hashes: UInt64s, order: Int32s,
+    cuts: Ints, entries: Int32s, first: Int32s,
+) -> None:  # fmt: skip
+    """Fill in, for every signature, the place where an equal one was first met.
+
+    The other arrays are room for its work.
+    """
+    n = len(offsets) - 1
+    n_parts, shift = 1 << n_bits, np.uint64(64 - n_bits)
+    # How many signatures and how many entries each part has.
+    begins = np.zeros(n_parts + 1, dtype=np.int64)
+    starts = np.zeros(n_parts + 1, dtype=np.int64)
+    for i in range(n):
+        codes[i] = hash_of(data, offsets[i], offsets[i + 1])
+        part = np.int64(codes[i] >> shift)
+        begins[part + 1] += 1
+        starts[part + 1] += offsets[i + 1] - offsets[i]
+    for own in range(n_parts):
+        begins[own + 1] += begins[own]
+        starts[own + 1] += starts[own]
+    # Lay them out by part, in the order in which they come.
+    places, ends = begins[:-1].copy(), starts[:-1].copy()
+    for i in range(n):
+        part = np.int64(codes[i] >> shift)
+        place, end = places[part], ends[part]
+        order[place], cuts[place], hashes[place] = i, end, codes[i]
+        for p in range(offsets[i], offsets[i + 1]):
+            entries[end] = data[p]
+            end += 1
+        places[part], ends[part] = place + 1, end
+    cuts[n] = len(data)
+    # A table of each part.
+    slots = np.empty(16, dtype=np.int32)
+    for own in range(n_parts):
+        size = 16
+        while size < 2 * (begins[own + 1] - begins[own]):
+            size *= 2
+        if size > len(slots):
+            slots = np.empty(size, dtype=np.int32)
+        slots[:size] = -1
+        mask = np.uint64(size - 1)
+        for k in range(begins[own], begins[own + 1]):
+            at = hashes[k] & mask
+            while slots[at] >= 0 and not _alike(entries, cuts, hashes, slots[at], k):
+                at = (at + np.uint64(1)) & mask
+            if slots[at] < 0:
+                slots[at] = k
+            else:
+                # Later ones find the first; the list of places has room for it.
+                order[k] = order[slots[at]]
+    # From the order of parts back to that of the signatures.
+    places = begins[:-1].copy()
+    for i in range(n):
+        part = np.int64(codes[i] >> shift)
+        first[i] = order[places[part]]
+        places[part] += 1
+
+
+@njit(nogil=True, cache=True)
+def _alike(entries: Int32s, cuts: Ints, hashes: UInt64s, j: int, k: int) -> bool:
+    """Whether two signatures of a part are equal; most others differ in their hash."""
+    length = cuts[k + 1] - cuts[k]
+    if hashes[j] != hashes[k] or cuts[j + 1] - cuts[j] != length:
+        return False
+    for p in range(length):  # noqa: SIM110 (compiled: a plain loop)
+        if entries[cuts[j] + p] != entries[cuts[k] + p]:
+            return False
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _number(first: Int32s, ids: Ints, met: Ints) -> int:
+    """Give ids in the order of first meeting, and note where that was; how many there are."""
+    n_ids = 0
+    for i in range(len(first)):
+        if first[i] == i:
+            ids[i], met[n_ids] = n_ids, i
+            n_ids += 1
+        else:
+            ids[i] = ids[first[i]]
+    return n_ids
