@@ -117,17 +117,20 @@ def test_kinds_that_do_not_fit_into_memory_are_refused(monkeypatch):
 
     batch = random_graphs(2, n_graphs=9)
     monkeypatch.setattr(shortest_paths, "available_bytes", lambda: 1000)
-    with pytest.raises(MemoryError, match=r"about .* kinds, more than fit .*use_labels=False"):
-        ShortestPath().fit(batch)
-    with pytest.raises(MemoryError, match="a smaller n_iter"):
-        WeisfeilerLehman(n_iter=2, base="shortest-path").fit(batch)
+    for large in (1e9, 0.0):  # while they are counted, and before
+        monkeypatch.setattr(shortest_paths, "_LARGE", large)
+        with pytest.raises(MemoryError, match=r"about .* kinds, more than fit .*use_labels=False"):
+            ShortestPath().fit(batch)
+        with pytest.raises(MemoryError, match="a smaller n_iter"):
+            WeisfeilerLehman(n_iter=2, base="shortest-path").fit(batch)
 
 
 def test_long_work_is_announced(monkeypatch):
-    from gramlet.engine.paths import path_limits
+    from gramlet.engine.paths import path_limits, shortest_paths
 
     batch = random_graphs(2, n_graphs=9)
     monkeypatch.setattr(path_limits, "_LONG", 0.0)
+    monkeypatch.setattr(shortest_paths, "_LARGE", 0.0)
     with pytest.warns(UserWarning, match=r"ShortestPath: .* minutes on 1 thread.*alone has"):
         ShortestPath().fit(batch)
 

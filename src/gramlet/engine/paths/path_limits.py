@@ -10,20 +10,22 @@ from gramlet.common.notices import warn_caller
 
 __all__ = ["tell_cost", "too_many_kinds"]
 
-# Measured: seconds per visit of a node or arc, and per pair of nodes that is counted at a level.
-_VISIT, _PAIR = 4e-9, 1.5e-8
+# Measured: seconds per visit of a node or arc, per pair of nodes that is counted at a level, and
+# per kind of paths that is met.
+_VISIT, _PAIR, _KIND = 4e-9, 1.5e-8, 2.5e-7
 # Work that is expected to take longer is announced.
 _LONG = 600.0
 
 
 def tell_cost(
-    owner: str, node_offsets: Ints, n_visits: float, n_levels: int, n_jobs: int | None
-) -> None:
+    owner: str, node_offsets: Ints, n_visits: float, n_levels: int, n_kinds: float,
+    n_jobs: int | None,
+) -> None:  # fmt: skip
     """Warn of paths that will take more than ten minutes, and name the largest graph."""
     sizes = np.diff(node_offsets).astype(np.float64)
     pairs = 0.5 * (sizes * sizes).sum()
     threads = effective_n_jobs(n_jobs)
-    seconds = (_VISIT * n_visits + _PAIR * pairs * n_levels) / threads
+    seconds = (_VISIT * n_visits + _PAIR * pairs * n_levels + _KIND * n_kinds) / threads
     if seconds <= _LONG:
         return
     largest = int(np.argmax(sizes))
@@ -45,6 +47,6 @@ def too_many_kinds(
         f"{owner}: the shortest paths of these {len(node_offsets) - 1:,} graphs (the largest has "
         f"{int(np.diff(node_offsets).max()):,} nodes) are of about {expected:.2g} kinds, more than "
         f"fit into the memory available ({(room or 0) / 1e9:,.1f} GB). A kind is two labels and a "
-        f"length: use {way}, fewer graphs at a time, or a kernel whose features grow with the "
-        "nodes, such as WeisfeilerLehman."
+        f"length: use {way}, fewer graphs at a time, or a kernel whose features grow with "
+        "the nodes, such as \"wl\"."
     )

@@ -33,6 +33,8 @@ __all__ = ["count_paths"]
 _WIDTH = 2
 # Visits of nodes and arcs that make a range of sources: a tenth of a second or so.
 _UNCUT = 1e7
+# From so many pairs of nodes and levels on, the work is judged by a sample of so many of them.
+_LARGE, _SAMPLED = 1e9, 1e6
 # What a kind takes while it is counted, renamed and laid out in a matrix.
 _BYTES_PER_KIND = 160.0
 
@@ -75,26 +77,29 @@ def count_paths(
     Raises
     ------
     MemoryError
-        If the kinds do not, or will clearly not, fit into the memory that is available.
+        If the kinds do not, or by a sample will not, fit into the memory that is available.
     """
     parts: dict[int, tuple[Ints, Int32s, Floats, Floats]] = {}
     given = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     levels = np.ascontiguousarray(levels, dtype=np.int64)
 
     bounds, costs = _source_ranges(node_offsets, indptr)
-    tell_cost(label, node_offsets, costs.sum(), len(levels), n_jobs)
     room = available_bytes()
     most = np.inf if room is None else room / _BYTES_PER_KIND
+    sizes = np.diff(node_offsets).astype(np.float64)
+    if (sizes * sizes).sum() * len(levels) > _LARGE:
+        expected = _expected_kinds(node_offsets, indptr, indices, levels, given, ordered)
+        if expected > 2.0 * most:
+            raise too_many_kinds(label, node_offsets, len(levels), expected, room)
+        tell_cost(label, node_offsets, costs.sum(), len(levels), expected, n_jobs)
 
     def work(begin: int, end: int) -> None:
         left = most - sum(len(part[3]) for part in parts.values())
         found = _count_sources(
             bounds[begin], bounds[end], node_offsets, indptr, indices, levels, given, ordered, left
         )
-        # What one tile found is known to be a share of what all will.
-        expected = len(found[3]) * costs.sum() / max(costs[begin:end].sum(), 1.0)
-        if len(found[3]) > left or expected > 4.0 * most:
-            raise too_many_kinds(label, node_offsets, len(levels), expected, room)
+        if len(found[3]) > left:
+            raise too_many_kinds(label, node_offsets, len(levels), most, room)
         parts[begin] = found
 
     for_tiles(work, len(costs), costs=costs, n_jobs=n_jobs, verbose=verbose, label=label)
@@ -121,6 +126,29 @@ def _source_ranges(node_offsets: Ints, indptr: Ints) -> tuple[Ints, Floats]:
     starts = node_offsets[graph] + number * sizes[graph] // pieces[graph]
     bounds = np.append(starts, node_offsets[-1]).astype(np.int64)
     return bounds, np.diff(bounds) * of_source[graph]
+
+
+def _expected_kinds(
+    node_offsets: Ints, indptr: Ints, indices: Ints, levels: Ints, weights: Floats, ordered: bool
+) -> float:
+    """How many kinds all graphs have, judged by a few sources of the largest one.
+
+    From twice as many sources come 2^p times as many kinds: p is near 0 where few kinds recur,
+    and 1 where every pair of nodes is a kind of its own.
+    """
+    sizes = np.diff(node_offsets).astype(np.float64)
+    graph = int(np.argmax(sizes))
+    first, n = int(node_offsets[graph]), int(sizes[graph])
+    few = max(1, min(n // 4, int(_SAMPLED / (n * len(levels)))))
+    some, more = (
+        len(_count_sources(first, first + k, node_offsets, indptr, indices, levels, weights,
+                           ordered, np.inf)[3])
+        for k in (few, min(2 * few, n))
+    )  # fmt: skip
+    power = min(1.0, np.log2(max(more, 1) / max(some, 1)))
+    # The first sources meet all nodes, the others on average half of them.
+    kinds = more * (n / min(2 * few, n)) ** power * (1.0 if ordered else 1.0 - 0.5 * power)
+    return float(kinds * (sizes * sizes).sum() / (n * n))
 
 
 @njit(nogil=True, cache=True)
