@@ -19,7 +19,7 @@ if not (ROOT / "benchmarks" / "cases.py").is_file():
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import __main__ as command  # noqa: E402 (found through the path above)
-from benchmarks import measure, memory, parent, report  # noqa: E402
+from benchmarks import limits, measure, memory, parent, report  # noqa: E402
 from benchmarks.cases import Case, Growth, agree, all_cases, register, same_matrices  # noqa: E402
 from benchmarks.data import Source, random_batch, to_grakel, to_igraph  # noqa: E402
 
@@ -164,6 +164,22 @@ def test_memory_is_measured_relative_to_the_matrix(monkeypatch, capsys, tmp_path
     assert "1.02        3.00  MISSED" in capsys.readouterr().out
     peaks["vertex", True] = 1.1
     assert memory.main(["vertex"]) == 0
+
+
+def test_limits_are_printed_beside_times(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    monkeypatch.setattr(limits, "_MEGABYTES", 8)
+    monkeypatch.setattr(limits, "_SIDE", 128)
+    assert limits.main(["no-such-kernel"]) == 2
+    capsys.readouterr()
+    assert limits.main(["wl", "wwl", "--quick", "--repeats", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "GB/s written to new memory" in text
+    assert "ratio" in text
+    found = json.loads(next(tmp_path.glob("limits*.json")).read_text())
+    saved = found.get("result", found)["kernels"]
+    assert saved["wl"]["n_bytes"] == 8 * 188**2
+    assert saved["wl"]["n_operations"] > 188**2
 
 
 def test_the_peak_of_a_gram_matrix_holds_the_matrix():
