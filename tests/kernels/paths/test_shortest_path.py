@@ -117,6 +117,7 @@ def test_kinds_that_do_not_fit_into_memory_are_refused(monkeypatch):
 
     batch = random_graphs(2, n_graphs=9)
     monkeypatch.setattr(shortest_paths, "available_bytes", lambda: 1000)
+    monkeypatch.setattr(shortest_paths, "_SMALL", 0.0)
     for large in (1e9, 0.0):  # while they are counted, and before
         monkeypatch.setattr(shortest_paths, "_LARGE", large)
         with pytest.raises(MemoryError, match=r"about .* kinds, more than fit .*use_labels=False"):

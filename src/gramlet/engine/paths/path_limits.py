@@ -48,5 +48,5 @@ def too_many_kinds(
         f"{int(np.diff(node_offsets).max()):,} nodes) are of about {expected:.2g} kinds, more than "
         f"fit into the memory available ({(room or 0) / 1e9:,.1f} GB). A kind is two labels and a "
         f"length: use {way}, fewer graphs at a time, or a kernel whose features grow with "
-        "the nodes, such as \"wl\"."
+        'the nodes, such as "wl".'
     )

@@ -33,8 +33,9 @@ __all__ = ["count_paths"]
 _WIDTH = 2
 # Visits of nodes and arcs that make a range of sources: a tenth of a second or so.
 _UNCUT = 1e7
-# From so many pairs of nodes and levels on, the work is judged by a sample of so many of them.
-_LARGE, _SAMPLED = 1e9, 1e6
+# Up to so many pairs of nodes and levels, kinds fit into any memory; from so many on, the work is
+# judged by a sample of so many of them.
+_SMALL, _LARGE, _SAMPLED = 3e6, 1e9, 1e6
 # What a kind takes while it is counted, renamed and laid out in a matrix.
 _BYTES_PER_KIND = 160.0
 
@@ -84,10 +85,12 @@ def count_paths(
     levels = np.ascontiguousarray(levels, dtype=np.int64)
 
     bounds, costs = _source_ranges(node_offsets, indptr)
-    room = available_bytes()
-    most = np.inf if room is None else room / _BYTES_PER_KIND
     sizes = np.diff(node_offsets).astype(np.float64)
-    if (sizes * sizes).sum() * len(levels) > _LARGE:
+    n_pairs = (sizes * sizes).sum() * len(levels)
+    # Asking the system takes longer than counting the paths of small graphs.
+    room = available_bytes() if n_pairs > _SMALL else None
+    most = np.inf if room is None else room / _BYTES_PER_KIND
+    if n_pairs > _LARGE:
         expected = _expected_kinds(node_offsets, indptr, indices, levels, given, ordered)
         if expected > 2.0 * most:
             raise too_many_kinds(label, node_offsets, len(levels), expected, room)
