@@ -211,3 +211,29 @@ def test_the_parent_is_compared_by_the_same_matrices(tmp_path):
     assert np.load(tmp_path / "after.npy").shape == (20, 20)
     with pytest.raises(ValueError, match="no revision"):
         parent.source_of("no-such-revision")
+
+
+def test_two_cores_tell_work_in_tiles_from_the_rest(capsys):
+    from benchmarks import two_cores
+
+    from gramlet.engine.core.tiles import for_tiles
+
+    def busy(*_):
+        sum(range(100_000))
+
+    inside = two_cores.compare(lambda n_jobs: for_tiles(busy, 20, n_jobs=n_jobs), 2)
+    assert 1.7 < inside["limit"] <= 2.0
+    outside = two_cores.compare(lambda n_jobs: [busy() for _ in range(20)], 2)
+    assert outside["limit"] == pytest.approx(1.0)
+    assert outside["tiles"] == 0.0
+    assert two_cores.main(["no-such-kernel"]) == 2
+    assert "evaluation" in capsys.readouterr().out
+
+
+def test_choices_that_differ_are_noticed():
+    from benchmarks.bench_machines import same_choices
+
+    ours = np.array([[1, 10.0, 0.8], [2, 1.0, 0.7]])
+    same_choices(ours, ours.copy())
+    with pytest.raises(AssertionError, match="1 of 2 parts"):
+        same_choices(ours, np.array([[1, 10.0, 0.8], [2, 10.0, 0.7]]))
