@@ -75,7 +75,7 @@ def choose(
 ) -> Choice:
     """Choose C and a kernel's options by cross-validation over all the graphs.
 
-    For a model to be used, after `evaluate` has told what to expect of it. The arguments are those
+    For a model to be used, after `evaluate` has shown what to expect of it. The arguments are those
     of `evaluate`; of the protocol only ``inner_folds``, ``C``, ``scale_C``, ``groups`` and
     ``random_state`` matter.
 
@@ -176,5 +176,5 @@ def _ridge(penalty: float, of_features: bool, target: Target) -> Any:
             transformer=StandardScaler(with_std=False),
         ),
     )
-    # One regression per class on its column of 0 and 1; the class of the largest value is told.
+    # One regression per class on its column of 0 and 1; the largest value decides.
     return OneVsRestClassifier(ridge) if target.task == "classification" else ridge

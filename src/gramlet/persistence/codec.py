@@ -14,7 +14,7 @@ __all__ = ["Codec", "named", "of_types"]
 
 @dataclass(frozen=True)
 class Codec:
-    """How values of some types are told.
+    """How values of some types are encoded.
 
     Attributes
     ----------
@@ -44,5 +44,5 @@ def of_types(*types: type) -> Callable[[Any], bool]:
 
 
 def named(*names: str) -> Callable[[Any], bool]:
-    """As `of_types`, for types told as ``module:name``, which need not be imported for it."""
+    """As `of_types`, for types given as ``module:name``, which need not be imported."""
     return lambda value: f"{type(value).__module__}:{type(value).__name__}" in names

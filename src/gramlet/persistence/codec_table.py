@@ -16,5 +16,5 @@ CODECS = {codec.tag: codec for codec in _ALL}
 
 
 def codec_for(value: Any) -> Codec | None:
-    """The codec that tells a value, if there is one."""
+    """The codec that encodes a value, if there is one."""
     return next((codec for codec in _ALL if codec.matches(value)), None)

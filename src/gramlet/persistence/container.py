@@ -108,7 +108,7 @@ def _write_content(stream: Any, content: bytes | Array) -> None:
 
 
 class _Trial:
-    """Takes what is written to it and tells how long it is, as it is and packed."""
+    """Takes what is written to it and measures its length, as it is and compressed."""
 
     level = 1
 

@@ -133,8 +133,8 @@ class Encoder:
         else:
             attributes = _attributes(value)
             check_names(cls, attributes)
-            told = {key: self._at(f".{key}", item) for key, item in attributes.items()}
-            node = {"object": name, "attributes": told}
+            packed = {key: self._at(f".{key}", item) for key, item in attributes.items()}
+            node = {"object": name, "attributes": packed}
         try:
             validate_object(value)
         except Exception as error:

@@ -51,21 +51,21 @@ def _pack_batch(value: GraphBatch) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names}
 
 
-def _unpack_batch(told: dict[str, Any]) -> GraphBatch:
-    if set(told) != {"node_offsets", "indptr", "indices", "directed", *_BATCH_COLUMNS}:
-        raise ValueError(f"a set of graphs in it has the columns {sorted(map(str, told))}.")
-    heads = told["indices"]
+def _unpack_batch(packed: dict[str, Any]) -> GraphBatch:
+    if set(packed) != {"node_offsets", "indptr", "indices", "directed", *_BATCH_COLUMNS}:
+        raise ValueError(f"a set of graphs in it has the columns {sorted(map(str, packed))}.")
+    heads = packed["indices"]
     require_array("the heads of edges", heads, "int64", (None,), least=0)
-    n_nodes = int(require_offsets("the offsets of graphs", told["node_offsets"])[-1])
-    indptr = require_offsets("the offsets of nodes", told["indptr"], n_nodes, len(heads))
+    n_nodes = int(require_offsets("the offsets of graphs", packed["node_offsets"])[-1])
+    indptr = require_offsets("the offsets of nodes", packed["indptr"], n_nodes, len(heads))
     if len(heads) and heads.max() >= n_nodes:
         raise ValueError("a set of graphs in it does not fit together.")
-    columns = {name: told[name] for name in _BATCH_COLUMNS}
+    columns = {name: packed[name] for name in _BATCH_COLUMNS}
     _check_columns(columns, n_nodes, len(heads))
     # Built as from a foreign source, with all the checks on the way.
     tails = np.repeat(np.arange(n_nodes), np.diff(indptr))
-    directed = require_flag("directed", told["directed"])
-    batch = GraphBatch.from_arcs(told["node_offsets"], tails, heads, directed=directed, **columns)
+    directed = require_flag("directed", packed["directed"])
+    batch = GraphBatch.from_arcs(packed["node_offsets"], tails, heads, directed=directed, **columns)
     if not np.array_equal(batch.indptr, indptr):
         raise ValueError("a set of graphs in it does not fit together.")
     return batch
@@ -84,7 +84,7 @@ def _check_columns(columns: dict[str, Any], n_nodes: int, n_arcs: int) -> None:
         require_array("edge_attributes", columns["edge_attributes"], "float64", (n_arcs, None))
 
 
-# scikit-learn's, told by the names of their types so that it is imported only if there are any
+# scikit-learn's, recognised by the names of their types: it is imported only if there are any
 
 
 def _pack_tree(value: Any) -> tuple[Any, ...]:
@@ -194,10 +194,10 @@ def _pack_boosting_loss(value: Any) -> tuple[str, int]:
     return type(value).__name__, int(value.n_classes or 0)
 
 
-def _unpack_boosting_loss(told: tuple[str, int]) -> Any:
+def _unpack_boosting_loss(packed: tuple[str, int]) -> Any:
     from sklearn._loss import loss
 
-    name, n_classes = told
+    name, n_classes = packed
     if name == "HalfMultinomialLoss":
         return loss.HalfMultinomialLoss(
             n_classes=require_integer("n_classes", n_classes, 3, 1 << 20)
@@ -237,8 +237,8 @@ def _pack_loss(value: Any) -> tuple[str, str, tuple[float, ...]]:
     return _loss_room(kind), kind.__name__, tuple(float(number) for number in numbers)
 
 
-def _unpack_loss(told: tuple[str, str, tuple[float, ...]]) -> Any:
-    room, name, numbers = told
+def _unpack_loss(packed: tuple[str, str, tuple[float, ...]]) -> Any:
+    room, name, numbers = packed
     if room not in _LOSS_ROOMS or not all(
         type(number) is float and np.isfinite(number) for number in numbers
     ):

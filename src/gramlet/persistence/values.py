@@ -34,7 +34,7 @@ def _is_type(value: Any) -> bool:
         return False
     if value in _TYPES.values():
         return True
-    # Abstract ones (np.floating) stand for a concrete one in np.dtype; they are not told.
+    # Abstract ones (np.floating) stand for a concrete one in np.dtype; they are not encoded.
     return issubclass(value, np.generic) and value.__name__ in np.sctypeDict
 
 
@@ -167,7 +167,7 @@ def _check_state(state: dict[str, Any]) -> None:
 
 
 def _check_seed(seed: dict[str, Any]) -> None:
-    """What a `SeedSequence` is made of: it would take as long to mix as it is told to."""
+    """What a `SeedSequence` is made of: mixing takes as long as its numbers ask for."""
     if set(seed) != {"entropy", "spawn_key", "pool_size", "n_children_spawned"}:
         raise ValueError(f"the seed of a random generator has the parts {sorted(map(str, seed))}.")
     entropy = seed["entropy"]
@@ -222,8 +222,8 @@ def _pack_sparse(value: Any) -> dict[str, Any]:
     return {"class": type(value).__name__, "shape": tuple(value.shape), "parts": parts}
 
 
-def _unpack_sparse(told: dict[str, Any]) -> Any:
-    cls, shape, parts = _SPARSE[told["class"]], told["shape"], told["parts"]
+def _unpack_sparse(packed: dict[str, Any]) -> Any:
+    cls, shape, parts = _SPARSE[packed["class"]], packed["shape"], packed["parts"]
     if type(shape) is not tuple or len(shape) != 2:
         raise ValueError(f"a sparse matrix has the shape {shape!r}.")
     for extent in shape:

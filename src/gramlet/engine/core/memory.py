@@ -22,7 +22,7 @@ _CGROUP_FILES = (
 
 
 def available_bytes() -> int | None:
-    """Bytes that can still be allocated, as far as the system tells; None if it does not."""
+    """Bytes that can still be allocated, as far as the system says; None if it does not."""
     found = [value for value in (_of_machine(), _of_container()) if value is not None]
     return min(found) if found else None
 

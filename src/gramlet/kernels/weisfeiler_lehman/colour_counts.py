@@ -1,4 +1,4 @@
-"""Weisfeiler-Lehman colours as features: counted level by level, and told as readable trees.
+"""Weisfeiler-Lehman colours as features: counted level by level, and shown as readable trees.
 
 Everything the WL family shares: fitting the refinement, colouring new graphs, numbering columns.
 """
