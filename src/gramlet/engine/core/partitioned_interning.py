@@ -9,9 +9,9 @@ signatures are first met, as `signature_table` does, to the last one.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from gramlet.common.arrays import Int32s, Ints, UInt64s
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.hash_table import hash_of
 
 __all__ = ["MANY", "intern_in_parts"]
