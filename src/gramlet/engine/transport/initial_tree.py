@@ -6,8 +6,8 @@ How the tree is stored is in `workspace`; it is made optimal in `network_simplex
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gramlet.common.arrays import Array
 from gramlet.engine.core.compiled import inner
 from gramlet.engine.transport.workspace import (
     BELOW,
@@ -31,7 +31,7 @@ _U = np.uint64  # of numbers that index: a signed index is tested for wraparound
 
 @inner
 def _queue_up(
-    i: np.uint64, last: np.uint64, a: np.uint64, cheapest: int, sink: NDArray, mask: int
+    i: np.uint64, last: np.uint64, a: np.uint64, cheapest: int, sink: Array, mask: int
 ) -> None:
     """Put a sink with its cheapest source into the queue, at place i or behind cheaper ones."""
     sink[BEST, a] = cheapest & mask
@@ -44,7 +44,7 @@ def _queue_up(
 
 @inner(error_model="numpy")
 def _rank_cells(
-    n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, mask: int
+    n_sinks: int, n_sources: int, scaled: Array, source: Array, sink: Array, mask: int
 ) -> None:
     """Each sink's best source by doubly centred cost, and the sinks in the order of that cost.
 
@@ -74,7 +74,7 @@ def _rank_cells(
 
 @inner(forceinline=True)
 def _grow_tree(
-    n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, tree: NDArray,
+    n_sinks: int, n_sources: int, scaled: Array, source: Array, sink: Array, tree: Array,
     mask: int, words: int,
 ) -> None:  # fmt: skip
     """The first tree: the cheapest open cell again and again, until one sink is left open.
@@ -115,7 +115,7 @@ def _grow_tree(
 
 @inner
 def start_transport(
-    n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, tree: NDArray,
+    n_sinks: int, n_sources: int, scaled: Array, source: Array, sink: Array, tree: Array,
     low_bits: int,
 ) -> None:  # fmt: skip
     """A first tree for the masses and scaled costs in the workspace, with its prices."""

@@ -18,8 +18,8 @@ begins with comes from `initial_tree`.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gramlet.common.arrays import Array
 from gramlet.engine.core.compiled import inner
 from gramlet.engine.transport.initial_tree import start_transport
 from gramlet.engine.transport.workspace import (
@@ -53,7 +53,7 @@ _LOW = np.uint64(63)
 
 @inner(forceinline=True)
 def _walk(
-    x: np.uint64, meet: np.uint64, amount: int, tree: NDArray, moved: np.uint64, words: np.uint64
+    x: np.uint64, meet: np.uint64, amount: int, tree: Array, moved: np.uint64, words: np.uint64
 ) -> None:
     """From node x up to the meeting point: flows change in turn, what moved joins or leaves."""
     while x != meet:
@@ -70,7 +70,7 @@ def _reverse(
     above: np.uint64,
     last: np.uint64,
     amount: int,
-    tree: NDArray,
+    tree: Array,
     moved: np.uint64,
     words: np.uint64,
 ) -> np.uint64:
@@ -106,8 +106,8 @@ def _pivot(
     target: np.uint64,
     gain: int,
     n_sinks: np.uint64,
-    sink: NDArray,
-    tree: NDArray,
+    sink: Array,
+    tree: Array,
     words: np.uint64,
 ) -> None:
     """Let the arc from a source to a sink into the tree, at reduced cost `gain` < 0."""
@@ -155,10 +155,10 @@ def _candidates(
     n_sources: int,
     first: int,
     last: int,
-    scaled: NDArray,
-    source: NDArray,
-    sink: NDArray,
-    tree: NDArray,
+    scaled: Array,
+    source: Array,
+    sink: Array,
+    tree: Array,
     mask: int,
 ) -> tuple[int, int, int]:
     """For each of the sinks first..last the source that gains most by going there, if any.
@@ -184,7 +184,7 @@ def _candidates(
 
 @inner(forceinline=True)
 def _best_candidate(
-    count: int, n_sinks: np.uint64, scaled: NDArray, sink: NDArray, tree: NDArray
+    count: int, n_sinks: np.uint64, scaled: Array, sink: Array, tree: Array
 ) -> tuple[int, int]:
     """The reduced cost and number of the candidate that is the best by now."""
     gain, pick = 0, 0
@@ -201,10 +201,10 @@ def _best_candidate(
 def _optimise(
     n_sinks: int,
     n_sources: int,
-    scaled: NDArray,
-    source: NDArray,
-    sink: NDArray,
-    tree: NDArray,
+    scaled: Array,
+    source: Array,
+    sink: Array,
+    tree: Array,
     mask: int,
     words: np.uint64,
 ) -> bool:
@@ -233,7 +233,7 @@ def _optimise(
 
 @inner(inline="always")
 def finish_transport(
-    n_sinks: int, n_sources: int, scaled: NDArray, source: NDArray, sink: NDArray, tree: NDArray,
+    n_sinks: int, n_sources: int, scaled: Array, source: Array, sink: Array, tree: Array,
     low_bits: int,
 ) -> bool:  # fmt: skip
     """Make the tree in the workspace the optimal one; False on failure."""
@@ -247,8 +247,8 @@ def finish_transport(
 
 @inner
 def solve_transport(
-    n_sinks: int, n_sources: int, cost: NDArray, place: int, down: int, along: int, highest: float,
-    scaled: NDArray, source: NDArray, sink: NDArray, tree: NDArray,
+    n_sinks: int, n_sources: int, cost: Array, place: int, down: int, along: int, highest: float,
+    scaled: Array, source: Array, sink: Array, tree: Array,
 ) -> float:  # fmt: skip
     """The least cost of moving the masses of the sources to the sinks; -1 on failure.
 

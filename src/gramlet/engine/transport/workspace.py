@@ -17,8 +17,8 @@ with the tables is in `initial_tree` and `network_simplex`.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gramlet.common.arrays import Array
 from gramlet.engine.core.compiled import inner, njit
 
 __all__ = [
@@ -58,9 +58,7 @@ def index_bits(n: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def transport_workspace(
-    n_small: int, n_large: int
-) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
+def transport_workspace(n_small: int, n_large: int) -> tuple[Array, Array, Array, Array, Array]:
     """Room for every problem whose smaller and larger sides have at most these many points."""
     height = padded(max(n_small, 1), 16)
     # An odd number of cache lines per row, or rows would push each other out of the cache.
@@ -76,7 +74,7 @@ def transport_workspace(
 
 
 @inner
-def highest_cost(n_sinks: int, n_sources: int, cost: NDArray, sink: NDArray) -> float:
+def highest_cost(n_sinks: int, n_sources: int, cost: Array, sink: Array) -> float:
     """The largest of the costs; a row of ``sink`` is scratch."""
     # Non-negative floats are ordered like their bits; unlike floats, integers reduce in vectors.
     bits = cost.view(np.int64)
@@ -97,8 +95,8 @@ def cost_factor(n_sinks: int, highest: float, low_bits: int) -> float:
 
 @inner
 def scale_costs(
-    n_sinks: int, first: int, last: int, cost: NDArray, place: int, down: int, along: int,
-    scaled: NDArray, factor: float, low_bits: int,
+    n_sinks: int, first: int, last: int, cost: Array, place: int, down: int, along: int,
+    scaled: Array, factor: float, low_bits: int,
 ) -> None:  # fmt: skip
     """Costs of sources first..last as integers whose low bits are free, padded with huge ones.
 
@@ -120,7 +118,7 @@ def scale_costs(
 
 
 @inner(forceinline=True)
-def arc_above(x: int, n_sinks: int, tree: NDArray) -> tuple[int, int, int]:
+def arc_above(x: int, n_sinks: int, tree: Array) -> tuple[int, int, int]:
     """Sink, source and flow of the arc above a node; no flow means nothing at the root."""
     above, flow = tree[PARENT, x], tree[FLOW, x]
     if x < n_sinks:
@@ -130,7 +128,7 @@ def arc_above(x: int, n_sinks: int, tree: NDArray) -> tuple[int, int, int]:
 
 @inner
 def tree_cost(
-    n_sinks: int, n_sources: int, cost: NDArray, place: int, down: int, along: int, tree: NDArray
+    n_sinks: int, n_sources: int, cost: Array, place: int, down: int, along: int, tree: Array
 ) -> float:
     """What the flows of a tree cost together, with costs as in `scale_costs`, for a mass of 1."""
     total = 0.0
@@ -142,7 +140,7 @@ def tree_cost(
 
 
 @inner
-def hang_source(k: int, a: int, mass: int, n_sinks: int, tree: NDArray) -> None:
+def hang_source(k: int, a: int, mass: int, n_sinks: int, tree: Array) -> None:
     """Let a further source, number k, bring its mass to sink a, whose demand grows by as much."""
     tree[PARENT, n_sinks + k] = a
     tree[FLOW, n_sinks + k] = mass
@@ -151,7 +149,7 @@ def hang_source(k: int, a: int, mass: int, n_sinks: int, tree: NDArray) -> None:
 
 
 @inner(forceinline=True)
-def cheapest_source(a: int, width: int, scaled: NDArray, source: NDArray) -> int:
+def cheapest_source(a: int, width: int, scaled: Array, source: Array) -> int:
     """The least scaled cost plus shift of a sink; its low bits are the number of the source."""
     cheapest = HUGE
     for k in range(width):
