@@ -40,6 +40,12 @@ def test_constants_are_not_types_of_their_own():
 
 
 @compiled_only
+def test_inner_functions_refuse_calls_from_python():
+    with pytest.raises(TypeError, match="_plus is called by compiled code only"):
+        _plus(1, 2)
+
+
+@compiled_only
 @pytest.mark.parametrize("enabled", [True, False])
 def test_collection_is_as_it_was_after_compiling(enabled):
     during = []

@@ -16,11 +16,7 @@ __all__ = ["best_assignment", "match_rows"]
 
 @inner
 def best_assignment(value: Floats, n: int, m: int) -> float:
-    """The largest sum of ``value[i, j]`` over assignments of the n rows to distinct columns, n ≤ m.
-
-    >>> float(best_assignment(np.array([[1.0, 2.0], [3.0, 9.0]]), 2, 2))
-    10.0
-    """
+    """The largest sum of ``value[i, j]`` over assignments of n rows to distinct columns, n ≤ m."""
     row_dual = np.zeros(n + 1)
     column_dual = np.zeros(m + 1)
     owner = np.zeros(m + 1, dtype=np.int64)  # the row (from 1) that has a column; 0: free
