@@ -283,6 +283,7 @@ class TestSubjects:
         assert result.most_chosen() == {}
 
     def test_graphs_of_any_kind_and_classes_of_any_kind(self):
+        pytest.importorskip("networkx", reason="graphs of networkx are among them")
         batch, y = spiders(24)
         protocol = Protocol(folds=3, repeats=1, inner_folds=2, C=(1.0,))
         words = np.where(y == 1, "one", "none")
