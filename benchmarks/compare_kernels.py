@@ -213,8 +213,10 @@ def _matrix_cost(name: str, data: Any, minutes: float) -> dict[str, Any]:
 
 
 def _smallest(data: Any) -> Any:
+    """Positions of the ten smallest graphs of each class."""
     by_size = np.argsort(np.diff(data.graphs.node_offsets), kind="stable")
-    return np.sort(by_size[:20])
+    classes = np.asarray(data.target)[by_size]
+    return np.sort(np.concatenate([by_size[classes == c][:10] for c in np.unique(classes)]))
 
 
 def _matrix_of(name: str, data: Any) -> Callable[[Any], Any]:
