@@ -130,6 +130,20 @@ def test_cells_of_another_version_are_computed_again(folder):
     assert line.cells["nested"].mean > 50
 
 
+def test_cells_of_other_options_are_computed_again(folder):
+    (before,) = run_table(SMALL, folder, ["MUTAG"], ["WL"], selections=["nested"])
+    deeper = replace(SMALL.row("WL"), options={"n_iter": (0,)})
+    (after,) = run_table(
+        replace(SMALL, rows=(deeper,)), folder, ["MUTAG"], ["WL"], selections=["nested"]
+    )
+    assert after.cells["nested"].chosen["n_iter"][0] == 0
+    assert after.cells["nested"].settings != before.cells["nested"].settings
+    other = replace(SMALL, protocol=replace(SMALL.protocol, C=(1.0,)))
+    (again,) = run_table(other, folder, ["MUTAG"], ["WL"], selections=["nested"])
+    assert again.cells["nested"].settings != before.cells["nested"].settings
+    assert again.cells["nested"].chosen["C"][0] == 1.0
+
+
 def test_a_data_set_that_is_not_there_is_told_of_and_the_others_run(folder):
     told = []
     lines = run_table(SMALL, folder, rows=["Labels"], selections=["nested"], tell=told.append)

@@ -43,6 +43,8 @@ class Cell:
         Each option's most frequent value, and its share of the training parts.
     version : str
         Of gramlet.
+    settings : str
+        A digest of the row and the protocol it was computed with; "" if that is not known.
     """
 
     table: str
@@ -55,9 +57,18 @@ class Cell:
     overlap: float
     chosen: dict[str, Any] = field(default_factory=dict)
     version: str = __version__
+    settings: str = ""
 
     @classmethod
-    def of(cls, result: Result, table: str, row: str, protocol: Protocol, seconds: float) -> Cell:
+    def of(
+        cls,
+        result: Result,
+        table: str,
+        row: str,
+        protocol: Protocol,
+        seconds: float,
+        settings: str = "",
+    ) -> Cell:
         """What is kept of a result that took these seconds."""
         chosen = {key: [_plain(v), share] for key, (v, share) in result.most_chosen().items()}
         # Six digits tell all numbers of right answers apart, and keep the files short.
@@ -65,6 +76,7 @@ class Cell:
         return cls(
             table, row, result.data.name, protocol.selection, scores,
             round(seconds, 2), protocol.describe(), overlap_of(protocol), chosen,
+            settings=settings,
         )  # fmt: skip
 
     @property

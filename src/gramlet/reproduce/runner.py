@@ -1,11 +1,13 @@
 """Runs tables cell by cell and experiments data set by data set; finished ones are found again.
 
-A cell of another version of gramlet is computed again. A data set that is not there is told of in
-its cells, and the others run.
+A cell that another version of gramlet computed, or that was computed with other options or another
+protocol, is computed again. For a data set that is missing, the cells say so and the others run.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -66,8 +68,8 @@ def run_table(
     ----------
     table : Table
     folder : CellFolder
-        Where finished cells are kept. A cell of this version with at least as many repeats is
-        taken as it is.
+        Where finished cells are kept. A cell of this version, of the same row and protocol, with
+        at least as many repeats is taken as it is.
     data, rows : sequences of str, optional
         Some of the table's data sets and rows; by default all.
     repeats : int, optional
@@ -161,6 +163,14 @@ def _estimator(row: Row) -> Any:
     return registry.make(row.kernel, **row.params)
 
 
+def _settings_of(row: Row, protocol: Protocol) -> str:
+    """A digest of what decides a cell, but for the graphs and the number of repeats."""
+    rules = {key: value for key, value in protocol.to_dict().items() if key != "repeats"}
+    chosen = [row.kernel, dict(row.params), dict(row.options), row.classifier, row.fit_once, rules]
+    text = json.dumps(chosen, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 def _cell(
     table: Table,
     row: Row,
@@ -171,12 +181,17 @@ def _cell(
     folder: CellFolder,
     n_jobs: int | None,
 ) -> Cell:
-    kept = folder.read(table.name, row.name, name, selection)
-    if kept is not None and kept.version == __version__ and kept.repeats >= protocol.repeats:
-        return kept
     rules = replace(protocol, selection=selection)
     if row.C is not None:
         rules = replace(rules, C=row.C)
+    settings = _settings_of(row, rules)
+    kept = folder.read(table.name, row.name, name, selection)
+    if (
+        kept is not None
+        and kept.repeats >= protocol.repeats
+        and (kept.version, kept.settings) == (__version__, settings)
+    ):
+        return kept
     kernel = _estimator(row)
     # Embeddings' features are scaled by the evaluation; kernels are normalised.
     normalize = True if hasattr(kernel, "normalize") else None
@@ -187,7 +202,7 @@ def _cell(
         store=folder.parts, n_jobs=n_jobs,
     )  # fmt: skip
     seconds = time.process_time() - begin
-    cell = Cell.of(result, table.name, row.name, rules, seconds)
+    cell = Cell.of(result, table.name, row.name, rules, seconds, settings)
     folder.write(cell)
     return cell
 
