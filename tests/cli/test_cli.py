@@ -214,7 +214,7 @@ class TestModels:
         code, out, _ = run("train", "MUTAG", "-k", "wl", "-p", "n_iter=2", "-o", model)
         assert code == 0
         assert "n_iter=2" in out
-        assert "% right in cross-validation, which chose it" in out
+        assert "% right in cross-validation, which also chose it" in out
         code, out, err = run("predict", model, "MUTAG")
         assert code == 0
         mutag = gramlet.load_dataset("MUTAG")

@@ -153,7 +153,7 @@ def test_without_matplotlib(run, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["MUTAG", "-k", "wwl"], "gives no pattern a value; these do: vertex, edge, wl"),
+        (["MUTAG", "-k", "wwl"], "gives no values to patterns; these do: vertex, edge, wl"),
         (["MUTAG", "--level", "7"], "--level must be one of 0, 1, 2"),
         (["MUTAG", "-k", "wl", "-p", "base=edges"], "No kernel is called 'edges'"),
         (["MUTAG", "-k", "wl", "--C", "0"], "'C' parameter"),
@@ -195,7 +195,7 @@ def test_a_saved_model_on_other_graphs(run, tmp_path):
     pipeline = load(model)
     predicted = pipeline.predict(data.graphs[100:])
     right = 100 * np.mean(predicted == data.target[100:])
-    assert f"{right:.1f} % of these graphs classified rightly." in out
+    assert f"{right:.1f} % of these graphs classified correctly." in out
     _, rows = read_table(tmp_path / "out")
     counts = pipeline[0].features(data.graphs[100:])
     assert [int(row[3]) for row in sorted(rows)] == [
@@ -234,13 +234,13 @@ def test_a_machine_no_better_than_the_majority(run, tmp_path):
     write_tu(graphs, tmp_path / "NOISE", np.repeat([0, 1], [28, 12]))
     code, out, err = run(tmp_path / "NOISE", "-k", "wl", "-o", tmp_path / "out")
     assert code == 0, err
-    assert "no better than always saying the most frequent class, 70.0 %" in out
-    assert "has learned nothing of the classes" in out
+    assert "no better than always predicting the most frequent class, 70.0 %" in out
+    assert "has learned nothing about the classes" in out
     model = str(tmp_path / "m.gramlet")
     assert main(["train", str(tmp_path / "NOISE"), "-k", "wl", "-o", model]) == 0
     code, out, err = run(model, tmp_path / "NOISE", "-o", tmp_path / "out")
     assert code == 0, err
-    assert "no better than always saying their most frequent class, 70.0 %" in out
+    assert "no better than always predicting their most frequent class, 70.0 %" in out
 
 
 def test_kernels_without_trees_have_no_picture_of_graphs(run, tmp_path):

@@ -59,7 +59,7 @@ def test_every_command_reads_expressions(command, text, data, capsys):
     output = data / COMMANDS[command][-1]
     if command in ("embed", "explain") and text == WITHOUT_FEATURES:
         assert code != 0
-        assert "explicit features" in err or "gives no pattern a value" in err
+        assert "explicit features" in err or "gives no values to patterns" in err
         assert not output.exists()
         return
     assert code == 0, err

@@ -40,7 +40,7 @@ def test_from_a_file_to_predictions(table, store, tmp_path, capsys):
     said = capsys.readouterr().out
     assert "linear classification trained on 90 graphs" in said
     assert "3 epochs" in said
-    assert "graphs held out (always saying the most frequent class: " in said
+    assert "graphs held out (always predicting the most frequent class: " in said
     place = tmp_path / "p.csv"
     assert run(["predict", str(model), str(table), "--target", "y", "-o", str(place)]) == 0
     told = capsys.readouterr()
@@ -125,10 +125,10 @@ def test_killed_in_the_middle(table, store, tmp_path):
         ("a.csv", ["--linear"], 2, "is not a feature store"),
         ("none", ["--linear"], 2, "is not a feature store"),
         ("store", [], 2, "--linear learns from it"),
-        ("store", ["--epochs", "3"], 2, "--epochs is for --linear"),
-        ("store", ["--linear", "-k", "sp"], 2, "--kernel has no meaning for a feature store"),
-        ("store", ["--linear", "--target", "y"], 2, "--target has no meaning"),
-        ("store", ["--linear", "--C", "3"], 2, "--C has no meaning"),
+        ("store", ["--epochs", "3"], 2, "--epochs needs --linear"),
+        ("store", ["--linear", "-k", "sp"], 2, "--kernel does not apply to a feature store"),
+        ("store", ["--linear", "--target", "y"], 2, "--target does not apply"),
+        ("store", ["--linear", "--C", "3"], 2, "--C does not apply"),
         ("store", ["--linear", "--held-out", "0.9"], 2, "--held-out"),
         ("store", ["--linear", "--scoring", "r2"], 1, "'r2' is for regression"),
         ("store", ["--linear", "--task", "regression"], 1, "Use --task classification"),

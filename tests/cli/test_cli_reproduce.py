@@ -62,7 +62,7 @@ def test_an_experiment_beside_its_published_times(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nothing"], "There is no table 'nothing'; there are rge-1"),
+        (["nothing"], "There is no table 'nothing'; the tables are rge-1"),
         (["mlg-1", "--data", "COLLAB"], "no data set 'COLLAB'"),
         (["mlg-1", "--row", "GIN"], "no row 'GIN'"),
         (["planted", "--row", "WWL"], "has no rows to choose"),

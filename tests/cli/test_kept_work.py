@@ -121,7 +121,7 @@ def test_a_stopped_run_shows_its_rows_and_goes_on(run, computed):
     shown = out.decode()
     assert [row.split()[0] for row in rows(shown)] == BASELINES
     assert shown.endswith(
-        "Stopped after 4 of 5 rows. The same command goes on from here.\n"
+        "Stopped after 4 of 5 rows; the same command continues.\n"
     )  # fmt: skip
     code, out, _ = run(*LINE)
     assert code == 0

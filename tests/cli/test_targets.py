@@ -80,7 +80,7 @@ class TestNumbers:
         line = ("train", solubility, "-k", "vertex", "--no-normalize", "--inner-folds", "2")
         code, out, said = run(*line, "-o", "m.gramlet", *classifier)
         assert code == 0, said
-        assert "in cross-validation, which chose it" in out
+        assert "in cross-validation, which also chose it" in out
         assert 0.8 < float(out.split("r2 ")[1].split()[0]) <= 1
         code, out, said = run("predict", "m.gramlet", solubility, "-o", "p.csv")
         assert code == 0
@@ -138,7 +138,7 @@ class TestNumbers:
         _, out, _ = run("info", solubility)
         assert "target 'logS': real numbers from -0.75 to 5, median" in out
         _, out, _ = run("info", solubility, "--node-labels", "none")
-        assert "node labels: none (every node counts as the same label" in out
+        assert "node labels: none (all nodes get the same label" in out
 
 
 class TestClasses:

@@ -149,7 +149,7 @@ class TestTables:
         assert "classes: none (--target reads one of 'logP', 'toxic')" in run("info", several)[1]
         code, _, said = run("evaluate", several, *QUICK)
         assert code == 2
-        assert "'logP', 'toxic'. Name one by --target." in said[-1]
+        assert "'logP', 'toxic'. Name one with --target." in said[-1]
         assert "classes: 2 (False 20, True 10), in 'toxic'" in run(
             "info", several, "--target", "toxic"
         )[1]  # fmt: skip
@@ -157,7 +157,7 @@ class TestTables:
     def test_columns_that_convert_does_not_write_are_named(self, run, several, tmp_path):
         code, _, said = run("convert", several, "out.jsonl")
         assert code == 0
-        assert "several.csv has more than is written: 'logP', 'toxic'." in said[0]
+        assert "several.csv has columns that are not written: 'logP', 'toxic'." in said[0]
         code, _, said = run("convert", several, "logP.jsonl", "--target", "logP")
         assert code == 0
         assert "'toxic'" in said[0]

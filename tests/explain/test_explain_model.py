@@ -171,7 +171,7 @@ def test_graphs_without_nodes_and_no_graphs():
 
 
 def test_what_cannot_be_explained():
-    with pytest.raises(TypeError, match="gives no pattern a value"):
+    with pytest.raises(TypeError, match="gives no values to patterns"):
         explain_model(WLOptimalAssignment().fit(GRAPHS), NEW)
     with pytest.raises(TypeError, match="no explicit features"):
         explain_model(fitted(WLOptimalAssignment()), NEW)

@@ -1,6 +1,6 @@
 """The command line: the program ``gramlet``.
 
-Light on purpose: Ctrl-C is taken care of before anything large is imported, and each command
+Imports as little as possible: Ctrl-C is handled before anything large is imported, and each command
 imports what it needs.
 """
 
@@ -10,7 +10,7 @@ import sys
 
 from gramlet.cli.interrupts import end_on_interrupt
 
-TYPE_CHECKING = False  # not from typing: Ctrl-C is taken over before anything is imported
+TYPE_CHECKING = False  # not from typing: Ctrl-C is handled before anything is imported
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -20,13 +20,13 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; return its exit code.
 
-    0: done. 1: it failed. 2: it was used wrongly. 130: it was interrupted.
+    0: success. 1: failure. 2: wrong usage. 130: interrupted.
 
     Parameters
     ----------
     argv : sequence of str, optional
-        The arguments. By default those of the process, which is then gramlet's own: Ctrl-C ends it
-        at once. With arguments given, Ctrl-C raises KeyboardInterrupt as everywhere in Python.
+        The arguments. By default those of the process, in which case Ctrl-C ends the process at
+        once. If arguments are given, Ctrl-C raises KeyboardInterrupt as usual in Python.
     """
     if argv is None:
         end_on_interrupt()

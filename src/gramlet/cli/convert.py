@@ -1,4 +1,4 @@
-"""``gramlet convert``: graphs from one kind of file to another."""
+"""``gramlet convert``: convert graphs from one file format to another."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ def convert(
     *,
     reading: Reading,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a file that is there already.")
+        bool, typer.Option("--overwrite", help="Replace an existing file.")
     ] = False,
     drop: Annotated[
         list[str] | None,
-        typer.Option("--drop", metavar="FIELD", help="Leave this out, e.g. 'ids'; repeatable."),
+        typer.Option("--drop", metavar="FIELD", help="Field to leave out, e.g. 'ids'; repeatable."),
     ] = None,
 ) -> None:
-    """Write graphs as a file of another kind; nothing is lost that --drop does not name."""
+    """Write graphs in another file format; only what --drop names is left out."""
     from gramlet.files.writing import write
 
     if not output.is_dir():
         check_place(output)
     if output.exists() and not overwrite:
-        raise WrongUse(f"{str(output)!r} exists already; --overwrite replaces it.")
+        raise WrongUse(f"{str(output)!r} already exists; --overwrite replaces it.")
     data = read_input(source, reading)
     if data.get("unread"):
         note(
-            f"gramlet: warning: {source} has more than is written: "
-            f"{', '.join(map(repr, data.unread))}. --target takes one of them along."
+            f"gramlet: warning: {source} has columns that are not written: "
+            f"{', '.join(map(repr, data.unread))}. --target writes one of them."
         )
     try:
         write(data, output, overwrite=overwrite, drop=drop or ())
@@ -58,7 +58,7 @@ def convert(
 
 
 def _with_options(why: ValueError) -> str:
-    """The message with the options of this command.
+    """Replace parameters in the message by the options of this command.
 
     >>> _with_options(ValueError("Leave them out with drop=['ids', 'target']."))
     'Leave them out with --drop ids --drop target.'

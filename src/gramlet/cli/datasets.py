@@ -1,4 +1,4 @@
-"""``gramlet datasets``: the well-known data sets, and where they are."""
+"""``gramlet datasets``: the well-known data sets, and where they are found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["datasets"]
 
 
 def datasets(data_dir: DataDir = None) -> None:
-    """List the well-known data sets, and where they are."""
+    """List the well-known data sets, and where they are found."""
     from gramlet.files.catalogue import list_datasets
 
     headings = ("name", "graphs", "classes", "nodes", "edges", "labels", "attr.", "where")

@@ -19,7 +19,7 @@ def duplicates(
     reading: Reading,
     output: Annotated[Path | None, output_option("Write to a .csv file instead.")] = None,
 ) -> None:
-    """List graphs that are the same: isomorphic, with labels and directions."""
+    """List groups of isomorphic graphs; labels and edge directions must agree."""
     from gramlet.combine.duplicates import find_duplicates
 
     if output is not None:

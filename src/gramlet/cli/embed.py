@@ -1,4 +1,4 @@
-"""``gramlet embed``: features of the graphs to a file."""
+"""``gramlet embed``: write features of the graphs to a file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def embed(
     output: Annotated[
         Path,
         output_option(
-            "Where to: .npy, .npz (sparse, with names and classes), .csv; with --hashed a folder."
+            "Output file: .npy, .npz (sparse, with names and classes), .csv; with --hashed a "
+            "folder."
         ),
     ],
     reading: Reading,
@@ -54,8 +55,8 @@ def embed(
 ) -> None:
     """Write a feature matrix of the graphs, one row per graph.
 
-    Of an embedding, or of a kernel with explicit features. With --hashed the features go to a
-    folder that the same command continues if it was stopped.
+    The features are those of an embedding, or of a kernel with explicit features. With --hashed
+    they are written to a folder; if the command was stopped, running it again continues.
     """
     from gramlet.kernels import registry
 

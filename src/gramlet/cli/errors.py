@@ -1,4 +1,4 @@
-"""How commands fail: one line on standard error, and an exit code that says whose fault it was."""
+"""How commands fail: one line on standard error, and an exit code for the kind of error."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ T = TypeVar("T")
 
 
 class CommandError(Exception):
-    """An error whose message is meant for the person at the terminal."""
+    """An error whose message is shown to the user."""
 
     exit_code = FAILURE
 
 
 class WrongUse(CommandError):
-    """The command was asked for something that cannot be: an unknown name, a missing file."""
+    """The command was used wrongly: an unknown name, a missing file."""
 
     exit_code = WRONG_USE
 
 
 class Failure(CommandError):
-    """The command was right, but could not be done: damaged data, a full disk."""
+    """The command was valid, but failed: damaged data, a full disk."""
 
 
 class Interrupted(CommandError):
@@ -54,7 +54,7 @@ class Interrupted(CommandError):
 
 
 def guarded(command: Callable[P, T]) -> Callable[P, T]:
-    """Turn Ctrl-C in a command into `Interrupted`, before the parser makes it something else."""
+    """Turn Ctrl-C in a command into `Interrupted`, before the parser converts it otherwise."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -67,12 +67,12 @@ def guarded(command: Callable[P, T]) -> Callable[P, T]:
 
 
 def debug_wanted(arguments: Sequence[str]) -> bool:
-    """Whether tracebacks are asked for, by ``--debug`` or by the environment."""
+    """Whether tracebacks are requested, by ``--debug`` or by the environment."""
     return "--debug" in arguments or os.environ.get("GRAMLET_DEBUG", "0") not in ("", "0")
 
 
 def report(error: BaseException, debug: bool) -> int:
-    """Say on standard error what went wrong, on one line if it can be; return the exit code."""
+    """Print the error on standard error, on one line if possible; return the exit code."""
     if isinstance(error, BrokenPipeError):
         silence_output()
         return FAILURE
@@ -93,7 +93,7 @@ def report(error: BaseException, debug: bool) -> int:
 def _message_and_code(error: BaseException) -> tuple[str, int]:
     if isinstance(error, CommandError):
         return str(error), error.exit_code
-    if hasattr(error, "format_message"):  # of the parser: a wrong option, a missing argument
+    if hasattr(error, "format_message"):  # from the parser: a wrong option, a missing argument
         context = getattr(error, "ctx", None)
         path = getattr(context, "command_path", "gramlet")
         return f"{error.format_message().rstrip('.?')}. Try '{path} --help'.", WRONG_USE
@@ -103,7 +103,7 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
         place = f"{_name(error)}: " if error.filename is not None else ""
         return f"{place}{error.strerror}.", FAILURE
     if isinstance(error, ValueError | TypeError | FileNotFoundError):
-        # gramlet's checks of what it was given
+        # raised by gramlet's input checks
         return with_options(error) or type(error).__name__, WRONG_USE
     if isinstance(error, MemoryError):
         return f"not enough memory. {error}", FAILURE
@@ -119,7 +119,7 @@ def _name(error: OSError) -> str:
 
 
 def flush_output() -> None:
-    """Write out what was printed; if that fails, let Python's end not fail over it again."""
+    """Flush what was printed; if that fails, keep Python from failing again at exit."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -128,7 +128,7 @@ def flush_output() -> None:
 
 
 def silence_output() -> None:
-    """Write nothing more to a pipe that is closed, not even when Python ends."""
+    """Write nothing more to a closed pipe, not even when Python exits."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -1,6 +1,6 @@
 """Kernels and classifiers as commands use them: on threads, with a seed, and with C chosen.
 
-`choose_and_fit` is the one way in which `train` and `explain` come to a machine.
+`train` and `explain` both get their machine from `choose_and_fit`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Training", "choose_and_fit", "seeded", "working_estimator"]
 
 @dataclass(frozen=True)
 class Training:
-    """How a machine is chosen and fitted: what `train` and `explain` have in common."""
+    """How a machine is chosen and fitted: the settings that `train` and `explain` share."""
 
     costs: Sequence[float] | None
     inner_folds: int
@@ -35,7 +35,7 @@ class Training:
     learning: Learning = field(default_factory=Learning)
 
     def protocol(self) -> Protocol:
-        """The cross-validation that chooses."""
+        """The cross-validation that chooses C and the options."""
         from gramlet.evaluation import Protocol
         from gramlet.evaluation.protocol import DEFAULT_C
 
@@ -44,16 +44,17 @@ class Training:
 
     @property
     def classifier(self) -> str | None:
-        """The name of the machine; None for the task's own."""
+        """The name of the machine; None for the default of the task."""
         return None if self.learning.classifier is None else self.learning.classifier.value
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A fitted model and how it came about.
+    """A fitted model and how it was chosen.
 
-    ``score``: of the cross-validation, None if there was none; ``chosen``: whether it chose C or
-    options; ``baseline``: the score of the most frequent class, or of the mean, where it is known.
+    ``score``: the score in cross-validation, None if there was none; ``chosen``: whether
+    cross-validation chose C or options; ``baseline``: the score of predicting the most frequent
+    class, or the mean, where it is known.
     """
 
     model: Any
@@ -66,11 +67,11 @@ class Trained:
 
     @property
     def no_better(self) -> bool:
-        """Whether always saying the same is as good."""
+        """Whether a constant prediction is as good."""
         return self.score is not None and self.baseline is not None and self.score <= self.baseline
 
     def verdict(self) -> str:
-        """A line on how good it is, as far as cross-validation on the same graphs can say."""
+        """One line with the score in cross-validation on the same graphs."""
         if self.score is None:
             return ""
         of_classes = self.scoring == "accuracy"
@@ -79,26 +80,26 @@ class Trained:
             told = f"{100 * self.score:.1f} % right in cross-validation"
         if self.no_better and of_classes:
             return (
-                f"{told}: no better than always saying the most frequent class, "
+                f"{told}: no better than always predicting the most frequent class, "
                 f"{100 * (self.baseline or 0):.1f} %."
             )
         if self.no_better:
-            return f"{told}: no better than always saying the mean."
+            return f"{told}: no better than always predicting the mean."
         if not self.chosen:
             return f"{told}."
-        return f"{told}, which chose it; 'gramlet evaluate' is impartial."
+        return f"{told}, which also chose it; 'gramlet evaluate' gives an unbiased score."
 
 
 def seeded(row: Entry, params: dict[str, Any], seed: int) -> dict[str, Any]:
-    """The parameters, with the seed for kernels that draw random numbers."""
+    """The parameters, plus the seed for kernels that draw random numbers."""
     return {"random_state": seed, **params} if "random_state" in _has(row) else params
 
 
 def working_estimator(row: Entry, params: dict[str, Any], jobs: int) -> Any:
-    """The row's estimator with these parameters, on so many threads, showing its progress."""
+    """The row's estimator with these parameters and threads, showing its progress."""
     estimator = row.make(**params)
     has = estimator.get_params(deep=False)
-    # Some kernels tell their progress in lines, which would be in the way in a pipe.
+    # Some kernels report progress as printed lines, which do not belong in a pipe.
     work = {"n_jobs": jobs, "verbose": sys.stderr.isatty()}
     return estimator.set_params(**{k: v for k, v in work.items() if k in has and k not in params})
 
@@ -118,17 +119,17 @@ def choose_and_fit(
     Parameters
     ----------
     row : Entry
-        Of the kernel or embedding.
+        The registry's entry of the kernel or embedding.
     params : dict
-        Parameters that are given; the others are chosen from what the registry lists.
+        Fixed parameters; the others are chosen from the values that the registry lists.
     how : Training
     graphs : GraphBatch
-        All graphs; those of classes that are left out have no part in it.
+        All graphs; those of classes that are left out are not used.
     target : Target
     tune : bool
         Whether options are chosen, or C alone.
     score : bool
-        Cross-validate also if there is nothing to choose, to know the score.
+        Cross-validate even if there is nothing to choose, to report the score.
     """
     protocol = how.protocol()
     fixed = seeded(row, dict(params), how.seed)
@@ -146,7 +147,7 @@ def choose_and_fit(
         machine = SVC(kernel="precomputed", C=cost, class_weight=weights)
         model = _fitted(row, fixed, machine, kept, target, how.jobs)
         return Trained(model, fixed, cost, None, "accuracy", None, chosen)
-    # Fixed values go in whole, as a list of one: a value may itself be a list.
+    # Fixed values become lists of one, because a value may itself be a list.
     options = {**{key: [value] for key, value in fixed.items()}, **open_options}
     found = _choice(row, kept, target, protocol, options, weights, how)
     model = _fitted(row, found.options, found.machine, kept, target, how.jobs)
@@ -193,7 +194,7 @@ def _choice(
 
 
 def _baseline(scoring: str, target: Target) -> float | None:
-    """What always saying the same would score, where that is known."""
+    """The score of a constant prediction, where it is known."""
     if scoring == "accuracy":
         members = target.members()
         return float(members.max() / members.sum())
@@ -214,7 +215,7 @@ def _fitted(
     last = "classifier" if target.task == "classification" else "regressor"
     model = Pipeline([("kernel", estimator), (last, machine)])
     model.fit(graphs, target.named)
-    # How it was computed here is no part of the model.
+    # Threads and verbosity of this run are not part of the model.
     quiet = {"n_jobs": None, "verbose": False}
     has = estimator.get_params(deep=False)
     estimator.set_params(**{k: v for k, v in quiet.items() if k in has and k not in params})

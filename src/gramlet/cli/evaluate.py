@@ -1,4 +1,4 @@
-"""``gramlet evaluate``: kernels against each other on a data set, beside the baselines."""
+"""``gramlet evaluate``: compare kernels with each other and with baselines on a data set."""
 
 from __future__ import annotations
 
@@ -112,10 +112,10 @@ def evaluate(
 ) -> None:
     """Cross-validate kernels on a data set and show a table.
 
-    C and the kernels' own options are chosen inside each training part. The most frequent class (or
-    the mean), the size of the graphs and the histograms of node labels and edge types always stand
-    beside the kernels asked for. Finished work is kept: a run that was stopped shows its finished
-    rows, and the same command goes on from there.
+    C and the kernels' own options are chosen inside each training part. Four baselines are always
+    included: the most frequent class (or the mean), the size of the graphs, and the histograms of
+    node labels and of edge types. Finished work is kept: a run that was stopped shows its finished
+    rows, and the same command continues from there.
     """
     if json_file is not None:
         check_place(json_file)
@@ -154,7 +154,7 @@ def evaluate(
         store=kept_store(fresh),
     )
     work.run(chosen)
-    if json_file is not None and work.results:  # first: whoever reads the table may stop reading
+    if json_file is not None and work.results:  # first: printing fails if the pipe is closed
         work.report.write(json_file, work.results)
     if work.results:
         work.report.show(work.results, has_compiled(), work.found)

@@ -1,4 +1,4 @@
-"""What ``gramlet evaluate`` shows and writes: the head, the table, the remarks, the JSON file."""
+"""What ``gramlet evaluate`` prints and writes: head, table, remarks and the JSON file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Report"]
 
 @dataclass(frozen=True)
 class Report:
-    """What is evaluated, and how to tell about it.
+    """The output of an evaluation, as text, table and JSON.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Report:
     protocol: Protocol
 
     def head(self) -> list[str]:
-        """The data and the protocol, in a line each."""
+        """The data and the protocol, on one line each."""
         graphs, target = self.data.graphs, self.target
         lines = [
             f"{self.data.name}: {len(graphs)} graphs, {graphs.sizes.mean():.1f} nodes and "
@@ -58,12 +58,12 @@ class Report:
         return f"{name} from {values.min():.4g} to {values.max():.4g}, mean {values.mean():.4g}"
 
     def so_far(self, results: Sequence[Result], n_rows: int) -> str:
-        """What to show of a run that is stopped now, as plain text; "" before the first row."""
+        """What to print if the run is stopped now, as plain text; "" before the first row."""
         from gramlet.evaluation.tables import table
 
         if not results:
             return ""
-        told = f"Stopped after {len(results)} of {n_rows} rows. The same command goes on from here."
+        told = f"Stopped after {len(results)} of {n_rows} rows; the same command continues."
         return "\n".join([*self.head(), "", table(results, hints=False), "", told, ""])
 
     def show(self, results: Sequence[Result], compiled: bool, found: Sequence[str] = ()) -> None:
@@ -94,11 +94,11 @@ class Report:
         spread = "repeats' means" if self.protocol.repeats > 1 else "folds"
         remark = f"±: standard deviation of the {spread}."
         if compiled:
-            remark += " Seconds without compiling, which is done once on a machine."
+            remark += " Seconds exclude compilation, which happens once per machine."
         lines = [remark]
         if found:
             lines.append(
-                f"Kept from an earlier run: {', '.join(found)}. --fresh computes everything anew."
+                f"Kept from an earlier run: {', '.join(found)}. --fresh computes everything again."
             )
         return lines
 

@@ -1,4 +1,4 @@
-"""The evaluations behind ``gramlet evaluate`` and ``gramlet report``: what is run, row by row.
+"""The evaluations that ``gramlet evaluate`` and ``gramlet report`` run, row by row.
 
 Names, options and arguments are checked before anything is computed; finished work is kept.
 """
@@ -44,18 +44,18 @@ CONSTANTS = {"classification": "majority", "regression": "mean"}
 BASELINES = ("size", "vertex", "edge")
 DEFAULT_KERNELS = ("wl", "wl-oa", "wwl")
 
-_NO_KERNELS = ("majority", "mean", "size")  # baselines that the registry does not have
-_LONG = 20.0  # seconds after which a result is told before the table is complete
+_NO_KERNELS = ("majority", "mean", "size")  # baselines that are not in the registry
+_LONG = 20.0  # seconds after which a result is printed before the table is complete
 
 
 class Groups(StrEnum):
-    """Graphs that stay together."""
+    """How graphs are grouped; a group is never split."""
 
     scaffold = "scaffold"
 
 
 def checked_names(asked: Sequence[str] | None) -> list[str]:
-    """The baselines and what was asked for, each once; an unknown name is wrong use."""
+    """The baselines and the requested kernels, each once; raise WrongUse for an unknown name."""
     from gramlet.kernels import registry
 
     names = list(dict.fromkeys([*BASELINES, *(asked or DEFAULT_KERNELS)]))
@@ -68,7 +68,7 @@ def checked_names(asked: Sequence[str] | None) -> list[str]:
 def options_by_kernel(
     names: Sequence[str], given: dict[str, Any], data: Dataset, target: Target, source: str
 ) -> dict[str, dict[str, Any] | None]:
-    """What each kernel is to choose from: its own options, with those given in their place."""
+    """The values each kernel chooses from: its own options, replaced by those given."""
     from gramlet.kernels import registry
 
     found: dict[str, dict[str, Any] | None] = {}
@@ -102,7 +102,7 @@ def options_by_kernel(
 
 
 def _check_values(row: Entry, given: dict[str, Any]) -> None:
-    """Tell a value that a kernel does not allow before anything is computed."""
+    """Refuse values that a kernel does not allow, before anything is computed."""
     for key, values in given.items():
         for value in values if isinstance(values, list) else [values]:
             row.make(**{key: value})._validate_params()
@@ -140,7 +140,7 @@ def checked_arguments(
 
 
 def kept_store(fresh: bool) -> Store | None:
-    """Where finished work is kept; None, and a word about it, if that cannot be."""
+    """Where finished work is kept; None, with a warning, if that is not possible."""
     from gramlet.common.places import cache_folder
     from gramlet.evaluation.store import Store
 
@@ -169,7 +169,7 @@ class Work:
     found: list[str] = field(default_factory=list)  # kept from an earlier run
 
     def run(self, options: Mapping[str, dict[str, Any] | None]) -> None:
-        """Evaluate every row; a run that is stopped leaves those that are finished."""
+        """Evaluate every row; a run that is stopped keeps the rows that are finished."""
         try:
             for name, choice in options.items():
                 self._row(name, choice)
@@ -198,7 +198,7 @@ class Work:
 
         try:
             with warnings.catch_warnings():
-                # Told when the target was read, and the same for all rows.
+                # Already shown when the target was read, and the same for all rows.
                 warnings.filterwarnings("ignore", message="min_class_size=")
                 result: Result = evaluation.evaluate(
                     name,
@@ -221,7 +221,7 @@ class Work:
 
 
 def _uses_classes(name: str) -> bool:
-    """Whether a kernel learns from classes, so that fitting it once would not be fair."""
+    """Whether a kernel learns from classes, so that fitting it once would leak them."""
     from gramlet.kernels import registry
 
     return name not in _NO_KERNELS and registry.get(name).tags.supervised

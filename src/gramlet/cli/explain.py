@@ -1,4 +1,4 @@
-"""``gramlet explain``: which patterns a model values, as a table, as files, and in pictures."""
+"""``gramlet explain``: the patterns that matter to a model, as a table, files and pictures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OF_A_FIT = (
     "kernel", "param", "costs", "inner_folds", "normalize", "seed", "task", "scoring",
     "classifier", "class_weight", "min_class_size",
 )  # fmt: skip
-_OF_NUMBERS = "wl"  # the kernel for a regression, unless another is asked for
+_OF_NUMBERS = "wl"  # the default kernel for a regression
 
 
 def explain(
@@ -77,14 +77,14 @@ def explain(
     seed: Seed = 0,
     jobs: Jobs = -1,
 ) -> None:
-    """Show which patterns decide: of a saved MODEL on the graphs of INPUT, or of a new fit.
+    """Show the patterns that decide: of a saved MODEL on the graphs of INPUT, or of a new fit.
 
-    Of weighted-wwl the weights that the kernel learned, 1 meaning as much as any; of other kernels
-    with explicit features what one occurrence of a pattern adds to the decision of a support vector
-    machine, or to the number that a regression predicts. A new fit is on all graphs, with C chosen
-    as 'gramlet train' does, and with n_iter=2 unless --param says otherwise; where numbers are
-    learned the kernel is wl by default. The patterns that matter most are shown; patterns.csv lists
-    all.
+    For weighted-wwl the values are the weights that the kernel learned (1 is neutral). For other
+    kernels with explicit features the value of a pattern is what one occurrence adds to the
+    decision of a support vector machine, or to the number that a regression predicts. A new fit
+    uses all graphs, C chosen as by 'gramlet train', and n_iter=2 unless --param sets it; for a
+    regression the default kernel is wl. The patterns that matter most are shown; patterns.csv
+    contains all.
     """
     model_file, source = _model_and_input(context, what)
     _check_pictures()
@@ -95,7 +95,7 @@ def explain(
             raise WrongUse(_NO_DECISION)
         params = _params(row, parse_params(param), level)
         how = Training(costs, inner_folds, normalize, seed, jobs, learning)
-        how.protocol()  # a wrong C is told before any work is done
+        how.protocol()  # a wrong C is refused before any work is done
         data = read_input(source, reading)
         target = target_of(data, source, learning)
         if target.task == "regression" and row.tags.supervised:
@@ -110,9 +110,9 @@ def explain(
         found, summary = _of_a_model(model, model_file, data)
     if level is not None and level not in found.levels:
         there = ", ".join(map(str, found.levels)) or "none: the kernel has no levels"
-        raise WrongUse(f"--level must be one of those of the model ({there}); got {level}.")
+        raise WrongUse(f"--level must be a level of the model ({there}); got {level}.")
     which = _decision(found, decision)
-    # Written first: whoever reads the table may stop reading.
+    # Written first: printing fails if the pipe is closed.
     names = write_explanation(output, found, which, patterns, level)
     _show(data.name, found, which, summary, patterns, level)
     print(f"In {output}: {', '.join(names)}")
@@ -144,20 +144,20 @@ def _was_given(context: typer.Context, name: str) -> bool:
 
 
 def _check_pictures() -> None:
-    """Before any work, should matplotlib be missing."""
+    """Raise before any work is done if matplotlib is missing."""
     from gramlet.plotting.figure import pyplot
 
     pyplot().switch_backend("Agg")
 
 
 def _explainable(kernel: str) -> Entry:
-    """The row of a kernel whose patterns have values."""
+    """The registry's entry of a kernel whose patterns have values."""
     from gramlet.kernels import registry
 
     row = registry.get(kernel)
     if not _gives_values(row):
         there = ", ".join(other.name for other in registry.entries() if _gives_values(other))
-        raise WrongUse(f"--kernel {kernel!r} gives no pattern a value; these do: {there}.")
+        raise WrongUse(f"--kernel {kernel!r} gives no values to patterns; these do: {there}.")
     return row
 
 
@@ -166,7 +166,7 @@ def _gives_values(row: Entry) -> bool:
 
 
 def _params(row: Entry, given: dict[str, Any], level: int | None) -> dict[str, Any]:
-    """The parameters to fit with; what cannot be is told before any work is done."""
+    """The parameters to fit with; wrong ones are refused before any work is done."""
     has = row.make().get_params(deep=False)
     params = {"n_iter": 2, **given} if "n_iter" in has else given
     estimator = row.make(**params)
@@ -182,7 +182,7 @@ def _params(row: Entry, given: dict[str, Any], level: int | None) -> dict[str, A
 def _of_a_new_fit(
     row: Entry, params: dict[str, Any], how: Training, data: Dataset, target: Target
 ) -> tuple[ModelExplanation, list[str]]:
-    """A machine fitted on all graphs, explained on them; and what is to be said of it."""
+    """Fit a machine on all graphs and explain it on them; also return lines about its quality."""
     from gramlet.engine.core.compiling import announce_compilation
     from gramlet.explain import explain_model
     from gramlet.explain.models import name_labels
@@ -195,12 +195,12 @@ def _of_a_new_fit(
     lines = [f"{row.name} fitted with C={trained.C:g}: {trained.verdict()}"]
     if trained.no_better:
         what = "target" if found.regression else "classes"
-        lines.append(f"What follows explains a machine that has learned nothing of the {what}.")
+        lines.append(f"The explanation is of a machine that has learned nothing about the {what}.")
     return found, lines
 
 
 def _of_a_model(model: Any, path: Path, data: Dataset) -> tuple[ModelExplanation, list[str]]:
-    """A saved model on the graphs of the input; and what is to be said of it."""
+    """Explain a saved model on the graphs of the input; also return lines about its quality."""
     from gramlet.engine.core.compiling import announce_compilation
     from gramlet.explain import explain_model
 
@@ -222,7 +222,7 @@ def _of_a_model(model: Any, path: Path, data: Dataset) -> tuple[ModelExplanation
 
 
 def _is_its_target(model: Any, data: Dataset) -> bool:
-    """Whether the input's target is made of the model's classes (a .smi file may hold names)."""
+    """Whether the input's target consists of the model's classes (a .smi file may have names)."""
     from sklearn.base import is_regressor
 
     if data.target is None or data.target.ndim != 1:
@@ -239,13 +239,13 @@ def _verdict(found: ModelExplanation) -> list[str]:
         return [f"Root mean square error on these graphs: {error:.4g}."]
     if found.accuracy is None or found.majority is None:
         return []
-    right = f"{100 * found.accuracy:.1f} % of these graphs classified rightly"
+    right = f"{100 * found.accuracy:.1f} % of these graphs classified correctly"
     if not found.no_better:
         return [f"{right}."]
     return [
-        f"{right}: no better than always saying their most frequent class, "
+        f"{right}: no better than always predicting their most frequent class, "
         f"{100 * found.majority:.1f} %.",
-        "What follows explains a machine that tells nothing of these graphs' classes.",
+        "The explanation is of a machine that does not predict these graphs' classes.",
     ]
 
 
@@ -253,7 +253,7 @@ def _decision(found: ModelExplanation, wanted: str | None) -> int:
     outputs = found.outputs
     if wanted is None:
         if len(outputs) > 1:
-            note(f"{len(outputs)} decisions; shown is the first. --decision takes another.")
+            note(f"{len(outputs)} decisions; the first is shown. --decision chooses another.")
         return 0
     if outputs == [""]:
         raise WrongUse(_NO_DECISION)

@@ -21,7 +21,7 @@ PATTERNS, GRAPHS, PATTERN_PICTURE, GRAPH_PICTURE = (
     "patterns.csv", "graphs.csv", "patterns.png", "graphs.png",
 )  # fmt: skip
 
-_SIGN = "gramlet"  # what our pictures say about where they come from
+_SIGN = "gramlet"  # written into our pictures, to recognise them later
 _HEADINGS = {PATTERNS: ("level", "pattern"), GRAPHS: ("graph",)}
 _GRAPHS_PER_CLASS = 2
 _CLASSES_DRAWN = 4
@@ -29,7 +29,7 @@ _PATTERNS_PER_GRAPH = 5
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be made, or that holds files of these names not made by us."""
+    """Refuse a folder that cannot be created, or that contains files by others of these names."""
     if folder.exists() and not folder.is_dir():
         raise WrongUse(f"--output: {str(folder)!r} is a file; name a folder.")
     if not folder.exists() and not folder.absolute().parent.is_dir():
@@ -104,7 +104,7 @@ def _pattern_table(found: ModelExplanation, output: int) -> bytes:
 
 
 def _graph_table(found: ModelExplanation, output: int) -> bytes:
-    """One row per graph: its class or number, what is predicted, and of linear models why."""
+    """One row per graph: its class or number, the prediction, and for linear models why."""
     predicted = found.predicted_names()
     linear = found.meaning == "coefficient"
     known: list[Any] | None = None
@@ -133,7 +133,7 @@ def _graph_table(found: ModelExplanation, output: int) -> bytes:
 
 
 def _reasons(parts: Any, texts: list[str]) -> str:
-    """The patterns of one graph that add most to its decision, either way."""
+    """The patterns of one graph that add most to its decision, in either direction."""
     order = sorted(range(parts.nnz), key=lambda p: -abs(parts.data[p]))[:_PATTERNS_PER_GRAPH]
     return "; ".join(f"{texts[parts.indices[p]]} {parts.data[p]:+.3g}" for p in order)
 
@@ -184,7 +184,7 @@ def _draw_graphs(found: ModelExplanation, output: int) -> Any:
 
 
 def _reach(found: ModelExplanation, output: int, positions: list[int]) -> float:
-    """The largest importance of a node in these graphs: one scale of colours for all of them."""
+    """The largest importance of a node in these graphs, so that all share one colour scale."""
     from gramlet.plotting.patterns import node_importance
 
     largest = 0.0
@@ -195,7 +195,7 @@ def _reach(found: ModelExplanation, output: int, positions: list[int]) -> float:
 
 
 def _typical(sizes: Any, members: Any) -> list[int]:
-    """Graphs of about the median size of their class, whose pictures can be read."""
+    """Graphs of about the median size of their class, small enough for a readable picture."""
     import numpy as np
 
     where = np.flatnonzero(members)

@@ -1,4 +1,4 @@
-"""``gramlet gram``: a Gram matrix to a file, or to a folder on disk that can be continued."""
+"""``gramlet gram``: write a Gram matrix to a file, or to a folder that can be continued."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def gram(
     output: Annotated[
         Path,
         output_option(
-            "Where to: .npy, .npz (with the classes as 'target'), .csv, or a folder .zarr for a "
-            "matrix larger than memory."
+            "Output file: .npy, .npz (with the classes as 'target'), .csv, or a .zarr folder for "
+            "a matrix larger than memory."
         ),
     ],
     reading: Reading,
@@ -43,7 +43,7 @@ def gram(
             "--chunk",
             metavar="N",
             min=1,
-            help="Of .zarr: rows and columns of a tile. [default: 2048]",
+            help="For .zarr: rows and columns per tile. [default: 2048]",
         ),
     ] = None,
     kernel: Kernel = "wl",

@@ -1,4 +1,4 @@
-"""``gramlet info``: what is in a data set."""
+"""``gramlet info``: the contents of a data set."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["info"]
 
-_NO_LABELS = (
-    " (every node counts as the same label; --node-labels degree labels nodes by their degrees)"
-)
+_NO_LABELS = " (all nodes get the same label; --node-labels degree labels nodes by their degrees)"
 
 
 def info(
     source: Input,
     reading: Reading,
 ) -> None:
-    """Show what is in a data set."""
+    """Show the contents of a data set."""
     import numpy as np
 
     data = read_input(source, reading, needs_target=False)

@@ -1,6 +1,6 @@
-"""INPUT, as commands take it: a data set's name, or a file or folder of any kind `read` knows.
+"""INPUT of the commands: a data set's name, or a file or folder in any format `read` supports.
 
-And what is to be learned from it: `target_of` for machines, `classes_of` for kernels that learn.
+Also the target to learn: `target_of` for machines, `classes_of` for kernels that learn.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ __all__ = ["classes_of", "read_input", "refuse_numbers", "stream_input", "target
 def read_input(text: str, reading: Reading, needs_target: bool = True) -> Dataset:
     """Read whatever INPUT names.
 
-    Where no target is needed, one that cannot be read is left out, with a warning, unless it was
-    asked for by name.
+    Where no target is needed, one that cannot be read is left out with a warning, unless it was
+    requested by name.
 
     Raises
     ------
     WrongUse
-        If there is no such thing.
+        If it does not exist.
     Failure
-        If it is there and cannot be read.
+        If it exists and cannot be read.
     """
     with _told(text):
         data = _read(text, reading) if needs_target else _read_leniently(text, reading)
     if reading.node_labels is not None:
-        data.node_label_names = None  # they are of the labels that were in the file
+        data.node_label_names = None  # they belong to the labels in the file
     return data
 
 
@@ -71,14 +71,14 @@ def stream_input(text: str, reading: Reading) -> Iterator[Dataset]:
 
 @contextlib.contextmanager
 def _told(text: str) -> Iterator[None]:
-    """Turn what readers raise into errors for the person at the terminal."""
+    """Turn the readers' errors into errors that are shown to the user."""
     from gramlet.files.dataset import DatasetNotFoundError
     from gramlet.files.tables import ColumnNotFoundError
 
     try:
         yield
     except DatasetNotFoundError as why:
-        # A name everyone knows that could not be fetched is the network's failure.
+        # A known data set that could not be fetched is a failure of the network.
         raise (Failure if _well_known(text) else WrongUse)(with_options(why)) from why
     except ColumnNotFoundError as why:
         raise WrongUse(with_options(why)) from why
@@ -89,7 +89,7 @@ def _told(text: str) -> Iterator[None]:
 
 
 def _read_leniently(text: str, reading: Reading) -> Dataset:
-    """What `_read` gives; without the target, where that is what cannot be read."""
+    """The result of `_read`; without the target if only that cannot be read."""
     try:
         return _read(text, reading)
     except ValueError as why:
@@ -115,7 +115,7 @@ def _read(text: str, reading: Reading, **others: Any) -> Dataset:
     from gramlet.files.read import read
 
     if not text.strip() or "\0" in text:
-        raise WrongUse(f"INPUT {text!r} names nothing; give a data set's name, a file or a folder.")
+        raise WrongUse(f"INPUT {text!r} is empty; give a data set's name, a file or a folder.")
     path = Path(text).expanduser()
     if path.name != text or kind_of(path) is not None or _is_there(path):
         if not path.exists():
@@ -127,7 +127,7 @@ def _read(text: str, reading: Reading, **others: Any) -> Dataset:
 
 
 def _with_options(data: Dataset, text: str, reading: Reading) -> Dataset:
-    """A data set by name: its labels and directions can be changed, it has no columns to name."""
+    """A data set by name: labels and directions can be changed, columns cannot be named."""
     from gramlet.graphs.convert import as_batch
 
     options = reading.options()
@@ -154,25 +154,25 @@ def _well_known(name: str) -> bool:
 
 
 def _with_place(message: str, text: str) -> str:
-    """The message with the file's name in it, if it does not have that already."""
+    """The message, preceded by the file's name unless it contains that already."""
     return message if Path(text).name in message else f"{text!r}: {message}"
 
 
 def target_of(dataset: Dataset, text: str, learning: Learning | None = None) -> Target:
-    """What is to be learned, which must be there and be of use: classes or numbers."""
+    """The target to learn, classes or numbers; raise if it is missing or cannot be used."""
     from gramlet.evaluation.task import target_of as checked_target
 
     learning = Learning() if learning is None else learning
     if dataset.target is None and dataset.get("unread"):
         raise WrongUse(
-            f"{text!r} has several columns that could be learned, or none with a usual name: "
-            f"{', '.join(map(repr, dataset.unread))}. Name one by --target."
+            f"{text!r} has several columns that could be the target, or none with a usual name: "
+            f"{', '.join(map(repr, dataset.unread))}. Name one with --target."
         )
     if dataset.target is None:
         raise WrongUse(
             f"{text!r} has no classes or numbers to learn. A TU data set needs a file "
-            "_graph_labels.txt or _graph_attributes.txt; of a table or a file of graphs name the "
-            "column by --target."
+            "_graph_labels.txt or _graph_attributes.txt; for a table or a file of graphs name the "
+            "column with --target."
         )
     try:
         return checked_target(
@@ -197,9 +197,9 @@ def classes_of(dataset: Dataset, text: str, kernel: str) -> Any:
 
 
 def refuse_numbers(target: Target, text: str, kernel: str) -> None:
-    """A kernel that learns from classes cannot be given numbers."""
+    """Refuse numbers as the target of a kernel that learns from classes."""
     if target.task == "regression":
         raise WrongUse(
-            f"kernel {kernel!r} learns from classes, and the target of {text!r} is one of real "
-            "numbers. Choose another kernel, or say --task classification where the command has it."
+            f"kernel {kernel!r} learns from classes, but the target of {text!r} consists of real "
+            "numbers. Choose another kernel, or use --task classification if the command has it."
         )

@@ -1,9 +1,9 @@
 """Ctrl-C in the program: one line, exit code 130, no temporary file, whatever is running.
 
-Python turns Ctrl-C into a KeyboardInterrupt at whatever line is running. In the middle of compiled
-code, of an import or of a destructor that becomes another error, a printed traceback, or nothing.
-Nothing the program does has to be wound up except its temporary files, so it removes these and ends
-the process, without raising anything. Imports next to nothing, so that it is there early.
+Python raises KeyboardInterrupt at whatever line is running. In the middle of compiled code, of an
+import or of a destructor this becomes another error, a printed traceback, or nothing. The program
+has nothing to clean up except its temporary files, so it removes these and ends the process without
+raising anything. Imports almost nothing, so that it can be installed early.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ __all__ = ["INTERRUPTED", "end_on_interrupt", "leave_words"]
 INTERRUPTED = 128 + signal.SIGINT
 
 _WORDS = {int(signal.SIGINT): "interrupted", int(signal.SIGTERM): "terminated"}
-_PATIENCE = 0.5  # seconds until a main thread that stays in compiled code is not waited for
+_PATIENCE = 0.5  # seconds to wait for a main thread that is in compiled code
 _CLEAR_LINE, _SHOW_CURSOR = "\r\x1b[2K", "\x1b[?25h"
 
-_ticket = [None]  # taken by whoever ends the process
+_ticket = [None]  # taken by the thread that ends the process
 _last_words = [b""]  # for standard output, if the process is ended now
 
 
@@ -42,7 +42,7 @@ def end_on_interrupt() -> None:
 
 
 def leave_words(text: str) -> None:
-    """What to say on standard output if the process is ended from now on; "" for nothing."""
+    """Set what is printed on standard output if the process is ended; "" for nothing."""
     stream = sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
     errors = getattr(stream, "errors", None) or "replace"
@@ -96,7 +96,7 @@ def _wait(reader: int) -> None:
 
 
 def _forget() -> None:
-    """A forked process is not the program: signals have their usual meaning there."""
+    """Restore the usual meaning of signals in a forked process, which is not the program."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

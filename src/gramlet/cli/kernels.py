@@ -1,4 +1,4 @@
-"""``gramlet kernels``: which kernels and embeddings there are, and what they can be told."""
+"""``gramlet kernels``: the available kernels and embeddings, and their parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["kernels"]
 
 def kernels(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Show all about this one.")
+        str | None, typer.Argument(metavar="NAME", help="Show this one with its parameters.")
     ] = None,
 ) -> None:
     """List kernels and embeddings, or show the parameters of one."""
@@ -36,12 +36,12 @@ def kernels(
                 table.add_row(f"  [cyan]{row.name:{width}}[/]", row.summary, _choices(row))
         screen.print(table)
     screen.print(
-        "\n[dim]On the right what evaluation chooses. 'gramlet kernels NAME' shows one of them.[/]"
+        "\n[dim]Right: the options that evaluation chooses. 'gramlet kernels NAME' shows one.[/]"
     )
 
 
 def _choices(row: Entry) -> str:
-    """What evaluation chooses; nothing that only the class knows, which would be imported."""
+    """The options that evaluation chooses; from the registry alone, without importing the class."""
     return ", ".join([*row.tunable, *(["embedding"] if row.kind == "embedding" else [])])
 
 
@@ -65,7 +65,7 @@ def _show_kernel(row: Entry) -> None:
 
 
 def _remarks(row: Entry) -> list[str]:
-    """What the estimator says of itself."""
+    """The properties of the estimator, from its tags."""
     tags = row.tags
     facts = {
         "learns from the classes": tags.supervised,
@@ -78,7 +78,7 @@ def _remarks(row: Entry) -> list[str]:
 
 
 def _flowing(text: str) -> str:
-    """Paragraphs on a line each, so that the terminal's width breaks them; lists as they are."""
+    """One line per paragraph, so that the terminal wraps it; lists stay as they are."""
     paragraphs = text.strip().split("\n\n")
     kept = [p if p.lstrip().startswith(("-", ">")) else " ".join(p.split()) for p in paragraphs]
     return "\n\n".join(kept)

@@ -36,7 +36,7 @@ class Linear:
             "--epochs",
             metavar="N",
             min=1,
-            help="With --linear: how often all parts are read. [default: 5, up to 50 for small "
+            help="With --linear: number of passes over all parts. [default: 5, up to 50 for small "
             "stores]",
         ),
     ] = None
@@ -47,20 +47,20 @@ class Linear:
             metavar="SHARE",
             min=0.0,
             max=0.4,
-            help="With --linear: the share of graphs that chooses the penalty, and as much to test "
+            help="With --linear: share of graphs that choose the penalty, and as many to test "
             "it. [default: 0.1]",
         ),
     ] = None
 
     def refuse_without(self) -> None:
-        """Refuse the other options where there is no --linear."""
+        """Refuse the other options if --linear is not given."""
         for name, value in (("--epochs", self.epochs), ("--held-out", self.held_out)):
             if value is not None:
-                raise WrongUse(f"{name} is for --linear.")
+                raise WrongUse(f"{name} needs --linear.")
 
 
 def is_store(source: str) -> bool:
-    """Whether INPUT is a folder that `embed --hashed` began."""
+    """Whether INPUT is a folder that `embed --hashed` created."""
     return (Path(source).expanduser() / "gramlet.journal").is_file()
 
 
@@ -77,7 +77,7 @@ def train_linear(
     given += ["--classifier"] * (learning.classifier is not None)
     given += ["--min-class-size"] * (learning.min_class_size is not None)
     if given:
-        raise WrongUse(f"{given[0]} has no meaning for a feature store; leave it out of --linear.")
+        raise WrongUse(f"{given[0]} does not apply to a feature store; leave it out with --linear.")
     if not is_store(source):
         raise WrongUse(
             f"{source!r} is not a feature store. --linear learns from a folder: 'gramlet embed "
@@ -131,4 +131,4 @@ def _verdict(model: Any) -> str:
         told = f"{model.scoring_} {model.score_:.3f} on {model.n_tested_} graphs held out"
         base = "" if model.baseline_ is None else f"{model.baseline_:.3f}"
     always = "the most frequent class" if model.task_ == "classification" else "the mean"
-    return f"{told} (always saying {always}: {base})" if base else told
+    return f"{told} (always predicting {always}: {base})" if base else told

@@ -1,4 +1,4 @@
-"""``gramlet map``: a map of the graphs as a picture."""
+"""``gramlet map``: draw a map of the graphs."""
 
 from __future__ import annotations
 

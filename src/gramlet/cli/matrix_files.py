@@ -13,14 +13,14 @@ ENDINGS = (".npy", ".npz", ".csv")
 
 
 def write_matrix(path: Path, name: str, matrix: Any, **others: Any) -> None:
-    """Write a matrix, dense or sparse; the ending says how.
+    """Write a matrix, dense or sparse; the ending gives the format.
 
     Parameters
     ----------
     path : Path
         Ends in one of `ENDINGS`.
     name : str
-        What a dense matrix is called in an .npz file; a sparse one is its CSR arrays there, under
+        The name of a dense matrix in an .npz file; a sparse one is stored as its CSR arrays, under
         the names that `scipy.sparse.load_npz` reads.
     matrix : array or sparse matrix
     **others : array or None
@@ -32,7 +32,7 @@ def write_matrix(path: Path, name: str, matrix: Any, **others: Any) -> None:
     ending = path.suffix.lower()
     if sparse.issparse(matrix) and ending != ".npz":
         matrix = matrix.toarray()
-    # A stream, not a name: numpy would lengthen a name that ends in capitals.
+    # A stream, not a name: numpy would append its ending to a name that ends in .NPY or .NPZ.
     with writing(path) as place, place.open("wb") as file:
         if ending == ".npy":
             np.save(file, np.asarray(matrix))

@@ -11,7 +11,7 @@ __all__ = ["load_classifier", "load_model"]
 
 
 def load_model(path: Path) -> Any:
-    """Whatever `gramlet.save` put into a file."""
+    """The object that `gramlet.save` wrote to a file."""
     if path.is_dir():
         raise WrongUse(f"{str(path)!r} is a folder; name the file of a model.")
     if not path.is_file():
@@ -27,12 +27,12 @@ def load_model(path: Path) -> Any:
 
 
 def load_classifier(path: Path, jobs: int) -> Any:
-    """A model that predicts, set to work on so many threads."""
+    """A model that predicts, with its number of threads set."""
     classifier = load_model(path)
     if not hasattr(classifier, "predict"):
         raise WrongUse(
-            f"{str(path)!r} holds a {type(classifier).__name__}, which does not predict. "
-            "'gramlet train' makes models that do."
+            f"{str(path)!r} contains a {type(classifier).__name__}, which does not predict. "
+            "'gramlet train' writes models that do."
         )
     if classifier.get_params().get("kernel__n_jobs", 1) is None:
         classifier.set_params(kernel__n_jobs=jobs)

@@ -30,7 +30,7 @@ def neighbors(
         typer.Option(
             "--query",
             metavar="INPUT",
-            help="Graphs to find neighbours of; by default those of INPUT, without themselves.",
+            help="Graphs to find neighbours of; by default those of INPUT, excluding themselves.",
         ),
     ] = None,
     n_neighbors: Annotated[

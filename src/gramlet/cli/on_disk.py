@@ -19,7 +19,7 @@ __all__ = ["OnDisk", "check_folder", "cluster_client"]
 Workers = Annotated[
     int | None,
     typer.Option(
-        "--workers", metavar="N", min=1, help="Of folders: compute on N processes of this machine."
+        "--workers", metavar="N", min=1, help="For folders: compute in N processes on this machine."
     ),
 ]
 Scheduler = Annotated[
@@ -27,7 +27,7 @@ Scheduler = Annotated[
     typer.Option(
         "--scheduler",
         metavar="ADDRESS",
-        help="Of folders: compute on the workers of this Dask scheduler.",
+        help="For folders: compute on the workers of this Dask scheduler.",
     ),
 ]
 
@@ -40,12 +40,12 @@ class OnDisk:
     scheduler: Scheduler = None
     verify: Annotated[
         bool,
-        typer.Option("--verify", help="Of folders: check finished parts and mend damaged ones."),
+        typer.Option("--verify", help="For folders: check finished parts, repair damaged ones."),
     ] = False
     fresh: Fresh = False
 
     def refuse_for(self, output: Path) -> None:
-        """Refuse options that only a folder has, for a file."""
+        """Refuse options that apply only to folders if the output is a file."""
         for field in fields(self):
             if getattr(self, field.name) not in (None, False):
                 raise WrongUse(
@@ -54,7 +54,7 @@ class OnDisk:
 
 
 def check_folder(output: Path) -> None:
-    """Refuse a folder that could not be made, before any work is done for it."""
+    """Refuse a folder that cannot be created, before any work is done."""
     if output.exists() and not output.is_dir():
         raise WrongUse(f"{str(output)!r} is a file; name a folder.")
     if not output.absolute().parent.is_dir():
@@ -63,7 +63,7 @@ def check_folder(output: Path) -> None:
 
 @contextlib.contextmanager
 def cluster_client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
-    """A Dask client as asked for, closed at the end; None if none was asked for."""
+    """The requested Dask client, closed at the end; None if none was requested."""
     if workers is not None and scheduler is not None:
         raise WrongUse("--workers and --scheduler exclude each other: give one of them.")
     if workers is None and scheduler is None:

@@ -1,7 +1,7 @@
-"""Options that travel together: a command takes one object, the command line has one option each.
+"""Groups of options: a command takes one object, the command line has one option per field.
 
-A group is a dataclass whose fields are declared as options are. `spread` puts its fields in the
-place of the one parameter, so that every command that reads graphs has the same options for it.
+A group is a dataclass whose fields are declared as options. `spread` replaces the one parameter by
+these fields, so that all commands that read graphs have the same options.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class NodeLabels(StrEnum):
 
 
 class Task(StrEnum):
-    """What a target is taken for."""
+    """How a target is interpreted."""
 
     auto = "auto"
     classification = "classification"
@@ -72,12 +72,12 @@ class Reading:
     molecules: Annotated[
         str | None,
         typer.Option(
-            "--molecules", metavar="COLUMN", help="Of a table: the column of the SMILES strings."
+            "--molecules", metavar="COLUMN", help="Column of a table with the SMILES strings."
         ),
     ] = None
     id: Annotated[
         str | None,
-        typer.Option("--id", metavar="COLUMN", help="Of a table: the column of identifiers."),
+        typer.Option("--id", metavar="COLUMN", help="Column of a table with the identifiers."),
     ] = None
     on_error: Annotated[
         OnError,
@@ -90,26 +90,26 @@ class Reading:
         typer.Option(
             "--label",
             metavar="NAME",
-            help="Of .graphml, .gexf, .gml and .json: the data of nodes that are their labels.",
+            help="For .graphml, .gexf, .gml and .json: the node data to use as labels.",
         ),
     ] = None
     node_labels: Annotated[
         NodeLabels | None,
         typer.Option(
             "--node-labels",
-            help="Label nodes by their degrees, or not at all, instead of the file's labels.",
+            help="Label nodes by their degrees, or with none, instead of the file's labels.",
         ),
     ] = None
     directed: Annotated[
         bool | None,
         typer.Option(
             "--directed/--undirected",
-            help="Read edges as arcs, or without direction. [default: what the file says]",
+            help="Read edges as directed or as undirected. [default: as in the file]",
         ),
     ] = None
 
     def given(self) -> dict[str, bool]:
-        """The options by their names on the command line, and whether each was given."""
+        """The options by their names on the command line, with whether each was given."""
         return {
             f"--{field.name.replace('_', '-')}": getattr(self, field.name) != field.default
             for field in fields(self)
@@ -134,15 +134,16 @@ class Learning:
 
     task: Annotated[
         Task,
-        typer.Option("--task", help="Whether the target is one of classes or of real numbers."),
+        typer.Option("--task", help="Whether the target contains classes or real numbers."),
     ] = Task.auto
     scoring: Annotated[
         str | None,
         typer.Option(
             "--scoring",
             metavar="NAME",
-            help="What is scored and chosen by, as scikit-learn calls it, e.g. balanced_accuracy, "
-            "roc_auc, neg_root_mean_squared_error. [default: accuracy, or r2 for numbers]",
+            help="Score to report and to choose by, as named in scikit-learn, e.g. "
+            "balanced_accuracy, roc_auc, neg_root_mean_squared_error. [default: accuracy, or r2 "
+            "for numbers]",
         ),
     ] = None
     classifier: Annotated[
@@ -164,7 +165,7 @@ class Learning:
     min_class_size: Annotated[
         int | None,
         typer.Option(
-            "--min-class-size", metavar="N", help="Leave out classes of fewer graphs.", min=1
+            "--min-class-size", metavar="N", help="Leave out classes with fewer graphs.", min=1
         ),
     ] = None
 
@@ -203,7 +204,7 @@ def _column(text: str | None) -> str | int | None:
 
 
 def spread(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with the fields of its groups as parameters of their own.
+    """The command with the fields of its groups as separate parameters.
 
     >>> from inspect import signature
     >>> def show(source: str, reading: Reading) -> str:

@@ -41,7 +41,7 @@ Kernel = Annotated[
         "--kernel",
         "-k",
         metavar="NAME",
-        help="As 'gramlet kernels' lists them, or an expression: 'wl(n_iter=3) + 0.5 * sp'.",
+        help="A name from 'gramlet kernels', or an expression: 'wl(n_iter=3) + 0.5 * sp'.",
     ),
 ]
 Params = Annotated[
@@ -55,8 +55,8 @@ Costs = Annotated[
     typer.Option(
         "--C",
         metavar="NUMBER",
-        help="Penalty of the support vector machine; given several times, the best in "
-        "cross-validation is taken. [default: the best of 0.001, 0.01, ..., 1000]",
+        help="Penalty of the support vector machine; if given several times, cross-validation "
+        "chooses the best. [default: the best of 0.001, 0.01, ..., 1000]",
     ),
 ]
 Folds = Annotated[
@@ -69,7 +69,7 @@ InnerFolds = Annotated[
     ),
 ]
 Repeats = Annotated[
-    int, typer.Option("--repeats", metavar="N", help="How often, with new folds.", min=1)
+    int, typer.Option("--repeats", metavar="N", help="Repetitions, each with new folds.", min=1)
 ]
 Normalize = Annotated[
     bool,
@@ -77,7 +77,7 @@ Normalize = Annotated[
 ]
 Fresh = Annotated[
     bool,
-    typer.Option("--fresh", help="Start anew: use nothing that an earlier run has kept."),
+    typer.Option("--fresh", help="Start again: use nothing that an earlier run kept."),
 ]
 Seed = Annotated[
     int, typer.Option("--seed", metavar="N", help="Seed of all random choices.", min=0)
@@ -91,5 +91,5 @@ Jobs = Annotated[
 
 
 def output_option(help: str, metavar: str = "FILE") -> Any:
-    """``--output``, of which only the kind of place differs between commands."""
+    """The option ``--output``; only its help text differs between commands."""
     return typer.Option("--output", "-o", metavar=metavar, help=help)

@@ -1,4 +1,4 @@
-"""What commands write: to terminals of every kind, and to files that are whole or not there."""
+"""Output of commands: to terminals of all kinds, and to files that are complete or absent."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _IN_ASCII = {
 
 
 def prepare_streams() -> None:
-    """Let standard output and standard error take any text, whatever they are connected to.
+    """Let standard output and standard error accept any text, whatever they are connected to.
 
-    A character that the terminal does not have is written in ASCII; a closed stream takes and
-    forgets everything.
+    A character that the terminal cannot show is written in ASCII; a closed stream discards
+    everything.
     """
     codecs.register_error(_REPLACING, _in_ascii)
     for name in ("stdout", "stderr"):
@@ -61,7 +61,7 @@ def _ascii(character: str) -> str:
 
 
 def console(stderr: bool = False) -> Console:
-    """A rich console: colours on a terminal; in a pipe plain lines that are not broken."""
+    """A rich console: colours on a terminal, plain unwrapped lines in a pipe."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
@@ -69,7 +69,7 @@ def console(stderr: bool = False) -> Console:
 
 
 def grid(*headings: str, right: tuple[int, ...] = (), headings_shown: bool = True) -> Any:
-    """An empty table without lines; the columns ``right`` are set flush right."""
+    """An empty table without lines; the columns ``right`` are aligned right."""
     from rich.table import Table
 
     table = Table(
@@ -91,22 +91,22 @@ def grid(*headings: str, right: tuple[int, ...] = (), headings_shown: bool = Tru
 
 
 def note(text: str) -> None:
-    """A remark beside the output proper."""
-    with contextlib.suppress(OSError, ValueError):  # work goes on when the pipe is closed
+    """Print a remark on standard error."""
+    with contextlib.suppress(OSError, ValueError):  # work continues if the pipe is closed
         print(text, file=sys.stderr, flush=True)
 
 
 def show_warning(message: Warning | str, *others: Any, **more: Any) -> None:
-    """A warning on one line, without the source it comes from."""
+    """A warning on one line, without the source line that raised it."""
     note(f"gramlet: warning: {' '.join(with_options(message).split())}")
 
 
 def check_place(path: Path, endings: Sequence[str] = ()) -> Path:
-    """Refuse a file that could not be written, before any work is done for it."""
+    """Refuse a file that cannot be written, before any work is done."""
     if endings and path.suffix.lower() not in endings:
         raise WrongUse(
-            f"{str(path)!r}: the file's name must end in {' or '.join(endings)}; it says which "
-            "format to write."
+            f"{str(path)!r}: the file's name must end in {' or '.join(endings)}; the ending gives "
+            "the format to write."
         )
     try:
         check_place_exists(path)

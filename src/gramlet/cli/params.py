@@ -11,7 +11,7 @@ from gramlet.cli.errors import WrongUse
 __all__ = ["parse_params"]
 
 _WORDS = {"true": True, "false": False, "none": None}
-_LONGEST = 10_000  # characters: literals are read by a parser that recurses
+_LONGEST = 10_000  # characters: literals are read by a recursive parser
 
 
 def parse_params(given: Sequence[str] | None) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _value(text: str) -> Any:
 
 
 def _literal(text: str) -> Any:
-    """What Python would read, if it is a number, a string or a list of these; else None."""
+    """The Python literal, if it is a number, a string or a list of these; else None."""
     import warnings
 
     try:

@@ -1,4 +1,4 @@
-"""``gramlet predict``: the classes or numbers of graphs, by a model from a file.
+"""``gramlet predict``: predict classes or numbers of graphs with a saved model.
 
 Tables of molecules are read, predicted and written block by block, so that they may be of any size.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["predict"]
 
-_MOST_LISTED = 20  # rows left out that are shown on a terminal; the file lists all
+_MOST_LISTED = 20  # skipped rows that are shown on a terminal; the file lists all
 
 
 def predict(
@@ -30,7 +30,7 @@ def predict(
     source: Input,
     reading: Reading,
     output: Annotated[
-        Path | None, output_option("Write to a .csv file instead, with all the model tells.")
+        Path | None, output_option("Write to a .csv file instead, with all outputs of the model.")
     ] = None,
     jobs: Jobs = -1,
 ) -> None:
@@ -38,9 +38,9 @@ def predict(
 
     The file of --output has identifiers, predictions and, where the model has them, decision
     values, probabilities and standard deviations. If the input has classes or numbers of its own,
-    how well they are met is told on standard error. Tables of molecules may be of any size. With
-    --on-error skip, the file has the line of each graph, and NAME.skipped.csv lists the rows that
-    were left out.
+    the accuracy or the error is printed on standard error. Tables of molecules may be of any size.
+    With --on-error skip, the file also has the line number of each graph, and NAME.skipped.csv
+    lists the rows that were left out.
     """
     if output is not None:
         check_place(output, [".csv"])
@@ -80,7 +80,7 @@ def _same(output: Path, source: Path) -> bool:
 
 
 def _shown(predictor: Any, data: Dataset) -> Any:
-    """Predictions, printed; rows that were left out are listed beside them."""
+    """Print predictions, and list the rows that were left out."""
     for number, each in enumerate(data.skipped or ()):
         if number == _MOST_LISTED:
             note(f"... and {len(data.skipped or ()) - number} more; --output lists all.")
@@ -95,7 +95,7 @@ def _shown(predictor: Any, data: Dataset) -> Any:
 
 
 class _Accuracy:
-    """How many predictions are right, if the input's target is made of the model's classes."""
+    """How many predictions are right, if the input's target consists of the model's classes."""
 
     def __init__(self, classifier: Any) -> None:
         self.known = {str(name) for name in classifier.classes_}
@@ -117,7 +117,7 @@ class _Accuracy:
 
 
 class _Errors:
-    """Squared errors of predicted numbers, if the input's target is made of numbers too."""
+    """Squared errors of predicted numbers, if the input's target consists of numbers too."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -138,7 +138,7 @@ class _Errors:
         if not self.usable:
             return
         self.errors += float(np.sum((predicted - truth) ** 2))
-        # The spread of both sets together, from their own spreads and the distance of their means.
+        # The variance of both sets together, from their variances and the distance of their means.
         n, shift = len(truth), float(np.mean(truth)) - self.mean
         self.spread += float(np.sum((truth - np.mean(truth)) ** 2))
         self.spread += shift**2 * self.n * n / (self.n + n)

@@ -76,7 +76,7 @@ def _program(
     ] = False,
     debug: Annotated[
         bool,
-        typer.Option("--debug", help="Show tracebacks of errors; so does GRAMLET_DEBUG=1."),
+        typer.Option("--debug", help="Show tracebacks of errors, as GRAMLET_DEBUG=1 does."),
     ] = False,
 ) -> None:
     """Graph kernels and graph embeddings: evaluate, compute, train, predict, explain."""
@@ -89,7 +89,7 @@ for _name, _command in COMMANDS.items():
 def run(arguments: Sequence[str]) -> int:
     """Run a command; return the exit code."""
     debug = debug_wanted(arguments)
-    # It may stand anywhere, also behind the command, where the parser would not look for it.
+    # --debug is accepted anywhere, also after the command, where the parser does not look for it.
     arguments = [argument for argument in arguments if argument != "--debug"] or ["--help"]
     prepare_streams()
     with warnings.catch_warnings():
@@ -107,7 +107,7 @@ def _run(arguments: list[str], debug: bool) -> int:
         return int(
             app(args=arguments, prog_name="gramlet", standalone_mode=False, obj=arguments) or 0
         )
-    except SystemExit as ending:  # rich ends so when its output is not read
+    except SystemExit as ending:  # raised by rich when its output is not read
         return ending.code if isinstance(ending.code, int) else 1
     except BaseException as error:
         return report(error, debug)

@@ -1,4 +1,4 @@
-"""``gramlet report``: an evaluation as one HTML page to look at."""
+"""``gramlet report``: write an evaluation as one HTML page."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def report(
     """Evaluate kernels on a data set and write one HTML page about it.
 
     The page shows the data, the scores with intervals and baselines, and per kernel predictions,
-    kernel matrix, map, patterns and single graphs. It needs nothing else to be looked at: no
-    network and no other file. Finished work is kept, as by 'gramlet evaluate'.
+    kernel matrix, map, patterns and single graphs. It is self-contained: it needs no network and no
+    other file. Finished work is kept, as by 'gramlet evaluate'.
     """
     check_place(output, (".html", ".htm"))
     asked = checked_names(kernel)
@@ -135,7 +135,7 @@ def _command(context: typer.Context) -> str:
 
 
 def _kernels(results: list[Any], normalize: bool) -> dict[str, Any]:
-    """The kernels to look at: those asked for, with the options chosen most often."""
+    """The kernels to show: those requested, with the options chosen most often."""
     from gramlet.report.material import kernel_behind
 
     found = {}

@@ -1,4 +1,4 @@
-"""``gramlet reproduce``: the tables of papers, computed again beside the published numbers."""
+"""``gramlet reproduce``: recompute tables of papers and compare with the published numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Selections(StrEnum):
 def reproduce(
     table: Annotated[
         str | None,
-        typer.Argument(metavar="[TABLE]", help="One of the tables; without it they are listed."),
+        typer.Argument(metavar="[TABLE]", help="Name of a table; by default all are listed."),
     ] = None,
     data: Annotated[
         list[str] | None,
@@ -42,7 +42,7 @@ def reproduce(
     ] = None,
     repeats: Annotated[
         int | None,
-        typer.Option("--repeats", min=1, metavar="N", help="How often, with new folds."),
+        typer.Option("--repeats", min=1, metavar="N", help="Repetitions, each with new folds."),
     ] = None,
     protocol: Annotated[
         Selections,
@@ -55,12 +55,12 @@ def reproduce(
                      "again. [default: in gramlet's cache]"),
     ] = None,
     download: Annotated[
-        bool, typer.Option("--download", help="Fetch data sets that are not there.")
+        bool, typer.Option("--download", help="Download missing data sets.")
     ] = False,
     data_dir: DataDir = None,
     jobs: Jobs = -1,
 ) -> None:  # fmt: skip
-    """Compute a paper's table again, beside the published numbers.
+    """Recompute a paper's table and show it beside the published numbers.
 
     Finished cells are kept, so that a run can be stopped and continued; cells that another version
     of gramlet computed are computed again. Without TABLE, the tables are listed.
@@ -86,7 +86,7 @@ def reproduce(
         _run_experiment(EXPERIMENTS[table], folder, given)
     else:
         known = ", ".join([*TABLES, *EXPERIMENTS])
-        raise WrongUse(f"There is no table {table!r}; there are {known}.")
+        raise WrongUse(f"There is no table {table!r}; the tables are {known}.")
 
 
 def _list_tables() -> None:

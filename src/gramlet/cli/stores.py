@@ -27,7 +27,7 @@ def write_store(
     n_bits: int,
     batch_size: int,
 ) -> None:
-    """Write hashed features of INPUT to a folder; a file is streamed."""
+    """Write hashed features of INPUT to a folder; files are read in blocks."""
     if kernel not in _KINDS:
         raise WrongUse(f"--hashed is for the kernels {', '.join(_KINDS)}; got {kernel!r}.")
     unknown = sorted(set(params) - {"n_iter", "use_edge_labels"})

@@ -17,7 +17,7 @@ __all__ = ["names_of", "write_table"]
 
 
 def write_table(path: Path | None, heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write rows to a file, whole or not at all, or print them where there is none."""
+    """Write rows to a file, completely or not at all, or print them if no file is given."""
     if path is None:
         out = csv.writer(sys.stdout, lineterminator="\n")
         out.writerow(heading)
@@ -30,5 +30,5 @@ def write_table(path: Path | None, heading: Sequence[str], rows: Iterable[Sequen
 
 
 def names_of(data: Dataset) -> Sequence[Any]:
-    """What graphs are called in tables: their ids, or their positions."""
+    """The names of graphs in tables: their ids, or their positions."""
     return range(len(data.graphs)) if data.ids is None else data.ids

@@ -1,4 +1,4 @@
-"""``gramlet train``: a classifier or a regression of graphs, kept in a file."""
+"""``gramlet train``: fit a classifier or a regression on graphs and save it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def train(
     row = registry.get(kernel)
     row.make(**params)._validate_params()
     how = Training(costs, inner_folds, normalize, seed, jobs, learning)
-    how.protocol()  # a wrong C is told before any work is done
+    how.protocol()  # a wrong C is refused before any work is done
     data = read_input(source, reading)
     target = target_of(data, source, learning)
     if row.tags.supervised:

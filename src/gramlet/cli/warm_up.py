@@ -1,4 +1,4 @@
-"""``gramlet warm-up``: compile ahead, so that no later run has to."""
+"""``gramlet warm-up``: compile ahead of time, so that no later run has to."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def warm_up(
     ] = None,
     processes: Annotated[
         int,
-        typer.Option("--processes", metavar="N", help="Processes; -1: one for each core."),
+        typer.Option("--processes", metavar="N", help="Processes; -1: one per core."),
     ] = -1,
 ) -> None:
-    """Compile kernels ahead, for images and shared machines.
+    """Compile kernels ahead of time, for images and shared machines.
 
-    Compiled code is kept in a folder, which is named at the end; the environment variable
-    GRAMLET_CACHE, or NUMBA_CACHE_DIR, chooses another one. What is there is not compiled again.
+    Compiled code is kept in a folder, whose name is printed at the end; the environment variable
+    GRAMLET_CACHE, or NUMBA_CACHE_DIR, chooses another one. Existing code is not compiled again.
     """
     from gramlet.engine.core.code_cache import HOW_TO_CHOOSE, folder_for_new_code, folders
     from gramlet.warming import names_of_work

@@ -1,4 +1,4 @@
-"""Messages of functions in the words of the command line: options in place of parameters."""
+"""Messages of functions reworded for the command line: options in place of parameters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PARAMETERS = (
 
 
 def with_options(message: object) -> str:
-    """The message, with the options of the command line for the parameters it names.
+    """Replace the parameters that the message names by options of the command line.
 
     >>> with_options("Use task='regression', or min_class_size=10.")
     'Use --task regression, or --min-class-size 10.'
@@ -48,6 +48,6 @@ def with_options(message: object) -> str:
         text = re.sub(rf"\b{name}=(['\"])([\w-]+)\1", rf"{option} \2", text)
         text = re.sub(rf"\b{name}=(?=[\s).,;]|$)", option, text)
         text = re.sub(rf"\b{name}=", f"{option} ", text)
-        if "_" in name:  # no word of the language
+        if "_" in name:  # not an English word
             text = re.sub(rf"\b{name}\b", option, text)
     return text.rstrip()

@@ -197,7 +197,7 @@ def explain_model(
     Raises
     ------
     TypeError
-        If the model gives no pattern a value.
+        If the model gives no values to patterns.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def _source(model: Any, class_names: Names | None) -> Any:
         return model
     if not steps:
         raise TypeError(
-            f"{type(model).__name__} gives no pattern a value. A fitted WeightedWassersteinWL "
+            f"{type(model).__name__} gives no values to patterns. A fitted WeightedWassersteinWL "
             "does, and a fitted pipeline of a kernel with explicit features and "
             'SVC(kernel="precomputed") or SVR(kernel="precomputed").'
         )
