@@ -128,6 +128,7 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "nspdk-plain": lambda: gramlet.NSPDK(radius=1, normalize_levels=False),
     "matching-gaussian": lambda: gramlet.SubgraphMatching(size=2, node_kernel="gaussian"),
     "sp-weighted": lambda: gramlet.ShortestPath(weighted=True),
+    "sp-sampled": lambda: gramlet.ShortestPath(n_sources=3, random_state=0),
     "sp-bins": lambda: gramlet.ShortestPath(weighted=True, bin_width=0.5),
     "graph-hopper-label": lambda: gramlet.GraphHopper("label"),
     "graph-hopper-linear": lambda: gramlet.GraphHopper("linear", weighted=True, use_labels=True),

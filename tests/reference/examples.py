@@ -21,7 +21,7 @@ def bare() -> GraphBatch:
     )
 
 
-def random_graphs(seed, n_graphs=6, largest=7, density=0.45):
+def random_graphs(seed, n_graphs=6, largest=7, density=0.45, directed=False):
     """Random graphs with everything on them; the last one is empty and the one before edgeless."""
     rng = np.random.default_rng(seed)
     edges, sizes, labels, edge_labels, weights, attributes = [], [], [], [], [], []
@@ -42,6 +42,7 @@ def random_graphs(seed, n_graphs=6, largest=7, density=0.45):
         edge_labels=edge_labels,
         edge_weights=weights,
         node_attributes=attributes,
+        directed=directed,
     )
 
 

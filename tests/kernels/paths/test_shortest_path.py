@@ -136,6 +136,72 @@ def test_long_work_is_announced(monkeypatch):
         ShortestPath().fit(batch)
 
 
+def with_options(**options):
+    """Unweighted, weighted, ordered and unlabelled kernels with these options."""
+    for own in ({}, {"weighted": True}, {"pairs": "ordered"}, {"use_labels": False}):
+        yield ShortestPath(**own, **options)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_as_many_sources_as_nodes_are_all_paths(directed):
+    batch = random_graphs(4, n_graphs=9, directed=directed)
+    most = int(np.diff(batch.node_offsets).max())
+    for sampled, exact in zip(with_options(n_sources=most), with_options(), strict=True):
+        assert np.array_equal(sampled.fit_transform(batch), exact.fit_transform(batch))
+        assert (sampled.features(batch) != exact.features(batch)).nnz == 0
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_counts_from_some_sources_are_right_on_average(directed):
+    """Within five standard errors of the mean of 400 draws."""
+    batch = random_graphs(5, n_graphs=4, directed=directed)
+    for exact in with_options():
+        expected = exact.fit(batch).features(batch).toarray()
+        names = exact.get_feature_names_out().tolist()
+        draws = np.zeros((400, *expected.shape))
+        for seed in range(400):
+            kernel = ShortestPath(**exact.get_params()).set_params(n_sources=3, random_state=seed)
+            found = kernel.fit(batch).features(batch).toarray()
+            columns = [names.index(name) for name in kernel.get_feature_names_out()]
+            draws[seed][:, columns] = found
+        error = np.abs(draws.mean(axis=0) - expected)
+        assert (error <= 5 * draws.std(axis=0) / 20 + 1e-9).all()
+        assert draws.std(axis=0).max() > 0
+
+
+def test_sources_depend_on_the_graph_and_the_seed_alone():
+    batch = random_graphs(6, n_graphs=12)
+    kernel = ShortestPath(n_sources=4, random_state=1).fit(batch)
+    whole = kernel.features(batch).toarray()
+    assert np.array_equal(ShortestPath(n_sources=4, random_state=1, n_jobs=2).fit(batch)
+                          .features(batch).toarray(), whole)  # fmt: skip
+    backwards = np.arange(12)[::-1]
+    assert np.array_equal(kernel.features(batch[backwards]).toarray(), whole[backwards])
+    for i in range(12):
+        assert np.array_equal(kernel.features(batch[i]).toarray()[0], whole[i])
+    other = ShortestPath(n_sources=4, random_state=2).fit(batch)
+    assert other.transform(batch).tolist() != kernel.transform(batch).tolist()
+    assert kernel.__graph_tags__().random
+    assert not ShortestPath().__graph_tags__().random
+
+
+def test_levels_over_sampled_paths():
+    batch = random_graphs(6, n_graphs=6)
+    levels = [
+        WeisfeilerLehman(n_iter=2, base=ShortestPath(n_sources=n, random_state=0))
+        for n in (3, 1000)
+    ]
+    few, all_of_them = (kernel.fit_transform(batch) for kernel in levels)
+    assert np.array_equal(all_of_them, WeisfeilerLehman(2, base="sp").fit_transform(batch))
+    assert not np.array_equal(few, all_of_them)
+
+
+@pytest.mark.parametrize("n_sources", [0, -1, 2.5, "all"])
+def test_bad_number_of_sources(n_sources):
+    with pytest.raises(ValueError, match="'n_sources' parameter of ShortestPath"):
+        ShortestPath(n_sources=n_sources).fit([([(0, 1)], "ab")])
+
+
 @pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf])
 def test_bad_weights(weight):
     batch = GraphBatch.from_edges([[(0, 1)], [(0, 1), (1, 2)]], edge_weights=[[1.0], [1.0, weight]])

@@ -3,14 +3,15 @@
 They are found from one source at a time (`single_source`): no matrix of distances is ever held. A
 path is counted by the colours of its ends and its length, at several levels of colours at once, so
 that the paths are found only once. Sources of a large graph are shared out among tiles: progress is
-shown, Ctrl-C is heard and threads help within one graph.
+shown, Ctrl-C is heard and threads help within one graph. Large graphs of few colours are left to
+`large_graphs`, the choice of some sources to `sampled_sources`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Int32s, Ints
+from gramlet.common.arrays import Bools, Floats, Int32s, Ints
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.hash_table import (
     find_slot,
@@ -22,8 +23,10 @@ from gramlet.engine.core.hash_table import (
 )
 from gramlet.engine.core.memory import available_bytes
 from gramlet.engine.core.ragged import grown, offsets_of
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import Tiling, for_tiles
+from gramlet.engine.paths.large_graphs import LARGE, count_large
 from gramlet.engine.paths.path_limits import tell_cost, too_many_kinds
+from gramlet.engine.paths.sampled_sources import NONE, SOME, chosen_sources
 from gramlet.engine.paths.single_source import breadth_first, dijkstra
 
 __all__ = ["count_paths"]
@@ -39,6 +42,9 @@ _SMALL, _LARGE, _SAMPLED = 3e6, 1e9, 1e6
 # What a kind takes while it is counted, renamed and laid out in a matrix.
 _BYTES_PER_KIND = 160.0
 
+# Graphs and their numbers of kinds; level and colours of the kinds; lengths; counts.
+_Part = tuple[Ints, Int32s, Floats, Floats]
+
 
 def count_paths(
     node_offsets: Ints,
@@ -48,6 +54,9 @@ def count_paths(
     weights: Floats | None = None,
     *,
     ordered: bool = False,
+    symmetric: bool = False,
+    n_sources: int | None = None,
+    seed: int = 0,
     n_jobs: int | None = None,
     verbose: int | bool = False,
     label: str = "",
@@ -63,6 +72,13 @@ def count_paths(
     ordered : bool
         Whether to count ordered pairs of nodes, along the arcs from the first to the second;
         otherwise paths must be as long in one direction as in the other.
+    symmetric : bool
+        Whether ordered pairs are counted in graphs that have every arc in both directions.
+    n_sources : int, optional
+        In graphs of more nodes, count the paths from so many of them, drawn at random, and scale
+        the counts: their expectation is the number of all paths.
+    seed : int
+        What is drawn depends on it and the graph alone; 0 ≤ seed < 2⁶³.
 
     Returns
     -------
@@ -80,49 +96,77 @@ def count_paths(
     MemoryError
         If the kinds do not, or by a sample will not, fit into the memory that is available.
     """
-    parts: dict[int, tuple[Ints, Int32s, Floats, Floats]] = {}
     given = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     levels = np.ascontiguousarray(levels, dtype=np.int64)
-
-    bounds, costs = _source_ranges(node_offsets, indptr)
     sizes = np.diff(node_offsets).astype(np.float64)
-    n_pairs = (sizes * sizes).sum() * len(levels)
+    chosen, ways, share = chosen_sources(node_offsets, indptr, indices, n_sources, seed)
+    tables: dict[int, tuple[Int32s, Floats, Floats]] = {}
+    large = np.flatnonzero(sizes >= LARGE)
+    if len(large) and weights is None and len(levels) == 1:
+        directed = ordered and not symmetric
+        tables = count_large(
+            *(large, node_offsets, indptr, indices, levels[0], chosen, ways),
+            ordered=ordered,
+            directed=directed,
+            tiling=Tiling(n_jobs, verbose, label),
+        )
+        done = np.array(sorted(tables), dtype=np.int64)
+        ways[done], share[done] = NONE, 0.0
+
+    bounds, costs = _source_ranges(node_offsets, indptr, share)
+    n_pairs = (sizes * sizes * share).sum() * len(levels)
     # Asking the system takes longer than counting the paths of small graphs.
     room = available_bytes() if n_pairs > _SMALL else None
     most = np.inf if room is None else room / _BYTES_PER_KIND
     if n_pairs > _LARGE:
-        expected = _expected_kinds(node_offsets, indptr, indices, levels, given, ordered)
+        expected = _expected_kinds(node_offsets, indptr, indices, levels, given, ordered, share)
         if expected > 2.0 * most:
             raise too_many_kinds(label, node_offsets, len(levels), expected, room)
-        tell_cost(label, node_offsets, costs.sum(), len(levels), expected, n_jobs)
+        tell_cost(label, node_offsets, costs.sum(), 0.5 * n_pairs, expected, n_jobs)
+    parts: dict[int, _Part] = {}
+    scale = np.where(ways == SOME, (1.0 if ordered else 0.5) / np.maximum(share, 1e-300), 1.0)
 
     def work(begin: int, end: int) -> None:
         left = most - sum(len(part[3]) for part in parts.values())
         found = _count_sources(
-            bounds[begin], bounds[end], node_offsets, indptr, indices, levels, given, ordered, left
-        )
+            bounds[begin], bounds[end], node_offsets, indptr, indices, levels, given, ordered, left,
+            chosen, ways, scale,
+        )  # fmt: skip
         if len(found[3]) > left:
             raise too_many_kinds(label, node_offsets, len(levels), most, room)
         parts[begin] = found
 
-    for_tiles(work, len(costs), costs=costs, n_jobs=n_jobs, verbose=verbose, label=label)
+    if share.any():
+        for_tiles(work, len(costs), costs=costs, n_jobs=n_jobs, verbose=verbose, label=label)
     found = [parts[begin] for begin in sorted(parts)]
-    per_graph = np.zeros(len(node_offsets) - 1, dtype=np.int64)
-    for owners, *_ in found:
-        per_graph[owners[:, 0]] += owners[:, 1]
-    kinds = np.concatenate([np.zeros((0, 3), np.int32), *(p[1] for p in found)])
-    lengths = np.concatenate([np.zeros(0), *(p[2] for p in found)])
-    counts = np.concatenate([np.zeros(0), *(p[3] for p in found)])
+    found += [(np.array([[graph, len(table[2])]]), *table) for graph, table in tables.items()]
+    return _joined(found, len(sizes), in_order=not tables)
+
+
+def _joined(
+    parts: list[_Part], n_graphs: int, in_order: bool
+) -> tuple[Ints, Int32s, Floats, Floats]:
+    """Put parts together, graph by graph."""
+    owners = np.concatenate([np.zeros((0, 2), np.int64), *(p[0] for p in parts)])
+    kinds = np.concatenate([np.zeros((0, 3), np.int32), *(p[1] for p in parts)])
+    lengths = np.concatenate([np.zeros(0), *(p[2] for p in parts)])
+    counts = np.concatenate([np.zeros(0), *(p[3] for p in parts)])
+    graph, number = owners.T
+    if not in_order:
+        order = np.argsort(np.repeat(graph, number), kind="stable")
+        kinds, lengths, counts = kinds[order], lengths[order], counts[order]
+    per_graph = np.bincount(graph, weights=number, minlength=n_graphs).astype(np.int64)
     return offsets_of(per_graph), kinds, lengths, counts
 
 
-def _source_ranges(node_offsets: Ints, indptr: Ints) -> tuple[Ints, Floats]:
+def _source_ranges(node_offsets: Ints, indptr: Ints, share: Floats) -> tuple[Ints, Floats]:
     """Bounds of ranges of sources that are never cut, and the cost of each.
 
-    A small graph is one range; one that takes long by itself has many.
+    A small graph is one range; one that takes long by itself has many. ``share`` is each graph's
+    share of nodes that are sources.
     """
     sizes = np.diff(node_offsets)
-    of_source = (sizes + np.diff(indptr[node_offsets])).astype(np.float64)
+    of_source = (sizes + np.diff(indptr[node_offsets])) * share
     pieces = np.clip((sizes * of_source / _UNCUT).astype(np.int64), 1, np.maximum(sizes, 1))
     graph = np.repeat(np.arange(len(sizes)), pieces)
     number = np.arange(len(graph)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
@@ -132,37 +176,43 @@ def _source_ranges(node_offsets: Ints, indptr: Ints) -> tuple[Ints, Floats]:
 
 
 def _expected_kinds(
-    node_offsets: Ints, indptr: Ints, indices: Ints, levels: Ints, weights: Floats, ordered: bool
-) -> float:
+    node_offsets: Ints, indptr: Ints, indices: Ints, levels: Ints, weights: Floats, ordered: bool,
+    share: Floats,
+) -> float:  # fmt: skip
     """How many kinds all graphs have, judged by a few sources of the largest one.
 
     From twice as many sources come 2^p times as many kinds: p is near 0 where few kinds recur,
     and 1 where every pair of nodes is a kind of its own.
     """
     sizes = np.diff(node_offsets).astype(np.float64)
-    graph = int(np.argmax(sizes))
+    graph = int(np.argmax(sizes * sizes * share))
     first, n = int(node_offsets[graph]), int(sizes[graph])
-    few = max(1, min(n // 4, int(_SAMPLED / (n * len(levels)))))
+    n_sources = max(1, round(n * float(share[graph])))
+    few = max(1, min(n_sources // 4, int(_SAMPLED / (n * len(levels)))))
+    more_of_them = min(2 * few, n_sources)
+    every = chosen_sources(node_offsets, indptr, indices, None, 0)
     some, more = (
         len(_count_sources(first, first + k, node_offsets, indptr, indices, levels, weights,
-                           ordered, np.inf)[3])
-        for k in (few, min(2 * few, n))
+                           ordered, np.inf, *every)[3])
+        for k in (few, more_of_them)
     )  # fmt: skip
     power = min(1.0, np.log2(max(more, 1) / max(some, 1)))
     # The first sources meet all nodes, the others on average half of them.
-    kinds = more * (n / min(2 * few, n)) ** power * (1.0 if ordered else 1.0 - 0.5 * power)
-    return float(kinds * (sizes * sizes).sum() / (n * n))
+    halved = 1.0 if ordered or share[graph] < 1.0 else 1.0 - 0.5 * power
+    kinds = more * (n_sources / more_of_them) ** power * halved
+    return float(kinds * (sizes * sizes * share).sum() / (n * n * share[graph]))
 
 
 @njit(nogil=True, cache=True)
 def _count_sources(
     begin: int, end: int, node_offsets: Ints, indptr: Ints, indices: Ints, levels: Ints,
-    weights: Floats, ordered: bool, most: float,
+    weights: Floats, ordered: bool, most: float, chosen: Bools, ways: Ints, scale: Floats,
 ) -> tuple[Ints, Int32s, Floats, Floats]:  # fmt: skip
     """Count the paths from sources ``begin:end``: kinds per graph; kinds, lengths and counts.
 
     A hash table per graph finds the kinds; their keys lie one after the other in one array. Ends
-    early with more than ``most`` kinds.
+    early with more than ``most`` kinds. ``ways`` says which nodes of a graph are sources: those of
+    ``chosen``, if only some are.
     """
     weighted = len(weights) > 0
     # The graphs of the first and the last source; without any source, none.
@@ -181,11 +231,13 @@ def _count_sources(
         row = np.empty(last - first)
         bits = row.view(np.int64)
         for source in range(max(begin, first), min(end, last)):
+            if ways[graph] == NONE or (ways[graph] == SOME and not chosen[source]):
+                continue
             if weighted:
                 dijkstra(source, indptr, indices, weights, first, row)
             else:
                 breadth_first(source, indptr, indices, first, row)
-            for v in range(first if ordered else source + 1, last):
+            for v in range(first if ordered or ways[graph] == SOME else source + 1, last):
                 if row[v - first] < 0.0 or v == source:
                     continue
                 length = bits[v - first] if weighted else np.int64(row[v - first])
@@ -212,6 +264,8 @@ def _count_sources(
                         slots = slots_of(offsets, keys, start, filled, len(slots))
             if filled > most:
                 break
+        for i in range(start, filled):
+            counts[i] *= scale[graph]
         owners[graph - first_graph, 0] = graph
         owners[graph - first_graph, 1] = filled - start
     kinds, lengths = _kinds_and_lengths(keys[: filled * _WIDTH], weighted)

@@ -1,0 +1,168 @@
+"""Breadth-first search from 64 nodes at a time: a node keeps one bit for each source.
+
+A node is passed on as long as some source meets it for the first time, with all such sources at
+once; how many they are is the number of bits (Then et al. 2014, The more the merrier). Where trees
+have been folded into the nodes (`pendant_trees`), a node met stands for all nodes of its list.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gramlet.common.arrays import Floats, Ints, UInt64s
+from gramlet.engine.core.compiled import inner, njit
+
+__all__ = ["WIDTH", "count_from"]
+
+# Sources of one search: the bits of a word.
+WIDTH = 64
+
+# From this share of the nodes on, the others look for the front instead of waiting for it.
+_MANY = 0.1
+
+_ONE = np.uint64(1)
+_NONE = np.uint64(0)
+_PAIRS, _FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+_BYTES, _SUM = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+
+
+@njit(nogil=True, cache=True)
+def count_from(
+    sources: Ints, kinds: Ints, starts: Ints, targets: Ints, offsets: Ints, keys: Ints,
+    numbers: Ints, n_colours: int, n_lengths: int, by_neighbours: bool,
+) -> Floats:  # fmt: skip
+    """Count the paths from the lists of some nodes of a core to those of all others.
+
+    Parameters
+    ----------
+    sources : array
+        Nodes of the core; those of one kind should follow each other.
+    kinds : array, as long
+        Equal for sources whose lists are equal.
+    starts, targets : arrays
+        CSR of the core.
+    offsets, keys, numbers : arrays
+        The lists, as `pendant_trees.folded` makes them.
+
+    Returns
+    -------
+    array of float64, shape (n_colours² · n_lengths,)
+        How many ordered pairs of nodes have these two colours, source first, and this distance.
+    """
+    n = len(starts) - 1
+    counts = np.zeros(n_colours * n_colours * n_lengths)
+    seen, now = np.empty(n, dtype=np.uint64), np.zeros(n, dtype=np.uint64)
+    ahead = np.zeros(n, dtype=np.uint64)
+    front, following = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    members = np.empty(WIDTH, dtype=np.uint64)
+    alike = np.empty(WIDTH, dtype=np.int64)
+    width = n_colours * n_lengths
+    for begin in range(0, len(sources), WIDTH):
+        end = min(begin + WIDTH, len(sources))
+        for v in range(n):
+            seen[v] = _NONE
+        # The bits of each kind of sources, and one source of that kind.
+        n_kinds = 0
+        for i in range(begin, end):
+            bit = _ONE << np.uint64(i - begin)
+            if i == begin or kinds[i] != kinds[i - 1]:
+                members[n_kinds], alike[n_kinds] = _NONE, sources[i]
+                n_kinds += 1
+            members[n_kinds - 1] |= bit
+            seen[sources[i]] = bit
+            now[sources[i]] = bit
+            front[i - begin] = sources[i]
+        full = _ONE << np.uint64(end - begin - 1)
+        full = full | (full - _ONE)
+        reached = np.zeros(n_kinds * width)
+        n_front, length = end - begin, 0
+        while n_front > 0:
+            length += 1
+            n_before = n_front
+            if by_neighbours and n_front > _MANY * n:
+                n_front = _pull(following, now, ahead, seen, full, starts, targets)
+            else:
+                n_front = _push(front, n_front, following, now, ahead, seen, starts, targets)
+            for i in range(n_before):
+                now[front[i]] = _NONE
+            front, following = following, front
+            for i in range(n_front):
+                v = front[i]
+                now[v] = ahead[v]
+                seen[v] |= ahead[v]
+                ahead[v] = _NONE
+                for kind in range(n_kinds):
+                    number = _n_bits(now[v] & members[kind])
+                    if number > 0:
+                        place = kind * width + length
+                        for e in range(offsets[v], offsets[v + 1]):
+                            at = place + (keys[e] & 0xFFFFFFFF) * n_lengths + (keys[e] >> 32)
+                            reached[at] += number * numbers[e]
+        for kind in range(n_kinds):
+            _spread(alike[kind], reached, kind * width, width, offsets, keys, numbers, counts)
+    return counts
+
+
+@inner
+def _push(
+    front: Ints, n_front: int, following: Ints, now: UInt64s, ahead: UInt64s, seen: UInt64s,
+    starts: Ints, targets: Ints,
+) -> int:  # fmt: skip
+    """Pass bits on to neighbours that have not seen them; list these, and return their number."""
+    n_following = 0
+    for i in range(n_front):
+        u = front[i]
+        bits = now[u]
+        for p in range(starts[u], starts[u + 1]):
+            v = targets[p]
+            new = bits & ~seen[v]
+            if new != _NONE:
+                if ahead[v] == _NONE:
+                    following[n_following] = v
+                    n_following += 1
+                ahead[v] |= new
+    return n_following
+
+
+@inner
+def _pull(
+    following: Ints, now: UInt64s, ahead: UInt64s, seen: UInt64s, full: np.uint64, starts: Ints,
+    targets: Ints,
+) -> int:  # fmt: skip
+    """The same from the other side: nodes that lack some bits look for them at their neighbours."""
+    n_following = 0
+    for v in range(len(seen)):
+        lacking = full & ~seen[v]
+        if lacking == _NONE:
+            continue
+        met = _NONE
+        for p in range(starts[v], starts[v + 1]):
+            met |= now[targets[p]] & lacking
+            if met == lacking:
+                break
+        if met != _NONE:
+            ahead[v] = met
+            following[n_following] = v
+            n_following += 1
+    return n_following
+
+
+@inner
+def _spread(
+    source: int, reached: Floats, begin: int, width: int, offsets: Ints, keys: Ints, numbers: Ints,
+    counts: Floats,
+) -> None:  # fmt: skip
+    """Count what was reached from a core node for every node of that node's list."""
+    for e in range(offsets[source], offsets[source + 1]):
+        depth, first = keys[e] >> 32, (keys[e] & 0xFFFFFFFF) * width
+        for at in range(width - depth):
+            counts[first + depth + at] += numbers[e] * reached[begin + at]
+
+
+@inner
+def _n_bits(word: np.uint64) -> int:
+    """The number of bits of a word; the compiler knows this form and uses one instruction."""
+    word = word - ((word >> _ONE) & _PAIRS)
+    word = (word & _FOURS) + ((word >> np.uint64(2)) & _FOURS)
+    word = (word + (word >> np.uint64(4))) & _BYTES
+    return np.int64((word * _SUM) >> np.uint64(56))  # type: ignore[return-value]
