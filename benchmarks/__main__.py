@@ -1,7 +1,7 @@
 """The command line: ``python -m benchmarks [NAME ...] [--quick] [--data-dir FOLDER]``.
 
-``limits``, ``memory``, ``parent``, ``cold`` and ``two-cores`` in place of a name have options of
-their own.
+``limits``, ``large-graphs``, ``memory``, ``parent``, ``cold`` and ``two-cores`` in place of a name
+have options of their own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ os.environ.update(ONE_THREAD)  # before numpy is imported
 import argparse
 from dataclasses import asdict
 
-from benchmarks import cold, limits, memory, parent, two_cores
+from benchmarks import cold, large_graphs, limits, memory, parent, two_cores
 from benchmarks.cases import Case, Growth, all_cases
 from benchmarks.data import Source, default_folder
 from benchmarks.report import machine, save_result, tell_case, tell_growth
@@ -64,6 +64,8 @@ def main() -> int:
     """List or run; 1 if some result differs from the peer's, 2 for an unknown name."""
     if sys.argv[1:2] == ["limits"]:
         return limits.main(sys.argv[2:])
+    if sys.argv[1:2] == ["large-graphs"]:
+        return large_graphs.main(sys.argv[2:])
     if sys.argv[1:2] == ["memory"]:
         return memory.main(sys.argv[2:])
     if sys.argv[1:2] == ["parent"]:

@@ -54,6 +54,6 @@ def too_many_kinds(
         f"{owner}: the shortest paths of these {len(node_offsets) - 1:,} graphs (the largest has "
         f"{int(np.diff(node_offsets).max()):,} nodes) are of about {expected:.2g} kinds, more than "
         f"fit into the memory available ({(room or 0) / 1e9:,.1f} GB). A kind is two labels and a "
-        f"length: use {way}, the paths from some nodes only ({sampled}), fewer graphs at a time, or "
-        'a kernel whose features grow with the nodes, such as "wl".'
+        f"length: use {way}, the paths from some nodes only ({sampled}), fewer graphs at a time, "
+        'or a kernel whose features grow with the nodes, such as "wl".'
     )
