@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gramlet import __version__
-from gramlet.reproduce import EXPERIMENTS, TABLES, CellFolder, published, source_of
+from gramlet.reproduce import EXPERIMENTS, TABLES, Cell, CellFolder, published, source_of
 from gramlet.reproduce.tables import SELECTIONS, Experiment, Table
 
 CELLS = CellFolder(Path(__file__).parent / "results" / "papers")
@@ -31,7 +35,88 @@ def accuracy_table(table: Table, folder: CellFolder = CELLS) -> str:
     notes = [f"- {row.name}: {row.note}." for row in table.rows if row.note]
     if notes:
         lines += ["", "Rows that differ from the paper's:", "", *notes]
-    return "\n".join(lines) + "\n\n" + _count(table, folder) + "\n"
+    parts = ["\n".join(lines), _count(table, folder), reached(table, folder), worth(table, folder)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def reached(table: Table, folder: CellFolder = CELLS) -> str:
+    """Which rows come out as in the paper, and what choosing on the test parts adds."""
+    sentences = []
+    for way, shown in zip(SELECTIONS, ("Nested", "Best of grid (optimistic)"), strict=True):
+        found: dict[str, list[str]] = {"as": [], "below": [], "above": []}
+        for data, row, cell in _cells(table, way, folder):
+            printed = published(table.name, row, data)
+            if printed is None or not isinstance(printed.mean, float):
+                continue
+            off = cell.mean - printed.mean
+            near = abs(off) <= 2.0 * cell.standard_error
+            kind = "as" if near else "below" if off < 0 else "above"
+            found[kind].append(f"{row} on {data} ({off:+.1f})")
+        total = sum(map(len, found.values()))
+        if total:
+            text = (
+                f"{shown}: {len(found['as'])} of {total} cells lie within two standard errors of "
+            )
+            text += "the paper's number"
+            for kind in ("below", "above"):
+                if found[kind]:
+                    text += f"; {kind}: {', '.join(found[kind])}"
+            sentences.append(f"- {text}.")
+    gains = _gains(table, folder)
+    if gains:
+        listed = ", ".join(f"{data} {gain:+.1f}" for data, gain in gains.items())
+        sentences.append(
+            "- What choosing options on the test parts adds to the nested accuracy, in points, as "
+            f"a mean over the rows: {listed}."
+        )
+    return "\n".join(["What was reached:", "", *sentences]) if sentences else ""
+
+
+def _cells(table: Table, way: str, folder: CellFolder) -> Iterator[tuple[str, str, Cell]]:
+    for data in table.data:
+        for row in table.rows:
+            cell = folder.read(table.name, row.name, data, way) if row.kernel else None
+            if cell is not None:
+                yield data, row.name, cell
+
+
+def _gains(table: Table, folder: CellFolder) -> dict[str, float]:
+    """By data set, the mean lead of the best of grid over the nested choice."""
+    nested = {(data, row): cell.mean for data, row, cell in _cells(table, SELECTIONS[0], folder)}
+    leads: dict[str, list[float]] = {}
+    for data, row, cell in _cells(table, SELECTIONS[1], folder):
+        if (data, row) in nested:
+            leads.setdefault(data, []).append(cell.mean - nested[data, row])
+    return {data: sum(found) / len(found) for data, found in leads.items()}
+
+
+def worth(table: Table, folder: CellFolder = CELLS) -> str:
+    """What each row of a table of options is worth, against its first row on the same folds."""
+    if not table.name.endswith("-options"):
+        return ""
+    first = table.rows[0].name
+    lines = [
+        f"Differences from the row *{first}* on the same folds, in points, nested; behind ± the "
+        "standard error, corrected for overlapping training parts. Differences of less than two "
+        "standard errors are within noise.",
+        "",
+        "| option | " + " | ".join(table.data) + " |",
+        "|---|" + "---:|" * len(table.data),
+    ]
+    for row in table.rows[1:]:
+        shown = [_difference(table, row.name, first, data, folder) for data in table.data]
+        lines.append(f"| {row.name} | " + " | ".join(shown) + " |")
+    return "\n".join(lines)
+
+
+def _difference(table: Table, row: str, first: str, data: str, folder: CellFolder) -> str:
+    cells = [folder.read(table.name, name, data, SELECTIONS[0]) for name in (row, first)]
+    if cells[0] is None or cells[1] is None:
+        return MISSING
+    leads = 100.0 * (np.ravel(cells[0].scores) - np.ravel(cells[1].scores))
+    error = math.sqrt((1 / len(leads) + cells[0].overlap) * float(leads.var(ddof=1)))
+    verdict = ", within noise" if abs(leads.mean()) < 2.0 * error else ""
+    return f"{leads.mean():+.1f} ± {error:.1f}{verdict}"
 
 
 def _line(table: Table, row: str, computed: bool, data: str, folder: CellFolder) -> str:

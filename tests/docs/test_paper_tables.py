@@ -43,6 +43,33 @@ def test_cells_of_another_version_say_so(pages, tmp_path):
     assert "80.0 ± 0.0 (version 0.0.1)" in pages.accuracy_table(TABLES["mlg-1"], folder)
 
 
+def test_what_was_reached_is_counted(pages, tmp_path):
+    folder = CellFolder(tmp_path)
+    for row, way, right in (
+        ("SP", "nested", 0.85), ("SP", "best-of-grid", 0.87), ("WL", "nested", 0.7)
+    ):  # fmt: skip
+        scores = [[right - 0.01], [right + 0.01]]
+        folder.write(Cell("mlg-1", row, "MUTAG", way, scores, 1.0, "", 0.25))
+    text = pages.reached(TABLES["mlg-1"], folder)
+    assert "Nested: 1 of 2 cells lie within two standard errors" in text
+    assert "below: WL on MUTAG (-14.5)" in text
+    assert "as a mean over the rows: MUTAG +2.0." in text
+    assert pages.reached(TABLES["rge-1"], folder) == ""
+
+
+def test_what_an_option_is_worth(pages, tmp_path):
+    table = TABLES["weighted-options"]
+    first, second, third = (row.name for row in table.rows[:3])
+    folder = CellFolder(tmp_path)
+    for row, scores in ((first, [0.5, 0.6]), (second, [0.6, 0.71]), (third, [0.5, 0.61])):
+        folder.write(Cell(table.name, row, "MUTAG", "nested", [scores], 1.0, "", 0.25))
+    lines = pages.worth(table, folder).splitlines()
+    # Differences of 10 and 11 points: a variance of 0.5, times 1/2 + 1/4.
+    assert f"| {second} | +10.5 ± 0.6 | *not computed* |" in lines
+    assert f"| {third} | +0.5 ± 0.6, within noise | *not computed* |" in lines
+    assert pages.worth(TABLES["mlg-1"], folder) == ""
+
+
 def test_measurements_and_their_absence(pages, tmp_path):
     folder = CellFolder(tmp_path)
     found = {"heading": ["", "seconds"], "rows": [["stochastic", 0.5]], "repeats": 1, "seconds": 2}

@@ -8,7 +8,7 @@ table is in `runner`, experiments that are not accuracies of kernels in `experim
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gramlet.evaluation.protocol import Protocol
@@ -132,8 +132,26 @@ _MLG_OPTIONS = {"eta": (0.01, 0.1, 1.0), "radius": (1, 2, 3), "n_levels": (1, 2,
 
 
 def _named(row: Row, name: str) -> Row:
-    return Row(name, row.kernel, row.params, row.options, row.classifier, row.fit_once, row.C,
-               row.note)  # fmt: skip
+    return replace(row, name=name)
+
+
+def _rge(name: str, note: str = "", **params: Any) -> Row:
+    """Random graph embedding with ridge and some parameters of its own."""
+    return Row(
+        name, "rge", {"n_components": 512, "random_state": 0, **params}, {"gamma": (1.0, 10.0)},
+        classifier="ridge", fit_once=True, C=_RIDGE_COSTS, note=note,
+    )  # fmt: skip
+
+
+def _weighted(name: str, note: str = "", **params: Any) -> Row:
+    """Learned weights with some parameters of their own."""
+    return Row(
+        name,
+        "weighted-wwl",
+        {"use_edge_labels": False, "tol": 1e-3, "max_iter": 20, **params},
+        {"n_iter": (1, 2, 4), "gamma": (0.1, 1.0, 10.0)},
+        note=note,
+    )
 
 
 _TABLES = (
@@ -221,6 +239,59 @@ _TABLES = (
             ),
         ),
         Protocol.holdout(),
+    ),
+    Table(
+        "rge-options",
+        "Random graph embedding: what the paper leaves open",
+        "rge",
+        ("PTC_MR", "ENZYMES", "IMDB-BINARY"),
+        (
+            _rge("ridge, 512 random graphs"),
+            replace(
+                _rge("support vector machine", "C from 0.01 to 1000"),
+                classifier="svc",
+                C=tuple(10.0**power for power in range(-2, 4)),
+            ),
+            _rge("second draw", random_state=1),
+            _rge("third draw", random_state=2),
+            _rge("1024 random graphs", n_components=1024),
+            _rge("anchors from the data", anchors="data"),
+            _rge("equal masses", "all nodes of a graph weigh the same", masses="uniform"),
+            _rge("labels drawn alike", "no effect without labels", label_draw="uniform"),
+        ),
+        Protocol(repeats=3, inner_folds=3),
+    ),
+    Table(
+        "weighted-options",
+        "Learned subtree weights: other constraints and solvers",
+        "weighted-wwl",
+        ("MUTAG", "PTC_MR"),
+        (
+            Row(
+                "weights of 1 (WWL)",
+                "wwl",
+                {"use_edge_labels": False},
+                {"n_iter": (1, 2, 4), "gamma": (0.1, 1.0, 10.0)},
+            ),
+            _weighted("ball of radius 0.5"),
+            _weighted("ball of radius 1", radius=1.0),
+            _weighted(
+                "box, level 0 fixed",
+                "as in the authors' published code",
+                constraint="box",
+                radius=1.0,
+                fixed_levels=(0,),
+            ),
+            _weighted(
+                "500 random pairs",
+                "the paper's algorithm and step",
+                solver="stochastic",
+                max_iter=500,
+                random_state=0,
+            ),
+            _weighted("classes balanced", "both kinds of pairs count alike", balanced=True),
+        ),
+        Protocol(repeats=3, inner_folds=3),
     ),
     Table(
         "tudataset",
