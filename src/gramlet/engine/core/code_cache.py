@@ -1,8 +1,8 @@
 """Where compiled code is kept between runs.
 
-Code that other people compiled (an image, a shared installation) is read where it is, also if the
-folder cannot be written to; new code goes to the first folder that can. numba's own cache demands
-that one folder be both. Which functions are compiled is left to `compiled`.
+Code that was compiled earlier (in an image, in a shared installation) is read from where it is,
+even if that folder is read-only; new code is written to the first writable folder. numba's own
+cache requires one folder for both. `compiled` decides which functions are compiled.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ _BESIDE_SOURCE = "__pycache__"
 
 
 def folders() -> list[Path | None]:
-    """Folders for compiled code in the order of preference; None is beside the source files.
+    """Folders for compiled code in order of preference; None means beside the source files.
 
-    ``NUMBA_CACHE_DIR`` stands alone. Otherwise code is looked for in all of them, so that an
-    installation may bring its own, and new code goes to the first that can be written to.
+    If ``NUMBA_CACHE_DIR`` is set, it is the only folder. Otherwise code is searched for in all of
+    them, so that an installation may ship its own, and new code is written to the first writable
+    one.
     """
     if config.CACHE_DIR:
         return [Path(config.CACHE_DIR).expanduser().absolute()]
@@ -48,9 +49,9 @@ def folders() -> list[Path | None]:
 
 
 def folder_for_new_code() -> Path | None:
-    """The folder that new compiled code goes to, or None if there is none that can be written to.
+    """The folder that new compiled code is written to, or None if no folder is writable.
 
-    For code that is kept beside the source files this is the package's own folder.
+    For code that is stored beside the source files this is the package's own folder.
     """
     for folder in folders():
         if _writable(_place(folder, Path(__file__))):
@@ -59,10 +60,10 @@ def folder_for_new_code() -> Path | None:
 
 
 def _place(folder: Path | None, source: Path) -> Path:
-    """The folder for the code of one source file."""
+    """The folder for the compiled code of one source file."""
     if folder is None:
         return source.parent / _BESIDE_SOURCE
-    # Installations that differ in place do not share code: numba looks at a file's name and date.
+    # Each installation has its own folder: numba compares only a file's name and date.
     package = f"gramlet_{_digest(str(_PACKAGE))}"
     inside = source.parent.relative_to(_PACKAGE) if source.is_relative_to(_PACKAGE) else Path()
     return folder / package / inside
@@ -76,7 +77,7 @@ def _digest(text: str) -> str:
 
 @cache
 def _writable(folder: Path) -> bool:
-    """Whether files can be written in a folder, which is made if it is missing."""
+    """Whether files can be written to a folder, which is created if it is missing."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -86,7 +87,7 @@ def _writable(folder: Path) -> bool:
 
 
 class _Located(_SourceFileBackedLocatorMixin, _CacheLocator):
-    """Tells numba the folder; whether it can be written to is asked when something is."""
+    """Gives numba the folder, which has to be writable only when code is saved."""
 
     def __init__(self, py_func: Any, source: str, folder: Path) -> None:
         self._py_file = source
@@ -109,7 +110,7 @@ class _OneFolder(FunctionCache):
 
 
 class _At:
-    """Stands for a class of locators in numba's list: all functions are in one folder."""
+    """Takes the place of a locator class in numba's list: all functions are in one folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -119,9 +120,9 @@ class _At:
 
 
 class CodeCache:
-    """The compiled code of one function: read from every folder that has it, kept in one.
+    """The compiled code of one function: read from any folder, written to one.
 
-    It has the methods that a dispatcher of numba calls.
+    It has the methods that numba's dispatcher calls.
 
     Parameters
     ----------
@@ -137,7 +138,7 @@ class CodeCache:
 
     @property
     def cache_path(self) -> str | None:
-        """The folder that new code goes to."""
+        """The folder that new code is written to, or None."""
         return None if self._keeper is None else str(self._keeper.cache_path)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -152,18 +153,18 @@ class CodeCache:
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep compiled code; say once if that is not possible."""
+        """Store compiled code; warn once if that is not possible."""
         try:
             if self._keeper is not None:
                 self._keeper.save_overload(sig, data)
                 return
             reason = "it cannot be written to"
-        except OSError as error:  # the disk is full, or the folder was taken away
+        except OSError as error:  # the disk is full, or the folder was removed
             reason = error.strerror or str(error)
         _complain(str(self.cache_path or self._places[-1].cache_path), reason)
 
     def flush(self) -> None:
-        """Forget what is kept, as before a function is compiled anew."""
+        """Remove the stored code, as numba does before it recompiles a function."""
         if self._keeper is not None:
             self._keeper.flush()
 
@@ -183,7 +184,7 @@ def _complain(folder: str, reason: str) -> None:
         return
     _complained = True
     warnings.warn(
-        f"Compiled code cannot be kept in {folder!r}: {reason}. Every process compiles anew. "
+        f"Compiled code cannot be kept in {folder!r}: {reason}. Every process compiles again. "
         f"{HOW_TO_CHOOSE}",
         stacklevel=2,
     )

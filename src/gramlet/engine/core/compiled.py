@@ -1,9 +1,9 @@
-"""How functions are compiled: numba's ``njit`` with what makes the first run short.
+"""Decorators for compiled functions: numba's ``njit`` with settings that shorten the first run.
 
-Three habits of numba cost most of the time of a cold start and gain nothing here. Each function is
-made callable from C; a function that only compiled code calls is made callable from Python; and a
-function that is called with a constant, or with a variable that starts as one, is compiled once for
-the constant and once more for integers. Where the code is kept is left to `code_cache`.
+Three defaults of numba take most of the time of a cold start and bring nothing here. Each function
+is made callable from C; a function that only compiled code calls is made callable from Python; and
+a function that is called with a constant, or with a variable that starts as one, is compiled once
+for the constant and once more for integers. `code_cache` stores the compiled code.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def njit(*, cache: bool = True, **options: Any) -> Callable[[Any], Any]:
 def inner(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """A decorator: compile a function that only compiled code calls.
 
-    Without the code that takes Python's objects apart, compiling takes about half as long. A call
-    from Python, which numba would answer with a crash, is refused.
+    Without the code that unpacks Python objects, compiling takes about half as long. A call from
+    Python, which would crash the process, raises a TypeError.
 
     >>> @inner(cache=False)
     ... def plus(a, b):
@@ -70,7 +70,7 @@ def inner(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 class _InnerDispatcher(CPUDispatcher):
-    """A compiled function that Python must not call: it has no code for that."""
+    """A compiled function that Python cannot call: it has no wrapper for Python objects."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(
@@ -80,10 +80,11 @@ class _InnerDispatcher(CPUDispatcher):
 
 
 def read_only(values: Any) -> Any:
-    """An array as one that may not be written to: for numba the two are of different types.
+    """A read-only view of an array.
 
-    The arrays of a batch of graphs may not be written to; a function that gets these or others is
-    compiled once if it gets all of them so.
+    For numba, read-only and writable arrays have different types. The arrays of a batch of graphs
+    are read-only; a function that takes these as well as others is compiled only once if it gets
+    all of them as read-only.
     """
     view = values.view()
     view.flags.writeable = False
@@ -91,7 +92,7 @@ def read_only(values: Any) -> Any:
 
 
 def _ignore_constants(dispatcher: Any) -> None:
-    """Compile calls with constants as calls with numbers of their type.
+    """Compile calls with constants as calls with variables of the same type.
 
     While types are inferred, a variable that starts as 0 has the type "the integer 0" until the
     loop that changes it is seen, and calls are compiled for that type as well.
@@ -111,7 +112,7 @@ def _pause_collection(dispatcher: Any) -> None:
     """Compile without garbage collection, which takes an eighth of the time and frees nothing."""
     compile_now = dispatcher.compile
 
-    def compile_in_peace(signature: Any) -> Any:
+    def compile_without_collection(signature: Any) -> Any:
         if not gc.isenabled():
             return compile_now(signature)
         gc.disable()
@@ -120,7 +121,7 @@ def _pause_collection(dispatcher: Any) -> None:
         finally:
             gc.enable()
 
-    dispatcher.compile = compile_in_peace
+    dispatcher.compile = compile_without_collection
 
 
 def _general(given: Any) -> Any:

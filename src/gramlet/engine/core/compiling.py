@@ -1,7 +1,7 @@
-"""A notice when the first run on a machine has to compile, and a clock that does not count it.
+"""A notice when the first run on a machine compiles, and a clock that leaves compiling out.
 
-Compiled code is cached on disk; a cache hit is silent. Only numba's own event of a real compilation
-is listened to.
+Compiled code is cached on disk. The listeners here react to numba's event of an actual compilation;
+code that is read from the cache causes none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _to_stderr(text: str) -> None:
 
 
 class _Announcer(event.Listener):
-    """Says once that something is being compiled."""
+    """Gives one notice when something is compiled."""
 
     def __init__(self) -> None:
         self.say: Callable[[str], None] = _to_stderr
@@ -44,12 +44,12 @@ _registered = False
 
 
 def announce_compilation(say: Callable[[str], None] | None = None) -> None:
-    """From now on, say once on standard error if numba really compiles something.
+    """From now on, print one notice on standard error when numba compiles something.
 
     Parameters
     ----------
     say : callable, optional
-        Takes the notice instead of standard error.
+        Called with the notice instead of printing it.
     """
     global _registered
     _announcer.say = _to_stderr if say is None else say
@@ -64,7 +64,7 @@ def has_compiled() -> bool:
 
 
 class _Stopwatch(event.Listener):
-    """Stands still while anything is compiled, in whatever thread; functions may nest."""
+    """A clock that stops while any thread compiles; compilations may be nested."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -97,10 +97,10 @@ event.register("numba:compile", _stopwatch)
 
 
 def clock() -> float:
-    """Seconds since some moment, without those that went into compiling."""
+    """Seconds since an arbitrary moment, without the time spent compiling."""
     return _stopwatch.read()
 
 
 def n_compiled() -> int:
-    """How many functions were compiled by this process, not read from the cache."""
+    """How many functions this process compiled instead of reading them from the cache."""
     return _stopwatch.n_compiled

@@ -1,9 +1,10 @@
-"""Content hashes: colour refinement with 128-bit numbers in place of renamed colours.
+"""Content hashes: colour refinement with 128-bit hashes instead of consecutive ids.
 
-A hash depends on what it stands for and on nothing else: neither on the batch, nor on the order or
-numbering of nodes, nor on the process. Two lanes of 64 bits go through one bijection of 128 bits; a
-multiset is the sum of its members' images, lane by lane. Different contents meet with a chance of
-about 2⁻¹²⁸ per pair, times the square of the multiplicities at worst: far below 1e-20.
+A hash depends only on its content: neither on the batch, nor on the order or numbering of nodes,
+nor on the process. Two lanes of 64 bits go through one bijection of 128 bits; the hash of a
+multiset is the sum of its members' images, lane by lane. Different contents collide with a
+probability of about 2⁻¹²⁸ per pair, at worst times the square of the multiplicities: far below
+1e-20.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _B = np.uint64(0xBF58476D1CE4E5B9)
 _C = np.uint64(0x94D049BB133111EB)
 _D = np.uint64(0xD6E8FEB86659FD93)
 _S32, _S29 = np.uint64(32), np.uint64(29)
-# What tells the roles apart in which a hash is taken in.
+# Constants that distinguish the roles in which a hash is added.
 _NEIGHBOUR, _OUT, _IN, _NODE, _GRAPH = (
     np.uint64((2 * k + 1) * 0x9E3779B97F4A7C15 % 2**64) for k in range(1, 6)
 )
@@ -28,7 +29,7 @@ _NEIGHBOUR, _OUT, _IN, _NODE, _GRAPH = (
 
 @inner
 def mix(a: np.uint64, b: np.uint64, role: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """A bijection of 128 bits, another one for every role. Every step can be undone."""
+    """A bijection of 128 bits, a different one for every role. Every step is invertible."""
     a ^= role
     b += role * _D
     for _ in range(2):
@@ -49,8 +50,8 @@ def refine_hashes(
 ) -> UInt64s:  # fmt: skip
     """One round of refinement: own hash, then the multisets over out-arcs and over in-arcs.
 
-    ``hashes`` has shape (nodes, 2), ``labels`` shape (arcs, 2). Where ``in_indptr`` is empty
-    the graphs are undirected and arcs are taken once.
+    ``hashes`` has shape (nodes, 2), ``labels`` shape (arcs, 2). An empty ``in_indptr`` means that
+    the graphs are undirected, and only out-arcs are used.
     """
     out = np.empty_like(hashes)
     for v in range(len(hashes)):

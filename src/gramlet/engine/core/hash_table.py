@@ -1,8 +1,9 @@
 """The engine's hash table: open addressing over signatures that are stored elsewhere.
 
 A table is an array of slots. A slot holds the number of a signature and bits of its hash;
-signature ``i`` itself is ``data[offsets[i]:offsets[i + 1]]``. A hash only proposes a slot, and the
-stored signature decides. Compiled callers own the slots, the signatures and their numbers.
+signature ``i`` itself is ``data[offsets[i]:offsets[i + 1]]``. The hash only proposes a slot; equal
+signatures are recognised by comparing all entries. Compiled callers own the slots, the signatures
+and their numbers.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def hash_of(data: Ints, begin: int, end: int) -> np.uint64:
 def occupied(code: np.uint64, number: np.int64) -> np.int64:
     """The content of a slot: a number in the lower half, bits of the hash above it.
 
-    Most of the signatures that meet in a slot differ in these bits and need not be read.
+    Most signatures that are compared in one slot differ in these bits and need not be read.
     """
     return (np.int64(code >> np.uint64(33)) << np.int64(32)) | number
 

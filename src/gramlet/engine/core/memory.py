@@ -10,9 +10,9 @@ from typing import Any
 
 __all__ = ["available_bytes", "release_free", "require_room"]
 
-# Results smaller than this are not worth the milliseconds that a release takes.
+# For smaller results the milliseconds that a release takes are not worth it.
 _LARGE = 1 << 26
-# Results up to here are not worth asking the system for: that takes as long as computing them.
+# For results up to this size the system is not asked: that takes as long as computing them.
 _SMALL = 1 << 22
 
 _CGROUP_FILES = (
@@ -22,13 +22,13 @@ _CGROUP_FILES = (
 
 
 def available_bytes() -> int | None:
-    """Bytes that can still be allocated, as far as the system says; None if it does not."""
+    """Bytes that can still be allocated, or None if the system does not report it."""
     found = [value for value in (_of_machine(), _of_container()) if value is not None]
     return min(found) if found else None
 
 
 def require_room(n_rows: int, n_columns: int, owner: str) -> None:
-    """Refuse a matrix of float64 that is larger than the memory available.
+    """Raise a MemoryError if a matrix of float64 is larger than the available memory.
 
     >>> require_room(1000, 1000, "WeisfeilerLehman")
     """
@@ -45,9 +45,9 @@ def require_room(n_rows: int, n_columns: int, owner: str) -> None:
 
 
 def release_free(n_rows: int, n_columns: int) -> None:
-    """Before a large matrix of float64: give freed memory back to the system, if glibc is there.
+    """Return freed memory to the system before a large matrix of float64 is allocated (glibc only).
 
-    Otherwise glibc holds on to tens of megabytes of freed temporaries while the matrix is filled.
+    Otherwise glibc keeps tens of megabytes of freed temporaries while the matrix is filled.
 
     >>> release_free(10_000, 10_000)
     """

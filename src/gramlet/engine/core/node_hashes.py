@@ -1,8 +1,7 @@
-"""Numbers that tell nodes apart by what is around them, and not by how they are numbered.
+"""Hashes of nodes that depend on their surroundings and not on their numbers.
 
-Colour refinement on 64-bit hashes: no table is kept and nothing is counted, so it serves to put
-nodes into an order that relabelling does not change, not to compare graphs; `colour_refinement`
-does that.
+Colour refinement on 64-bit hashes, without tables and counts. It puts nodes into an order that
+relabelling does not change; for comparing graphs there is `colour_refinement`.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ __all__ = ["node_signatures", "scramble"]
 
 
 def node_signatures(batch: GraphBatch, n_rounds: int) -> UInt64s:
-    """One number per node: of its labels and attributes, its surroundings and its graph.
+    """One hash per node, of its labels, attributes, surroundings and graph.
 
-    Nodes that some isomorphism takes to each other have equal signatures, and so may a few others
-    that ``n_rounds`` of refinement do not tell apart.
+    Nodes that some isomorphism maps to each other have equal signatures; so have the few others
+    that ``n_rounds`` of refinement cannot distinguish.
     """
     ties = _of_arcs(batch)
     colours = scramble(_of_nodes(batch))
@@ -53,7 +52,7 @@ def _of_arcs(batch: GraphBatch) -> UInt64s:
 
 
 def _of_labels(column: Categorical) -> UInt64s:
-    """By the labels' own names: their codes follow the order in which nodes come."""
+    """Hashes of the labels' names: their codes depend on the order of the nodes."""
     names = (repr(value).encode("utf-8", "surrogatepass") for value in column.categories)
     hashes = [int.from_bytes(blake2b(name, digest_size=8).digest(), "little") for name in names]
     return np.array(hashes, dtype=np.uint64)[column.codes]
@@ -64,7 +63,7 @@ def _bits(values: Floats) -> UInt64s:
 
 
 def _sums(values: UInt64s, offsets: Ints) -> UInt64s:
-    """Sums of stretches, modulo 2⁶⁴: the order within a stretch does not matter."""
+    """Sums over consecutive ranges, modulo 2⁶⁴: the order within a range does not matter."""
     running = np.zeros(len(values) + 1, dtype=np.uint64)
     np.cumsum(values, out=running[1:])
     sums: UInt64s = running[offsets[1:]] - running[offsets[:-1]]
@@ -72,7 +71,7 @@ def _sums(values: UInt64s, offsets: Ints) -> UInt64s:
 
 
 def scramble(values: UInt64s) -> UInt64s:
-    """A bijection of 64-bit numbers that leaves no order in them."""
+    """A bijection of 64-bit numbers whose values look random (splitmix64)."""
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,9 +1,9 @@
 """Exact renaming of millions of signatures, in parts that stay in the processor's caches.
 
-One table of all signatures outgrows the caches, and every look-up waits for memory. Here signatures
-are first laid out by the upper bits of their hash, each part one after the other; equal ones fall
-into the same part, whose table and signatures are small. Ids are given in the order in which
-signatures are first met, as `signature_table` does, to the last one.
+A single table of all signatures is larger than the caches, and every look-up waits for memory. Here
+signatures are first grouped into parts by the upper bits of their hash; equal ones fall into the
+same part, whose table and signatures are small. Ids are given in the order in which signatures
+first occur, exactly as in `signature_table`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from gramlet.engine.core.hash_table import hash_of
 
 __all__ = ["MANY", "intern_in_parts"]
 
-# Fewer signatures are renamed in one table, and about so many make a part.
+# The smallest number of signatures worth splitting, and about how many a part has.
 MANY, _PART = 200_000, 8192
 
 
 def intern_in_parts(offsets: Ints, data: Ints) -> tuple[Ints, Ints]:
-    """Ids of the signatures, and where each id was first met.
+    """Ids of the signatures, and where each id first occurs.
 
     Entries must fit into 32 bits, and so must the number of signatures.
 
@@ -31,8 +31,8 @@ def intern_in_parts(offsets: Ints, data: Ints) -> tuple[Ints, Ints]:
     """
     n = len(offsets) - 1
     n_bits = max(1, int(np.ceil(np.log2(max(1, n) / _PART))))
-    # Memory from numpy comes in large pages where the system has them; compiled code gets small
-    # ones, and the first touch of each would take as long as the renaming.
+    # numpy allocates large pages where the system offers them; compiled code gets small ones, and
+    # the first access to each of these would take as long as the renaming.
     codes, hashes = np.empty((2, n), dtype=np.uint64)
     order, first = np.empty((2, n), dtype=np.int32)
     cuts, entries = np.empty(n + 1, dtype=np.int64), np.empty(len(data), dtype=np.int32)
@@ -46,13 +46,13 @@ def _find_first(
     offsets: Ints, data: Ints, n_bits: int, codes: UInt64s, hashes: UInt64s, order: Int32s,
     cuts: Ints, entries: Int32s, first: Int32s,
 ) -> None:  # fmt: skip
-    """Fill in, for every signature, the place where an equal one was first met.
+    """Fill ``first``: for every signature, the position where an equal one first occurs.
 
-    The other arrays are room for its work.
+    ``codes`` to ``entries`` are workspace.
     """
     n = len(offsets) - 1
     n_parts, shift = 1 << n_bits, np.uint64(64 - n_bits)
-    # How many signatures and how many entries each part has.
+    # Count the signatures and the entries of each part.
     begins = np.zeros(n_parts + 1, dtype=np.int64)
     starts = np.zeros(n_parts + 1, dtype=np.int64)
     for i in range(n):
@@ -63,7 +63,7 @@ def _find_first(
     for own in range(n_parts):
         begins[own + 1] += begins[own]
         starts[own + 1] += starts[own]
-    # Lay them out by part, in the order in which they come.
+    # Copy the signatures part by part, in the order in which they come.
     places, ends = begins[:-1].copy(), starts[:-1].copy()
     for i in range(n):
         part = np.int64(codes[i] >> shift)
@@ -74,7 +74,7 @@ def _find_first(
             end += 1
         places[part], ends[part] = place + 1, end
     cuts[n] = len(data)
-    # A table of each part.
+    # Find equal signatures with one small table per part.
     slots = np.empty(16, dtype=np.int32)
     for own in range(n_parts):
         size = 16
@@ -91,9 +91,9 @@ def _find_first(
             if slots[at] < 0:
                 slots[at] = k
             else:
-                # Later ones find the first; the list of places has room for it.
+                # An equal one came before: its position replaces this signature's own.
                 order[k] = order[slots[at]]
-    # From the order of parts back to that of the signatures.
+    # Go back from the order of parts to that of the signatures.
     places = begins[:-1].copy()
     for i in range(n):
         part = np.int64(codes[i] >> shift)
@@ -115,7 +115,7 @@ def _alike(entries: Int32s, cuts: Ints, hashes: UInt64s, j: int, k: int) -> bool
 
 @njit(nogil=True, cache=True)
 def _number(first: Int32s, ids: Ints, met: Ints) -> int:
-    """Give ids in the order of first meeting, and note where that was; how many there are."""
+    """Give ids in the order of first occurrence and store where that is; return their number."""
     n_ids = 0
     for i in range(len(first)):
         if first[i] == i:

@@ -1,4 +1,4 @@
-"""Rows of unequal length, stored one after the other: taking some of them, making room for more."""
+"""Rows of unequal length in one array: offsets, selecting rows, growing arrays."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def taken(offsets: Ints, rows: Ints) -> tuple[Ints, Ints]:
 
 
 def row_numbers(rows: Any, n_rows: int) -> Ints:
-    """The positions that a slice, a list of positions or a mask of booleans picks.
+    """The positions that a slice, a list of positions or a boolean mask selects.
 
     >>> row_numbers(slice(1, None), 3).tolist(), row_numbers([True, False, True], 3).tolist()
     ([1, 2], [0, 2])
@@ -50,7 +50,7 @@ def row_numbers(rows: Any, n_rows: int) -> Ints:
 def copy_into(values: Array, target: Array) -> None:
     """Copy all values to the beginning of an array, as ``target[: len(values)] = values`` does.
 
-    Compiled, that assignment carries the text of an error about shapes, which takes two seconds.
+    That assignment takes two seconds to compile, because of its error message about shapes.
     """
     for i in range(len(values)):
         target[i] = values[i]

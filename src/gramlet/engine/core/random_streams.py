@@ -1,7 +1,7 @@
-"""Random streams that belong to a graph: xoshiro256++ seeded by a seed and the graph itself.
+"""One random stream per graph: xoshiro256++, seeded by a seed and by the graph itself.
 
-The stream depends on the seed, the number of nodes and the edges, and on nothing else: neither on
-the batch, nor on the graph's place in it, nor on threads. Equal graphs have equal streams.
+The stream depends only on the seed, the number of nodes and the edges: neither on the batch, nor on
+the graph's position in it, nor on threads. Equal graphs have equal streams.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _LOW_32 = np.uint64(0xFFFFFFFF)
 
 
 def wrapping_integers() -> np.errstate:
-    """Around calls to the functions below: without the compiler, numpy would warn of overflow."""
+    """A context for calls of the functions below without the compiler: no overflow warnings."""
     return np.errstate(over="ignore")
 
 
 @inner
 def _mixed(x: np.uint64) -> np.uint64:
-    """The splitmix64 step: every bit of the input moves every bit of the output."""
+    """The splitmix64 step: every bit of the input affects every bit of the output."""
     x = x + _GOLDEN
     x = (x ^ (x >> np.uint64(30))) * _MIX_1
     x = (x ^ (x >> np.uint64(27))) * _MIX_2

@@ -1,6 +1,6 @@
-"""Sorting in compiled code: mostly the short lists that neighbourhoods are.
+"""Sorting in compiled code, mostly of short lists such as neighbourhoods.
 
-numba's own ``np.sort`` takes more than a second to compile, these loops a tenth of it.
+numba's own ``np.sort`` takes more than a second to compile; these loops take a tenth of that.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from gramlet.engine.core.compiled import inner
 
 __all__ = ["sort_short", "stable_order"]
 
-_RUN = 24  # sorted by insertion, which is quicker up to some thirty values
+_RUN = 24  # so many values are sorted by insertion, which is faster up to about thirty
 
 
 @inner
 def sort_short(values: Ints) -> None:
-    """Sort in place: by insertion where short, as nearly all neighbourhoods are, else by merging.
+    """Sort in place: by insertion if short, as nearly all neighbourhoods are, else by merging.
 
-    Cost: O(n log n) for every order of n values.
+    Cost: O(n log n) in the worst case.
     """
     n = len(values)
     for first in range(0, n, _RUN):
@@ -43,9 +43,10 @@ def _merge_runs(values: Ints) -> None:
     while width < n:
         for first in range(0, n - width, 2 * width):
             end = min(first + 2 * width, n)
-            # The left run is moved away; what is written never reaches the right run's unread part.
+            # Copy the left run: writing never reaches the unread part of the right run.
             for i in range(width):
                 left[i] = values[first + i]
+            # Merge both runs into place; what is left of the right run is there already.
             a, b = 0, first + width
             for at in range(first, end):
                 if b == end or (a < width and left[a] <= values[b]):
@@ -61,7 +62,7 @@ def _merge_runs(values: Ints) -> None:
 
 @inner
 def stable_order(keys: Floats) -> Ints:
-    """The positions of keys in rising order, equal keys as they come; none may be NaN.
+    """The positions of keys in ascending order, ties in their given order; no key may be NaN.
 
     Cost: O(n log n).
     """
@@ -69,10 +70,12 @@ def stable_order(keys: Floats) -> Ints:
     order, merged = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     for i in range(n):
         order[i] = i
+    # Merge runs of 1, 2, 4, … positions, from one array into the other and back.
     width = 1
     while width < n:
         for first in range(0, n, 2 * width):
             middle, end = min(first + width, n), min(first + 2 * width, n)
+            # On equal keys the left run comes first, which keeps the order stable.
             a, b = first, middle
             for at in range(first, end):
                 if b == end or (a < middle and keys[order[a]] <= keys[order[b]]):

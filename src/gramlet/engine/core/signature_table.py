@@ -1,7 +1,7 @@
 """Exact renaming: variable-length integer signatures to consecutive ids, without collisions.
 
-The table of a fit is never changed: later look-ups give unknown signatures ids from ``len(table)``
-on, in a table of their own. How signatures are found is left to `hash_table`.
+A fitted table is never changed: later look-ups give unknown signatures ids from ``len(table)`` on,
+in a table of their own. `hash_table` finds the signatures.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class SignatureTable:
     def _hold(self, offsets: Ints, data: Ints) -> None:
         kept, self._data = _compact(offsets, data)
         self._length = len(kept) - 1
-        # Offsets of signatures that are all of one length are made when they are needed.
+        # If all signatures have one length, offsets are computed when they are needed.
         self._width = int(kept[1]) if self._length else 0
         regular = bool((kept[1:] - kept[:-1] == self._width).all())
         self._kept: Ints | None = None if regular else kept
-        # Made by the first look-up: most tables of a fit are never asked.
+        # Built by the first look-up: in most tables nothing is ever looked up.
         self._slots: Ints | None = None
 
     @property
@@ -126,7 +126,7 @@ class SignatureTable:
         self._hold(state["offsets"], state["data"])
 
     def validate(self, width: int | None = None) -> None:
-        """Check what the compiled look-up relies on; ValueError if it does not hold.
+        """Check what the compiled look-up relies on; raise a ValueError if it does not hold.
 
         With a ``width``, every signature must have that many entries.
         """
@@ -141,7 +141,7 @@ def _check(offsets: Ints, data: Ints) -> None:
 
 
 def _compact(offsets: Ints, data: Ints) -> tuple[Ints, Ints]:
-    """Both arrays in 32 bits, or in 64 if an entry does not fit: a table is held with its model."""
+    """Both arrays in 32 bits, or in 64 if an entry does not fit: models keep their tables."""
     offsets = np.asarray(offsets, dtype=np.int64)
     data = np.asarray(data, dtype=np.int64)
     if len(data) > _MOST or not _fits(data):
@@ -165,7 +165,7 @@ def _taken(offsets: Ints, data: Ints, which: Ints) -> tuple[Ints, Ints]:
 def _interned(
     offsets: Ints, data: Ints, known_offsets: Array, known_data: Array, known_slots: Ints
 ) -> tuple[Ints, Ints]:
-    """Ids of the signatures, and where each new one was first met."""
+    """Ids of the signatures, and where each new one first occurs."""
     n = len(offsets) - 1
     ids, first = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     fresh = np.full(n_slots_for(n), -1, dtype=np.int64)
@@ -178,9 +178,9 @@ def _intern(
     offsets: Ints, data: Ints, known_offsets: Ints, known_data: Ints, known_slots: Ints,
     fresh: Ints, ids: Ints, first: Ints,
 ) -> int:  # fmt: skip
-    """Fill in the ids of the signatures, and where each new one was first met; how many are new.
+    """Fill ``ids``, and ``first`` with where each new signature first occurs; return how many.
 
-    In the table ``fresh`` a signature has the number of the place where it was first met.
+    In the table ``fresh`` the number of a signature is the position where it first occurs.
     """
     n = len(offsets) - 1
     n_known = len(known_offsets) - 1
@@ -188,14 +188,17 @@ def _intern(
     for i in range(n):
         begin, end = offsets[i], offsets[i + 1]
         code = hash_of(data, begin, end)
+        # Known from the fit.
         at = find_slot(known_slots, known_offsets, known_data, code, data, begin, end)
         if known_slots[at] >= 0:
             ids[i] = number_in(known_slots[at])
             continue
+        # Met before in this call.
         at = find_slot(fresh, offsets, data, code, data, begin, end)
         if fresh[at] >= 0:
             ids[i] = ids[number_in(fresh[at])]
             continue
+        # New.
         fresh[at] = occupied(code, np.int64(i))
         ids[i] = n_known + n_new
         first[n_new] = i

@@ -1,4 +1,4 @@
-"""Small dense matrices of graphs of one size, stacked, so that LAPACK is called once for many."""
+"""Stacks of small dense matrices of graphs of one size: LAPACK is called once for many graphs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from gramlet.engine.core.compiled import njit
 
 __all__ = ["adjacency_stack", "eigen_costs", "size_groups"]
 
-# Entries of a stack of matrices that are decomposed together.
+# How many entries a stack of matrices has at most.
 _STACK = 2_000_000
 
 
 def size_groups(sizes: Ints, largest: int | None = None) -> list[Ints]:
-    """Graphs to decompose together: of one size, and not more than fit a modest stack.
+    """Groups of graphs to decompose together: of one size, and not too many for one stack.
 
     Graphs without nodes, and those of more than ``largest`` nodes, are in no group.
 

@@ -2,7 +2,7 @@
 
 Signatures are made and renamed range by range; only the distinct ones of each range are kept, and
 these are renamed together. Ids do not depend on how the rows are cut or on the number of threads.
-What a signature says is up to the caller; `signature_table` does the renaming.
+Callers make the signatures; `signature_table` renames them.
 """
 
 from __future__ import annotations
@@ -85,10 +85,10 @@ def count_tiles(
     table : SignatureTable
         The fitted table, or ``table`` if one is given.
     new : pair of arrays of int64
-        Offsets and data of the signatures that ``table`` does not hold, in the order of their
-        columns; none where it is fitted.
+        Offsets and data of the signatures that ``table`` does not contain, in the order of their
+        columns; empty if the table is fitted here.
     counts : csr_matrix of float64
-        Columns from ``len(table)`` on are signatures that ``table`` does not hold.
+        Columns from ``len(table)`` on are signatures that ``table`` does not contain.
     """
     parts: dict[int, tuple[SignatureTable, sparse.csr_matrix]] = {}
 
@@ -116,9 +116,9 @@ def count_tiles(
 def _joined(
     parts: list[SignatureTable], table: SignatureTable | None
 ) -> tuple[SignatureTable, list[Ints], tuple[Ints, Ints]]:
-    """Ids in one table of the signatures of several, part by part, and those it does not hold.
+    """Ids of the signatures of all parts in one table, and the signatures it does not contain.
 
-    One pass over the signatures: a large table is out of the processor's caches, and looking them
+    All parts are looked up in one pass: a large table is not in the processor's caches, and looking
     up takes most of the time.
     """
     nothing = np.zeros(0, np.int64)

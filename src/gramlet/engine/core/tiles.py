@@ -1,8 +1,8 @@
-"""Tiles over threads: every Gram matrix is filled through here.
+"""Tiles over threads: every Gram matrix is filled with `for_tiles`.
 
-The rows are cut into ranges of equal work, the same ranges whatever the number of threads, so
-results do not depend on it. Shows progress when asked, stops between tiles on Ctrl-C, and keeps
-BLAS to one thread per tile. What a tile computes is left to the caller.
+The rows are cut into ranges of equal work. The ranges do not depend on the number of threads, so
+results do not either. A progress bar is shown on request, Ctrl-C stops between tiles, and BLAS uses
+one thread per tile. Callers compute the tiles.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Work = Callable[[int, int], Any]
 
 @dataclass(frozen=True)
 class Tiling:
-    """How tiles are to run. It changes no number and is part of no fitted state and no file.
+    """How tiles run. It changes no result and is part of no fitted state and no file.
 
     Engines take its fields as keyword arguments: ``compare(counts, index, **tiling)``.
 
@@ -38,7 +38,7 @@ class Tiling:
     verbose : bool or int
         Whether a progress bar is shown on a terminal.
     label : str
-        What the progress bar says.
+        Text of the progress bar.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Tiling:
     label: str = ""
 
     def keys(self) -> tuple[str, ...]:
-        """The names of the fields, so that ``**tiling`` hands them on."""
+        """The names of the fields, for ``**tiling``."""
         return ("n_jobs", "verbose", "label")
 
     def __getitem__(self, name: str) -> Any:
@@ -90,18 +90,18 @@ def for_tiles(
     Parameters
     ----------
     work : callable
-        Fills rows ``begin:end`` of whatever it fills; releases the GIL in its hot loop.
+        Computes rows ``begin:end``; should release the GIL in its hot loop.
     n_rows : int
     costs : array, optional
         The relative cost of each row (for a triangle: its length).
     n_tiles : int
-        How many ranges at most.
+        The largest number of ranges.
     n_jobs : int or None
         Threads, as joblib counts them (None: 1, -1: all cores).
     verbose : bool
         Show a progress bar, if standard error is a terminal.
     label : str
-        What the progress bar says.
+        Text of the progress bar.
     """
     ranges = row_ranges(n_rows, costs, n_tiles)
     threads = min(effective_n_jobs(n_jobs), len(ranges))
@@ -117,9 +117,9 @@ def for_tiles(
 def _run_threads(
     work: Work, ranges: list[tuple[int, int]], threads: int, advance: Callable[[], None]
 ) -> None:
-    """Share the ranges between this thread and helpers, each taking the next when it is done.
+    """Share the ranges between this thread and helpers; each takes the next when it is done.
 
-    A pool of threads that this one waits for costs more than small tiles do.
+    Waiting for a pool of threads takes longer than small tiles do.
     """
     remaining = iter(ranges)
     lock = threading.Lock()
@@ -183,7 +183,7 @@ def progress(total: int, label: str, verbose: int | bool) -> Iterator[Callable[[
 
 @cache
 def _blas() -> Any:
-    import scipy.linalg.cython_blas  # noqa: F401  compiled code calls this one; seen only if loaded
+    import scipy.linalg.cython_blas  # noqa: F401  called by compiled code; limited only if loaded
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -191,7 +191,7 @@ def _blas() -> Any:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Within it BLAS and LAPACK use one thread: results do not depend on how many there are."""
+    """A context in which BLAS and LAPACK use one thread, so that results do not depend on cores."""
     with _blas().limit(limits=1, user_api="blas"):
         yield
 
