@@ -1,7 +1,7 @@
 """Optimal transport between two discrete distributions, one problem at a time.
 
-`wasserstein` is the function for users, `emd` the same thing for compiled code. The method is in
-`network_simplex`; many pairs of point sets at once are in `earth_mover`.
+`wasserstein` is the function for users, `emd` is the same for compiled code. The method is in
+`network_simplex`; `earth_mover` compares many pairs of point sets at once.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def wasserstein(
     Parameters
     ----------
     a : array of shape (n,)
-        Masses, none negative. Those that are 0 take no part.
+        Non-negative masses; those that are 0 are ignored.
     b : array of shape (m,)
-        Masses, none negative; they must add up to the same total as ``a``.
+        Non-negative masses with the same total as ``a``.
     cost : array of shape (n, m)
         The cost of moving a unit of mass from i to j, not negative.
     return_plan : bool, default False
@@ -116,8 +116,8 @@ def _checked_costs(values: ArrayLike, n: int, m: int) -> Floats:
     costs = np.ascontiguousarray(values, dtype=np.float64)
     if costs.shape != (n, m):
         raise ValueError(
-            f"The costs given to wasserstein must have one row a mass of a and one column a mass "
-            f"of b, shape ({n}, {m}); got shape {costs.shape}."
+            f"The costs given to wasserstein must have one row per mass of a and one column per "
+            f"mass of b, shape ({n}, {m}); got shape {costs.shape}."
         )
     _refuse(~np.isfinite(costs), costs, "The costs", "finite")
     _refuse(costs < 0.0, costs, "The costs", "0 or more (add a constant to all of them)")
@@ -147,7 +147,10 @@ def _common_total(left: Floats, right: Floats) -> float:
 
 @inner
 def _count_masses(masses: Floats) -> tuple[int, float]:
-    """How many masses are not 0 as shares of 2 ** MASS_BITS, and the factor that makes them so."""
+    """The factor that scales masses to a total of 2 ** MASS_BITS, and how many are then above 0.
+
+    Returns the number first.
+    """
     factor = 2.0**MASS_BITS / masses.sum()
     count = 0
     for mass in masses:
@@ -157,7 +160,10 @@ def _count_masses(masses: Floats) -> tuple[int, float]:
 
 @inner
 def _take_masses(masses: Floats, factor: float, shares: Ints, points: Ints) -> None:
-    """Masses as integers, without those that are 0, beside their positions."""
+    """Write the masses as integers, without those that are 0, and their positions.
+
+    What rounding leaves is added to the largest.
+    """
     kept = largest = 0
     rest = np.int64(1) << MASS_BITS
     for i in range(len(masses)):
@@ -188,9 +194,10 @@ def emd(
 
     Call it as ``emd(a, b, costs, plan, *workspace)`` with a workspace of `transport_workspace`
     that is large enough. Both totals must be positive; the masses ``b`` are scaled to the total
-    of ``a``. ``plan``, all zeros, is filled in unless it is of size 0. A value below 0 means that
-    no optimum was found.
+    of ``a``. ``plan`` must be all zeros and is filled in unless its size is 0. A value below 0
+    means that no optimum was found.
     """
+    # The smaller side becomes the sinks.
     (n, factor), (m, other_factor) = _count_masses(a), _count_masses(b)
     swapped = n > m
     n_sinks, n_sources = min(n, m), max(n, m)
@@ -201,6 +208,7 @@ def emd(
     else:
         _take_masses(a, factor, demand, sink[SINK_POINT])
         _take_masses(b, other_factor, supply, source[SOURCE_POINT])
+    # Costs of the masses that are not 0.
     for i in range(n_sinks):
         for j in range(n_sources):
             p, q = sink[SINK_POINT, i], source[SOURCE_POINT, j]
@@ -210,6 +218,7 @@ def emd(
         n_sinks, n_sources, cost.reshape(-1), 0, cost.shape[1], 1, highest,
         scaled, source, sink, tree,
     )  # fmt: skip
+    # The flows on the arcs of the optimal tree are the plan.
     if plan.size > 0:
         for x in range(n_sinks + n_sources):
             i, j, flow = arc_above(x, n_sinks, tree)

@@ -1,8 +1,8 @@
 """Earth mover's distances between many pairs of sets of labelled points with masses.
 
-The cost of moving mass between two points is their Euclidean distance, points of different labels
-being a fixed further way apart. The distances of points are left to `ground_distances`; the solvers
-are in `network_simplex` and, for sets of very unequal size, `few_sinks`.
+The cost of moving mass between two points is their Euclidean distance; different labels add a
+constant to its square. Distances of points are computed in `ground_distances`; the solvers are in
+`network_simplex` and, for sets of very unequal size, in `few_sinks`.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from gramlet.engine.transport.workspace import (
 __all__ = ["MassPoints", "earth_mover_distances", "mass_points"]
 
 
-# Sets are taken together until they have this many points: enough for a matrix product and for
-# loops in vectors, few enough for the cache.
+# Sets are grouped until they have this many points: enough for a matrix product and vectorised
+# loops, few enough for the cache.
 _ROWS = 128
 _COLUMNS = 256
-# Distances may come out larger than they are by this share.
+# Computed distances may be too large by this share.
 _ROUNDING = 1e-9
 _MIXED = np.int64(-(2**63))
 
 
 @dataclass
 class MassPoints:
-    """Sets of points with masses, set after set.
+    """Sets of points with masses, stored one after the other.
 
     Attributes
     ----------
     offsets : array, shape (sets + 1,)
-        Set i owns the points ``offsets[i]:offsets[i + 1]``.
+        Set i has the points ``offsets[i]:offsets[i + 1]``.
     columns : array, shape (dimensions, points)
-        Coordinates; one row per dimension, so that loops over points run along memory.
+        Coordinates; one row per dimension, so that loops over points read consecutive memory.
     labels : array, shape (points,)
     masses : array of int, shape (points,)
         Positive; those of a set add up to ``2 ** MASS_BITS``.
@@ -79,9 +79,9 @@ class MassPoints:
 
 
 def mass_points(offsets: Ints, points: Floats, labels: Ints, weights: Ints) -> MassPoints:
-    """Sets of points whose masses are in proportion to ``weights``, all alike where these are 0.
+    """Sets of points whose masses are proportional to ``weights``; equal masses if all are 0.
 
-    Points of weight 0 in a set where others have more carry no mass and are left out.
+    Points of weight 0 in a set with positive weights have no mass and are left out.
     """
     sizes = np.diff(offsets)
     owner = np.repeat(np.arange(len(sizes)), sizes)
@@ -99,7 +99,7 @@ def mass_points(offsets: Ints, points: Floats, labels: Ints, weights: Ints) -> M
 
 
 def _integer_masses(owner: Ints, weights: Ints, totals: Ints) -> Ints:
-    """Shares of 2 ** MASS_BITS, as differences of rounded partial sums, so that nothing is lost."""
+    """Shares of 2 ** MASS_BITS, as differences of rounded partial sums: totals are exact."""
     before = np.cumsum(weights) - weights
     first = np.concatenate([[0], np.cumsum(totals)])[:-1]
     low = before - first[owner]
@@ -115,26 +115,26 @@ def _integer_masses(owner: Ints, weights: Ints, totals: Ints) -> Ints:
 def earth_mover_distances(
     rows: MassPoints, others: MassPoints | None, label_distance: float, **tiling: Any
 ) -> Floats:
-    """The matrix of distances of every set to every other set; of all pairs if ``others`` is None.
+    """The matrix of distances from ``rows`` to ``others``, or of all pairs of ``rows`` if None.
 
     Parameters
     ----------
     rows, others : MassPoints
     label_distance : float
-        What different labels add to the *squared* distance of two points.
+        Added to the *squared* distance of two points if their labels differ.
     **tiling
         For `for_tiles`.
 
     Returns
     -------
     array, shape (len(rows), len(others))
-        Infinity between a set without points and one with, 0 between two without.
+        The distance of an empty set and a non-empty one is infinite, that of two empty sets 0.
     """
     out = np.zeros((len(rows), len(rows if others is None else others)))
     order = np.arange(len(rows))
     symmetric = others is None
     if symmetric:
-        # In this order the smaller set of a pair comes first, and sizes change rarely.
+        # Sorted by size, so that the smaller set of a pair comes first and sizes change rarely.
         order = np.argsort(np.diff(rows.offsets), kind="stable")
         rows = rows.take(order)
     fitted = rows if others is None else others
@@ -145,7 +145,7 @@ def earth_mover_distances(
     def fill(begin: int, end: int) -> None:
         _fill_rows(begin, end, left, right, penalty, symmetric, order, out)
 
-    # A tile of fewer rows than fit a block would leave the block half empty.
+    # Not so many tiles that their rows do not fill a block.
     n_tiles = min(128, max(16, len(rows.masses) // _ROWS))
     for_tiles(fill, len(rows), costs=_row_costs(rows, symmetric), n_tiles=n_tiles, **tiling)
     if (out < 0).any():
@@ -208,12 +208,12 @@ def _common_labels(offsets: Ints, labels: Ints) -> Ints:
 
 @inner(fastmath={"reassoc"})
 def _bound(i: int, left: _Side, j: int, right: _Side, penalty: float) -> float:
-    """Not less than any distance of points of two sets, and at most five times the largest."""
+    """An upper bound on the distances of points of two sets, at most five times the largest."""
     square = 0.0
     for c in range(left.centres.shape[1]):
         gap = left.centres[i, c] - right.centres[j, c]
         square += gap * gap
-    # The larger first: the last bit must not depend on which set is on the left.
+    # Add the larger first: the last bit must not depend on which set is on the left.
     a, b = left.radii[i], right.radii[j]
     reach = np.sqrt(square) + max(a, b) + min(a, b)
     if left.common[i] != right.common[j] or left.common[i] == _MIXED:  # then some labels differ
@@ -231,7 +231,7 @@ def _largest(offsets: Ints) -> int:
 
 @inner
 def _together(first: int, end: int, offsets: Ints, most: int) -> int:
-    """The end of the sets from ``first`` on that have at most so many points; at least one set."""
+    """The end of a group of sets from ``first`` on with at most ``most`` points, or of one set."""
     last = first + 1
     while last < end and offsets[last + 1] - offsets[first] <= most:
         last += 1
@@ -247,7 +247,7 @@ def _solve(
 ) -> float:  # fmt: skip
     """The distance of two sets; that of points a and k is ``block[place + a * width + k]``."""
     down, along = width, 1
-    if n > m:  # the smaller set plays the sinks
+    if n > m:  # the smaller set becomes the sinks
         first, n, masses, other_first, m, other_masses = (
             other_first, m, other_masses, first, n, masses
         )  # fmt: skip
@@ -272,10 +272,11 @@ def _fill_rows(
     begin: int, end: int, left: _Side, right: _Side, penalty: float, symmetric: bool, order: Ints,
     out: Floats,
 ) -> None:  # fmt: skip
-    """Distances of the sets ``begin:end``; in the symmetric case to those that come after each.
+    """Distances of the sets ``begin:end``; in the symmetric case only to later sets.
 
-    Then ``order`` tells where in the upper triangle of the matrix they belong.
+    In the symmetric case, ``order`` gives their positions in the upper triangle of the matrix.
     """
+    # Workspace for the largest pair and the largest block.
     offsets, masses = left.offsets, left.masses
     other_offsets, other_masses = right.offsets, right.masses
     largest, other_largest = _largest(offsets[begin : end + 1]), _largest(other_offsets)
@@ -284,17 +285,20 @@ def _fill_rows(
     full, prices, floats, ints = few_sinks_room(height, width if width >= MANY_SOURCES else 0)
     block = np.empty(max(_ROWS, largest) * max(_COLUMNS, other_largest))
     n_others = len(other_offsets) - 1
+    # Groups of sets on the left against groups of sets on the right.
     bottom = begin
     while bottom < end:
         top, bottom = bottom, _together(bottom, end, offsets, _ROWS)
         behind = top + 1 if symmetric else 0
         while behind < n_others:
             front, behind = behind, _together(behind, n_others, other_offsets, _COLUMNS)
+            # The distances of all points of both groups at once.
             start, stop = other_offsets[front], other_offsets[behind]
             fill_distances(
                 offsets[top], offsets[bottom], left.places, start, stop, right.places, penalty,
                 block,
             )  # fmt: skip
+            # One transport problem per pair of sets.
             for i in range(top, bottom):
                 first, n = offsets[i], offsets[i + 1] - offsets[i]
                 for j in range(max(front, i + 1) if symmetric else front, behind):

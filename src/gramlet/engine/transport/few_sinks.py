@@ -1,9 +1,10 @@
 """Transport from very many sources to a few sinks, by the simplex method on some of the sources.
 
-At the optimum a source goes where cost − price is least, and for most sources one sink is clearly
-the best. Prices are guessed from a sample of the sources; the clear ones are settled by them, and
-the rest is solved exactly. The new prices say whether the settled ones were settled rightly; those
-that were not join the rest. Nothing is approximate: it ends with prices that prove the optimum.
+At the optimum each source is assigned to the sink where cost − price is smallest, and for most
+sources one sink is clearly the best. Prices are estimated from a sample of the sources; sources
+with a clear best sink are assigned to it ("settled"), and the problem of the rest is solved
+exactly. The new prices show which settled sources were assigned wrongly; these are added to the
+rest. The result is not an approximation: the final prices prove that it is optimal.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from gramlet.engine.transport.workspace import (
 __all__ = ["MANY_SOURCES", "few_sinks_room", "solve_few_sinks"]
 
 
-#: From this many sources on, and as many per sink as `_PER_SINK`, the method pays.
+#: The method is used from this many sources on, if there are at least `_PER_SINK` per sink.
 MANY_SOURCES = 500
 _PER_SINK = 4
 _BINS = 128
-# A settled source may be worse off than elsewhere by this share of the largest cost: rounding.
+# Rounding: a settled source may be worse than at another sink by this share of the largest cost.
 _ROUNDING = 1e-13
 
 _BEST, _SECOND = 0, 1  # rows of the scratch table of floats
@@ -43,7 +44,7 @@ _OPEN = np.int64(-1)
 
 @inner
 def few_sinks_room(n_sinks: int, n_sources: int) -> tuple[Floats, Floats, Floats, Ints]:
-    """Room for costs, prices and scratch tables of problems of at most this size."""
+    """Workspace for costs, prices and scratch tables of problems of at most this size."""
     wide = max(n_sources, 1)
     return (
         np.zeros((max(n_sinks, 1), wide)),
@@ -58,7 +59,7 @@ def _take_costs(
     n_sinks: int, first: int, last: int, full: Floats, numbers: Ints, factor: float, bits: int,
     cost: Floats, scaled: Ints,
 ) -> None:  # fmt: skip
-    """Costs of the sources whose numbers are listed at first..last, into the workspace."""
+    """Copy the costs of the sources ``numbers[first:last]`` into the workspace."""
     for a in range(n_sinks):
         for i in range(first, last):
             cost[a, i] = full[a, numbers[i]]
@@ -71,7 +72,7 @@ def _begin(
     factor: float, bits: int,
     cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
 ) -> None:  # fmt: skip
-    """A first tree for ``count`` of the sources."""
+    """The initial tree for ``count`` of the sources."""
     _take_costs(n_sinks, 0, count, full, numbers, factor, bits, cost, scaled)
     for a in range(n_sinks):
         tree[FLOW, a] = demand[a]
@@ -85,7 +86,7 @@ def _finish(
     n_sinks: int, count: int, prices: Floats, factor: float, bits: int,
     cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
 ) -> float:  # fmt: skip
-    """The best for the sources of the tree; fills in the prices of the sinks."""
+    """The optimal cost for the sources in the tree; fills in the prices of the sinks."""
     optimal = finish_transport(n_sinks, count, scaled, source, sink, tree, bits)
     unit = 2.0**-bits / factor if factor > 0.0 else 0.0
     for a in range(n_sinks):
@@ -101,7 +102,8 @@ def _guess_prices(
     first: int, prices: Floats, factor: float, bits: int,
     cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
 ) -> bool:  # fmt: skip
-    """Prices of a problem with every so-manyth source alone, its mass raised to the total."""
+    """Fill in the prices of a problem with a sample of the sources; False on failure."""
+    # Every step-th source.
     step = max(1, n_sources // max(64, 3 * n_sinks, n_sources // 4))
     count = 0
     total = 0.0
@@ -109,6 +111,7 @@ def _guess_prices(
         numbers[count] = k
         total += masses[first + k]
         count += 1
+    # Scale the masses of the sample to the total; what rounding leaves goes to the largest.
     rise = 2.0**MASS_BITS / total
     raised = np.zeros(n_sources, np.int64)
     left = np.int64(1) << MASS_BITS
@@ -130,7 +133,8 @@ def _guess_prices(
 def _rank_sources(
     n_sinks: int, n_sources: int, full: Floats, prices: Floats, floats: Floats, ints: Ints
 ) -> None:
-    """Each source's best sink at these prices, and the sources by how clearly it is the best."""
+    """Each source's best sink at these prices, and the sources by the margin to the second best."""
+    # The smallest and second smallest cost − price of each source.
     best, second, where = floats[_BEST], floats[_SECOND], ints[_WHERE]
     for k in range(n_sources):
         best[k] = np.inf
@@ -138,13 +142,14 @@ def _rank_sources(
     for a in range(n_sinks):
         price = prices[a]
         line = full[a, :n_sources]
-        # Conditional expressions, unlike min and max, are turned into vectors.
+        # Conditional expressions, unlike min and max, are vectorised.
         for k in range(n_sources):
             value, lowest, next_lowest = line[k] - price, best[k], second[k]
             worse = value if value > lowest else lowest
             second[k] = worse if worse < next_lowest else next_lowest
             where[k] = a if value < lowest else where[k]
             best[k] = value if value < lowest else lowest
+    # The margins, and the order by them.
     widest = 0.0
     for k in range(n_sources):
         second[k] -= best[k]
@@ -154,11 +159,11 @@ def _rank_sources(
 
 @inner(error_model="numpy")
 def _sort_by_bins(n_sources: int, margins: Floats, widest: float, ints: Ints) -> None:
-    """The sources by falling margin, nearly: it only decides which of them are settled."""
+    """Sort the sources by decreasing margin, roughly: this only decides which ones are settled."""
     count = np.zeros(_BINS + 1, np.int64)
     unit = 1.0 / widest if widest > 0.0 else 0.0
     for k in range(n_sources):
-        # Fine bins near 0, where the line between clear and unclear is drawn.
+        # Bins are finer near 0, where clear and unclear sources are separated.
         share = np.sqrt(min(margins[k] * unit, 1.0))
         ints[_BIN, k] = _BINS - 1 - np.int64(share * (_BINS - 1))
         count[ints[_BIN, k] + 1] += 1
@@ -173,13 +178,13 @@ def _sort_by_bins(n_sources: int, margins: Floats, widest: float, ints: Ints) ->
 def _settle(
     n_sinks: int, n_sources: int, ints: Ints, demand: Ints, masses: Ints, first: int
 ) -> int:  # fmt: skip
-    """Settle the clearest sources while there is room at their sinks; the number of the rest."""
+    """Settle the clearest sources as far as their sinks have demand; return how many remain."""
     unclear = max(3 * n_sinks, n_sources // 5)
     rest = 0
     for i in range(n_sources):
         k = ints[_ORDER, i]
         a = ints[_WHERE, k]
-        # Something must be left for every sink, or it would have no price.
+        # Every sink must keep some demand, or it would have no price.
         if i < n_sources - unclear and demand[a] > masses[first + k]:
             demand[a] -= masses[first + k]
         else:
@@ -194,12 +199,12 @@ def _reopen(
     n_sinks: int, n_sources: int, rest: int, full: Floats, prices: Floats, floats: Floats,
     ints: Ints, masses: Ints, first: int, rounding: float, tree: Ints,
 ) -> int:  # fmt: skip
-    """Open settled sources that these prices would have elsewhere; the number of the rest.
+    """Reopen settled sources that are better off elsewhere at these prices; return the new rest.
 
-    They join the tree where they were settled, so that it need not be grown again.
-
-    Not all at once but the least clear first: a few wrong ones distort the prices for many.
+    They are added to the tree at their sinks, so that it need not be rebuilt. Not all are reopened
+    at once, but the least clear first: a few wrong ones distort the prices for many.
     """
+    # The smallest cost − price of each source.
     gain, where = floats[_BEST], ints[_WHERE]
     for k in range(n_sources):
         gain[k] = np.inf
@@ -208,6 +213,7 @@ def _reopen(
         for k in range(n_sources):
             value, lowest = line[k] - price, gain[k]
             gain[k] = value if value < lowest else lowest
+    # From the least clear source on, up to a limit.
     most = rest + rest // 2 + 16
     for i in range(n_sources - 1, -1, -1):
         k = ints[_ORDER, i]
@@ -227,18 +233,19 @@ def solve_few_sinks(
     masses: Ints, first: int, prices: Floats, floats: Floats, ints: Ints,
     cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
 ) -> float:  # fmt: skip
-    """As `solve_transport`, with the costs in ``full``; the workspace comes last."""
+    """As `solve_transport`, with the costs in ``full``; the last arguments are the workspace."""
     demand = sink_masses[sink_first : sink_first + n_sinks].copy()
     numbers = ints[_REST]
     bits = index_bits(n_sources)
     highest = highest_cost(n_sinks, n_sources, full, sink)
     factor = cost_factor(n_sinks, highest, bits)
-    # With a single sink there is nothing to settle: the simplex method has nothing to do either.
+    # Small problems, and those with a single sink, are solved with all sources at once.
     if n_sinks == 1 or n_sources < MANY_SOURCES or n_sources < _PER_SINK * n_sinks:
         rest = n_sources
         for k in range(n_sources):
             numbers[k] = k
             ints[_WHERE, k] = _OPEN
+    # Otherwise estimate prices and settle the clear sources.
     else:
         guessed = _guess_prices(
             n_sinks, n_sources, full, numbers, demand, masses, first, prices, factor, bits,
@@ -252,7 +259,7 @@ def solve_few_sinks(
         n_sinks, rest, full, numbers, demand, masses, first, factor, bits,
         cost, scaled, source, sink, tree,
     )  # fmt: skip
-    while True:  # the rest grows, so that there is an end to it
+    while True:  # ends, because the rest grows in every round
         value = _finish(n_sinks, rest, prices, factor, bits, cost, scaled, source, sink, tree)
         if value < 0.0 or rest == n_sources:
             break
@@ -266,6 +273,7 @@ def solve_few_sinks(
         _take_costs(n_sinks, known, rest, full, numbers, factor, bits, cost, scaled)
     if value < 0.0:
         return value
+    # Add the cost of the settled sources.
     settled = 0.0
     for k in range(n_sources):
         if ints[_WHERE, k] != _OPEN:

@@ -1,8 +1,8 @@
-"""Euclidean distances from the points of one set to a stretch of many other points.
+"""Euclidean distances from some points to a range of many other points.
 
-Long stretches keep the loops in vectors. In many dimensions the squared distances come from a
-matrix product, and those that cancellation would spoil are computed again, plainly. Who the points
-belong to, and what the distances are for, is left to `earth_mover`.
+Long ranges let the compiler vectorise the loops. In many dimensions the squared distances come from
+a matrix product, and those that lose digits by cancellation are recomputed from differences.
+`earth_mover` uses the distances.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ __all__ = ["Places", "fill_distances", "places"]
 
 # From this many dimensions on, a matrix product is faster than the differences.
 _MANY_DIMENSIONS = 16
-# A coordinate whose values are below this share of the largest one tells no points apart.
+# Coordinates whose values are all below this share of the largest value are left out.
 _FLAT = 1e-13
-# Where some were left out, no length below this share of it is trusted to the others.
+# If some were left out, distances below this share of the largest value are recomputed.
 _SHORT = 1e-4
-# A squared distance below this share of the squared norms has lost too many digits: more than
-# four of sixteen.
+# A squared distance below this share of the squared norms has lost more than four of sixteen
+# digits.
 _CANCELLED = 1e-4
 
 
 class Places(NamedTuple):
-    """Labelled points: coordinates by columns and, if there are many, ready for a matrix product.
+    """Labelled points: coordinates by column and, in many dimensions, by row for a matrix product.
 
     Attributes
     ----------
     columns : array, shape (dimensions, points)
     labels : array of int64, shape (points,)
     rows : array, shape (points, coordinates), or (0, 0) in few dimensions
-        Differences from a centre that all points share, turned, without coordinates in which no
-        two points differ.
+        Differences from a common centre, rotated, without coordinates in which no two points
+        differ.
     squares : array, shape (points,)
-        Of the lengths of the rows; 0 in few dimensions.
+        The squared norms of the rows; 0 in few dimensions.
     unsure : float
-        A squared length beside which what was left out is negligible.
+        A squared length compared with which the coordinates left out are negligible.
     """
 
     columns: Floats
@@ -54,12 +54,12 @@ class Places(NamedTuple):
 def places(
     columns: Floats, labels: Ints, other_columns: Floats, other_labels: Ints
 ) -> tuple[Places, Places]:
-    """Points to measure distances of, and the points these are measured to."""
+    """The points that distances are measured from, and those they are measured to."""
     if len(columns) < _MANY_DIMENSIONS:
         none = np.zeros((0, 0))
         left = Places(columns, labels, none, np.zeros(len(labels)), 0.0)
         return left, Places(other_columns, other_labels, none, np.zeros(len(other_labels)), 0.0)
-    # A centre near them all leaves fewer digits to cancel.
+    # Differences from a centre near all points lose fewer digits by cancellation.
     centre = other_columns.mean(axis=1) if other_columns.size else np.zeros(len(other_columns))
     tables = [other_columns.T - centre]
     if columns is not other_columns:
@@ -72,9 +72,9 @@ def places(
 
 
 def _without_flat(tables: list[Floats]) -> tuple[list[Floats], float]:
-    """Points turned into coordinates of which those are left out in which no two points differ.
+    """Rotate the points and leave out coordinates in which no two points differ.
 
-    Also a squared length beside which what was left out is negligible.
+    Also returns a squared length compared with which these coordinates are negligible.
     """
     scatter = sum(table.T @ table for table in tables)
     if not np.isfinite(scatter).all():
@@ -96,9 +96,10 @@ def fill_distances(
 ) -> None:  # fmt: skip
     """Distances of points ``first:last`` to points ``begin:end``, row by row.
 
-    Points of different labels are ``penalty`` further apart, in squares. ``block`` is flat, with
-    room for all.
+    Different labels add ``penalty`` to the squared distance. ``block`` is a flat array with space
+    for all distances.
     """
+    # Dot products, or squared distances without the penalty.
     n, width = last - first, end - begin
     table = block[: n * width].reshape((n, width))
     if left.rows.shape[0] > 0:
@@ -107,6 +108,7 @@ def fill_distances(
     else:
         _by_differences(first, n, left.columns, begin, end, right.columns, table)
         factor = 1.0
+    # Distances, line by line.
     labels, squares = right.labels[begin:end], right.squares[begin:end]
     for a in range(n):
         label, square, line = left.labels[first + a], left.squares[first + a], table[a]
@@ -145,12 +147,12 @@ def _by_differences(
 
 @inner
 def _repair(x: int, left: Places, begin: int, right: Places, penalty: float, line: Floats) -> None:
-    """Compute plainly the distances of point x whose squares have cancelled in the product."""
+    """Recompute from differences the distances of point x that lost digits by cancellation."""
     for k in range(len(line)):
         y = begin + k
         more = penalty if right.labels[y] != left.labels[x] else 0.0
         limit = 2.0 * _CANCELLED * (left.squares[x] + right.squares[y] + left.unsure)
-        # A root of something below 0 is not a number, and not above the limit either.
+        # The root of a negative number is NaN, which is not above the limit either.
         if not line[k] * line[k] - more > limit:
             total = 0.0
             for c in range(left.columns.shape[0]):

@@ -1,6 +1,6 @@
-"""A first tree for the network simplex method: cheap cells first, whatever the masses allow.
+"""The initial tree of the network simplex method: cheap cells first, as far as the masses allow.
 
-How the tree is stored is in `workspace`; it is made optimal in `network_simplex`.
+`workspace` describes how the tree is stored; `network_simplex` makes it optimal.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from gramlet.engine.transport.workspace import (
 __all__ = ["start_transport"]
 
 _NONE = np.int64(-1)
-_U = np.uint64  # of numbers that index: a signed index is tested for wraparound
+_U = np.uint64  # type of indices: signed indices are tested for wraparound
 
 
 @inner
 def _queue_up(
     i: np.uint64, last: np.uint64, a: np.uint64, cheapest: int, sink: Array, mask: int
 ) -> None:
-    """Put a sink with its cheapest source into the queue, at place i or behind cheaper ones."""
+    """Put a sink with its cheapest source into the queue, at place i or after cheaper ones."""
     sink[BEST, a] = cheapest & mask
     rank = ((cheapest - sink[MEAN, a]) & ~mask) | np.int64(a)
     while i < last and sink[QUEUE, i + _U(1)] < rank:
@@ -48,13 +48,14 @@ def _rank_cells(
 ) -> None:
     """Each sink's best source by doubly centred cost, and the sinks in the order of that cost.
 
-    Subtracting the means of both sides first makes "cheap" mean cheap for this very pair: the
-    tree grown from it needs half the pivots of one grown from plain costs.
+    With the means of both sides subtracted, a cell is cheap if it is cheap for this very pair: the
+    resulting tree needs half as many pivots as one built from plain costs.
     """
+    # Means of the sinks, and of the sources.
     width = padded(n_sources, 16)
     for k in range(width):
         source[SHIFT, k] = 0
-    # The costs of the padding are taken out of the totals again, modulo 2 ** 64.
+    # The costs of the padding are subtracted from the totals, modulo 2 ** 64.
     padding = (width - n_sources) * CLOSED
     for a in range(n_sinks):
         total = -padding
@@ -67,6 +68,7 @@ def _rank_cells(
         source[SHIFT, k] = (np.int64(source[SHIFT, k] / n_sinks) & ~mask) | k
     for k in range(n_sources, width):
         source[SHIFT, k] = 0
+    # Queue up the sinks.
     for a in range(n_sinks - 1, -1, -1):
         cheapest = cheapest_source(a, width, scaled, source)
         _queue_up(_U(a), _U(n_sinks - 1), _U(a), cheapest, sink, mask)
@@ -77,21 +79,21 @@ def _grow_tree(
     n_sinks: int, n_sources: int, scaled: Array, source: Array, sink: Array, tree: Array,
     mask: int, words: int,
 ) -> None:  # fmt: skip
-    """The first tree: the cheapest open cell again and again, until one sink is left open.
+    """Build the initial tree: repeatedly use the cheapest open cell until one open sink remains.
 
-    Each step uses up a source or a sink and hangs it under the other; what was left of its mass is
-    the flow between them. Where both would be used up it is the sink that goes, which makes the
-    tree strongly feasible.
+    Each step closes a source or a sink and makes it a child of the other; its remaining mass is the
+    flow between them. If both would be closed, the sink is, which makes the tree strongly feasible.
     """
     width = padded(n_sources, 16)
     i, end = _U(0), _U(n_sinks - 1)
     while i < end:
-        # Queueing up again pays where a sink takes many sources; else a sink keeps its turn.
+        # Queueing up again is worth it if a sink takes many sources; else a sink keeps its turn.
         last = i if n_sources < 2 * n_sinks else end
         a = _U(sink[QUEUE, i] & mask)
         k = _U(sink[BEST, a])
         node = _U(n_sinks) + k
         if source[SHIFT, k] < CLOSED // 2:
+            # Close the sink.
             if tree[FLOW, a] <= tree[FLOW, node]:
                 tree[PARENT, a] = node
                 tree[FLOW, node] -= tree[FLOW, a]
@@ -99,12 +101,14 @@ def _grow_tree(
                     tree[w, node] |= tree[w, a]
                 i += _U(1)
                 continue
+            # Close the source.
             tree[PARENT, node] = a
             tree[FLOW, a] -= tree[FLOW, node]
             source[SHIFT, k] += CLOSED
             for w in range(BELOW, BELOW + words):
                 tree[w, a] |= tree[w, node]
         _queue_up(i, last, a, cheapest_source(a, width, scaled, source), sink, mask)
+    # The last sink is the root and takes all open sources.
     root = sink[QUEUE, end] & mask
     for left in range(n_sources):
         if source[SHIFT, left] < CLOSED // 2:
@@ -118,7 +122,8 @@ def start_transport(
     n_sinks: int, n_sources: int, scaled: Array, source: Array, sink: Array, tree: Array,
     low_bits: int,
 ) -> None:  # fmt: skip
-    """A first tree for the masses and scaled costs in the workspace, with its prices."""
+    """The initial tree for the masses and scaled costs in the workspace, with its prices."""
+    # The bit mask below each sink contains the sink itself.
     mask = (np.int64(1) << low_bits) - 1
     words = (n_sinks + 63) // 64
     for w in range(BELOW, BELOW + words):
@@ -127,15 +132,16 @@ def start_transport(
     for a in range(n_sinks):
         tree[BELOW + a // 64, a] = np.int64(1) << (a % 64)
     _rank_cells(n_sinks, n_sources, scaled, source, sink, mask)
-    if words == 1:  # a constant, and the loops over words vanish
+    if words == 1:  # for a constant, the compiler removes the loops over words
         _grow_tree(n_sinks, n_sources, scaled, source, sink, tree, mask, 1)
     else:
         _grow_tree(n_sinks, n_sources, scaled, source, sink, tree, mask, words)
+    # Prices, from the root down.
     root = sink[QUEUE, n_sinks - 1] & mask
     tree[PARENT, root] = _NONE
     tree[FLOW, root] = 0
     sink[SINK_PRICE, root] = 0
-    # Whatever a sink hangs under was closed after it.
+    # The parent of a sink was closed after it.
     for t in range(n_sinks - 2, -1, -1):
         a = sink[QUEUE, t] & mask
         node = tree[PARENT, a]

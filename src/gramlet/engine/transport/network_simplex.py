@@ -1,19 +1,18 @@
 """The network simplex method for small dense transport problems, in exact integer arithmetic.
 
-Arrays and scalars only: which problems are solved, and where their costs come from, is left to
-`distance` and `earth_mover`. The tables it works on are described in `workspace`, the tree it
-begins with comes from `initial_tree`.
+It takes arrays and scalars only; `distance` and `earth_mover` set up the problems. The tables it
+works on are described in `workspace`; the initial tree comes from `initial_tree`.
 """
 
 # How it works
 # ------------
-# The smaller side of the problem plays the sinks, the larger the sources. A basis is a spanning
-# tree of sources and sinks, rooted at a sink. Most sources are leaves, so the potentials of the
-# sinks alone ("prices") are kept; the sinks below a node are a bit mask. Then a pivot walks two
-# short paths, and the prices of a whole subtree change in one masked vector operation.
+# The smaller side of the problem becomes the sinks, the larger the sources. A basis is a spanning
+# tree of sources and sinks, rooted at a sink. Most sources are leaves, so only the potentials of
+# the sinks ("prices") are stored; the sinks below a node are stored as a bit mask. A pivot then
+# walks two short paths, and the prices of a subtree change in one masked vector operation.
 #
-# The tree stays strongly feasible: an arc that carries nothing always points to the root (all
-# arcs go from source to sink). With Cunningham's choice of the leaving arc no basis comes twice.
+# The tree stays strongly feasible: an arc without flow always points to the root (all arcs go from
+# source to sink). With Cunningham's choice of the leaving arc no basis occurs twice.
 
 from __future__ import annotations
 
@@ -42,10 +41,10 @@ from gramlet.engine.transport.workspace import (
 __all__ = ["finish_transport", "solve_transport"]
 
 _BLOCK = 16  # sinks priced at a time
-_MINOR_PIVOTS = 5  # pivots on the candidates of one block before all prices are looked at again
-_MAX_PIVOTS = 1000  # per node; the method is finite; this bounds its time
+_MINOR_PIVOTS = 5  # pivots on the candidates of one block before the next block is priced
+_MAX_PIVOTS = 1000  # per node; the method always ends, this bounds its time
 
-# Node numbers are unsigned in the innermost loops: a signed index is tested for wraparound.
+# Node numbers are unsigned in the innermost loops: signed indices are tested for wraparound.
 _U = np.uint64
 _WORD = np.uint64(6)
 _LOW = np.uint64(63)
@@ -55,7 +54,7 @@ _LOW = np.uint64(63)
 def _walk(
     x: np.uint64, meet: np.uint64, amount: int, tree: Array, moved: np.uint64, words: np.uint64
 ) -> None:
-    """From node x up to the meeting point: flows change in turn, what moved joins or leaves."""
+    """From node x up to ``meet``: change flows by alternating signs, and toggle the moved sinks."""
     while x != meet:
         tree[FLOW, x] -= amount
         amount = -amount
@@ -74,21 +73,24 @@ def _reverse(
     moved: np.uint64,
     words: np.uint64,
 ) -> np.uint64:
-    """Hang x under `above`, and the path from x to `last` upside down below it.
+    """Make x a child of ``above`` and reverse the path from x up to ``last``.
 
-    The old parent of `last` is returned. What is below a node of the reversed path: all that
-    moved but what was below the node before it.
+    Below a node of the reversed path are all moved sinks except those that were below the node
+    before it. Returns the old parent of ``last``.
     """
+    # Column `carry` holds the sinks that were below the node before.
     carry = moved + _U(1)
     for w in range(words):
         tree[_U(BELOW) + w, carry] = 0
     carried = change = amount
     while True:
+        # New parent and flow; the node's own flow moves on to its old parent.
         up = _U(tree[PARENT, x])
         turned = tree[FLOW, x] - change
         change = -change
         tree[PARENT, x] = above
         tree[FLOW, x] = carried
+        # New bit mask.
         for w in range(words):
             old = tree[_U(BELOW) + w, x]
             tree[_U(BELOW) + w, x] = tree[_U(BELOW) + w, moved] & ~tree[_U(BELOW) + w, carry]
@@ -110,9 +112,9 @@ def _pivot(
     tree: Array,
     words: np.uint64,
 ) -> None:
-    """Let the arc from a source to a sink into the tree, at reduced cost `gain` < 0."""
-    # The arc that leaves is the last of the tightest ones around the cycle, from the meeting
-    # point through origin and target and back: that keeps the tree strongly feasible.
+    """Add the arc from a source to a sink, of reduced cost ``gain`` < 0, to the tree."""
+    # The leaving arc is the last one of smallest flow around the cycle, from the meeting point
+    # through origin and target and back: that keeps the tree strongly feasible.
     holder = _U(tree[PARENT, origin])
     row, bit = _U(BELOW) + (holder >> _WORD), np.int64(holder & _LOW)
     amount = HUGE
@@ -133,6 +135,7 @@ def _pivot(
         leaving = x if tight else leaving
         origin_moves |= tight
         x = _U(tree[PARENT, x])
+    # The subtree below the leaving arc moves: update flows, parents and bit masks.
     moved = _U(tree.shape[1] - 2)
     for w in range(words):
         tree[_U(BELOW) + w, moved] = tree[_U(BELOW) + w, leaving]
@@ -140,11 +143,12 @@ def _pivot(
     _walk(outer, meet, amount, tree, moved, words)
     x = _reverse(inner, outer, leaving, amount, tree, moved, words)
     _walk(x, meet, -amount, tree, moved, words)
+    # The prices of its sinks change by the same amount.
     change = -gain if origin_moves else gain
     for w in range(words):
         mask = tree[_U(BELOW) + w, moved]
         first = 64 * int(w)
-        # Beyond the last sink the mask is 0; whole vectors leave no rest to do one by one.
+        # After the last sink the mask is 0; the length is padded to whole vectors.
         for b in range(min(padded(int(n_sinks), 16) - first, 64)):
             sink[SINK_PRICE, first + b] += change & -((mask >> b) & 1)
 
@@ -161,14 +165,16 @@ def _candidates(
     tree: Array,
     mask: int,
 ) -> tuple[int, int, int]:
-    """For each of the sinks first..last the source that gains most by going there, if any.
+    """For each of the sinks ``first:last``, the source with the lowest negative reduced cost.
 
-    Their number, and the reduced cost and number of the best of them.
+    Returns how many there are, and the reduced cost and position of the best one.
     """
+    # The shift of a source: the price of its present sink minus its cost there, plus its number.
     width = padded(n_sources, 16)
     for k in range(n_sources):
         holder = _U(tree[PARENT, n_sinks + k])
         source[SHIFT, k] = k + sink[SINK_PRICE, holder] - scaled[holder, k]
+    # The best source of each sink.
     count, gain, pick = 0, 0, 0
     for a in range(first, last):
         best = cheapest_source(a, width, scaled, source)
@@ -186,7 +192,7 @@ def _candidates(
 def _best_candidate(
     count: int, n_sinks: np.uint64, scaled: Array, sink: Array, tree: Array
 ) -> tuple[int, int]:
-    """The reduced cost and number of the candidate that is the best by now."""
+    """The reduced cost and position of the candidate that is the best at the current prices."""
     gain, pick = 0, 0
     for c in range(count):
         k, a = _U(sink[FROM, c]), _U(sink[INTO, c])
@@ -208,18 +214,20 @@ def _optimise(
     mask: int,
     words: np.uint64,
 ) -> bool:
-    """Pivots until no arc is worth letting in; False if there were absurdly many."""
+    """Pivot until no arc has negative reduced cost; False if there were too many pivots."""
     for k in range(n_sources, padded(n_sources, 16)):
         source[SHIFT, k] = 0
     base = _U(n_sinks)
     left = _MAX_PIVOTS * (n_sinks + n_sources)
     settled = first = 0
+    # Block after block of sinks, until none of them has a candidate.
     while settled < n_sinks and left > 0:
         last = min(first + _BLOCK, n_sinks)
         count, gain, pick = _candidates(
             n_sinks, n_sources, first, last, scaled, source, sink, tree, mask
         )
         settled = settled + last - first if count == 0 else 0
+        # A few pivots on the candidates of the block.
         more = _MINOR_PIVOTS
         while gain < 0:
             origin, target = base + _U(sink[FROM, pick]), _U(sink[INTO, pick])
@@ -236,10 +244,10 @@ def finish_transport(
     n_sinks: int, n_sources: int, scaled: Array, source: Array, sink: Array, tree: Array,
     low_bits: int,
 ) -> bool:  # fmt: skip
-    """Make the tree in the workspace the optimal one; False on failure."""
+    """Make the tree in the workspace optimal; False on failure."""
     mask = (np.int64(1) << low_bits) - 1
     if n_sinks <= 64:
-        # The one word of a mask is a constant here, and the loops over words vanish.
+        # With a constant number of words the compiler removes the loops over words.
         return _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, _U(1))
     words = _U((n_sinks + 63) // 64)
     return _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, words)
@@ -253,8 +261,8 @@ def solve_transport(
     """The least cost of moving the masses of the sources to the sinks; -1 on failure.
 
     The caller has filled in the masses (all positive, adding up to ``2 ** MASS_BITS`` on both
-    sides); there are at most as many sinks as sources. Costs are found as in `scale_costs`, and
-    none is above ``highest``. The value is for a total mass of 1; the optimal tree stays in the
+    sides); there are at most as many sinks as sources. Costs are stored as in `scale_costs`, and
+    none is above ``highest``. The value is for a total mass of 1; the optimal tree remains in the
     workspace.
     """
     bits = index_bits(n_sources)

@@ -1,18 +1,18 @@
 """The tables on which small transport problems are solved: their layout, and costs as integers.
 
 Costs and masses are rounded to integers once (to about 2⁻⁵⁰ of the largest cost and 2⁻⁶⁰ of the
-total mass); from there on every comparison is exact, so that ties need no tolerance. What is done
-with the tables is in `initial_tree` and `network_simplex`.
+total mass); after that every comparison is exact, so that ties need no tolerance. `initial_tree`
+and `network_simplex` work on the tables.
 """
 
 # The workspace is five plain tables, so that a call passes few arrays and counts no references:
 #   cost    sinks × sources, float64
-#   scaled  the same as integers; their low bits are free to carry the index of a sink or source
+#   scaled  the same as integers; their low bits are free for the index of a sink or source
 #   source  one column per source: the caller's number for it, a scratch row
 #   sink    one column per sink: the caller's number for it, its price, scratch rows
 #   tree    one column per node (sinks, then sources): the node above it, the flow on the arc to
 #           it, the words of the bit mask of the sinks below it; before there is a tree, the
-#           demands and supplies stand where the flows will be
+#           demands and supplies are in the row of the flows
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MASS_BITS = 60  # all masses of a side add up to 2 ** MASS_BITS
 _COST_BITS = 50
 
 HUGE = np.int64(1) << 62
-CLOSED = np.int64(1) << 61  # the cost of a way that is not there
+CLOSED = np.int64(1) << 61  # the cost of a cell that does not exist
 _MAGIC = 1.5 * 2.0**52  # adding it leaves the nearest integer in the low bits of a float64
 _MAGIC_BITS = np.float64(_MAGIC).view(np.int64)
 
@@ -44,13 +44,13 @@ PARENT, FLOW, BELOW = 0, 1, 2
 
 @inner
 def padded(n: int, step: int) -> int:
-    """The next multiple of the step."""
+    """The smallest multiple of ``step`` that is at least n."""
     return (n + step - 1) // step * step
 
 
 @inner
 def index_bits(n: int) -> int:
-    """How many bits the numbers of n things take."""
+    """How many bits the numbers 0 to n − 1 take (at least 1)."""
     bits = 1
     while (1 << bits) < n:
         bits += 1
@@ -59,9 +59,9 @@ def index_bits(n: int) -> int:
 
 @njit(nogil=True, cache=True)
 def transport_workspace(n_small: int, n_large: int) -> tuple[Array, Array, Array, Array, Array]:
-    """Room for every problem whose smaller and larger sides have at most these many points."""
+    """Tables for every problem whose smaller and larger sides have at most this many points."""
     height = padded(max(n_small, 1), 16)
-    # An odd number of cache lines per row, or rows would push each other out of the cache.
+    # An odd number of cache lines per row, so that rows do not evict each other from the cache.
     width = (padded(max(n_large, 1), 16) // 16 | 1) * 16
     words = (height + 63) // 64
     return (
@@ -75,8 +75,9 @@ def transport_workspace(n_small: int, n_large: int) -> tuple[Array, Array, Array
 
 @inner
 def highest_cost(n_sinks: int, n_sources: int, cost: Array, sink: Array) -> float:
-    """The largest of the costs; a row of ``sink`` is scratch."""
-    # Non-negative floats are ordered like their bits; unlike floats, integers reduce in vectors.
+    """The largest cost; overwrites an entry of ``sink``."""
+    # Non-negative floats have the order of their bits; integer maxima, unlike float ones, are
+    # vectorised.
     bits = cost.view(np.int64)
     top = np.int64(0)
     for a in range(n_sinks):
@@ -88,7 +89,7 @@ def highest_cost(n_sinks: int, n_sources: int, cost: Array, sink: Array) -> floa
 
 @inner(error_model="numpy")
 def cost_factor(n_sinks: int, highest: float, low_bits: int) -> float:
-    """What costs up to the highest are multiplied by to become integers."""
+    """The factor that scales costs up to the highest to integers."""
     cost_bits = min(_COST_BITS, 60 - low_bits - index_bits(n_sinks))
     return 2.0**cost_bits / highest if highest > 0.0 else 0.0
 
@@ -98,14 +99,14 @@ def scale_costs(
     n_sinks: int, first: int, last: int, cost: Array, place: int, down: int, along: int,
     scaled: Array, factor: float, low_bits: int,
 ) -> None:  # fmt: skip
-    """Costs of sources first..last as integers whose low bits are free, padded with huge ones.
+    """Costs of the sources ``first:last`` as integers with free low bits, padded with huge ones.
 
-    That of sink a and source k is ``cost[place + a * down + k * along]``.
+    The cost of sink a and source k is ``cost[place + a * down + k * along]``.
     """
     width = padded(last, 16)
     for a in range(n_sinks):
         row = cost[place + a * down :]
-        if along == 1:  # so that it is done in vectors
+        if along == 1:  # this loop is vectorised
             for k in range(first, last):
                 bits = np.float64(row[k] * factor + _MAGIC).view(np.int64)
                 scaled[a, k] = (bits - _MAGIC_BITS) << low_bits
@@ -119,7 +120,7 @@ def scale_costs(
 
 @inner(forceinline=True)
 def arc_above(x: int, n_sinks: int, tree: Array) -> tuple[int, int, int]:
-    """Sink, source and flow of the arc above a node; no flow means nothing at the root."""
+    """Sink, source and flow of the arc to a node's parent; the flow is 0 at the root."""
     above, flow = tree[PARENT, x], tree[FLOW, x]
     if x < n_sinks:
         return x, above - n_sinks, flow
@@ -130,7 +131,7 @@ def arc_above(x: int, n_sinks: int, tree: Array) -> tuple[int, int, int]:
 def tree_cost(
     n_sinks: int, n_sources: int, cost: Array, place: int, down: int, along: int, tree: Array
 ) -> float:
-    """What the flows of a tree cost together, with costs as in `scale_costs`, for a mass of 1."""
+    """The total cost of the flows of a tree, with costs as in `scale_costs`, for a mass of 1."""
     total = 0.0
     for x in range(n_sinks + n_sources):
         a, k, flow = arc_above(x, n_sinks, tree)
@@ -141,7 +142,7 @@ def tree_cost(
 
 @inner
 def hang_source(k: int, a: int, mass: int, n_sinks: int, tree: Array) -> None:
-    """Let a further source, number k, bring its mass to sink a, whose demand grows by as much."""
+    """Add source k to the tree below sink a, whose demand grows by the same mass."""
     tree[PARENT, n_sinks + k] = a
     tree[FLOW, n_sinks + k] = mass
     for w in range(BELOW, BELOW + (n_sinks + 63) // 64):
@@ -150,7 +151,7 @@ def hang_source(k: int, a: int, mass: int, n_sinks: int, tree: Array) -> None:
 
 @inner(forceinline=True)
 def cheapest_source(a: int, width: int, scaled: Array, source: Array) -> int:
-    """The least scaled cost plus shift of a sink; its low bits are the number of the source."""
+    """The smallest scaled cost plus shift of a sink; its low bits are the number of the source."""
     cheapest = HUGE
     for k in range(width):
         x = scaled[a, k] + source[SHIFT, k]
