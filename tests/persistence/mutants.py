@@ -451,7 +451,7 @@ def _renamed(spots: list[tuple[Any, Any]], rng: np.random.Generator) -> str:
 _OTHER_GRAPHS = re.compile(
     r"was fitted on|needs node attributes|of one size|too large for|is too large|"
     r"needs node labels|is not a numeric array|too many to tell patterns apart|lies in no bin|"
-    r"not a finite number|singular to the precision|has no code for the label"
+    r"not a finite number|numerically singular|has no code for the label"
 )
 
 

@@ -1,1 +1,1 @@
-"""Laplacian kernels: covariances of balls and graphs, and their overlap."""
+"""Laplacian kernels: covariance matrices of balls and graphs, and kernels between these."""

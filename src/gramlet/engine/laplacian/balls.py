@@ -1,8 +1,8 @@
-"""Balls of hops around nodes, and whole graphs, as lists of nodes in breadth-first order.
+"""Balls around nodes, and whole graphs, as lists of nodes in breadth-first order.
 
-No subgraph is built: a list and a stamp on its nodes are enough for whoever walks the adjacency.
-Balls of one node set (all of them, once the radius reaches across a component) are found here, so
-that what is computed for a ball is computed once.
+No subgraph is built: a list of nodes and a stamp on each of them suffice to walk the adjacency.
+Balls with the same nodes (all of a component, once the radius is large enough) are found here, so
+that whatever is computed for a ball is computed once.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ __all__ = ["ball_centres", "ball_owners", "ball_sizes", "gather_ball", "gather_g
 def gather_ball(
     indptr: Ints, indices: Ints, centre: int, hops: int, stamp: Ints, tag: int, queue: Ints
 ) -> int:
-    """Write the nodes at most ``hops`` from the centre to ``queue``, nearest first; their number.
+    """Write the nodes within ``hops`` of the centre to ``queue``, nearest first; return how many.
 
-    ``stamp`` is set to ``tag`` on them; no node may have that stamp before.
+    ``stamp`` of these nodes is set to ``tag``; no node may have that stamp before.
     """
     return _spread(indptr, indices, centre, hops, stamp, tag, queue, 0)
 
@@ -35,7 +35,7 @@ def gather_ball(
 def hop_counts(
     indptr: Ints, indices: Ints, queue: Ints, count: int, stamp: Ints, tag: int, hops: Ints
 ) -> None:
-    """Write the distance of the ball's nodes from its centre to ``hops``, at the nodes' places.
+    """Write to ``hops[node]`` the distance of each node of a ball from its centre.
 
     ``queue``, ``count``, ``stamp`` and ``tag`` are those of `gather_ball`.
     """
@@ -56,7 +56,8 @@ def gather_graph(
 ) -> int:
     """Write the nodes ``first:last`` to ``queue``, each component in breadth-first order.
 
-    A component starts at a node far from its middle, so that neighbours stand close in the list.
+    Each component starts at a node far from its centre, so that neighbours are close in the list.
+    Returns the number of nodes.
     """
     count = 0
     everywhere = last - first
@@ -93,9 +94,9 @@ def _spread(
 
 
 def ball_centres(batch: GraphBatch, hops: int, centred: bool, **tiling: Any) -> tuple[Ints, Ints]:
-    """One centre per distinct ball, rising, and which of these balls belongs to each node.
+    """One centre per distinct ball, in ascending order, and the position of each node's ball.
 
-    ``centred``: balls of the same nodes around different centres are different.
+    With ``centred``, balls with the same nodes but different centres are different.
     """
     if centred:
         nodes = np.arange(batch.n_nodes_total)
@@ -105,7 +106,7 @@ def ball_centres(batch: GraphBatch, hops: int, centred: bool, **tiling: Any) -> 
 
 
 def ball_owners(batch: GraphBatch, hops: int, **tiling: Any) -> Ints:
-    """For each node the first node whose ball holds the same nodes: itself, if none before does.
+    """For each node, the first node whose ball has the same nodes (possibly the node itself).
 
     Balls are matched by the exclusive or of their nodes' marks and then compared node by node.
     """
@@ -176,19 +177,22 @@ def _confirm(
     end: int,
     owners: Ints,
 ) -> None:
+    """Compare the balls of each run of equal keys with the first one of the run, node by node."""
     n = len(indptr) - 1
     mine, theirs = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     queue = np.empty(n, dtype=np.int64)
     for run in range(begin, end):
         if runs[run + 1] - runs[run] == 1:
             continue
+        # Stamp the nodes of the first ball of the run.
         owner = order[runs[run]]
         gather_ball(indptr, indices, owner, hops, mine, owner, queue)
+        # Compare the others with it.
         for position in range(runs[run] + 1, runs[run + 1]):
             node = order[position]
             count = gather_ball(indptr, indices, node, hops, theirs, node, queue)
             same = True
             for q in range(count):
                 same = same and mine[queue[q]] == owner
-            if same:  # of equal size, so a subset is the same set
+            if same:  # sizes are equal, so a subset is the same set
                 owners[node] = owner

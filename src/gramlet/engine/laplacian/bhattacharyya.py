@@ -1,9 +1,8 @@
-"""Pairs of covariance matrices: log k = ¼(ln|S₁| + ln|S₂|) − ½ ln|(S₁ + S₂)/2|.
+"""The Bhattacharyya kernel of covariance matrices: ln k = ¼(ln|S₁| + ln|S₂|) − ½ ln|(S₁ + S₂)/2|.
 
-Matrices of one order are kept as packed lower triangles. One factorisation per pair is left to do;
-it runs on many columns side by side, so that the processor's vector units have work. Where the
-matrices come from is in `covariances`; matrices of differing coordinates are in
-`sparse_covariances`.
+Matrices of one order are kept as packed lower triangles. Each pair takes one factorisation; many
+columns are factored side by side in vector registers. The matrices are computed in `covariances`;
+matrices on different coordinates are in `sparse_covariances`.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ __all__ = [
 ]
 
 
-# Matrices factored side by side; at order 10 they fill half of a first-level cache.
+# Number of matrices factored side by side; at order 10 they fill half of a first-level cache.
 LANES = 32
-# Beyond this order the lanes of a block no longer fit a cache, and LAPACK is faster.
+# Beyond this order the lanes of a block do not fit into the cache, and LAPACK is faster.
 _LARGEST_IN_LANES = 256
 # How many bytes of matrices LAPACK gets at a time.
 _CHUNK_BYTES = 1 << 25
@@ -64,7 +63,7 @@ class Covariances:
 
     @classmethod
     def build(cls, packed: Floats, order: int) -> Covariances:
-        """Take packed matrices, all of them positive definite (see `smallest_pivots`).
+        """From packed matrices, which must be positive definite (see `smallest_pivots`).
 
         >>> Covariances.build(np.array([[4.0, 0.0, 1.0]]), 2).quarter_logs.round(4).tolist()
         [0.3466]
@@ -123,9 +122,9 @@ def compare_self(covariances: Covariances, **tiling: Any) -> Floats:
 
 
 def project(rows: Covariances, landmarks: Covariances, weights: Floats, **tiling: Any) -> Floats:
-    """``compare(rows, landmarks) @ weights`` without the matrix in between.
+    """``compare(rows, landmarks) @ weights`` without storing the intermediate matrix.
 
-    Every row is summed in the same order whatever rows stand beside it.
+    Every row is summed in the same order, whichever other rows are given.
     """
     out = np.empty((len(rows), weights.shape[1]))
     lanes = _lanes(landmarks.packed)
@@ -159,7 +158,7 @@ def _fill(
 
 
 def _lanes(packed: Floats) -> Floats:
-    """The matrices in blocks of lanes: (blocks, entries, lanes); the first fills up the last."""
+    """The matrices in blocks of lanes, (blocks, entries, lanes); copies of the first one pad it."""
     n, entries = packed.shape
     n_blocks = -(-n // LANES)
     places = np.arange(n_blocks * LANES)
@@ -194,7 +193,7 @@ def fill_lanes(
     triangle: bool,
     out: Floats,
 ) -> None:
-    """Rows ``begin:end`` of k against all lanes; with ``triangle`` those from the diagonal on."""
+    """Rows ``begin:end`` of k; with ``triangle`` only the blocks from the diagonal on."""
     n_columns = len(quarter_columns)
     entries = order * (order + 1) // 2
     values = np.empty((entries, LANES))
@@ -202,11 +201,13 @@ def fill_lanes(
     for i in range(begin, end):
         first = i // LANES if triangle else 0
         for block in range(first, lanes.shape[0]):
+            # The means of matrix i and those of the block, then their log-determinants.
             for e in range(entries):
                 mine = packed[i, e]
                 for lane in range(LANES):
                     values[e, lane] = 0.5 * (mine + lanes[block, e, lane])
             _log_determinants(values, order, found)
+            # k, which rounding must not lift above 1.
             for lane in range(min(LANES, n_columns - block * LANES)):
                 j = block * LANES + lane
                 log_k = quarter_rows[i] + quarter_columns[j] - 0.5 * found[lane]
@@ -217,8 +218,8 @@ def fill_lanes(
 def _log_determinants(values: Floats, order: int, logs: Floats) -> None:
     """ln|S| of the matrix in each lane by LDLᵀ, two pivots at a time; overwrites the matrices.
 
-    Pivots are multiplied up; the exponent of the product is taken off after each, so that nothing
-    overflows and one logarithm per matrix is enough.
+    The product of the pivots is kept as a mantissa and an exponent, so that nothing overflows and
+    one logarithm per matrix suffices.
     """
     product = np.ones(LANES)
     bits = product.view(np.int64)
@@ -227,6 +228,7 @@ def _log_determinants(values: Floats, order: int, logs: Floats) -> None:
     factor = np.empty((2, LANES))
     k = 0
     while k < order:
+        # The first pivot, which is the last one if the order is odd.
         row = k * (k + 1) // 2
         for lane in range(LANES):
             pivot = values[row + k, lane]
@@ -235,6 +237,7 @@ def _log_determinants(values: Floats, order: int, logs: Floats) -> None:
         _take_exponents(bits, exponents)
         if k + 1 == order:
             break
+        # The second pivot: its row minus a multiple of the first one.
         row += k + 1
         for lane in range(LANES):
             factor[0, lane] = values[row + k, lane] * inverse[0, lane]
@@ -242,6 +245,7 @@ def _log_determinants(values: Floats, order: int, logs: Floats) -> None:
             inverse[1, lane] = 1.0 / pivot
             product[lane] *= pivot
         _take_exponents(bits, exponents)
+        # Eliminate both columns from the rows below.
         for i in range(k + 2, order):
             row = i * (i + 1) // 2
             for lane in range(LANES):
@@ -254,6 +258,7 @@ def _log_determinants(values: Floats, order: int, logs: Floats) -> None:
 
 @inner
 def _take_exponents(bits: Ints, exponents: Ints) -> None:
+    """Move the exponents of the floats behind ``bits`` to ``exponents``."""
     for lane in range(LANES):
         exponents[lane] += (bits[lane] >> 52) - 1023
         bits[lane] = (bits[lane] & _MANTISSA) | _ONE
@@ -261,6 +266,7 @@ def _take_exponents(bits: Ints, exponents: Ints) -> None:
 
 @inner
 def _eliminate_two(values: Floats, order: int, k: int, inverse: Floats, factor: Floats) -> None:
+    """Subtract the multiples of columns k and k + 1 from all entries below and right of them."""
     for i in range(k + 2, order):
         row = i * (i + 1) // 2
         for lane in range(LANES):
@@ -287,7 +293,7 @@ def _square(packed: Floats, order: int) -> Floats:
 
 
 def _log_diagonals(squares: Floats) -> Floats:
-    # Contiguous rows, so that sums go the same way however many matrices there are.
+    # Contiguous rows, so that sums have the same order for any number of matrices.
     diagonals = np.ascontiguousarray(np.diagonal(np.linalg.cholesky(squares), axis1=1, axis2=2))
     logs: Floats = 2.0 * np.log(diagonals).sum(axis=1)
     return logs
@@ -320,12 +326,12 @@ def _fill_large(
             out[i, first:last] = np.exp(np.minimum(log_k, 0.0))
 
 
-# Smaller pieces
+# Products and pivots
 
 
 @njit(nogil=True, cache=True)
 def multiply(matrix: Floats, weights: Floats) -> Floats:
-    """The matrix product, every row summed on its own: BLAS's sums depend on the rows beside."""
+    """The matrix product, with rows independent of each other: sums of BLAS depend on all rows."""
     n, inner = matrix.shape
     out = np.zeros((n, weights.shape[1]))
     for i in range(n):
@@ -339,18 +345,20 @@ def multiply(matrix: Floats, weights: Floats) -> Floats:
 
 @njit(nogil=True, cache=True)
 def smallest_pivots(packed: Floats, order: int) -> Floats:
-    """The smallest pivot of each matrix relative to its largest entry on the diagonal.
+    """The smallest pivot of each matrix, relative to its largest diagonal entry.
 
-    Not above a few times ``order`` rounding errors, the matrix is singular as far as numbers of
-    this precision can tell. A matrix of zeros, or with a pivot that is not positive, gives 0.
+    If it is not above a few times ``order`` rounding errors, the matrix is numerically singular. It
+    is 0 for a matrix of zeros and for a matrix with a pivot that is not positive.
     """
     smallest = np.ones(len(packed))
     values = np.empty(order * (order + 1) // 2)
     for n in range(len(packed)):
         copy_into(packed[n], values)
+        # The largest diagonal entry.
         largest = 0.0
         for k in range(order):
             largest = max(largest, values[k * (k + 1) // 2 + k])
+        # LDLᵀ, until a pivot is not positive.
         for k in range(order):
             pivot = values[k * (k + 1) // 2 + k]
             if not pivot > 0.0:

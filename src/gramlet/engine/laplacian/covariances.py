@@ -1,8 +1,8 @@
 """Regularised Laplacians of balls and graphs, and the covariances U L⁻¹ Uᵀ + γI of vertex features.
 
-L = D − A + ηI is factored by Cholesky within its envelope, in reversed breadth-first order: sparse
-graphs fill in little and trees not at all. One compiled loop goes over all balls of a batch. How
-covariances are compared is in `bhattacharyya` and `sparse_covariances`.
+The Cholesky factor of L = D − A + ηI is computed within its envelope, in reversed breadth-first
+order: there is little fill-in for sparse graphs and none for trees. One compiled loop handles all
+balls of a batch. Covariances are compared in `bhattacharyya` and `sparse_covariances`.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ __all__ = [
 ]
 
 
-# A pivot below this share of the diagonal is lost in rounding.
+# A pivot below this share of the diagonal is a rounding error.
 _LOST = 64 * np.finfo(np.float64).eps
 
 
 def arc_weights(batch: GraphBatch) -> Floats:
-    """The weight of every stored arc; 1 where the graphs have no weights."""
+    """The weight of every stored arc; 1 if the graphs have no weights."""
     if batch.edge_weights is None:
-        # Read-only like those of a batch: to the compiler that is another type.
+        # Read-only like those of a batch: for the compiler that is a type of its own.
         return frozen(np.ones(len(batch.indices)))
     return batch.edge_weights
 
@@ -97,7 +97,7 @@ def graph_covariances(
 
 
 def label_supports(batch: GraphBatch, codes: Ints) -> tuple[Ints, Ints, Ints]:
-    """The codes that occur in each graph, rising, and each node's place among its graph's.
+    """The codes that occur in each graph, ascending, and each node's position among these.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def label_supports(batch: GraphBatch, codes: Ints) -> tuple[Ints, Ints, Ints]:
 def label_covariances(
     batch: GraphBatch, offsets: Ints, places: Ints, eta: float, gamma: float, **tiling: Any
 ) -> tuple[Ints, Floats]:
-    """S of every graph for one-hot labels, on the labels that it has.
+    """S of every graph for one-hot labels, restricted to the labels that occur in it.
 
     Returns
     -------
@@ -143,15 +143,15 @@ def _refuse_indefinite(graphs: Ints, failed: Bools, eta: float) -> None:
     if failed.any():
         raise ValueError(
             f"Graph {int(graphs[failed.argmax()])}: D − A + ηI is not positive definite with "
-            f"eta={eta}. Either edge weights are negative, or eta is too small beside weights as "
-            "large as these. Use weights of at least 0, smaller weights, or a larger eta."
+            f"eta={eta}. Either edge weights are negative, or eta is too small compared with them. "
+            "Use weights of at least 0, smaller weights, or a larger eta."
         )
 
 
 def heat_diagonals(batch: GraphBatch, times: Floats, **tiling: Any) -> Floats:
-    """[exp(−t(D − A))]_vv for every node v (rows) and time t (columns), edge weights honoured.
+    """[exp(−t(D − A))]_vv for every node v (rows) and time t (columns), with edge weights.
 
-    Graphs of one size are decomposed together. Negative weights may give infinities.
+    Graphs of one size are decomposed together. With negative weights entries may be infinite.
     """
     out = np.empty((batch.n_nodes_total, len(times)))
     groups = size_groups(batch.sizes)
@@ -165,7 +165,7 @@ def heat_diagonals(batch: GraphBatch, times: Floats, **tiling: Any) -> Floats:
             diagonal = np.arange(stack.shape[1])
             stack[:, diagonal, diagonal] = -stack.sum(axis=2)
             values, vectors = np.linalg.eigh(stack)
-            with np.errstate(over="ignore"):  # where weights are negative
+            with np.errstate(over="ignore"):  # if weights are negative
                 heat = vectors**2 @ np.exp(-values[:, :, None] * times)
             nodes = (batch.node_offsets[graphs][:, None] + diagonal).reshape(-1)
             out[nodes] = heat.reshape(-1, len(times))
@@ -191,6 +191,7 @@ def _ball_tile(
     packed: Floats,
     failed: Bools,
 ) -> None:
+    """S of the balls ``begin:end``, and whether their Laplacians are not positive definite."""
     n, order = coordinates.shape
     stamp, queue = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
     place, first, start = np.empty_like(queue), np.empty_like(queue), np.empty_like(queue)
@@ -198,18 +199,21 @@ def _ball_tile(
     envelope = np.empty(64)
     rows = np.empty((16, order))
     for i in range(begin, end):
+        # The ball and the factor of its Laplacian.
         count = gather_ball(arrays[0], arrays[1], centres[i], hops, stamp, i, queue)
         envelope, failed[i] = factor_laplacian(
             arrays, queue, count, stamp, i, place, eta, first, start, envelope
         )
+        # The features of its nodes, in the order of the factor's rows.
         if count > len(rows):
             rows = np.empty((2 * count, order))
         if discount:
             hop_counts(arrays[0], arrays[1], queue, count, stamp, i, distance)
         for q in range(count):
-            share = 1.0 / (distance[queue[q]] + 1)  # distances stay 0 without the discount
+            share = 1.0 / (distance[queue[q]] + 1)  # without the discount, distances are 0
             for k in range(order):
                 rows[count - 1 - q, k] = share * coordinates[queue[q], k]
+        # With X = R⁻¹U, S = XᵀX + γI.
         _whiten(rows, count, first, start, envelope)
         _packed_gram(rows, count, gamma, packed[i])
 
@@ -226,11 +230,13 @@ def _graph_tile(
     packed: Floats,
     failed: Bools,
 ) -> None:
+    """S of the graphs ``begin:end``, as `_ball_tile` does for balls."""
     n, order = coordinates.shape
     stamp, queue = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
     place, first, start = np.empty_like(queue), np.empty_like(queue), np.empty_like(queue)
     envelope = np.empty(64)
     for g in range(begin, end):
+        # The factor of the Laplacian, the features in the order of its rows, the covariance.
         count = gather_graph(arrays[0], arrays[1], offsets[g], offsets[g + 1], stamp, g, queue)
         envelope, failed[g] = factor_laplacian(
             arrays, queue, count, stamp, g, place, eta, first, start, envelope
@@ -256,11 +262,13 @@ def _label_tile(
     values: Floats,
     failed: Bools,
 ) -> None:
+    """S of the graphs ``begin:end`` for one-hot labels, as `_ball_tile` does for balls."""
     n = len(places)
     stamp, queue = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
     place, first, start = np.empty_like(queue), np.empty_like(queue), np.empty_like(queue)
     envelope = np.empty(64)
     for g in range(begin, end):
+        # The factor of the Laplacian, one-hot rows in the order of its rows, the covariance.
         count = gather_graph(arrays[0], arrays[1], offsets[g], offsets[g + 1], stamp, g, queue)
         envelope, failed[g] = factor_laplacian(
             arrays, queue, count, stamp, g, place, eta, first, start, envelope
@@ -285,13 +293,14 @@ def factor_laplacian(
     start: Ints,
     envelope: Floats,
 ) -> tuple[Floats, bool]:
-    """Factor L of the subgraph of the nodes ``queue[:count]``, which bear the stamp ``tag``.
+    """Factor L of the subgraph on the nodes ``queue[:count]``, which have the stamp ``tag``.
 
     Row i belongs to the node ``queue[count - 1 - i]``; entry (i, j) of the factor, for
     ``first[i] <= j <= i``, is ``envelope[start[i] + j]``. Returns the envelope, a larger array if
-    need be, and whether the factorisation failed (the factor then holds finite numbers only).
+    needed, and whether the factorisation failed (the numbers are finite even then).
     """
     indptr, indices, weights = arrays
+    # The first column of each row, and where the rows are stored.
     for q in range(count):
         place[queue[q]] = count - 1 - q
     total = 0
@@ -306,6 +315,7 @@ def factor_laplacian(
     if total > len(envelope):
         envelope = np.empty(2 * total)
     envelope[:total] = 0.0
+    # The lower triangle of L.
     for i in range(count):
         node = queue[count - 1 - i]
         degree = eta
@@ -320,6 +330,7 @@ def factor_laplacian(
 
 @inner
 def _factor_envelope(count: int, first: Ints, start: Ints, envelope: Floats) -> bool:
+    """Cholesky factorisation in place; whether a pivot was not positive and replaced by 1."""
     failed = False
     for i in range(count):
         for j in range(first[i], i):
@@ -340,7 +351,7 @@ def _factor_envelope(count: int, first: Ints, start: Ints, envelope: Floats) -> 
 
 @inner
 def dot(values: Floats, left: int, right: int, length: int) -> float:
-    """The dot product of two stretches of an array; four sums, so that none waits for another."""
+    """The dot product of two ranges of an array, by four sums that do not wait for each other."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     k = 0
     while k + 4 <= length:

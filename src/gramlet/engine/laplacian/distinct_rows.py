@@ -9,15 +9,15 @@ from gramlet.engine.core.compiled import njit
 
 __all__ = ["distinct_rows"]
 
-# Rows agree if all their entries do, to this share of the largest entry of all rows.
+# Rows are equal if all entries agree up to this share of the largest entry of all rows.
 _AGREEMENT = 1e-9
 
 
 def distinct_rows(rows: Floats) -> Ints:
-    """For each row the first row of those it counts as one with: itself, if it is the first.
+    """For each row, the first row that equals it up to rounding (possibly the row itself).
 
-    Rows are sorted by one number made of their entries, which agrees where the rows do; a row is
-    compared with those near it in that order only.
+    Rows are sorted by a weighted sum of their entries, which is nearly the same for equal rows; a
+    row is compared only with those near it in that order.
 
     >>> distinct_rows(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1e-12]])).tolist()
     [0, 1, 0]
@@ -26,11 +26,11 @@ def distinct_rows(rows: Floats) -> Ints:
     if n == 0 or width == 0:
         return np.zeros(n, dtype=np.int64)
     tolerance = _AGREEMENT * float(np.abs(rows).max())
-    # Any weights will do that do not make unlike rows alike: incommensurable ones.
+    # Incommensurable weights: the sums of different rows then differ as a rule.
     weights = 1.0 + np.sqrt(np.arange(2.0, width + 2.0)) % 1.0
     keys = rows @ weights
     order = np.argsort(keys, kind="stable")
-    # Beyond the sum of the entries' tolerances, keys also differ by the rounding of their sums.
+    # Keys of equal rows differ by the tolerances of the entries and by the rounding of the sums.
     window = tolerance * float(weights.sum()) * (1.0 + 1e-6) + 1e-13 * float(np.abs(keys).max())
     return _first_of_kind(np.ascontiguousarray(rows), keys, order, tolerance, window)
 
@@ -39,10 +39,12 @@ def distinct_rows(rows: Floats) -> Ints:
 def _first_of_kind(
     rows: Floats, keys: Floats, order: Ints, tolerance: float, window: float
 ) -> Ints:
+    """For each row, the first row of its kind; rows are visited in ``order``, by key."""
     n, width = rows.shape
-    kind = np.full(n, -1, dtype=np.int64)  # of each row, by the order of the kinds' first keys
+    kind = np.full(n, -1, dtype=np.int64)  # per row; kinds are numbered by their smallest key
     leaders, n_kinds, oldest = np.empty(n, dtype=np.int64), 0, 0
     for at in range(n):
+        # Compare with the first row of every kind whose key is near.
         row = order[at]
         while oldest < n_kinds and keys[row] - keys[leaders[oldest]] > window:
             oldest += 1
@@ -55,10 +57,12 @@ def _first_of_kind(
             if agrees:
                 kind[row] = k
                 break
+        # None agrees: a new kind.
         if kind[row] < 0:
             leaders[n_kinds] = row
             kind[row] = n_kinds
             n_kinds += 1
+    # Replace the number of a kind by its first row.
     first = np.full(n_kinds, n, dtype=np.int64)
     for row in range(n):
         first[kind[row]] = min(first[kind[row]], row)

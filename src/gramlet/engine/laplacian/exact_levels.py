@@ -1,10 +1,10 @@
-"""The multiscale Laplacian kernel of two graphs, exactly: all their vertices span the space.
+"""The exact multiscale Laplacian kernel of two graphs, on the space spanned by all their nodes.
 
-Two graphs are compared by themselves: at every level the Gram matrix of their vertices gives each
-vertex coordinates, by its eigenvectors, and each ball a covariance in these coordinates. Rounding
-errors do not grow from level to level, because directions that are nothing else are cut off. The
-balls and their Laplacians come from `pieces`. The low-rank form, with few directions for all
-graphs, is in `gramlet.kernels.laplacian.low_rank`.
+Each pair of graphs is computed on its own: at every level the eigenvectors of the Gram matrix of
+their nodes give each node coordinates, and each ball a covariance in these coordinates. Rounding
+errors do not grow from level to level, because directions that consist only of rounding errors are
+dropped. The balls and their Laplacians come from `pieces`. The low-rank form, with few directions
+for all graphs, is in `gramlet.kernels.laplacian.low_rank`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def compare_pieces(
 ) -> Floats:
     """The kernel matrix of two sets of graphs.
 
-    ``by_label``: level 0 is whether two codes are equal, instead of the dot product of rows.
+    With ``by_label``, level 0 compares codes for equality instead of taking dot products of rows.
     """
     out = np.empty((len(rows), len(columns)))
 
@@ -63,9 +63,9 @@ def _refuse_singular(matrix: Floats, gamma: float) -> None:
     bad = np.argwhere(np.isnan(matrix))
     if len(bad):
         raise ValueError(
-            f"Graph {bad[0, 0]} and fitted graph {bad[0, 1]}: U L⁻¹ Uᵀ + γI is singular to the "
-            f"precision of numbers: gamma={gamma} is too small beside features as large as these. "
-            "Scale the features down or raise gamma."
+            f"Graph {bad[0, 0]} and fitted graph {bad[0, 1]}: U L⁻¹ Uᵀ + γI is numerically "
+            f"singular: gamma={gamma} is too small compared with the features. Scale the features "
+            "down or raise gamma."
         )
 
 
@@ -127,7 +127,7 @@ def _base_gram(rows: Arrays, g: int, columns: Arrays, h: int, by_label: bool) ->
 
 @inner
 def _coordinates(gram: Floats) -> Floats:
-    """Rows whose dot products are the Gram matrix, by its eigenvectors."""
+    """Coordinates whose dot products are the Gram matrix, from its eigenvectors."""
     n = len(gram)
     if n == 0:
         return np.zeros((0, 0))
@@ -155,6 +155,7 @@ def _piece_kernel(
     gamma: float,
 ) -> Floats:
     """k between all pieces of the two graphs, above the diagonal; NaN if one is singular."""
+    # The covariances of the pieces of both graphs.
     p0, p1 = rows[2][level, g], rows[2][level, g + 1]
     q0, q1 = columns[2][level, h], columns[2][level, h + 1]
     n_pieces, order = p1 - p0 + q1 - q0, coordinates.shape[1]
@@ -166,10 +167,12 @@ def _piece_kernel(
     shift = columns[0][h] - (rows[0][g + 1] - rows[0][g])
     for q in range(q0, q1):
         _covariance(columns, q, shift, coordinates, gamma, multiplied, packed[p1 - p0 + q - q0])
+    # Stop if one is singular.
     values = np.full((n_pieces, n_pieces), np.nan)
     for smallest in smallest_pivots(packed, order):
         if smallest <= 4.0 * order * _EPSILON:
             return values
+    # Compare them in lanes.
     n_blocks = (n_pieces + LANES - 1) // LANES
     lanes = np.empty((n_blocks, entries, LANES))
     for i in range(n_blocks * LANES):
@@ -191,6 +194,7 @@ def _covariance(
     packed: Floats,
 ) -> None:
     """S of one piece: R X = Q for its root R (X = R Q if ``multiplied``), then XᵀX + γI."""
+    # The nodes' coordinates, times their factors.
     first, last = pieces[3][p], pieces[3][p + 1]
     nodes, factors = pieces[4][first:last], pieces[8][first:last]
     size, order = len(nodes), coordinates.shape[1]
@@ -199,10 +203,12 @@ def _covariance(
     for i in range(size):
         for k in range(order):
             vectors[i, k] = factors[i] * coordinates[nodes[i] - shift, k]
+    # X.
     if multiplied:
         vectors = root @ vectors
     else:
         _solve(root, vectors)
+    # The lower triangle of XᵀX + γI.
     for i in range(size):
         e = 0
         for a in range(order):
@@ -215,7 +221,7 @@ def _covariance(
 
 @inner
 def _solve(root: Floats, vectors: Floats) -> None:
-    """R X = vectors for the lower triangle R, in place."""
+    """Solve R X = vectors for the lower triangle R, in place."""
     size, order = vectors.shape
     for i in range(size):
         for j in range(i):
@@ -227,7 +233,7 @@ def _solve(root: Floats, vectors: Floats) -> None:
 
 @inner
 def _spread(rows: Arrays, g: int, columns: Arrays, h: int, level: int, values: Floats) -> Floats:
-    """The kernel between vertices: that of their pieces."""
+    """The kernel between nodes, which is that between their pieces."""
     first, second = rows[0][g], columns[0][h]
     n, m = rows[0][g + 1] - first, columns[0][h + 1] - second
     of_vertex = np.empty(n + m, np.int64)

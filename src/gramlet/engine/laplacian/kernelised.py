@@ -1,9 +1,9 @@
-"""A kernel between vertices carried over to their graphs, without a basis of its feature space.
+"""A kernel between graphs from a kernel between their nodes, without a basis of its feature space.
 
-With K the Gram matrix of the vertices of two graphs and Λ their Laplacians side by side,
-log k = ¼(ln|L₁ + K₁₁/γ| + ln|L₂ + K₂₂/γ| + ln|L₁| + ln|L₂|) − ½ ln|Λ + K/(2γ)|. It is what the
-eigenvectors of K would give, by one Cholesky factorisation per pair, which is begun once per graph.
-For levels of such kernels on top of each other see `exact_levels`.
+With K the Gram matrix of the nodes of two graphs and Λ the block-diagonal matrix of L₁ and L₂,
+ln k = ¼(ln|L₁ + K₁₁/γ| + ln|L₂ + K₂₂/γ| + ln|L₁| + ln|L₂|) − ½ ln|Λ + K/(2γ)|. This equals the
+kernel in the coordinates of K's eigenvectors, but takes only one Cholesky factorisation per pair,
+whose first block is computed once per graph. For several levels of such kernels see `exact_levels`.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ __all__ = ["KernelisedGraphs", "dense_laplacian", "factor_dense"]
 
 Arrays = tuple[Ints, Ints, Floats, Floats, Floats, Floats]
 
-# A pivot below this share of the diagonal is lost in rounding.
+# A pivot below this share of the diagonal is a rounding error.
 _LOST = 1e-14
 
 
 @dataclass(frozen=True)
 class KernelisedGraphs:
-    """Graphs with the Gram matrices of their own vertices worked in.
+    """Graphs with the factorised Gram matrices of their own nodes.
 
     Attributes
     ----------
     offsets : array of int64, shape (n graphs + 1,)
         ``node_offsets`` of the graphs.
     starts : array of int64, shape (n graphs + 1,)
-        The squares of graph g are ``[starts[g]:starts[g + 1]]`` of ``squares`` and ``roots``.
+        The matrices of graph g are ``[starts[g]:starts[g + 1]]`` of ``squares`` and ``roots``.
     squares, roots : arrays of float64
         L + K/(2γ), and its Cholesky factor.
     constants : array of float64
@@ -58,12 +58,12 @@ class KernelisedGraphs:
     def build(
         cls, batch: GraphBatch, grams: Floats, eta: float, gamma: float, **tiling: Any
     ) -> KernelisedGraphs:
-        """Factor the squares of all graphs.
+        """Factor the matrices of all graphs.
 
         Parameters
         ----------
         grams : array
-            The Gram matrices of the vertices of each graph, flattened, one after the other.
+            The Gram matrices of the nodes of each graph, flattened, one after the other.
         """
         n = len(batch)
         starts = np.concatenate([[0], np.cumsum(batch.sizes**2)]).astype(np.int64)
@@ -79,8 +79,8 @@ class KernelisedGraphs:
         if bad.any():
             raise ValueError(
                 f"Graph {int(bad.argmax())}: L + K/γ is not positive definite with eta={eta}, "
-                f"gamma={gamma}. Either edge weights are negative, or the kernel between vertices "
-                "is not positive semi-definite, or eta is too small beside large numbers. Use "
+                f"gamma={gamma}. Either edge weights are negative, or the kernel between nodes "
+                "is not positive semi-definite, or eta is too small compared with them. Use "
                 "weights of at least 0, a valid kernel, or a larger eta."
             )
         return graphs
@@ -112,7 +112,8 @@ class KernelisedGraphs:
         n = len(self.constants)
         offsets = require_offsets("offsets", self.offsets, n)
         starts = require_offsets("starts", self.starts, n, len(self.squares))
-        require((np.diff(starts) == np.diff(offsets) ** 2).all(), "a square is not whole")
+        whole = np.diff(starts) == np.diff(offsets) ** 2
+        require(whole.all(), "squares need n² entries for n nodes")
         for name in ("squares", "roots"):
             require_array(name, getattr(self, name), "float64", (int(starts[-1]),))
         for name in ("constants", "half_logs"):
@@ -123,8 +124,8 @@ class KernelisedGraphs:
     ) -> Floats:
         """k of one graph and the graphs of ``columns`` from ``first`` on.
 
-        ``gram`` is the kernel between its vertices and all of theirs. NaN where a pair has no
-        value: its Gram matrix is not positive semi-definite.
+        ``gram`` is the kernel between its nodes and all of theirs. The value of a pair is NaN if
+        its Gram matrix is not positive semi-definite.
         """
         values = np.empty(len(columns) - first)
         gram = np.ascontiguousarray(gram)
@@ -142,6 +143,7 @@ def _factor_graphs(
     begin: int,
     end: int,
 ) -> None:
+    """Fill the arrays of the graphs ``begin:end``."""
     offsets, starts, squares, roots, constants, half_logs = graphs
     local = np.full(len(adjacency[0]) - 1, -1, dtype=np.int64)
     for g in range(begin, end):
@@ -150,10 +152,12 @@ def _factor_graphs(
         kernel = grams[starts[g] : starts[g + 1]].reshape(size, size)
         square = squares[starts[g] : starts[g + 1]].reshape(size, size)
         root = roots[starts[g] : starts[g + 1]].reshape(size, size)
+        # L + K/(2γ) and its factor.
         laplacian = dense_laplacian(adjacency, members, local, eta)
         square[:, :] = laplacian + kernel / (2.0 * gamma)
         root[:, :] = square
         half_logs[g] = factor_dense(root)
+        # ½(½ ln|L + K/γ| + ½ ln|L|).
         full = laplacian + kernel / gamma
         constants[g] = 0.5 * (factor_dense(full) + factor_dense(laplacian))
 
@@ -182,7 +186,7 @@ def dense_laplacian(
 
 @inner
 def factor_dense(matrix: Floats) -> float:
-    """Cholesky in the lower triangle, in place; ½ ln|S|, or NaN if S is not positive definite."""
+    """Cholesky factorisation in place; returns ½ ln|S|, or NaN if S is not positive definite."""
     half_log = 0.0
     for i in range(len(matrix)):
         for j in range(i + 1):
@@ -223,7 +227,7 @@ def _fill_row(
 
 @inner
 def _subtract(rest: Floats, across: Floats, root: Floats) -> None:
-    """The Schur complement: carry the factorisation of the first graph on over the second."""
+    """Continue the factorisation of the first graph to the second: its Schur complement."""
     n, m = across.shape
     for a in range(n):
         for k in range(a):

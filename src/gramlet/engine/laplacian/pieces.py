@@ -1,8 +1,9 @@
-"""Balls and whole graphs as pieces, each with what turns the vertices' vectors into its covariance.
+"""Pieces (balls and whole graphs), each with the root of its Laplacian.
 
-A piece keeps a root of its Laplacian: the Cholesky factor R of D − A + ηI, by which vectors are
-solved for, or, for whole graphs that are inverted without η, a matrix H with HᵀH = (D − A)⁺, by
-which they are multiplied. How pieces are compared is in `exact_levels`.
+The root turns the vectors of a piece's nodes into its covariance. It is the Cholesky factor R of
+D − A + ηI, and R X = vectors is solved, or, for whole graphs whose Laplacian is inverted without η,
+a matrix H with HᵀH = (D − A)⁺, by which vectors are multiplied. Pieces are compared in
+`exact_levels`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Arrays = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Floats, Floats, Floats, bool]
 
 @dataclass(frozen=True)
 class Pieces:
-    """Subgraphs of the graphs of a batch: the distinct balls of every level, then the graphs whole.
+    """Subgraphs of the graphs of a batch: the distinct balls of every level, then whole graphs.
 
     Attributes
     ----------
@@ -45,9 +46,9 @@ class Pieces:
         The root of its Laplacian is ``roots[starts[p]:starts[p + 1]]``, row by row.
     roots : array of float64
     features : array of float64, shape (n nodes, d)
-        What level 0 compares: codes of labels in a single column, or rows of numbers.
+        The values that level 0 compares: codes of labels in a single column, or rows of numbers.
     factors : array of float64
-        What the vectors of ``nodes`` are multiplied by within their piece.
+        The factors of the vectors of ``nodes`` within their piece.
     multiplied : bool
         Whether vectors of whole graphs are multiplied by their root, instead of solved for.
     """
@@ -76,8 +77,8 @@ class Pieces:
     ) -> Pieces:
         """All balls of these radii, then the graphs; their Laplacians are factored once.
 
-        ``discount``: within a ball vectors are divided by (hops from the centre + 1).
-        ``pseudo_inverse``: Laplacians of whole graphs are inverted without η.
+        With ``discount``, the vectors of a ball are divided by (hops from the centre + 1). With
+        ``pseudo_inverse``, Laplacians of whole graphs are inverted without η.
         """
         of_node, of_graph, sizes, nodes, factors, first = [], [], [], [], [], 0
         for reach in hops:
@@ -128,8 +129,8 @@ class Pieces:
             node = self.nodes[self.offsets[failed.argmax()]]
             raise ValueError(
                 f"Graph {int(batch.graph_of_node[node])}: D − A + ηI is not positive definite with "
-                f"eta={eta}. Either edge weights are negative, or eta is too small beside weights "
-                "as large as these. Use weights of at least 0, smaller weights, or a larger eta."
+                f"eta={eta}. Either edge weights are negative, or eta is too small compared with "
+                "them. Use weights of at least 0, smaller weights, or a larger eta."
             )
 
     def arrays(self) -> Arrays:
@@ -154,16 +155,16 @@ class Pieces:
         require_array(
             "of_graph", self.of_graph, "int64", (n_levels, len(offsets)), least=0, most=n_pieces
         )
-        require((np.diff(self.of_graph) >= 0).all(), "of_graph must not fall")
+        require((np.diff(self.of_graph) >= 0).all(), "of_graph must not decrease")
         require_array("nodes", self.nodes, "int64", (None,), least=0, most=n_nodes - 1)
         sizes = np.diff(require_offsets("offsets", self.offsets, end=len(self.nodes)))
         starts = require_offsets("starts", self.starts, n_pieces, len(self.roots))
-        require((np.diff(starts) == sizes**2).all(), "a factor is not whole")
+        require((np.diff(starts) == sizes**2).all(), "a root must have n² entries for n nodes")
         require_array("roots", self.roots, "float64", (None,))
         within = np.arange(len(self.nodes)) - np.repeat(self.offsets[:-1], sizes)
         diagonal = np.repeat(starts[:-1], sizes) + within * (np.repeat(sizes, sizes) + 1)
         require_flag("multiplied", self.multiplied)
-        # Those of whole graphs, the last pieces, need not be triangles.
+        # Roots of whole graphs, the last pieces, need not be triangular.
         solved = np.repeat(np.arange(n_pieces), sizes) < (
             self.of_graph[-1, 0] if self.multiplied else n_pieces
         )
@@ -172,7 +173,7 @@ class Pieces:
         self._check_owners(offsets, sizes)
 
     def _check_owners(self, offsets: Ints, sizes: Ints) -> None:
-        """Pieces must be counted level after level, each within one graph, no node twice."""
+        """Check that pieces are numbered level by level, each in one graph, with no node twice."""
         bounds = self.of_graph[:, [0, -1]].reshape(-1)
         chained = bounds[0] == 0 and (bounds[1:-1:2] == bounds[2::2]).all()
         require(chained and bounds[-1] == len(sizes), "the levels must follow each other")
@@ -190,13 +191,13 @@ class Pieces:
         require(not twice.any(), "a piece must not have a node twice")
 
     def take(self, rows: Ints) -> Pieces:
-        """The graphs at these positions, with their pieces numbered anew."""
+        """The graphs at these positions, with their pieces renumbered."""
         node_offsets, nodes = taken(self.node_offsets, rows)
         of_node, of_graph, kept, first = [], [], [], 0
         for level in range(len(self.of_graph)):
             starts, pieces = taken(self.of_graph[level] - self.of_graph[level, 0], rows)
             pieces = pieces + self.of_graph[level, 0]
-            # A piece is a graph's own: where it now stands follows from where the graph does.
+            # A piece belongs to one graph, so its number shifts with that of the graph.
             shift = first + starts[:-1] - self.of_graph[level][:-1][rows]
             of_node.append(self.of_node[level][nodes] + np.repeat(shift, np.diff(node_offsets)))
             of_graph.append(first + starts)
@@ -224,14 +225,14 @@ class Pieces:
 
 
 def piece_bytes(batch: GraphBatch, hops: tuple[int, ...], discount: bool, **tiling: Any) -> int:
-    """How many bytes the pieces will take, and the work on the two largest graphs."""
+    """How many bytes the pieces take, plus the workspace for two graphs of the largest size."""
     total = float((batch.sizes.astype(np.float64) ** 2).sum())
     largest = float(batch.sizes.max(initial=0))
     pieces = 2.0 * largest
     for reach in hops:
         centres, _ = ball_centres(batch, reach, discount, **tiling)
         total += float((ball_sizes(batch, centres, reach).astype(np.float64) ** 2).sum())
-    # Packed covariances of all balls of a pair, twice, in up to as many coordinates as vertices.
+    # Packed covariances of all balls of a pair, twice, in at most as many coordinates as nodes.
     total += pieces * (2.0 * largest) ** 2 if hops else 0.0
     return int(8 * total)
 

@@ -1,7 +1,7 @@
 """Laplacians of whole graphs inverted without regularisation: their pseudo-inverses.
 
-D − A = V diag(λ) Vᵀ always has the eigenvalue 0; eigenvalues not above a share of the largest are
-dropped, and the others inverted. Graphs of one size are decomposed together.
+D − A = V diag(λ) Vᵀ always has the eigenvalue 0; eigenvalues that are not above a share of the
+largest are dropped, the others are inverted. Graphs of one size are decomposed together.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["half_inverses", "pseudo_inverse_covariances"]
 
 # Eigenvalues not above this share of the largest count as 0.
 _DROPPED = 1e-4
-# An eigenvalue further below 0 than this share of the largest is no rounding error.
+# An eigenvalue that is further below 0 than this share of the largest is not a rounding error.
 _NEGATIVE = 1e-9
 
 
@@ -43,7 +43,8 @@ def pseudo_inverse_covariances(
 ) -> Floats:
     """S = U (D − A)⁺ Uᵀ + γI of every graph, as packed lower triangles.
 
-    γI for a graph without edges. ``coordinates`` has one row per node, the columns of U.
+    S is γI for a graph without edges. The rows of ``coordinates``, one per node, are the columns
+    of U.
     """
     order = coordinates.shape[1]
     triangle = np.tril_indices(order)

@@ -1,8 +1,8 @@
 """Covariance matrices on few coordinates each, such as the labels that occur in a graph.
 
-A matrix is kept on its own coordinates (its support) and is γ times the identity elsewhere, so a
-pair is compared on the union of two supports: coordinates that neither has cancel, and those that
-only new graphs have are no special case. Matrices of one order are in `bhattacharyya`.
+A matrix is stored on its own coordinates (its support) and is γ times the identity elsewhere, so a
+pair is compared on the union of two supports: other coordinates cancel, and those that occur only
+in new graphs need no special treatment. Matrices on common coordinates are in `bhattacharyya`.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _LN2 = 0.6931471805599453
 
 @dataclass(frozen=True)
 class SupportedCovariances:
-    """Positive definite matrices, each on coordinates of its own and γI on all others.
+    """Positive definite matrices, each stored on its own coordinates and γI on all others.
 
     Attributes
     ----------
     gamma : float
         γ. With 0, matrices of different supports have k = 0, the limit of γ → 0.
     offsets : array of int64, shape (n + 1,)
-        Matrix i owns the coordinates ``codes[offsets[i]:offsets[i + 1]]``, which rise.
+        Matrix i has the coordinates ``codes[offsets[i]:offsets[i + 1]]``, in ascending order.
     codes : array of int64
     starts : array of int64, shape (n + 1,)
         Its packed lower triangle, γ on the diagonal included, is ``values[starts[i]:starts[i+1]]``.
@@ -59,7 +59,7 @@ class SupportedCovariances:
     def build(
         cls, gamma: float, offsets: Ints, codes: Ints, starts: Ints, values: Floats
     ) -> SupportedCovariances:
-        """Take matrices, all of them positive definite on their supports."""
+        """From matrices that are positive definite on their supports."""
         logs = _own_logs(gamma, offsets, codes, starts, values)
         return cls(gamma, offsets, codes, starts, values, logs)
 
@@ -89,10 +89,11 @@ class SupportedCovariances:
         require_array("codes", self.codes, "int64", (None,), least=0)
         require_array("values", self.values, "float64", (None,))
         orders = np.diff(offsets)
-        require((np.diff(starts) == orders * (orders + 1) // 2).all(), "a triangle is not whole")
+        whole = np.diff(starts) == orders * (orders + 1) // 2
+        require(whole.all(), "triangles need n(n + 1)/2 entries for n codes")
         inner = np.ones(len(self.codes), dtype=bool)
         inner[offsets[:-1][offsets[:-1] < len(inner)]] = False
-        require((np.diff(self.codes, prepend=-1)[inner] > 0).all(), "codes must rise")
+        require((np.diff(self.codes, prepend=-1)[inner] > 0).all(), "codes must increase")
         pivots = smallest_supported_pivots(offsets, starts, self.values)
         require((pivots[orders > 0] > 0).all(), "a matrix is singular")
         logs = _own_logs(self.gamma, offsets, self.codes, starts, self.values)
@@ -106,7 +107,7 @@ class SupportedCovariances:
 def compare_supported(
     rows: SupportedCovariances, columns: SupportedCovariances, **tiling: Any
 ) -> Floats:
-    """The matrix of k between two sets; coordinates are the same where their codes are."""
+    """The matrix of k between two sets; coordinates with equal codes are the same."""
     out = np.empty((len(rows), len(columns)))
     right = columns.columns()
 
@@ -167,6 +168,7 @@ def _fill(
     triangle: bool,
     out: Floats,
 ) -> None:
+    """Rows ``begin:end`` of k; with ``triangle`` only from the diagonal on."""
     offsets, codes, starts, values, logs = rows
     offsets2, codes2, starts2, values2, logs2 = columns
     side, side2 = _largest(offsets), _largest(offsets2)
@@ -177,17 +179,20 @@ def _fill(
     for i in range(begin, end):
         mine = codes[offsets[i] : offsets[i + 1]]
         for j in range(i if triangle else 0, len(logs2)):
+            # The union of both supports; without γ, different supports have k = 0.
             theirs = codes2[offsets2[j] : offsets2[j + 1]]
             order = _merge(mine, theirs, place, place2, lone)
             absent, absent2 = order - len(mine), order - len(theirs)
             if gamma == 0.0 and absent + absent2 > 0:
                 out[i, j] = 0.0
                 continue
+            # The mean of both matrices on the union.
             for a in range(order):
                 mean[a, :a] = 0.0
                 mean[a, a] = 0.5 * gamma if lone[a] else 0.0
             _add_half(mean, place, len(mine), values, starts[i])
             _add_half(mean, place2, len(theirs), values2, starts2[j])
+            # Both log-determinants on the union, and k.
             own = logs[i] + absent * log_gamma + (logs2[j] + absent2 * log_gamma)
             log_k = 0.25 * own - 0.5 * _log_determinant(mean, order)
             out[i, j] = np.exp(min(log_k, 0.0))
@@ -195,7 +200,10 @@ def _fill(
 
 @inner
 def _merge(mine: Ints, theirs: Ints, place: Ints, place2: Ints, lone: Bools) -> int:
-    """The places of two rising lists in their union, and what only one has; the union's length."""
+    """Positions of two ascending lists in their union, and which entries only one list has.
+
+    Returns the length of the union.
+    """
     i, j, order = 0, 0, 0
     while i < len(mine) or j < len(theirs):
         first = j == len(theirs) or (i < len(mine) and mine[i] <= theirs[j])
@@ -213,7 +221,7 @@ def _merge(mine: Ints, theirs: Ints, place: Ints, place2: Ints, lone: Bools) -> 
 
 @inner
 def _add_half(mean: Floats, place: Ints, order: int, values: Floats, start: int) -> None:
-    """Add half of S; the places rise, so the lower triangle stays the lower one."""
+    """Add half of S; the places are ascending, so its lower triangle goes to the lower triangle."""
     e = start
     for a in range(order):
         for b in range(a + 1):
@@ -247,12 +255,14 @@ def smallest_supported_pivots(offsets: Ints, starts: Ints, values: Floats) -> Fl
     matrix = np.empty((side, side))
     for n in range(len(offsets) - 1):
         order = offsets[n + 1] - offsets[n]
+        # The lower triangle, and its largest diagonal entry.
         e, largest = starts[n], 0.0
         for a in range(order):
             for b in range(a + 1):
                 matrix[a, b] = values[e]
                 e += 1
             largest = max(largest, matrix[a, a])
+        # LDLᵀ, until a pivot is not positive.
         for k in range(order):
             pivot = matrix[k, k]
             if not pivot > 0.0:

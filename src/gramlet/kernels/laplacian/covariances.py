@@ -116,9 +116,8 @@ def _refuse_singular(graphs: Ints, singular: Bools, gamma: float) -> None:
     graph = int(graphs[singular.argmax()])
     if gamma > 0:
         raise ValueError(
-            f"Graph {graph}: U L⁻¹ Uᵀ + γI is singular to the precision of numbers: gamma={gamma} "
-            "is too small beside features as large as these. Scale the features down, or raise "
-            "gamma."
+            f"Graph {graph}: U L⁻¹ Uᵀ + γI is numerically singular: gamma={gamma} is too small "
+            "compared with the features. Scale the features down, or raise gamma."
         )
     raise ValueError(
         f"Graph {graph}: U L⁻¹ Uᵀ is singular: the features of its nodes span fewer dimensions "
