@@ -29,8 +29,8 @@ def count_by_formula(
 ) -> None:
     """Count connected sets of 2..k nodes (k ≤ 4) of the graphs begin:end.
 
-    Adds to ``counts[graph - begin, class_columns(k) column]``. Cost O(Σ deg²) and, for k = 4, the
-    four-cliques.
+    Row ``graph - begin`` of ``counts`` is filled in, with the columns of ``class_columns(k)``.
+    Cost: O(Σ deg²) and, for k = 4, the number of four-cliques.
     """
     if k <= 3:
         _count_three(node_offsets, indptr, indices, _formula_columns(), k, counts, begin, end)
@@ -68,24 +68,27 @@ def _count_three(
     begin: int,
     end: int,
 ) -> None:
+    """Count edges and, for k = 3, paths and triangles."""
     marked = np.zeros(largest_graph(node_offsets, begin, end), dtype=np.int64)
     for g in range(begin, end):
         first, last = node_offsets[g], node_offsets[g + 1]
-        wedges = triangle_corners = 0
+        # Pairs of neighbours of every node, and triangles, each at its smallest node.
+        wedges = triangles = 0
         for u in range(first, last):
             degree = indptr[u + 1] - indptr[u]
             wedges += degree * (degree - 1) // 2
-            triangle_corners += _triangles_above(u, first, indptr, indices, marked)
+            triangles += _triangles_above(u, first, indptr, indices, marked)
+        # A triangle has three wedges, none of which is an induced path.
         row = counts[g - begin]
         row[columns[0]] = (indptr[last] - indptr[first]) // 2
         if k == 3:
-            row[columns[1]] = wedges - 3 * triangle_corners
-            row[columns[2]] = triangle_corners
+            row[columns[1]] = wedges - 3 * triangles
+            row[columns[2]] = triangles
 
 
 @inner
 def _triangles_above(u: int, first: int, indptr: Ints, indices: Ints, marked: Ints) -> int:
-    """Triangles u < v < w."""
+    """The number of triangles u < v < w."""
     for a in range(indptr[u], indptr[u + 1]):
         marked[indices[a] - first] = 1
     found = 0
@@ -111,6 +114,7 @@ def _count_four(
     begin: int,
     end: int,
 ) -> None:
+    """Count the connected subgraphs of 2, 3 and 4 nodes; ``columns`` are `_formula_columns`."""
     most = largest_graph(node_offsets, begin, end)
     place = np.zeros(most, dtype=np.int64)
     common = np.zeros(most, dtype=np.int64)
@@ -119,10 +123,12 @@ def _count_four(
         first, last = node_offsets[g], node_offsets[g + 1]
         for shape in range(9):
             tally[shape] = 0
+        # Subgraphs that need not be induced, with multiplicities.
         tally[0] = (indptr[last] - indptr[first]) // 2
         for u in range(first, last):
             _tally_node(u, first, indptr, indices, common, tally)
             _tally_edges(u, first, indptr, indices, place, common, tally)
+        # Induced subgraphs.
         _to_induced(tally)
         for shape in range(9):
             counts[g - begin, columns[shape]] = tally[shape]
@@ -130,7 +136,10 @@ def _count_four(
 
 @inner
 def _tally_node(u: int, first: int, indptr: Ints, indices: Ints, common: Ints, tally: Ints) -> None:
-    """Wedges and stars at u, and twice the four-cycles with u and a later node on a diagonal."""
+    """Add wedges and stars at u, and the four-cycles with u and a later node on a diagonal.
+
+    A four-cycle is added twice in all, once per diagonal.
+    """
     degree = indptr[u + 1] - indptr[u]
     tally[1] += degree * (degree - 1) // 2
     tally[3] += degree * (degree - 1) * (degree - 2) // 6
@@ -160,7 +169,10 @@ def _tally_edges(
     common: Ints,
     tally: Ints,
 ) -> None:
-    """Three times the triangles, paths, paws, diamonds and four-cliques, over edges u < v."""
+    """Add triangles, paths, paws, diamonds and four-cliques, over edges u < v.
+
+    A triangle is added three times in all, once per edge.
+    """
     degree = indptr[u + 1] - indptr[u]
     for a in range(indptr[u], indptr[u + 1]):
         marked[indices[a] - first] = 1
@@ -168,16 +180,19 @@ def _tally_edges(
         v = indices[a]
         if v < u:
             continue
+        # Paths with this edge in the middle.
         tally[4] += (degree - 1) * (indptr[v + 1] - indptr[v] - 1)
+        # Triangles on this edge.
         triangles = 0
         for b in range(indptr[v], indptr[v + 1]):
             w = indices[b]
             if marked[w - first]:
                 triangles += 1
-                # Every triangle on this edge has a tail at each edge more of its third node.
+                # Each further edge of the third node makes a paw.
                 tally[5] += indptr[w + 1] - indptr[w] - 2
                 if w > v:
                     common[w - first] = 1
+        # Two triangles on one edge are a diamond; cliques are found among the third nodes.
         tally[2] += triangles
         tally[7] += triangles * (triangles - 1) // 2
         if triangles > 1:
@@ -190,7 +205,7 @@ def _tally_edges(
 
 @inner
 def _edges_within(v: int, first: int, indptr: Ints, indices: Ints, inside: Ints) -> int:
-    """Edges between the neighbours of v that are inside."""
+    """The number of edges between neighbours of v that are marked in ``inside``."""
     found = 0
     for b in range(indptr[v], indptr[v + 1]):
         w = indices[b]
@@ -204,7 +219,7 @@ def _edges_within(v: int, first: int, indptr: Ints, indices: Ints, inside: Ints)
 
 @inner
 def _to_induced(tally: Ints) -> None:
-    """From subgraphs, with multiplicities, to induced subgraphs."""
+    """Convert counts of subgraphs, with multiplicities, to counts of induced subgraphs."""
     triangles = tally[2] // 3
     tally[1] -= 3 * triangles
     tally[2] = triangles

@@ -1,7 +1,7 @@
 """Connected induced subgraphs of up to k nodes, visited once each and counted by class.
 
-Every graph of a range is searched along the ESU tree. For up to four nodes `closed_forms` counts
-faster; disconnected patterns follow from these counts in `disjoint`.
+Every graph is searched along the ESU tree. For up to four nodes `closed_forms` is faster; counts of
+disconnected patterns are derived from these counts in `disjoint`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gramlet.engine.graphlets.patterns import patterns
 __all__ = ["class_columns", "count_by_visiting", "expected_visits", "largest_graph"]
 
 
-# Random descents to tell how many connected sets there are: at least so many, some milliseconds.
+# About so many random descents estimate the number of connected sets; they take milliseconds.
 _N_DESCENTS = 50_000
 
 
@@ -60,7 +60,8 @@ def count_by_visiting(
 ) -> None:
     """Count connected sets of 2..k nodes (3 ≤ k ≤ 6) of the graphs begin:end, one by one.
 
-    Adds to ``counts[graph - begin, class_columns(k) column]``. Cost: a few nanoseconds per set.
+    Adds to row ``graph - begin`` of ``counts``, with the columns of ``class_columns(k)``. Cost:
+    about 20 nanoseconds per set.
 
     References
     ----------
@@ -71,11 +72,11 @@ def count_by_visiting(
 
 
 def expected_visits(node_offsets: Ints, indptr: Ints, indices: Ints, k: int) -> Floats:
-    """An estimate of the number of connected sets of k nodes of every graph, without visiting them.
+    """Estimate the number of connected sets of k nodes of every graph, without visiting them.
 
-    Random descents of the ESU tree from every node; the product of the branchings met on the way
-    has the number of leaves as its mean. Good for orders of magnitude. The descents are the same
-    at every call with the same graphs.
+    Random descents of the ESU tree from every node: the expected product of the numbers of branches
+    along a descent is the number of leaves. The estimate is good for orders of magnitude. The
+    descents are the same in every call with the same graphs.
 
     References
     ----------
@@ -88,15 +89,16 @@ def expected_visits(node_offsets: Ints, indptr: Ints, indices: Ints, k: int) -> 
 
 @inner
 def largest_graph(node_offsets: Ints, begin: int, end: int) -> int:
+    """The number of nodes of the largest of the graphs ``begin:end``."""
     most = 0
     for g in range(begin, end):
         most = max(most, node_offsets[g + 1] - node_offsets[g])
     return most
 
 
-# Compiled: the ESU tree. Every connected set is grown from its smallest node; a node may join when
-# it is larger than that and a neighbour of the set. The candidates are one list: a set's own are
-# those behind the member that joined last, then the neighbours this member brought in first.
+# The ESU tree. Every connected set is grown from its smallest node; a node may join if it is larger
+# and a neighbour of the set. All candidates are in one list: those of a set are the ones after the
+# member that joined last, then the neighbours that this member was the first to add.
 
 
 @inner
@@ -111,7 +113,11 @@ def _join(
     candidates: Ints,
     n_candidates: int,
 ) -> int:
-    """Mark the node's neighbours as touching it; append those that nothing touched before."""
+    """Mark the node's neighbours with its bit; append those without any bit to the candidates.
+
+    Returns the number of candidates.
+    """
+    # Nodes up to the root are marked as well, but never become candidates.
     for a in range(indptr[node], indptr[node + 1]):
         u = indices[a]
         if touching[u - first] == 0 and u > root:
@@ -123,6 +129,7 @@ def _join(
 
 @inner
 def _leave(node: int, bit: int, first: int, indptr: Ints, indices: Ints, touching: Ints) -> None:
+    """Remove the node's bit from its neighbours."""
     for a in range(indptr[node], indptr[node + 1]):
         touching[indices[a] - first] &= ~bit
 
@@ -141,21 +148,23 @@ def _visit_root(
     stack: Ints,
     row: Ints,
 ) -> None:
-    """All connected sets whose smallest node is the root.
+    """Count all connected sets whose smallest node is the root.
 
-    ``touching[u]``: which members u is joined to, the first member at bit k − 1. The code of a set
-    with p members and one more is the old code, shifted by p, and the last p of these bits: the
-    newest node stands first.
+    The bits of ``touching[u]`` are the members that u is adjacent to; the first member is bit
+    k − 1. When a node joins p members, the new code is the old one, shifted by p, with p of these
+    bits below it: the newest node is node 0 of the pattern.
     """
     members, cursors, ends, codes = stack[0], stack[1], stack[2], stack[3]
     members[1], cursors[1], codes[1] = root, 0, 0
     ends[1] = _join(root, 1 << (k - 1), root, first, indptr, indices, touching, candidates, 0)
     size = 1
     while size > 0:
+        # One node is missing: count all candidates without visiting them.
         if size == k - 1:
             shifted = first_code[k] + (codes[size] << size)
             for c in range(cursors[size], ends[size]):
                 row[column_of_code[shifted + (touching[candidates[c] - first] >> 1)]] += 1
+        # Otherwise the next candidate joins.
         elif cursors[size] < ends[size]:
             node = candidates[cursors[size]]
             cursors[size] += 1
@@ -168,6 +177,7 @@ def _visit_root(
                 node, 1 << (k - size), root, first, indptr, indices, touching, candidates, end
             )
             continue
+        # No candidate is left: the last member leaves.
         _leave(members[size], 1 << (k - size), first, indptr, indices, touching)
         size -= 1
 
@@ -184,6 +194,8 @@ def _visit(
     begin: int,
     end: int,
 ) -> None:
+    """Count the connected sets of the graphs ``begin:end``."""
+    # Workspace for the largest graph; `_visit_root` leaves it as it was.
     most = largest_graph(node_offsets, begin, end)
     touching = np.zeros(most, dtype=np.int64)
     candidates = np.zeros(most, dtype=np.int64)
@@ -218,9 +230,11 @@ def _probe_root(
     members: Ints,
     state: UInt64s,
 ) -> float:
+    """One random descent from a root: the product of the numbers of branches."""
     cursor, end, size, leaves = 0, 0, 0, 1.0
     node = root
     while True:
+        # The node joins; the candidates are the branches.
         members[size] = node
         size += 1
         end = _join(node, 1, root, first, indptr, indices, touching, candidates, end)
@@ -229,6 +243,7 @@ def _probe_root(
             break
         chosen = cursor + below(end - cursor, state)
         node, cursor = candidates[chosen], chosen + 1
+    # Remove all marks.
     for t in range(size):
         _leave(members[t], 1, first, indptr, indices, touching)
     return leaves

@@ -1,8 +1,9 @@
-"""Counts of disconnected patterns from those of connected ones, exactly.
+"""Exact counts of disconnected patterns, derived from those of connected ones.
 
 The product of the counts of two patterns is the number of pairs of sets, one of each. The union of
-such a pair is a smaller pattern (the sets overlap), one with more edges (edges run between them),
-or the disjoint union: the one unknown, when patterns are taken from many edges to few.
+such a pair is a smaller pattern (the sets overlap), a pattern with more edges (there are edges
+between the sets), or the disjoint union: the only unknown, if patterns are computed in order of
+decreasing number of edges.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ __all__ = ["fill_disconnected", "largest_in_64_bits"]
 
 
 def fill_disconnected(counts: Array, k: int) -> None:
-    """Fill the columns of disconnected patterns of 2..k nodes.
+    """Fill in the columns of disconnected patterns of 2..k nodes.
 
     Parameters
     ----------
     counts : array of int64, or of Python integers, shape (number of graphs, columns)
-        One column per class of 1..k nodes, as `class_columns(k)` has them; the connected ones and
-        column 0, the number of nodes, are given.
+        One column per class of 1..k nodes, in the order of `class_columns(k)`; the columns of
+        connected classes and column 0, the number of nodes, must be filled in.
     k : int
 
     Examples
@@ -53,7 +54,7 @@ def fill_disconnected(counts: Array, k: int) -> None:
 
 @cache
 def largest_in_64_bits(k: int) -> int:
-    """The number of nodes up to which no product of two counts needs more than 64 bits."""
+    """The largest number of nodes for which every product of two counts fits into 64 bits."""
 
     def fits(n: int) -> bool:
         return max(comb(n, p) * comb(n, k - p) for p in range(1, k)) < 2**63
@@ -79,7 +80,7 @@ class _Rule:
 
 @cache
 def _rules(k: int) -> list[_Rule]:
-    """For every disconnected class of 2..k nodes, small ones first, then those of many edges."""
+    """A rule per disconnected class of 2..k nodes, by number of nodes, then from many edges."""
     rules = []
     for size in range(2, k + 1):
         known = patterns(size)
@@ -131,7 +132,7 @@ def _induced_columns(size: int) -> Ints:
 
 
 def _covering_pairs(union: int, n_left: int, n_right: int, left: int, right: int) -> Ints:
-    """For every class on ``union`` nodes: pairs of a ``left`` and a ``right`` that cover it."""
+    """For every class on ``union`` nodes, the number of pairs (left, right) that cover it."""
     induced = _induced_columns(union)
     everything = (1 << union) - 1
     found = np.zeros(len(induced), dtype=np.int64)

@@ -1,7 +1,7 @@
-"""One random k-node subgraph of one graph, compiled: uniform, or by a random walk with flyback.
+"""One random k-node subgraph of one graph: uniform, or by a random walk with flyback.
 
-The graph has its own CSR (``starts``, ``targets``), nodes counted from 0, and adjacency bits where
-it is small. `sampling` runs these draws over a batch and counts what they find.
+The graph has its own CSR (``starts``, ``targets``) with nodes numbered from 0 and, if it is small,
+adjacency bits. `sampling` makes these draws for all graphs of a batch and counts the patterns.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from gramlet.engine.core.random_streams import below, uniform
 __all__ = ["adjacency_bits", "code_of", "component_sizes", "draw_uniform", "draw_walk", "own_csr"]
 
 
-# Compiled code here copies arrays by loops: slices assigned to slices take numba seconds.
-# Graphs up to this size have a bit for every pair (2048² bits: 512 KB); larger ones are searched.
+# Arrays are copied by loops here: assignments of slices take numba seconds to compile.
+# Graphs up to this size have a bit for every pair (2048² bits: 512 KB); in larger ones, rows of
+# neighbours are searched.
 _MOST_NODES_AS_BITS = 2048
 
 
@@ -37,7 +38,7 @@ def own_csr(g: int, k: int, node_offsets: Ints, indptr: Ints, indices: Ints) -> 
 
 @inner
 def adjacency_bits(starts: Ints, targets: Ints) -> UInt64s:
-    """One row of bits per node, filled up to whole words; no rows at all for a large graph."""
+    """One row of bits per node, padded to whole words; no rows for a large graph."""
     n = len(starts) - 1
     if n > _MOST_NODES_AS_BITS:
         return np.zeros((0, 0), dtype=np.uint64)
@@ -50,13 +51,14 @@ def adjacency_bits(starts: Ints, targets: Ints) -> UInt64s:
 
 @inner
 def component_sizes(starts: Ints, targets: Ints) -> Ints:
-    """For every node, the number of nodes that walks from it can reach, itself included."""
+    """For every node, the number of nodes of its connected component."""
     n = len(starts) - 1
     sizes = np.zeros(n, dtype=np.int64)
     queue = np.empty(n, dtype=np.int64)
     for root in range(n):
         if sizes[root]:
             continue
+        # Breadth-first search; a size of 1 marks visited nodes.
         queue[0], sizes[root] = root, 1
         head, tail = 0, 1
         while head < tail:
@@ -87,7 +89,7 @@ def _found(w: int, row: Ints) -> bool:
 
 @inner
 def code_of(nodes: Ints, starts: Ints, targets: Ints, bits: UInt64s) -> int:
-    """The code of the pattern that the nodes, in their order, induce."""
+    """The code of the pattern induced by the nodes in their order."""
     code: Any = 0
     k = len(nodes)
     if len(bits) == 0:
@@ -97,7 +99,7 @@ def code_of(nodes: Ints, starts: Ints, targets: Ints, bits: UInt64s) -> int:
                 code = (code << 1) | np.int64(_found(nodes[j], row))
         return code
     for i in range(k - 2, -1, -1):
-        # Unsigned, or every access asks first whether to count from the end.
+        # Unsigned: signed indices are tested for wraparound.
         u = np.uint64(nodes[i])
         for j in range(k - 1, i, -1):
             w = np.uint64(nodes[j])
@@ -108,10 +110,10 @@ def code_of(nodes: Ints, starts: Ints, targets: Ints, bits: UInt64s) -> int:
 
 @inner
 def draw_uniform(nodes: Ints, permutation: Ints, state: UInt64s) -> None:
-    """Distinct nodes, every ordered choice alike: the first steps of a shuffle.
+    """Draw distinct nodes uniformly, by the first steps of a shuffle.
 
-    The permutation of all nodes stays as the last draw left it; from any arrangement the draw is
-    uniform.
+    The permutation of all nodes is not reset between draws; the draw is uniform from any
+    arrangement.
     """
     for i in range(len(nodes)):
         j = i + below(len(permutation) - i, state)
@@ -131,15 +133,17 @@ def draw_walk(
     seen: Ints,
     state: UInt64s,
 ) -> None:
-    """Nodes in the order in which a random walk with flyback meets them first.
+    """Draw nodes by a random walk with flyback, in the order in which it first visits them.
 
-    ``draw`` is a number new to ``seen``, the last draw that met each node; ``sizes`` are those of
-    the nodes' components. A walk that has met nothing new for ``patience`` steps jumps to its next
-    new node by the exact law of that node: long idling, in a corner of the graph or with a flyback
-    near 1, costs no time and changes no probability.
+    ``seen`` is the last draw that visited each node, and ``draw`` the number of this draw;
+    ``sizes`` are the sizes of the nodes' components. A walk that has visited no new node for
+    ``patience`` steps jumps to its next new node, drawn from the exact distribution of that node:
+    probabilities do not change, and long walks without new nodes (in a corner of the graph, or with
+    a flyback near 1) take no time.
     """
     k, met = len(nodes), 0
     while met < k:
+        # Start at a node not visited yet.
         start = below(len(seen), state)
         while seen[start] == draw:
             start = below(len(seen), state)
@@ -147,13 +151,14 @@ def draw_walk(
         nodes[met] = start
         begin, here, idle = met, start, 0
         met += 1
+        # Walk until enough nodes, or all of the component, have been visited.
         while met < k and met - begin < sizes[start]:
             if idle >= patience:
                 here = _next_new(
                     nodes, begin, met, here, draw, flyback, starts, targets, seen, state
                 )
             elif flyback > 0.0 and here != start and uniform(state) < flyback:
-                # A flyback at the start itself moves nothing, so it need not be drawn.
+                # At the start a flyback has no effect, so it is not drawn.
                 here = start
             else:
                 here = _random_neighbour(here, starts, targets, state)
@@ -184,11 +189,12 @@ def _next_new(
     seen: Ints,
     state: UInt64s,
 ) -> int:
-    """The next new node of a walk that started at node begin and has met those before end.
+    """The next new node of a walk that started at ``nodes[begin]`` and visited those before end.
 
-    The walk within them is an absorbing Markov chain: find the node it leaves them from, then one
-    of this node's new neighbours.
+    The walk among visited nodes is an absorbing Markov chain: draw the node from which it leaves
+    them, then one of this node's new neighbours.
     """
+    # Eliminate all states except the present one; its row then has the leaving probabilities.
     met = nodes[begin:end]
     moves, leaving = _chain(met, flyback, starts, targets)
     at = 0
@@ -197,6 +203,7 @@ def _next_new(
     for gone in range(len(met)):
         if gone != at:
             _eliminate(gone, moves, leaving)
+    # The node that the walk leaves from, and a new neighbour of it.
     source = _picked(leaving[at], state)
     found = _random_neighbour(met[source], starts, targets, state)
     while seen[found] == draw:
@@ -206,7 +213,7 @@ def _next_new(
 
 @inner
 def _chain(met: Ints, flyback: float, starts: Ints, targets: Ints) -> tuple[Floats, Floats]:
-    """Chances of a walk at i: a step to j, ``moves[i, j]``; to leave from j, ``leaving[i, j]``."""
+    """Probabilities for a walk at i: to step to j, ``moves``; to leave from j, ``leaving``."""
     n = len(met)
     moves = np.zeros((n, n))
     leaving = np.zeros((n, n))
@@ -226,10 +233,10 @@ def _chain(met: Ints, flyback: float, starts: Ints, targets: Ints) -> tuple[Floa
 
 @inner
 def _eliminate(gone: int, moves: Floats, leaving: Floats) -> None:
-    """Let walks pass through a state without stopping there.
+    """Remove a state from the chain: walks pass through it without stopping.
 
-    No difference is taken (Grassmann, Taksar & Heyman 1985), so that a flyback close to 1 loses no
-    digits.
+    Nothing is subtracted (Grassmann, Taksar & Heyman 1985), so that no digits are lost with a
+    flyback close to 1.
     """
     out = 0.0
     for j in range(len(moves)):
@@ -249,7 +256,7 @@ def _eliminate(gone: int, moves: Floats, leaving: Floats) -> None:
 
 @inner
 def _picked(weights: Floats, state: UInt64s) -> int:
-    """An index, with a chance in proportion to its weight; never one of weight 0."""
+    """An index drawn with probability proportional to its weight; never one of weight 0."""
     total = 0.0
     for weight in weights:
         total += weight

@@ -1,8 +1,8 @@
 """Patterns whose nodes have labels, up to isomorphism.
 
 A labelled pattern is a code and a word, Σ_i label_i · base^i. Its canonical form has its labels in
-increasing order from node 0 and, among such orders of its nodes, the smallest code. Few nodes: all
-orders are tried.
+increasing order from node 0 and, among such orders of its nodes, the smallest code. There are few
+nodes, so all orders are tried.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def unpacked_labels(words: Ints, k: int, base: int) -> Ints:
 
 
 def canonical_labelled(codes: Ints, words: Ints, k: int, base: int) -> tuple[Ints, Ints]:
-    """Codes and words of the canonical forms; equal for isomorphic patterns and for no others.
+    """Codes and words of the canonical forms, equal exactly for isomorphic patterns.
 
-    Cost O(k! k²) per pattern.
+    Cost: O(k! k²) per pattern.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ def canonical_labelled(codes: Ints, words: Ints, k: int, base: int) -> tuple[Int
     k : int
         At most 5.
     base : int
-        More than any label.
+        Larger than any label.
 
     Examples
     --------
-    An edge between labels 1 and 0, with a node of label 1 beside it, in two orders:
+    An edge between labels 1 and 0 and an isolated node of label 1, in two orders:
 
     >>> codes, words = canonical_labelled(np.array([1, 4]), np.array([5, 3]), 3, 2)
     >>> codes.tolist(), words.tolist()
@@ -55,8 +55,8 @@ def canonical_labelled(codes: Ints, words: Ints, k: int, base: int) -> tuple[Int
     """
     if not 1 <= k <= MAX_LABELLED_NODES:
         raise ValueError(
-            f"Labelled patterns are compared on up to {MAX_LABELLED_NODES} nodes; got k={k}. Use "
-            "a smaller k, or patterns without labels."
+            f"Labelled patterns have at most {MAX_LABELLED_NODES} nodes; got k={k}. Use a smaller "
+            "k, or patterns without labels."
         )
     orders = np.array(list(permutations(range(k))), dtype=np.int64)
     codes = np.ascontiguousarray(codes, dtype=np.int64)

@@ -1,8 +1,8 @@
 """Patterns on k nodes as integers, and their classes up to isomorphism.
 
 A pattern is the adjacency of k nodes in order, one bit per pair, from the lowest bit: (0,1), (0,2),
-..., (0,k−1), (1,2), ... Its class is known by the smallest code among all orders of its nodes.
-Which patterns a graph has is found in `spectrum` and `sampling`.
+..., (0,k−1), (1,2), ... A class is identified by the smallest code among all orders of its nodes.
+The patterns of a graph are found in `spectrum` and `sampling`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ __all__ = [
 ]
 
 MAX_NODES = 8
-# Up to here there is one table entry for every code; 8 nodes would need 2^28 of them.
+# Up to this size there is one table entry per code; 8 nodes would need 2^28 of them.
 _LARGEST_TABLE = 7
-# Of the tables kept on disk; a changed order of nodes, pairs or classes shows here first.
+# Checksums of the tables on disk; they change with the order of nodes, pairs or classes.
 _CLASSES_CHECKSUM = 0x38C3C95B
 _GROWN_CHECKSUM = 0x7C4EBEF4
 
@@ -72,7 +72,7 @@ def adjacency_matrices(codes: Ints, k: int) -> Floats:
 
 
 def pattern_names(codes: Ints, k: int) -> list[str]:
-    """Patterns in words: how many nodes, which edges.
+    """Names of patterns: the number of nodes and the edges.
 
     >>> pattern_names(patterns(3).smallest, 3)
     ['3 nodes: no edges', '3 nodes: 0-1', '3 nodes: 0-1 0-2', '3 nodes: 0-1 0-2 1-2']
@@ -114,10 +114,10 @@ class Patterns:
 
 @dataclass(frozen=True)
 class _Growth:
-    """What becomes of a class on k−1 nodes when a node is put before it.
+    """The classes on k nodes that arise from those on k−1 nodes by a new first node.
 
-    Entry (c, mask): the smallest pattern of class c behind a new node 0 that is joined to node
-    i + 1 for every bit i of the mask.
+    Entry (c, mask) is for the smallest pattern of class c after a new node 0, which is adjacent to
+    node i + 1 for every bit i of the mask.
     """
 
     smallest: Ints
@@ -146,7 +146,7 @@ def patterns(k: int) -> Patterns:
         raise ValueError(f"Patterns have 1 to {MAX_NODES} nodes; got k={k}.")
     growth = _growth(k)
     smaller = patterns(k - 1).orbit_sizes if k > 1 else np.ones(1, dtype=np.int64)
-    # Every code is a code on k−1 nodes behind a mask; those of one class grow alike.
+    # Every code is a mask and a code on k−1 nodes; all codes of one class extend alike.
     weights = np.repeat(smaller, growth.classes.shape[1])
     sizes = np.bincount(growth.classes.ravel(), weights=weights).astype(np.int64)
     return Patterns(
@@ -199,7 +199,7 @@ def _growth(k: int) -> _Growth:
 
 @cache
 def _forms(k: int) -> tuple[Int16s, Int32s]:
-    """For every code, its class and the order that makes it smallest."""
+    """For every code, its class and the order of nodes that gives the smallest code."""
     classes = np.zeros(1 << n_pairs(k), dtype=np.int16)
     orders = np.zeros(1 << n_pairs(k), dtype=np.int32)
     if k > 1:
@@ -225,7 +225,7 @@ def _bit_counts(codes: Ints) -> Ints:
     return ((codes[:, None] >> np.arange(n_pairs(MAX_NODES))) & 1).sum(axis=1)
 
 
-# Compiled. An order is packed in three bits per node: the place of node i stands at bit 3i.
+# Compiled functions. An order is packed in three bits per node: the place of node i is at bit 3i.
 
 
 @inner
@@ -243,7 +243,7 @@ def _neighbour_masks(code: int, k: int, masks: Ints) -> None:
 
 @inner
 def _has_earlier_twin(node: int, free: int, masks: Ints) -> bool:
-    """Whether a free node before this one has the same neighbours, the two of them aside."""
+    """Whether an earlier free node has the same neighbours, apart from the two nodes themselves."""
     for other in range(node):
         both = ~((1 << node) | (1 << other))
         if (free >> other) & 1 and masks[node] & both == masks[other] & both:
@@ -255,15 +255,19 @@ def _has_earlier_twin(node: int, free: int, masks: Ints) -> bool:
 def _extend_sequences(
     k: int, placed: int, masks: Ints, old: Ints, n_old: int, new: Ints
 ) -> tuple[int, int]:
-    """Put a node before each sequence so that its bits are the fewest; keep all that tie."""
+    """Extend each sequence by the nodes whose bits are the smallest number; keep all ties.
+
+    Returns this number and how many sequences there are.
+    """
     best, n_new = 1 << placed, 0
     for s in range(n_old):
+        # Nodes that are not in the sequence, as bits.
         sequence = old[s]
         free = (1 << k) - 1
         for t in range(placed):
             free ^= 1 << ((sequence >> (3 * t)) & 7)
         for node in range(k):
-            # Twins lead to the same code; without this, n! sequences of an empty graph tie.
+            # Twins give the same code; without this test, n! sequences of an empty graph tie.
             if not (free >> node) & 1 or _has_earlier_twin(node, free, masks):
                 continue
             bits = 0
@@ -281,8 +285,8 @@ def _extend_sequences(
 def _smallest_form(code: int, k: int, masks: Ints, sequences: Ints, spare: Ints) -> tuple[int, int]:
     """The smallest code of a pattern's class, and the order of nodes that gives it.
 
-    The bits of the last nodes weigh most. Nodes are placed from the last place to the first; only
-    the sequences that tie for the smallest code so far are carried on.
+    The bits of the last nodes are the highest. Nodes are placed from the last place to the first;
+    only the sequences that tie for the smallest code so far are kept.
     """
     _neighbour_masks(code, k, masks)
     smallest, n_ties = 0, 1
@@ -300,7 +304,7 @@ def _smallest_form(code: int, k: int, masks: Ints, sequences: Ints, spare: Ints)
 
 @njit(nogil=True, cache=True)
 def _grow(smaller: Ints, k: int) -> Ints:
-    """Smallest code and order (24 bits) of every class on k−1 nodes behind every new node."""
+    """Smallest code and order (24 bits) of every class on k−1 nodes after every new first node."""
     n_masks = 1 << (k - 1)
     forms = np.empty((len(smaller), n_masks), dtype=np.int64)
     masks = np.zeros(8, dtype=np.int64)
@@ -363,9 +367,13 @@ def _classes_of_eight(
     grown_classes_8: Int16s,
     grown_orders_8: Int32s,
 ) -> Ints:
-    """Two nodes put before the six that have a table: no table of 2^28 entries is needed."""
+    """Classes of codes on eight nodes: two nodes are put before six that have a table.
+
+    A table of eight nodes would have 2^28 entries.
+    """
     found = np.empty(len(codes), dtype=np.int64)
     for i in range(len(codes)):
+        # The last six nodes and one before them, then the first node.
         last_six = codes[i] >> 13
         sub_class, sub_order = _put_before(
             (codes[i] >> 7) & 63,

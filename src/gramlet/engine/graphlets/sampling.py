@@ -1,7 +1,7 @@
-"""Random k-node subgraphs of every graph of a batch, as codes, or counted.
+"""Random k-node subgraphs of every graph of a batch, as codes or as counts.
 
-Each graph draws from its own random stream, so that what is drawn depends on the graph and the seed
-alone. Patterns repeat: they are counted where they are drawn, and handed on once each.
+Each graph has its own random stream, so that its draws depend only on the graph and the seed. As
+patterns repeat, they are counted as they are drawn and returned once each.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from gramlet.graphs.batch import GraphBatch
 __all__ = ["PatternCounts", "sample_codes", "sample_counts"]
 
 
-# Idle steps after which a walk's next node is drawn from its exact law (see `draws.draw_walk`).
+# Steps without a new node after which the next one is drawn directly (see `draws.draw_walk`).
 _PATIENCE = 32
 _UNIFORM = -1.0
 
@@ -69,7 +69,7 @@ def sample_codes(
 ) -> Ints:
     """Codes of random k-node subgraphs, in the order drawn.
 
-    Cost O(k²) per sample, and the steps of the walk.
+    Cost: O(k²) per sample, plus the steps of the walk.
 
     Parameters
     ----------
@@ -82,9 +82,10 @@ def sample_codes(
     seed : int
         0 ≤ seed < 2⁶³.
     flyback : float in [0, 1), optional
-        The walk's probability of going back to its start; None: uniform sampling.
+        The probability that the walk returns to its start; None: uniform sampling.
     patience : int
-        Idle steps before a walk jumps by the exact law of its next node; not a matter of chance.
+        Steps without a new node after which the next one is drawn from its exact distribution;
+        it does not change any probability.
     n_jobs : int or None
         Threads.
 
@@ -153,10 +154,10 @@ def sample_counts(
     if labels is not None and (n_labels + 1) ** k >= 2**63:
         raise ValueError(
             f"{n_labels} node labels on {k} nodes are too many to tell patterns apart in 64 bits. "
-            "Use a smaller k, or labels=False."
+            "Use a smaller k, or use_labels=False."
         )
     law = _UNIFORM if flyback is None else float(flyback)
-    # A copy: for numba, an array that may be written to is another type.
+    # A copy: for numba, writable and read-only arrays have different types.
     node_labels = np.array([] if labels is None else labels, dtype=np.int64)
     parts: dict[int, tuple[Ints, Ints, Ints, Ints]] = {}
 
@@ -190,7 +191,7 @@ def _joined_parts(parts: list[tuple[Ints, Ints, Ints, Ints]]) -> PatternCounts:
     return PatternCounts(indptr, codes, words, counts)
 
 
-# Compiled. One graph at a time: all its draws, then the next.
+# Compiled functions: all draws of one graph, then the next graph.
 
 
 @inner
@@ -209,18 +210,20 @@ def _draw_graph(
 ) -> None:
     """Fill the rows of ``keys`` with codes and, if there are labels, label words.
 
-    A negative law is the uniform one.
+    ``law`` is the flyback, or negative for uniform draws.
     """
+    # The graph with its own CSR, and its random stream.
     first, last = node_offsets[g], node_offsets[g + 1]
     starts, targets = own_csr(g, len(nodes), node_offsets, indptr, indices)
     bits = adjacency_bits(starts, targets)
     state = np.zeros(4, dtype=np.uint64)
     graph_stream(seed, first, last, indptr, indices, state)
-    # One array has two uses: the uniform draw shuffles it, the walk marks in it what it has met.
+    # One array for two purposes: uniform draws shuffle it, walks mark visited nodes in it.
     memory = np.empty(len(starts) - 1, dtype=np.int64)
     for u in range(len(memory)):
         memory[u] = u if law < 0.0 else -1
     sizes = component_sizes(starts, targets)
+    # The draws.
     for s in range(len(keys)):
         if law < 0.0:
             draw_uniform(nodes, memory, state)
@@ -278,7 +281,8 @@ def _counts_of_range(
     begin: int,
     end: int,
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """Entries of every graph, then codes, label words and counts of all entries."""
+    """The number of entries per graph, then codes, label words and counts of all entries."""
+    # Workspace, and arrays that grow with the entries.
     nodes = np.zeros(k, dtype=np.int64)
     width = 2 if len(labels) else 1  # the key of a pattern: its code and, with labels, a word
     drawn = np.empty((n_samples, width), dtype=np.int64)
@@ -295,6 +299,7 @@ def _counts_of_range(
         _draw_graph(
             g, node_offsets, indptr, indices, labels, n_labels, seed, law, patience, nodes, drawn
         )  # fmt: skip
+        # Count the distinct patterns, and append them.
         n = _count(drawn.reshape(-1), offsets, slots, first, repeats)
         codes, words = grown(codes, total + n), grown(words, total + n)
         counts = grown(counts, total + n)
@@ -308,7 +313,10 @@ def _counts_of_range(
 
 @inner
 def _count(keys: Ints, offsets: Ints, slots: Ints, first: Ints, repeats: Ints) -> int:
-    """Where the distinct keys appear first; ``repeats`` there is how often."""
+    """Fill ``first`` with the positions of distinct keys, and ``repeats`` there with their counts.
+
+    Returns the number of distinct keys.
+    """
     slots[:] = -1
     n = 0
     for s in range(len(first)):

@@ -1,7 +1,7 @@
-"""Exact k-spectra: how many induced subgraphs of each class every graph has.
+"""Exact k-spectra: the number of induced subgraphs of each class, for every graph.
 
-Combines counts of connected patterns (`closed_forms`, `connected`) and of the others (`disjoint`),
-on several threads; a graph with most of all edges is counted by its complement.
+Combines the counts of connected patterns (`closed_forms`, `connected`) and of disconnected ones
+(`disjoint`), on several threads; dense graphs are counted by their complements.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ __all__ = ["graphlet_counts", "graphlet_frequencies"]
 
 _LARGEST_FORMULA = 4
 _LARGEST_SPECTRUM = 6
-# Connected sets visited in a second, and the seconds from which a user wants to know.
+# Connected sets visited per second, and the number of seconds from which a warning is given.
 _VISITS_PER_SECOND = 4e7
 _LONG = 60.0
-# Few: a range of graphs pays for some numpy calls, whatever its length.
+# Few tiles: each makes some numpy calls, whatever its length.
 _N_TILES = 32
 
 
@@ -40,8 +40,9 @@ def graphlet_counts(
     """The number of induced subgraphs of each class on k nodes, for every graph.
 
     A graph with v < k nodes is padded with isolated nodes to k. Row sums are C(max(v, k), k).
-    Cost: k ≤ 4 O(Σ deg²) and the four-cliques; k = 5, 6 some 20 nanoseconds per connected set of k
-    nodes, in the graph or (where it has six tenths of all edges) in its complement.
+    Cost: for k ≤ 4, O(Σ deg²) and the number of four-cliques; for k = 5, 6, about 20 nanoseconds
+    per connected set of k nodes, in the graph or (if it has more than six tenths of all possible
+    edges) in its complement.
 
     Parameters
     ----------
@@ -91,8 +92,8 @@ def graphlet_frequencies(
     batch, k, n_jobs, verbose
         As for :func:`graphlet_counts`.
     connected_only : bool
-        Set disconnected patterns to 0 and divide by the sum of the others; a graph that has none
-        gets a row of zeros.
+        Set disconnected patterns to 0 and divide by the sum of the others; a graph without
+        connected patterns gets a row of zeros.
 
     Returns
     -------
@@ -114,7 +115,7 @@ def graphlet_frequencies(
         if connected_only:
             counts[:, ~patterns(k).connected] = 0
         totals = counts.sum(axis=1, keepdims=True)
-        # Python integers beyond 64 bits divide exactly before they become floats.
+        # Counts beyond 64 bits are Python integers: divide before converting to floats.
         result[graphs] = (counts / np.maximum(totals, 1)).astype(np.float64)
 
     _count_all(batch, k, n_jobs, verbose, store)
@@ -134,7 +135,7 @@ def _refuse_overflow(batch: GraphBatch, k: int) -> None:
     graph = int(batch.sizes.argmax())
     if comb(int(batch.sizes[graph]), k) >= 2**63:
         raise OverflowError(
-            f"Graph {graph} has {batch.sizes[graph]} nodes, and more subgraphs on {k} of them than "
+            f"Graph {graph} has {batch.sizes[graph]} nodes and more subgraphs on {k} of them than "
             "64 bits can count. Use graphlet_frequencies, or a smaller k."
         )
 
@@ -146,7 +147,7 @@ def _count_all(
     verbose: int | bool,
     store: Callable[[Ints, Array], None],
 ) -> None:
-    """Call ``store(graphs, counts)`` for ranges of graphs; it may come from several threads."""
+    """Call ``store(graphs, counts)`` for ranges of graphs, possibly from several threads."""
     turned = _mostly_edges(batch, k)
     indptr, indices = _complement_some(batch.node_offsets, batch.indptr, batch.indices, turned)
     costs = _expected_costs(batch, indptr, indices, k)
@@ -181,7 +182,10 @@ def _connected_counts(
 
 
 def _spectra(counts: Array, k: int, turned: Bools) -> Array:
-    """All classes on k nodes, from the connected ones on 1..k, turned back where complemented."""
+    """Counts of all classes on k nodes, from those of connected classes on 1..k nodes.
+
+    For graphs that were replaced by their complements (``turned``), classes are swapped back.
+    """
     fill_disconnected(counts, k)
     spectra = counts[:, class_columns(k)[0][k] :]
     spectra[turned] = spectra[turned][:, _complement_classes(k)]
@@ -190,21 +194,21 @@ def _spectra(counts: Array, k: int, turned: Bools) -> Array:
 
 @cache
 def _complement_classes(k: int) -> Ints:
-    """The class of each class's complement."""
+    """For each class, the class of its complement."""
     return classes_of_codes(((1 << n_pairs(k)) - 1) ^ patterns(k).smallest, k)
 
 
 def _mostly_edges(batch: GraphBatch, k: int) -> Bools:
-    """Which graphs have fewer connected sets to visit in their complement, roughly.
+    """Which graphs have, roughly, fewer connected sets in their complement.
 
-    Small graphs are left alone: the nodes they are padded with would be isolated in both.
+    Graphs with fewer than k nodes are not replaced: padding nodes would be isolated in both.
     """
     many = 10 * batch.n_edges > 3 * batch.sizes * (batch.sizes - 1)
     return np.asarray(many & (batch.sizes >= k) & (k > _LARGEST_FORMULA))
 
 
 def _expected_costs(batch: GraphBatch, indptr: Ints, indices: Ints, k: int) -> Floats:
-    """The relative cost of each graph; warns of a long wait."""
+    """The relative cost of each graph; warns if the count will take long."""
     if k <= _LARGEST_FORMULA:
         return (batch.sizes + batch.n_edges).astype(np.float64)
     bounds = _most_connected_sets(batch, np.diff(indptr), k)
@@ -223,7 +227,7 @@ def _expected_costs(batch: GraphBatch, indptr: Ints, indices: Ints, k: int) -> F
 
 
 def _most_connected_sets(batch: GraphBatch, degrees: Ints, k: int) -> Floats:
-    """No graph has more connected sets of k nodes than this: C(v, k), or v (e · degree)^{k−1}."""
+    """An upper bound on the number of connected sets: min(C(v, k), v (e · max degree)^{k−1})."""
     widest = np.zeros(len(batch))
     np.maximum.at(widest, batch.graph_of_node, degrees)
     subsets = np.ones(len(batch))
@@ -237,6 +241,7 @@ def _complement_some(
     node_offsets: Ints, indptr: Ints, indices: Ints, turned: Bools
 ) -> tuple[Ints, Ints]:
     """CSR of the batch with the chosen graphs replaced by their complements."""
+    # The number of arcs.
     n_arcs = 0
     for g in range(len(turned)):
         n = node_offsets[g + 1] - node_offsets[g]
@@ -248,6 +253,7 @@ def _complement_some(
     for g in range(len(turned)):
         first, last = node_offsets[g], node_offsets[g + 1]
         for u in range(first, last):
+            # All nodes except u and its neighbours, which are sorted.
             if turned[g]:
                 a = indptr[u]
                 for w in range(first, last):

@@ -1,7 +1,7 @@
-"""Tables that cost a moment to build, kept on disk between runs.
+"""Tables that take about a second to build, kept on disk between runs.
 
-A table is known by the checksum of its right content: a file that is missing, cut short or changed
-is built anew. Files are plain ``.npy`` arrays, so that loading one runs no code.
+The checksum of a table's content is known: if a file is missing, truncated or changed, the table is
+built again. Files are plain ``.npy`` arrays, so that loading one runs no code.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def checksum(table: Array) -> int:
 
 
 def cached_table(name: str, right_checksum: int, build: Callable[[], Array]) -> Array:
-    """The table ``name`` from disk if it is there and sound, else built and, if possible, kept."""
+    """Load the table ``name`` from disk if its checksum is right, else build and store it."""
     path = _place(name)
     if path is not None:
         table = _load(path)
@@ -45,7 +45,7 @@ def cached_table(name: str, right_checksum: int, build: Callable[[], Array]) -> 
 
 
 def _place(name: str) -> Path | None:
-    """Beside the data sets; None where the user has no home directory."""
+    """The file of a table, in the cache folder; None if the user has no home directory."""
     try:
         return cache_folder() / "tables" / f"{name}.npy"
     except RuntimeError:
@@ -60,8 +60,8 @@ def _load(path: Path) -> Array | None:
 
 
 def _store(path: Path, table: Array) -> None:
-    """Keep the table; another process sees the whole file or none."""
-    # A full disk or a read-only home costs time at the next start, nothing else.
+    """Store the table; another process sees the whole file or none."""
+    # With a full disk or a read-only home, the table is built again next time.
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with writing(path) as place, open(place, "wb") as file:

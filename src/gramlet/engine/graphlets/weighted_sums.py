@@ -1,7 +1,7 @@
-"""Sums of rows of a table, weighted by sparse counts: how counted patterns become features.
+"""Sums of rows of a table, weighted by sparse counts: features of counted patterns.
 
-Every sum is taken entry by entry in a fixed order, so that a row's digits depend on the row alone:
-not on the rows beside it, nor on how a matrix product would have been cut.
+Every sum is taken entry by entry in a fixed order, so that the bits of a row depend on that row
+only, not on other rows or on the blocks of a matrix product.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def add_weighted_rows(
 
 
 def pair_moments(indptr: Ints, codes: Ints, counts: Floats, k: int) -> Floats:
-    """For every graph and every two of the bits of its codes, how often both are set.
+    """For every graph and every pair of bits of its codes, how often both bits are set.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def pair_moments(indptr: Ints, codes: Ints, counts: Floats, k: int) -> Floats:
     Returns
     -------
     array, shape (number of graphs, b (b + 1) / 2), b the number of bits
-        Column of the bits p ≤ q: q (q + 1) / 2 + p. Whole numbers.
+        The bits p ≤ q have column q (q + 1) / 2 + p. The values are integers.
 
     Examples
     --------
@@ -89,11 +89,12 @@ def _add(
     first_row: int,
     result: Floats,
 ) -> None:
+    """The sums of `add_weighted_rows`."""
     width = table.shape[1]
     for i in range(len(begins)):
         e = begins[i]
-        # Four at a time read and write the result once instead of four times; the order of the
-        # additions is the same.
+        # Four entries at a time: the result is read and written once instead of four times. The
+        # order of the additions is the same.
         while e + 4 <= ends[i]:
             a, b = columns[e] - first_row, columns[e + 1] - first_row
             c, d = columns[e + 2] - first_row, columns[e + 3] - first_row
@@ -104,6 +105,7 @@ def _add(
                     + weights[e + 2] * table[c, j]
                 ) + weights[e + 3] * table[d, j]
             e += 4
+        # The remaining entries.
         while e < ends[i]:
             row = columns[e] - first_row
             for j in range(width):
