@@ -1,1 +1,1 @@
-"""Marginalised kernels: random walks on two graphs at once, summed by linear systems."""
+"""Marginalised kernels: simultaneous random walks on two graphs, summed by linear systems."""

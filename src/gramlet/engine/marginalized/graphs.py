@@ -1,4 +1,4 @@
-"""Graphs made ready for marginalised kernels: steps of random walks, labels and attributes."""
+"""Graphs prepared for marginalised kernels: steps of random walks, labels and attributes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gramlet.graphs.build import ranges
 
 __all__ = ["PairKernel", "WalkGraphs", "walk_graphs"]
 
-# What a kernel on nodes or edges is made of.
+# The factors of a kernel on nodes or edges.
 ONE, LABEL, GAUSSIAN, BOTH = 0, 1, 2, 3
 KINDS = {"one": ONE, "label": LABEL, "gaussian": GAUSSIAN, "label*gaussian": BOTH}
 
@@ -35,7 +35,7 @@ class PairKernel:
         Values of `KINDS`.
     node_floor, edge_floor, node_scale, edge_scale : float
     uniform : bool
-        Whether a walk starts at each node with probability 1/n; otherwise all starts count 1.
+        Whether a walk starts at each node with probability 1/n; otherwise every start has weight 1.
     """
 
     stop: float
@@ -64,22 +64,22 @@ class PairKernel:
 
 @dataclass(frozen=True)
 class WalkGraphs:
-    """Graphs with the chances of their walks.
+    """Graphs with the probabilities of the steps of their walks.
 
     Attributes
     ----------
     offsets : array of int64
         Graph g has the nodes ``offsets[g]:offsets[g + 1]``.
     indptr, indices : arrays of int64
-        Arcs by their tail; heads are counted within the graph.
+        Arcs by their tail; heads are numbered within the graph.
     steps : array of float64
-        The chance of each arc among those of its tail.
+        The probability of each arc among those of its tail.
     totals : array of float64
         The sum of the weights of a node's arcs.
     labels, edge_labels : arrays of int64
-        A code per node and per arc.
+        One code per node, and one per arc.
     attributes, edge_attributes : arrays of float64
-        A row per node and per arc; without columns where they do not count.
+        One row per node, and one per arc; no columns if they are not used.
     """
 
     offsets: Ints
@@ -119,7 +119,7 @@ class WalkGraphs:
         )
 
     def work(self) -> Floats:
-        """The number of arcs of each graph, and its nodes: what a comparison costs."""
+        """The number of arcs and nodes of each graph, to which the cost is proportional."""
         arcs = np.diff(self.indptr[self.offsets])
         return (arcs + np.diff(self.offsets)).astype(np.float64)
 
@@ -157,7 +157,7 @@ def walk_graphs(
     attributes: Floats,
     edge_attributes: Floats,
 ) -> WalkGraphs:
-    """Graphs of a batch, arcs weighed by ``weights`` or all alike."""
+    """Graphs of a batch; without ``weights``, all arcs of a node are equally likely."""
     degrees = np.diff(indptr)
     tails = np.repeat(np.arange(len(degrees)), degrees)
     if weights is None:

@@ -1,12 +1,13 @@
 """Marginalised kernels pair by pair: a sparse linear system on the product of two graphs.
 
-With κ the kernel on nodes and W the chances of steps in both graphs times the kernel on edges, the
-unknowns are x = κ ∘ (q² + c W x), c = (1 − q)². Only pairs of nodes with κ > 0 take part.
-Undirected graphs: in y = x √(D/κ), D the product of the nodes' totals, the system is symmetric and
-positive definite whatever κ is; conjugate gradients solve it. Directed graphs: by iteration.
+With κ the kernel on nodes and W the probabilities of steps in both graphs times the kernel on
+edges, the unknowns are x = κ ∘ (q² + c W x), c = (1 − q)². Only pairs of nodes with κ > 0 are
+unknowns. For undirected graphs, the system is symmetric and positive definite in y = x √(D/κ), with
+D the product of the nodes' totals, and is solved by conjugate gradients. For directed graphs it is
+solved by iteration.
 
-The matrix I − c κ W has a non-negative inverse. Once every residual is below ε times its right-hand
-side, every unknown has a relative error below ε: this is when the solvers stop.
+The matrix I − c κ W has a non-negative inverse. The solvers stop when every residual is below ε
+times its right-hand side; then every unknown has a relative error below ε.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ __all__ = ["N_PARAMETERS", "pair_rows"]
 # Derivatives: stop, node floor, edge floor, node scale, edge scale.
 N_PARAMETERS = 5
 _ALL, _TRIANGLE, _DIAGONAL = 0, 1, 2
-# Sums may be taken in any order, which lets the compiler take several entries at once.
+# The compiler may reorder sums, so that they are vectorised.
 _SUMS = {"reassoc", "contract", "nsz"}
-# Largest residual by right-hand side: of the kernel, and of the system for its derivatives.
+# The largest residual relative to the right-hand side: of the kernel, and of its derivatives.
 _EPSILON, _EPSILON_OF_SLOPES = 5e-12, 1e-11
 
 
@@ -67,7 +68,10 @@ def _fill(begin, end, rows, columns, numbers, directed, part, matrix, slopes):  
 
 @inner(error_model="numpy")
 def _similarity(kind, same, rows, a, columns, b, floor, scale):  # type: ignore[no-untyped-def]
-    """κ of two nodes or edges (rows of attributes), and its derivatives by floor and scale."""
+    """κ of two nodes or edges, and its derivatives with respect to floor and scale.
+
+    ``a`` and ``b`` are their rows in the arrays of attributes ``rows`` and ``columns``.
+    """
     label, by_floor = 1.0, 0.0
     if kind == 1 or kind == 3:
         label = 1.0 if same else floor
@@ -84,7 +88,7 @@ def _similarity(kind, same, rows, a, columns, b, floor, scale):  # type: ignore[
 
 @inner(error_model="numpy")
 def _pair(rows, i, columns, j, numbers, directed, slopes):  # type: ignore[no-untyped-def]
-    """The kernel of two graphs; its derivatives go into ``slopes`` unless that is empty."""
+    """The kernel of two graphs; its derivatives are written to ``slopes`` unless that is empty."""
     offsets_a, indptr_a, indices_a, steps_a, totals_a, labels_a, bonds_a, at_a, eat_a = rows
     offsets_b, indptr_b, indices_b, steps_b, totals_b, labels_b, bonds_b, at_b, eat_b = columns
     stop, node_kind, edge_kind = numbers[0], int(numbers[1]), int(numbers[2])
@@ -99,7 +103,7 @@ def _pair(rows, i, columns, j, numbers, directed, slopes):  # type: ignore[no-un
     start = 1.0 / (n_a * n_b) if numbers[7] else 1.0
     with_slopes = len(slopes) > 0
 
-    # Pairs of nodes that are alike at all: numbered, with κ and the product of totals.
+    # Number the pairs of nodes with κ > 0, and store κ and its derivatives.
     place = np.full(n_a * n_b, -1, dtype=np.int64)
     pairs = np.empty(n_a * n_b, dtype=np.int64)
     kappa = np.empty(n_a * n_b)
@@ -121,7 +125,7 @@ def _pair(rows, i, columns, j, numbers, directed, slopes):  # type: ignore[no-un
                 kappa[size], by_scale[size] = value, scale_slope
                 size += 1
 
-    # The chances of common steps between them, times the kernel on edges.
+    # W as CSR: the probabilities of common steps, times the kernel on edges.
     most = np.int64(0)
     for t in range(size):
         a, b = first_a + pairs[t] // n_b, first_b + pairs[t] % n_b
@@ -145,7 +149,7 @@ def _pair(rows, i, columns, j, numbers, directed, slopes):  # type: ignore[no-un
                         count += 1
         ptr[t + 1] = count
 
-    # Solve for x, and for the derivatives for z = p + c Wᵀ(κ z).
+    # Solve for x and, for the derivatives, z = p + c Wᵀ(κ z).
     x, z = np.empty(size), np.empty(size if with_slopes else 0)
     if directed:
         _iterate(ptr, heads, walk, kappa[:size], stop, c, x)
@@ -158,10 +162,11 @@ def _pair(rows, i, columns, j, numbers, directed, slopes):  # type: ignore[no-un
             total = totals_a[a] * totals_b[b]
             if ptr[t + 1] > ptr[t]:
                 root[t] = math.sqrt(kappa[t] / total)
-        # Scaled from both sides the matrix is symmetric: W_ts κ_t √(D_t κ_s / (D_s κ_t)).
+        # Scaled from both sides, the matrix is symmetric: W_ts κ_t √(D_t κ_s / (D_s κ_t)).
         for t in range(size):
             for p in range(ptr[t], ptr[t + 1]):
                 walk[p] *= kappa[t] / root[t] * root[heads[p]]
+        # Pairs without common steps are not in the system: their x is q² κ.
         right = np.zeros(size)
         for t in range(size):
             if root[t] > 0.0:
@@ -175,6 +180,7 @@ def _pair(rows, i, columns, j, numbers, directed, slopes):  # type: ignore[no-un
             _conjugate_gradients(ptr, heads, walk, right, c, _EPSILON_OF_SLOPES, z)
             for t in range(size):
                 z[t] = z[t] / root[t] if root[t] > 0.0 else start
+    # The kernel, and its derivatives.
     result = 0.0
     for t in range(size):
         result += x[t]
@@ -209,10 +215,10 @@ def _small(residual, right, epsilon):  # type: ignore[no-untyped-def]
 
 @inner(error_model="numpy", fastmath=_SUMS)
 def _conjugate_gradients(ptr, heads, values, right, c, epsilon, x):  # type: ignore[no-untyped-def]
-    """Solve (I − c B) x = right for a symmetric B of norm 1 or less; right ≥ 0.
+    """Solve (I − c B) x = right for a symmetric B of norm at most 1; right ≥ 0.
 
-    Ends when every residual is below ε times its right-hand side, checked on the true residual:
-    the one that is carried along drifts, and after a check that fails the search begins anew.
+    The iteration stops when every residual is below ε times its right-hand side. This is checked on
+    the true residual, as the updated one drifts; if the check fails, the iteration is restarted.
     """
     n = len(right)
     residual, direction, image = right.copy(), right.copy(), np.empty(n)
@@ -228,6 +234,7 @@ def _conjugate_gradients(ptr, heads, values, right, c, epsilon, x):  # type: ign
         for _ in range(limit):
             if square == 0.0:
                 break
+            # The image of the direction under I − c B.
             curvature = 0.0
             for t in range(n):
                 total = 0.0
@@ -235,13 +242,14 @@ def _conjugate_gradients(ptr, heads, values, right, c, epsilon, x):  # type: ign
                     total += values[p] * direction[heads[p]]
                 image[t] = direction[t] - c * total
                 curvature += direction[t] * image[t]
+            # A step along the direction.
             step = square / curvature
             before, square = square, 0.0
             for t in range(n):
                 x[t] += step * direction[t]
                 residual[t] -= step * image[t]
                 square += residual[t] * residual[t]
-            # All are small only if their squares are: the long check comes last.
+            # The sum of squares is a quick test; entries are compared only if it passes.
             if square <= epsilon * epsilon * first and _small(residual, right, epsilon):
                 break
             turn = square / before
@@ -258,7 +266,7 @@ def _conjugate_gradients(ptr, heads, values, right, c, epsilon, x):  # type: ign
 
 @inner(error_model="numpy")
 def _iterate(ptr, heads, values, kappa, stop, c, x):  # type: ignore[no-untyped-def]
-    """Repeat x ← κ (q² + c W x), from below, until nothing changes by more than ε κ q²."""
+    """Repeat x ← κ (q² + c W x), from below, until no entry changes by more than ε κ q²."""
     n = len(kappa)
     image = np.empty(n)
     for t in range(n):
@@ -278,7 +286,7 @@ def _iterate(ptr, heads, values, kappa, stop, c, x):  # type: ignore[no-untyped-
 
 @inner(error_model="numpy")
 def _iterate_back(ptr, heads, values, kappa, start, c, z):  # type: ignore[no-untyped-def]
-    """Repeat z ← p + c Wᵀ(κ z), from below, until nothing changes by more than ε p."""
+    """Repeat z ← p + c Wᵀ(κ z), from below, until no entry changes by more than ε p."""
     n = len(kappa)
     image = np.empty(n)
     z[:] = start
@@ -301,7 +309,7 @@ def _iterate_back(ptr, heads, values, kappa, start, c, z):  # type: ignore[no-un
 
 @inner(error_model="numpy")
 def _node_slopes(kappa, by_scale, by_floor, pairs, x, z, stop, c, slopes):  # type: ignore[no-untyped-def]
-    """Derivatives by stop, node floor and node scale, from pairs of nodes with κ > 0."""
+    """Add the derivatives with respect to stop, node floor and node scale, of pairs with κ > 0."""
     for t in range(len(x)):
         inner = x[t] / kappa[t]
         steps = (inner - stop * stop) / c
@@ -312,15 +320,17 @@ def _node_slopes(kappa, by_scale, by_floor, pairs, x, z, stop, c, slopes):  # ty
 
 @inner(error_model="numpy")
 def _slope_at_zero(rows, i, columns, j, numbers, place, by_floor, kappa, x, z, start, c):  # type: ignore[no-untyped-def]
-    """What pairs of nodes with κ = 0 add to the derivative by the floor, which raises their κ.
+    """The part of pairs of nodes with κ = 0 in the derivative with respect to the floor.
 
-    Such a pair is reached from pairs with κ > 0 (z) and reaches some (x): one step each.
+    A larger floor makes their κ positive. Such a pair is reached from pairs with κ > 0 (z) and
+    reaches some of these (x), in one step each.
     """
     offsets_a, indptr_a, indices_a, steps_a, _, _, bonds_a, _, eat_a = rows
     offsets_b, indptr_b, indices_b, steps_b, _, _, bonds_b, _, eat_b = columns
     edge_kind, edge_floor, edge_scale = int(numbers[2]), numbers[4], numbers[6]
     first_a, first_b = offsets_a[i], offsets_b[j]
     n_b = offsets_b[j + 1] - first_b
+    # Sums over steps between a pair with κ = 0 and one with κ > 0.
     ahead, behind = np.zeros(len(place)), np.zeros(len(place))
     for pair in range(len(place)):
         a, b, own = first_a + pair // n_b, first_b + pair % n_b, place[pair]
@@ -337,6 +347,7 @@ def _slope_at_zero(rows, i, columns, j, numbers, place, by_floor, kappa, x, z, s
                     behind[head] += value * kappa[own] * z[own]
                 else:
                     ahead[pair] += value * x[there]
+    # One term per pair with κ = 0.
     total = 0.0
     for pair in range(len(place)):
         if place[pair] < 0:
@@ -347,12 +358,13 @@ def _slope_at_zero(rows, i, columns, j, numbers, place, by_floor, kappa, x, z, s
 
 @inner(error_model="numpy")
 def _edge_slopes(rows, i, columns, j, numbers, place, pairs, kappa, x, z, c, slopes):  # type: ignore[no-untyped-def]
-    """Derivatives by edge floor and edge scale: one pass over pairs of arcs."""
+    """Add the derivatives with respect to edge floor and edge scale."""
     offsets_a, indptr_a, indices_a, steps_a, _, _, bonds_a, _, eat_a = rows
     offsets_b, indptr_b, indices_b, steps_b, _, _, bonds_b, _, eat_b = columns
     edge_kind, edge_floor, edge_scale = int(numbers[2]), numbers[4], numbers[6]
     first_a, first_b = offsets_a[i], offsets_b[j]
     n_b = offsets_b[j + 1] - first_b
+    # One pass over pairs of arcs.
     for t in range(len(x)):
         a, b = first_a + pairs[t] // n_b, first_b + pairs[t] % n_b
         share = z[t] * kappa[t] * c

@@ -1,12 +1,12 @@
 """The spectral radius ρ(A×) of product graphs of directed graphs: the largest modulus.
 
-|A×(G, H)^k| is bounded entry by entry, by the Cauchy-Schwarz inequality over sequences of labels,
-by the root of the product of entries of A×(G, G)^k and A×(H, H)^k, whatever the signs of the
-weights. So ρ(A×(G, H))² is at most ρ(A×(G, G)) ρ(A×(H, H)), as for undirected graphs.
+By the Cauchy-Schwarz inequality over sequences of labels, each entry of |A×(G, H)^k| is at most the
+root of the product of entries of A×(G, G)^k and A×(H, H)^k, for weights of any sign. So
+ρ(A×(G, H))² is at most ρ(A×(G, G)) ρ(A×(H, H)), as for undirected graphs.
 
 The eigenvalues of a matrix are those of its strongly connected components; a component of one node
-has none but 0, so an acyclic graph has exactly ρ = 0. Without negative weights a component has a
-positive leading vector, and the ratios (Ax)_v / x_v of any positive x enclose ρ.
+has only the eigenvalue 0, so ρ is exactly 0 for an acyclic graph. Without negative weights a
+component has a positive leading vector, and the ratios (Ax)_v / x_v of any positive x enclose ρ.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from gramlet.engine.walks.product_walks import LabelledGraphs, Pair, lay_out, ro
 
 __all__ = ["arc_pair_radii", "arc_self_radii", "matrix_radius"]
 
-# ρ is known when the ratios differ by no more than this, relatively.
+# The iteration stops when the relative difference of the ratios is at most this.
 _SETTLED = 1e-12
-# ρ is taken as known, for want of better, when they differ by no more than this.
+# If that is not reached, their mean is accepted up to this relative difference.
 _CLOSE = 1e-9
 _TINY = 1e-280
-# Steps of an iteration: at first, at first on matrices that are slow to factorise, and at most.
+# Steps of an iteration: first, first on matrices that are slow to factorise, and at most.
 _FEW_STEPS, _MORE_STEPS, _MANY_STEPS = 40, 500, 20_000
-# Components up to this size are quick to factorise; beyond the second they may fill the memory.
+# Components up to the first size are fast to factorise; beyond the second they may fill the memory.
 _SMALL, _FACTORISED = 2_000, 50_000
 
 
 def arc_self_radii(graphs: LabelledGraphs) -> Floats:
-    """sqrt(ρ(A×(G, G))) of every graph: the product of two of them bounds the ρ of the pair."""
+    """sqrt(ρ(A×(G, G))) of every graph: the product of two of them bounds ρ of the pair."""
     radii = np.zeros(graphs.n_graphs)
     n_labels = np.diff(graphs.class_offsets)
     for i in range(graphs.n_graphs):
         if n_labels[i] == 1:
-            # All pairs of nodes meet: A× = A ⊗ A, whose eigenvalues are products of two of A's.
+            # With one label, A× = A ⊗ A, whose eigenvalues are products of two eigenvalues of A.
             radii[i] = _named(matrix_radius, _own_matrix(graphs, i), i, i)
         elif n_labels[i] > 1:
             radii[i] = np.sqrt(_named(matrix_radius, product_matrix(graphs, i, graphs, i), i, i))
@@ -52,7 +52,7 @@ def arc_self_radii(graphs: LabelledGraphs) -> Floats:
 def arc_pair_radii(
     left: LabelledGraphs, right: LabelledGraphs, rows: Ints, columns: Ints
 ) -> Floats:
-    """ρ(A×) of the pairs (rows[k], columns[k]) of graphs; 0 where no common walk returns."""
+    """ρ(A×) of the pairs (rows[k], columns[k]) of graphs; 0 if they have no common cycle."""
     return np.array(
         [
             _named(matrix_radius, product_matrix(left, int(i), right, int(j)), int(i), int(j))
@@ -109,9 +109,9 @@ def _signed_radius(block: sparse.csr_matrix) -> float:
 def _perron_root(block: sparse.csr_matrix, enough: float) -> float:
     """ρ of a strongly connected matrix without negative entries, enclosed from both sides.
 
-    A root that cannot exceed ``enough`` is not looked for further. A few steps of the power method
-    find it where it stands apart; Noda's inverse iteration, which always converges, elsewhere.
-    Should the two bounds not meet, the upper one is returned: ρ is never underestimated.
+    The search stops when ρ cannot exceed ``enough``. A few steps of the power method suffice if ρ
+    is well separated; otherwise Noda's inverse iteration is used, which always converges. If the
+    two bounds remain apart, the upper one is returned, so that ρ is never underestimated.
     """
     n = block.shape[0]
     n_steps = _FEW_STEPS if n <= _SMALL else _MORE_STEPS
@@ -140,7 +140,7 @@ def _power_steps(
         if high - low <= _SETTLED * high:
             break
         x = image + 0.5 * (low + high) * x
-        # Entries beyond the range of numbers would make ratios of nothing.
+        # Entries that underflow to 0 would give ratios 0/0.
         x = np.maximum(x / x.max(), _TINY)
     return x, low, high
 
@@ -148,12 +148,12 @@ def _power_steps(
 def _noda_steps(
     block: sparse.csr_matrix, x: Floats, low: float, high: float
 ) -> tuple[Floats, float, float]:
-    """Noda's iteration: inverse steps with the upper bound as shift, which fall quadratically."""
+    """Noda's iteration: inverse steps shifted by the upper bound, which converges quadratically."""
     unit = sparse.identity(block.shape[0], format="csc")
     for _ in range(_FEW_STEPS):
         if high - low <= _SETTLED * high:
             break
-        # A shift just above the bound keeps the system regular when the bound is ρ itself.
+        # A shift just above the bound keeps the system regular if the bound equals ρ.
         solver = splu((high * (1.0 + 1e-14) * unit - block).tocsc())
         y = solver.solve(x)
         if not (np.isfinite(y).all() and y.min() > 0.0):
@@ -184,7 +184,7 @@ def product_matrix(
 def _product_arcs(
     left: LabelledGraphs, i: int, right: LabelledGraphs, j: int
 ) -> tuple[int, Ints, Ints, Floats]:
-    """Rows of A×: where they begin, the columns of their entries, and these."""
+    """The number of nodes of the product graph, and A× as CSR: row offsets, columns, values."""
     low, high, start, row = room(left, right)
     pair = Pair(left, i, right, j, low, high, start, row)
     n = lay_out(pair)
@@ -192,13 +192,14 @@ def _product_arcs(
     other = right.node_offsets[j]
     indptr = np.zeros(n + 1, dtype=np.int64)
     heads, weights = np.empty(0, dtype=np.int64), np.empty(0)
-    # Twice over the same arcs: to count the entries of every row, then to write them.
+    # Two passes over the same arcs: count the entries of every row, then write them.
     for write in (False, True):
         if write:
             for k in range(n):
                 indptr[k + 1] += indptr[k]
             heads, weights = np.empty(indptr[n], dtype=np.int64), np.empty(indptr[n])
         filled = 0
+        # Row (u, v): all pairs of arcs from u and v whose heads have the same label.
         for u in range(last - first):
             for v in range(low[u], high[u]):
                 at = start[u] + v - low[u]

@@ -1,11 +1,10 @@
-"""Sums over common walks of directed graphs, for all pairs of many graphs, compiled.
+"""Sums over common walks of directed graphs, for all pairs of many graphs.
 
-Vectors over the product graph are laid out as in `product_walks`, and A× leads along arcs. It is
-not symmetric, so the short cuts of undirected graphs (conjugate gradients, squares of half a walk)
-do not hold. Without negative weights all sums are of terms that are not negative: the geometric
-series is added up term by term where it is short, and solved by GMRES, down to a residual that is
-checked entry by entry, where it is long. Whether a decay is small enough is decided in
-`arc_radius`.
+Vectors over the product graph are laid out as in `product_walks`, and A× follows arcs. It is not
+symmetric, so the methods for undirected graphs (conjugate gradients, squares of half walks) do not
+apply. Without negative weights no term of a sum is negative: a short geometric series is summed
+term by term; a long one is solved by GMRES, down to a residual that is checked entry by entry.
+`arc_radius` checks that a decay is small enough.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ from gramlet.engine.walks.product_walks import (
 
 __all__ = ["LARGEST_SIGNED", "arc_walk_rows"]
 
-# With negative weights the system of a geometric sum is solved as a dense matrix up to this size.
+# With negative weights the system of a geometric sum is solved densely, up to this size.
 LARGEST_SIGNED = 2000
 
-# The largest entry of the residual at which a geometric series is summed up.
+# The summation of a geometric series stops when no entry of a term is above this.
 _ACCURACY = 1e-16
-# Terms of the geometric series that are added before GMRES takes over, and at most.
+# Terms of the geometric series that are summed before GMRES is tried, and at most.
 _FEW_TERMS, _MOST_TERMS = 64, 300_000
-# No exponential that can be written down takes as many terms or as many pieces.
+# No exponential in the range of a float64 needs this many terms or pieces.
 _MANY_TERMS = 100_000
-# Size of the subspace of GMRES, the numbers it may hold, and how often it is started at most.
+# Size of the subspace of GMRES, the numbers it may store, and the largest number of restarts.
 _SUBSPACE, _ROOM, _STARTS = 30, 20_000_000, 200
 # The residual of a solution, entry by entry, relative to the entry.
 _RESIDUAL = 1e-14
@@ -49,19 +48,21 @@ def arc_walk_rows(
 ) -> None:  # fmt: skip
     """Fill rows ``begin:end`` of the matrix of sums over common walks along arcs.
 
-    The parameters are those of `product_walks.walk_rows`, but for the radii. NaN stands for sums
-    that did not converge, inf for sums that are too large, and −inf for product graphs beyond
-    `LARGEST_SIGNED`.
+    The parameters are those of `product_walks.walk_rows` without the radii. A value is NaN if the
+    sum did not converge, inf if it is too large, and −inf if the product graph has negative weights
+    and more than `LARGEST_SIGNED` nodes.
     """
     n_right = len(right.node_offsets) - 1
     low, high, start, row = room(left, right)
     space = np.empty((3, 0))
     for i in range(begin, end):
         for j in range(i if which > 0 else 0, i + 1 if which == 2 else n_right):
+            # The layout of the product graph, with workspace for three vectors.
             pair = Pair(left, i, right, j, low, high, start, row)
             n = lay_out(pair)
             if n > space.shape[1]:
                 space = np.empty((3, n + n // 2))
+            # The sum, by the method of its kind.
             if n == 0:
                 value = 0.0
             elif kind == GEOMETRIC:
@@ -100,17 +101,19 @@ def _steps(pair: Pair, decay: float, n_steps: int, n: int, space: Floats) -> flo
 def _geometric(pair: Pair, decay: float, n: int, space: Floats) -> float:
     """1ᵀ(I − λA×)⁻¹1 for weights that are not negative; NaN if it does not converge.
 
-    With M = I − λA× and a vector x whose residual is r = 1 − Mx, the sum that is missing is
-    1ᵀM⁻¹r, and M⁻¹ has no negative entry: its magnitude is at most max|r| times the whole sum.
+    With M = I − λA× and a vector x of residual r = 1 − Mx, the rest of the sum is 1ᵀM⁻¹r, and M⁻¹
+    has no negative entry: the magnitude of the rest is at most max|r| times the whole sum.
     """
     total, term, image = space[0], space[1], space[2]
     total[:n] = 1.0
     term[:n] = 1.0
     for step in range(_MOST_TERMS):
+        # A long series is given to GMRES; if that fails, summing continues.
         if step == _FEW_TERMS:
             value = _gmres(pair, decay, n, total)
             if value == value:
                 return value
+        # Add the next term.
         apply_product(pair, term, image)
         largest = 0.0
         for k in range(n):
@@ -128,10 +131,10 @@ def _geometric(pair: Pair, decay: float, n: int, space: Floats) -> float:
 def _gmres(pair: Pair, decay: float, n: int, guess: Floats) -> float:
     """The geometric sum by GMRES with restarts; NaN if the residual does not become small enough.
 
-    Entries of the solution x may differ by many orders of magnitude, where one cycle leads to
-    another. The unknowns and equations are therefore scaled by the x of the last start, and every
-    residual must be small beside its own x: within the rounding of the equation itself. What
-    counts is the residual computed anew at every start, never the one that recursions give.
+    Entries of the solution x may differ by many orders of magnitude if one cycle leads to another.
+    The unknowns and equations are therefore scaled by the x of the previous start, and every
+    residual must be small compared with its own x, within the rounding of the equation itself. The
+    residual is recomputed at every start; the one from the recursions is never used as a test.
     """
     x, scale = guess[:n].copy(), guess[:n].copy()
     # Large systems get a smaller subspace, so that it does not fill the memory.
@@ -153,6 +156,7 @@ def _gmres(pair: Pair, decay: float, n: int, guess: Floats) -> float:
         if stuck == 5 or not squared < np.inf:
             return np.nan
         before = worst
+        # Scale by the present solution, and add a correction.
         if least > 0.0:
             squared = 0.0
             for k in range(n):
@@ -167,10 +171,10 @@ def _gmres(pair: Pair, decay: float, n: int, guess: Floats) -> float:
 def _add_correction(
     pair: Pair, decay: float, scale: Floats, length: float, basis: Floats, image: Floats, x: Floats
 ) -> None:
-    """One cycle of GMRES: add to x what makes its scaled residual shortest.
+    """One cycle of GMRES: add to x the correction that minimises its scaled residual.
 
-    The residual stands in row 0 of ``basis``, its length is ``length``. Arnoldi's recursion builds
-    an orthonormal basis; plane rotations keep its small system triangular.
+    The residual is in row 0 of ``basis``, its length is ``length``. Arnoldi's recursion builds an
+    orthonormal basis; plane rotations keep its small system triangular.
     """
     n, width = len(x), len(basis) - 1
     system = np.zeros((width + 1, width))
@@ -180,7 +184,7 @@ def _add_correction(
     basis[0] /= length
     used = 0
     for m in range(width):
-        # The next direction, made orthogonal to those before.
+        # The next direction, orthogonal to the previous ones.
         fresh = basis[m + 1]
         for k in range(n):
             fresh[k] = scale[k] * basis[m, k]
@@ -191,7 +195,7 @@ def _add_correction(
             system[p, m] = np.dot(basis[p], fresh)
             fresh -= system[p, m] * basis[p]
         norm = np.sqrt(np.dot(fresh, fresh))
-        # Rotate the new column of the small system, then away the entry below its diagonal.
+        # Rotate the new column of the small system; one more rotation removes its subdiagonal.
         for p in range(m):
             a, b = system[p, m], system[p + 1, m]
             system[p, m] = cosines[p] * a + sines[p] * b
@@ -219,7 +223,7 @@ def _add_correction(
 
 @inner
 def _dense_geometric(pair: Pair, decay: float, n: int) -> float:
-    """The geometric sum by elimination, for weights of both signs; −inf for too many nodes."""
+    """The geometric sum by a dense solver, for weights of any sign; −inf for too many nodes."""
     if n > LARGEST_SIGNED:
         return -np.inf
     left, right = pair.left, pair.right
@@ -243,10 +247,11 @@ def _dense_geometric(pair: Pair, decay: float, n: int) -> float:
 def _exponential(pair: Pair, decay: float, signed: bool, n: int, space: Floats) -> float:
     """1ᵀ exp(λA×) 1 as a power series; inf if it overflows.
 
-    A term is at most ‖λA×‖/step times the one before, so that a small term after 2‖λA×‖ steps is
-    as much as all that follow. With negative weights the terms of a long series cancel; it is then
-    cut into factors exp(λA×/pieces) of norm e at most that are applied one after the other.
+    A term is at most ‖λA×‖/step times the previous one, so that after 2‖λA×‖ steps a term bounds
+    the sum of all that follow. With negative weights the terms of a long series cancel; it is then
+    split into factors exp(λA×/pieces) of norm at most e, which are applied one after the other.
     """
+    # A bound on ‖λA×‖, and the number of factors.
     total, term, image = space[0], space[1], space[2]
     total[:n] = 1.0
     norm = decay * min(
@@ -258,6 +263,7 @@ def _exponential(pair: Pair, decay: float, signed: bool, n: int, space: Floats) 
         return np.inf
     for _ in range(int(n_pieces)):
         copy_into(total[:n], term)
+        # The power series of one factor.
         for step in range(1, _MANY_TERMS):
             apply_product(pair, term, image)
             factor = decay / (n_pieces * step)
@@ -279,7 +285,7 @@ def _exponential(pair: Pair, decay: float, signed: bool, n: int, space: Floats) 
 
 @inner
 def _largest_row(graphs: LabelledGraphs, i: int) -> float:
-    """The largest sum of magnitudes of the weights of the arcs that leave a node of graph i."""
+    """The largest sum of the absolute weights of the arcs that leave a node of graph i."""
     largest = 0.0
     for u in range(graphs.node_offsets[i], graphs.node_offsets[i + 1]):
         total = 0.0
@@ -291,7 +297,7 @@ def _largest_row(graphs: LabelledGraphs, i: int) -> float:
 
 @inner
 def _largest_column(graphs: LabelledGraphs, i: int) -> float:
-    """The same of the arcs that end at a node."""
+    """The same for the arcs that end at a node."""
     first, last = graphs.node_offsets[i], graphs.node_offsets[i + 1]
     totals = np.zeros(last - first)
     for arc in range(graphs.indptr[first], graphs.indptr[last]):

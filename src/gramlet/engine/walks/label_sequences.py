@@ -2,11 +2,11 @@
 
 A common walk of two graphs is a walk in each with the same sequence of labels. So 1ᵀA×^j 1 is the
 dot product of two vectors, the numbers of walks of j steps per sequence, and a sum over common
-walks Σ_j w_j 1ᵀA×^j 1 is one dot product of counts scaled by √w_j: a graph is counted once, not
-once per pair. A sequence is counted by its halves: the walks of ⌊j/2⌋ steps from a node, or from
-both ends of an edge, named by ids, so that a pair of ids is the sequence. A sequence and its
-reverse are as frequent in an undirected graph and share one entry. Which weights a sum has is
-decided in `walk_series`; the comparison is that of all counts.
+walks Σ_j w_j 1ᵀA×^j 1 is one dot product of counts scaled by √w_j: walks are counted once per
+graph, not once per pair. A sequence is counted by its halves: walks of ⌊j/2⌋ steps from a node, or
+from both ends of an edge, have ids, and a pair of ids identifies a sequence. In an undirected graph
+a sequence and its reverse have equal counts and share one entry. `walk_series` gives the weights of
+a sum; counts are compared as those of other kernels are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gramlet.engine.walks.product_walks import LabelledGraphs
 
 __all__ = ["HalfWalks", "half_walks", "joined_graphs", "sequence_counts", "sequence_work"]
 
-# What a slot of the hash table holds: a key, its column, the last row that had it, and where.
+# The fields of a slot of the hash table: key, column, last row with this key, position there.
 _KEY, _COLUMN, _ROW, _PLACE = 0, 1, 2, 3
 
 
@@ -34,9 +34,9 @@ class HalfWalks(NamedTuple):
     Attributes
     ----------
     offsets : array of int64
-        Node u owns the entries ``offsets[u]:offsets[u + 1]`` of the other arrays.
+        Node u has the entries ``offsets[u]:offsets[u + 1]`` of the other arrays.
     ids : array of int64
-        The sequences, numbered over all graphs; it decides the label of the node itself.
+        The sequences, numbered over all graphs; an id determines the label of the node itself.
     sums : array of float64
         The number of walks with this sequence, or the sum of their weights.
     n_ids : int
@@ -72,8 +72,7 @@ def joined_graphs(left: LabelledGraphs, right: LabelledGraphs) -> LabelledGraphs
 
 
 def half_walks(graphs: LabelledGraphs, n_steps: int, most: float) -> list[HalfWalks] | None:
-    """The walks of 0 … ``n_steps`` steps; None if there are more than ``most`` entries of one
-    length.
+    """The walks of 0 to ``n_steps`` steps; None if some length has more than ``most`` entries.
 
     >>> two = np.array([0, 1, 2])
     >>> from gramlet.engine.walks.product_walks import sort_by_label
@@ -96,7 +95,7 @@ def half_walks(graphs: LabelledGraphs, n_steps: int, most: float) -> list[HalfWa
 
 @njit(nogil=True, cache=True)
 def _longer(graphs: LabelledGraphs, labels: Ints, walks: HalfWalks, most: float) -> HalfWalks:
-    """Walks of one step more: a node's label before the sequences of its neighbours.
+    """Walks with one more step: a node's label, then the sequences of its neighbours.
 
     ``n_ids`` is −1 if there are more than ``most`` entries.
     """
@@ -110,12 +109,14 @@ def _longer(graphs: LabelledGraphs, labels: Ints, walks: HalfWalks, most: float)
             for arc in range(graphs.indptr[u], graphs.indptr[u + 1]):
                 head, weight = first + graphs.heads[arc], graphs.weights[arc]
                 for p in range(walks.offsets[head], walks.offsets[head + 1]):
+                    # The id of the longer sequence; new sequences get the next id.
                     key = labels[u] * walks.n_ids + walks.ids[p]
                     at = _slot(slots, key)
                     if slots[at, _KEY] < 0:
                         slots[at, _KEY], slots[at, _COLUMN] = key, n_ids
                         slots[at, _ROW] = -1
                         n_ids += 1
+                    # Add to the entry of this node, or append one.
                     if slots[at, _ROW] == u:
                         sums[slots[at, _PLACE]] += weight * walks.sums[p]
                         continue
@@ -153,7 +154,7 @@ def _slot(slots: Ints, key: int) -> np.int64:
 
 @inner
 def _with_room(slots: Ints, n_keys: int) -> Ints:
-    """The table itself, or one of four times its size once half of its slots are taken."""
+    """The table itself, or one of four times its size if more than half of its slots are used."""
     if 2 * n_keys <= len(slots):
         return slots
     larger = _free_slots(4 * len(slots))
@@ -166,9 +167,9 @@ def _with_room(slots: Ints, n_keys: int) -> Ints:
 
 
 def sequence_work(graphs: LabelledGraphs, walks: list[HalfWalks], n_steps: int) -> Floats:
-    """How many products of halves walks of 0 … ``n_steps`` steps take, per length and graph.
+    """How many pairs of halves are multiplied for walks of 0 to ``n_steps`` steps.
 
-    A graph has no more sequences than products.
+    One row per length, one column per graph. A graph has at most as many sequences as products.
     """
     work = np.zeros((n_steps + 1, graphs.n_graphs))
     graph_of_node = np.repeat(np.arange(graphs.n_graphs), np.diff(graphs.node_offsets))
@@ -189,7 +190,7 @@ def sequence_counts(
 ) -> sparse.csr_matrix:
     """One row per graph: the walks of j steps per sequence, times the root of ``weights[j]``.
 
-    A sequence that differs from its reverse counts for both, by a factor √2.
+    The entry of a sequence that differs from its reverse counts for both, by a factor √2.
     """
     n_levels = len(weights)
     parts: dict[int, tuple[Ints, Ints, Floats, int]] = {}
@@ -230,18 +231,20 @@ def _lay_beside(
 def _join_halves(
     graphs: LabelledGraphs, walks: HalfWalks, odd: bool, scale: float
 ) -> tuple[Ints, Ints, Floats, int]:
-    """Rows of scaled counts of the sequences whose halves are ``walks``: offsets, columns, values.
+    """Scaled counts of the sequences whose halves are ``walks``.
 
-    An even number of steps has a node in the middle, an odd number an edge. Last: how many columns.
+    A walk of an even number of steps has a node in the middle, one of an odd number an edge.
+    Returns offsets, columns and values of the rows, and the number of columns.
     """
     n_graphs = len(graphs.node_offsets) - 1
     indptr = np.zeros(n_graphs + 1, dtype=np.int64)
     keys, values = np.empty(4 * n_graphs, np.int64), np.empty(4 * n_graphs)
-    # The keys of one graph, in a table that stays in cache: a slot is free if another graph wrote
-    # to it. The first number is the graph, then come a key and its place.
+    # A hash table of one graph's keys, small enough for the cache. A slot is (graph, key, place);
+    # it is free if it was written for another graph.
     own = _free_slots(1024)
     filled = 0
     for graph in range(n_graphs):
+        # A table for all products of this graph.
         first, last = graphs.node_offsets[graph], graphs.node_offsets[graph + 1]
         size = 16
         while size < 2 * _n_products(graphs, walks, odd, first, last):
@@ -251,7 +254,7 @@ def _join_halves(
         mask = np.uint64(size - 1)
         for u in range(first, last):
             begin, end = graphs.indptr[u], graphs.indptr[u + 1]
-            # With a node in the middle both halves are the node's own.
+            # With a node in the middle, both halves belong to it.
             for arc in range(begin, end if odd else begin + 1):
                 v = first + graphs.heads[arc] if odd else u
                 if v < u:
@@ -270,17 +273,18 @@ def _join_halves(
                             keys, values = grown(keys, filled + 1), grown(values, filled + 1)
                             keys[filled], values[filled] = key, 0.0
                             filled += 1
-                        # Along an edge that joins equal halves a walk goes both ways.
+                        # An edge between equal halves is walked both ways.
                         twice = 2.0 if left == right and v != u else 1.0
                         values[own[at, 2]] += twice * factor * walks.sums[q]
         indptr[graph + 1] = filled
+    # Number the keys of all graphs.
     n_columns = _number_keys(keys[:filled], walks.n_ids, values)
     return indptr, keys[:filled], values[:filled], n_columns
 
 
 @inner
 def _n_products(graphs: LabelledGraphs, walks: HalfWalks, odd: bool, first: int, last: int) -> int:
-    """How many pairs of halves one graph has at most."""
+    """An upper bound on the number of pairs of halves of one graph."""
     total = 0
     for u in range(first, last):
         size = walks.offsets[u + 1] - walks.offsets[u]
@@ -296,7 +300,10 @@ def _n_products(graphs: LabelledGraphs, walks: HalfWalks, odd: bool, first: int,
 
 @inner
 def _number_keys(keys: Ints, n_ids: int, values: Floats) -> int:
-    """Replace keys by numbers from 0 on, and weigh sequences that differ from their reverse."""
+    """Replace keys by numbers from 0 on, and scale sequences that differ from their reverse.
+
+    Returns how many different keys there are.
+    """
     both = np.sqrt(2.0)
     slots, n_columns = _free_slots(1024), 0
     for p in range(len(keys)):

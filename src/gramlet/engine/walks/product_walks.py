@@ -1,10 +1,10 @@
-"""Sums over common walks of two graphs with node labels, for all pairs of many graphs, compiled.
+"""Sums over common walks of two graphs with node labels, for all pairs of many graphs.
 
 The product graph A× (pairs of nodes of equal label, both edges present) is never formed. Nodes of a
 graph are sorted by label, so that the partners of a node are one range of the other graph's nodes:
-a vector over the product graph is a list of such ranges, and A× is applied row by row. Whether a
-decay is small enough is decided in `spectral_radius`; undirected graphs without labels are left to
-`spectra`, the sums of directed graphs to `arc_walks`.
+a vector over the product graph is a list of such ranges, and A× is applied row by row.
+`spectral_radius` checks that a decay is small enough; undirected graphs without labels are in
+`spectra`, sums of directed graphs in `arc_walks`.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ KINDS = {"geometric": GEOMETRIC, "exponential": EXPONENTIAL, "steps": STEPS}
 
 # The error of a geometric sum, relative to the sum.
 _ACCURACY = 1e-15
-# The smallest distance of decay · ρ from 1 that a solution is asked to resolve.
+# The smallest distance of decay · ρ from 1 that a solution resolves.
 _SMALLEST_GAP = 1e-9
-# No exponential that can be written down takes as many terms or as many pieces.
+# No exponential in the range of a float64 needs this many terms or pieces.
 _MANY_TERMS = 100_000
 
 
@@ -52,11 +52,12 @@ class LabelledGraphs(NamedTuple):
     node_offsets, indptr : arrays of int64
         As in a `GraphBatch`.
     heads : array of int64
-        The neighbours, counted from 0 within their graph.
+        The neighbours, numbered from 0 within their graph.
     weights : array of float64
         One weight per entry of ``heads``.
     class_offsets : array of int64
-        Graph i owns the classes ``class_offsets[i]:class_offsets[i + 1]``: its nodes of one label.
+        A class is the nodes of a graph with one label. Graph i has the classes
+        ``class_offsets[i]:class_offsets[i + 1]``.
     class_labels, class_begins, class_ends : arrays of int64
         Label, and the range of nodes within the graph; labels ascend within a graph.
     """
@@ -91,7 +92,7 @@ class LabelledGraphs(NamedTuple):
         self._check_classes(sizes, np.diff(classes))
 
     def validate_undirected(self) -> None:
-        """Raise ValueError if some edge is not there both ways, with one weight."""
+        """Raise ValueError if an edge is not stored both ways with the same weight."""
         sizes = np.diff(self.node_offsets)
         tails = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
         shifted = self.heads + np.repeat(self.node_offsets[:-1], sizes)[tails]
@@ -101,7 +102,7 @@ class LabelledGraphs(NamedTuple):
         require(same and (there == back[::-1]).all(), "edges must be the same both ways")
 
     def _check_classes(self, sizes: Ints, counts: Ints) -> None:
-        """The classes of a graph must cover its nodes in turn, with labels that ascend."""
+        """Check that the classes of a graph cover its nodes in order, with ascending labels."""
         require(((counts == 0) == (sizes == 0)).all(), "a graph with nodes must have classes")
         graphs = np.repeat(np.arange(len(sizes)), counts)
         begins, ends, labels = self.class_begins, self.class_ends, self.class_labels
@@ -137,8 +138,8 @@ class LabelledGraphs(NamedTuple):
 class Pair(NamedTuple):
     """Graph i of one set and graph j of another, and the layout of vectors over their product.
 
-    Node u of the left graph meets the nodes ``low[u]:high[u]`` of the right one; the values of
-    these pairs stand from ``start[u]`` on. ``row`` has room for the right graph's nodes.
+    Node u of the left graph is paired with the nodes ``low[u]:high[u]`` of the right one; the
+    values of these pairs start at ``start[u]``. ``row`` is workspace, one entry per right node.
     """
 
     left: LabelledGraphs
@@ -184,7 +185,7 @@ def sort_by_label(
 
 
 def _class_begins(sorted_labels: Ints, graph_of_node: Ints) -> tuple[Ints, Ints]:
-    """The first node of every class, counted over all graphs, and the class's graph."""
+    """The first node of every class, numbered over all graphs, and the graph of the class."""
     new = np.ones(len(sorted_labels), dtype=bool)
     new[1:] = (np.diff(sorted_labels) != 0) | (np.diff(graph_of_node) != 0)
     begins = np.flatnonzero(new)
@@ -214,7 +215,7 @@ def room(left: LabelledGraphs, right: LabelledGraphs) -> tuple[Ints, Ints, Ints,
 
 @inner
 def lay_out(pair: Pair) -> int:
-    """Fill in the layout of a pair; the number of nodes of its product graph."""
+    """Fill in the layout of a pair; return the number of nodes of its product graph."""
     left, right = pair.left, pair.right
     filled = 0
     b, b_end = right.class_offsets[pair.j], right.class_offsets[pair.j + 1]
@@ -241,7 +242,7 @@ def apply_product(pair: Pair, x: Floats, out: Floats) -> None:
     for u in range(last - first):
         if low[u] == high[u]:
             continue
-        # A row of A x: the neighbours' rows, each on the range of its own label.
+        # Row u of A x: the sum of the neighbours' rows, each on the range of its own label.
         row[:n_other] = 0.0
         for arc in range(left.indptr[first + u], left.indptr[first + u + 1]):
             neighbour, weight = left.heads[arc], left.weights[arc]
@@ -250,6 +251,7 @@ def apply_product(pair: Pair, x: Floats, out: Floats) -> None:
             values = x[pair.start[neighbour] : pair.start[neighbour] + length]
             for k in range(length):
                 part[k] += weight * values[k]
+        # Times the columns of the right graph.
         for k in range(high[u] - low[u]):
             node = other + low[u] + k
             total = 0.0
@@ -258,13 +260,13 @@ def apply_product(pair: Pair, x: Floats, out: Floats) -> None:
             out[pair.start[u] + k] = total
 
 
-# Sums may be taken in another order than written, which saves a quarter of the time.
+# The compiler may reorder sums, which saves a quarter of the time.
 @inner(fastmath={"reassoc", "contract"})
 def _geometric(pair: Pair, decay: float, gap: float, n: int, space: Floats) -> float:
     """1ᵀ(I − λA×)⁻¹1 by conjugate gradients; NaN if they do not converge.
 
-    The energy that the steps have gained is the sum itself, and what is missing is at most the
-    squared residual over the smallest eigenvalue, 1 − λρ ≥ ``gap``.
+    The sum is accumulated from the energies of the steps; the rest is at most the squared residual
+    over the smallest eigenvalue, 1 − λρ ≥ ``gap``.
     """
     residual, direction, image = space[0], space[1], space[2]
     residual[:n] = 1.0
@@ -273,6 +275,7 @@ def _geometric(pair: Pair, decay: float, gap: float, n: int, space: Floats) -> f
     enough = 0.5 * _ACCURACY * max(gap, _SMALLEST_GAP) * n
     total = 0.0
     for _ in range(10 * n + 100):
+        # The image of the direction under I − λA×.
         apply_product(pair, direction, image)
         curvature = 0.0
         for k in range(n):
@@ -280,6 +283,7 @@ def _geometric(pair: Pair, decay: float, gap: float, n: int, space: Floats) -> f
             curvature += direction[k] * image[k]
         if not curvature > 0.0:
             return np.nan
+        # A step along the direction.
         length = squared / curvature
         total += length * squared
         before, squared = squared, 0.0
@@ -288,6 +292,7 @@ def _geometric(pair: Pair, decay: float, gap: float, n: int, space: Floats) -> f
             squared += residual[k] * residual[k]
         if squared <= enough:
             return total
+        # The next direction.
         turn = squared / before
         for k in range(n):
             direction[k] = residual[k] + turn * direction[k]
@@ -298,8 +303,8 @@ def _geometric(pair: Pair, decay: float, gap: float, n: int, space: Floats) -> f
 def _exponential(pair: Pair, decay: float, n_pieces: float, n: int, space: Floats) -> float:
     """1ᵀ exp(λA×) 1 = ‖exp(λA×/2) 1‖², the exponential as a power series; inf if it overflows.
 
-    With negative weights the terms of a long series cancel; it is then cut into ``n_pieces``
-    factors exp(λA×/(2 n_pieces)) that are applied one after the other.
+    With negative weights the terms of a long series cancel; it is then split into ``n_pieces``
+    factors exp(λA×/(2 n_pieces)), which are applied one after the other.
     """
     total, term, image = space[0], space[1], space[2]
     total[:n] = 1.0
@@ -307,6 +312,7 @@ def _exponential(pair: Pair, decay: float, n_pieces: float, n: int, space: Float
         return np.inf
     for _ in range(int(n_pieces)):
         copy_into(total[:n], term)
+        # The power series of one factor.
         for step in range(1, _MANY_TERMS):
             apply_product(pair, term, image)
             factor = 0.5 * decay / (n_pieces * step)
@@ -322,6 +328,7 @@ def _exponential(pair: Pair, decay: float, n_pieces: float, n: int, space: Float
                 break
         else:
             return np.inf
+    # The squared norm.
     squared = 0.0
     for k in range(n):
         squared += total[k] * total[k]
@@ -330,7 +337,7 @@ def _exponential(pair: Pair, decay: float, n_pieces: float, n: int, space: Float
 
 @inner
 def _steps(pair: Pair, decay: float, n_steps: int, n: int, space: Floats) -> float:
-    """Σ_{i ≤ p} λ^i 1ᵀA×^i 1, of which a vector of walks of i steps gives terms 2i − 1 and 2i."""
+    """Σ_{i ≤ p} λ^i 1ᵀA×^i 1; the vector of walks of i steps gives the terms 2i − 1 and 2i."""
     here, there = space[0], space[1]
     here[:n] = 1.0
     total = float(n)
@@ -358,19 +365,21 @@ def walk_rows(
 ) -> None:  # fmt: skip
     """Fill rows ``begin:end`` of the matrix of sums over common walks.
 
-    ``radii`` and ``other_radii`` multiply to a bound on ρ(A×) of a pair. ``which`` is 0 for all
-    columns, 1 for those from the diagonal on, 2 for the diagonal alone, which is then written to
-    column 0. NaN marks solutions that did not converge, inf sums that are too large.
+    The product ``radii[i] * other_radii[j]`` bounds ρ(A×) of a pair. ``which`` is 0 for all
+    columns, 1 for those from the diagonal on, 2 for the diagonal only, which is then written to
+    column 0. A value is NaN if the solution did not converge, inf if the sum is too large.
     """
     n_right = len(right.node_offsets) - 1
     low, high, start, row = room(left, right)
     space = np.empty((3, 0))
     for i in range(begin, end):
         for j in range(i if which > 0 else 0, i + 1 if which == 2 else n_right):
+            # The layout of the product graph, with workspace for three vectors.
             pair = Pair(left, i, right, j, low, high, start, row)
             n = lay_out(pair)
             if n > space.shape[1]:
                 space = np.empty((3, n + n // 2))
+            # The sum, by the method of its kind.
             reach = decay * radii[i] * other_radii[j]
             if n == 0:
                 value = 0.0

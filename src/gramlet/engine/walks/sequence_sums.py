@@ -1,8 +1,8 @@
-"""Sums over common walks by counted label sequences, where that is cheaper than pair by pair.
+"""Sums over common walks by counts of label sequences, if that is cheaper than pair by pair.
 
-What both ways cost is estimated first: pairs of nodes with equal labels, times the iterations of a
-solver, against the products of half walks and the entries they leave per graph. Long series, many
-labels in few graphs and a handful of pairs are left to `product_walks`.
+The costs of both ways are estimated first: pairs of nodes with equal labels, times the iterations
+of a solver, against the products of half walks and the resulting entries per graph. Long series,
+many labels in few graphs and small numbers of pairs are computed in `product_walks`.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from gramlet.engine.walks.product_walks import GEOMETRIC, STEPS, LabelledGraphs
 
 __all__ = ["largest_degrees", "sequence_norms", "sequence_sums"]
 
-# Nanoseconds, measured: one pair of nodes in one iteration of a solver; one entry of a half walk,
-# one product of two; and one product of a graph in the comparison with another, most of which
-# are entries that were there before, or are not shared.
+# Measured nanoseconds: per pair of nodes and iteration of a solver; per entry of a half walk; per
+# product of two; and per product of a graph in the comparison with another graph (small, as most
+# products add to an existing entry or to one that is not shared).
 _PAIR, _HALF, _PRODUCT, _COMPARED = 9.0, 25.0, 60.0, 0.1
-# Products of one block of graphs, which take 40 bytes each at most.
+# The largest number of products of one block of graphs, at most 40 bytes each.
 _MOST_PRODUCTS = 5e7
-# Half walks of one length are never more.
+# The largest number of half walks of one length.
 _MOST_ENTRIES = 3e7
 
 
 def largest_degrees(graphs: LabelledGraphs) -> Floats:
-    """The largest sum of the magnitudes of a node's weights, per graph; it bounds ρ(A)."""
+    """The largest sum of the absolute weights of a node, per graph; it bounds ρ(A)."""
     sums = np.concatenate([[0.0], np.cumsum(np.abs(graphs.weights))])
     degrees = np.append(np.diff(sums[graphs.indptr]), 0.0)
     largest = np.maximum.reduceat(degrees, np.minimum(graphs.node_offsets[:-1], len(degrees) - 1))
-    # Sums that were taken apart again may be a little too small.
+    # Differences of cumulative sums may be slightly too small.
     return np.where(np.diff(graphs.node_offsets) > 0, largest * (1.0 + 1e-9), 0.0)
 
 
 def sequence_sums(
     left: LabelledGraphs, right: LabelledGraphs | None, kind: int, weights: Floats, tiling: Tiling
 ) -> Floats | None:
-    """Σ_j weights[j] 1ᵀA×^j 1 of all pairs; without ``right`` of the pairs of ``left``, symmetric.
+    """Σ_j weights[j] 1ᵀA×^j 1 of all pairs; if ``right`` is None, of all pairs of ``left``.
 
-    None where it is cheaper to solve for each pair.
+    None if it is cheaper to solve for each pair.
     """
     graphs = left if right is None else joined_graphs(left, right)
     others = left if right is None else right
@@ -71,7 +71,7 @@ def sequence_sums(
 def sequence_norms(
     graphs: LabelledGraphs, kind: int, weights: Floats, tiling: Tiling
 ) -> Floats | None:
-    """The sums of every graph with itself; None where it is cheaper to solve for each."""
+    """The sum of every graph with itself; None if it is cheaper to solve for each."""
     owners = np.repeat(np.arange(graphs.n_graphs), np.diff(graphs.class_offsets))
     squares = (graphs.class_ends - graphs.class_begins).astype(np.float64) ** 2
     budget = _PAIR * _iterations(kind, len(weights)) * squares.sum()
@@ -91,7 +91,7 @@ def _iterations(kind: int, n_terms: int) -> float:
 
 
 def _node_pairs(left: LabelledGraphs, right: LabelledGraphs) -> float:
-    """The nodes of all product graphs together."""
+    """The total number of nodes of all product graphs."""
     labels = np.unique(np.concatenate([left.class_labels, right.class_labels]))
     ours, theirs = (
         np.bincount(
@@ -118,7 +118,7 @@ def _blocks(
     left: LabelledGraphs, right: LabelledGraphs | None, work: Floats, weights: Floats,
     tiling: Tiling,
 ) -> Floats:  # fmt: skip
-    """The same, block by block of either side, so that counts stay bounded."""
+    """As `_one_block`, in blocks of graphs on both sides, so that the counts fit into memory."""
     n_half = (len(weights) - 1) // 2
     ours = _cuts(work[: left.n_graphs])
     theirs = ours if right is None else _cuts(work[left.n_graphs :])
@@ -139,7 +139,7 @@ def _blocks(
 
 
 def _cuts(work: Floats) -> list[Ints]:
-    """Consecutive graphs, as many as half a block has room for; at least one."""
+    """Ranges of consecutive graphs with at most half a block of products, or of one graph."""
     done = np.concatenate([[0.0], np.cumsum(work)])
     block_of = (done[1:] // (0.5 * _MOST_PRODUCTS)).astype(np.int64)
     starts = offsets_of(np.unique(block_of, return_counts=True)[1])

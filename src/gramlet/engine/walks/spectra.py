@@ -1,7 +1,8 @@
 """Sums over common walks of graphs without labels, from one eigendecomposition per graph.
 
 Without labels the product graph of two graphs is A ⊗ A', with the products of their eigenvalues:
-1ᵀ f(A ⊗ A') 1 = Σ_ij a_i b_j f(λ_i μ_j), where a = (Uᵀ1)² for the eigenvectors U of A, and b alike.
+1ᵀ f(A ⊗ A') 1 = Σ_ij a_i b_j f(λ_i μ_j), where a = (Uᵀ1)² for the eigenvectors U of A, and b is the
+same for A'.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from gramlet.engine.walks.product_walks import EXPONENTIAL, GEOMETRIC
 __all__ = ["WalkSpectra", "spectral_walk_rows", "walk_spectra"]
 
 
-# Squares of sums of n numbers that cancel but for rounding are smaller than this times n.
+# Squared sums of n numbers below this times n are rounding errors.
 _NOTHING = 1e-28
 
 
@@ -31,9 +32,9 @@ class WalkSpectra(NamedTuple):
     Attributes
     ----------
     offsets : array of int64
-        Graph i owns the entries ``offsets[i]:offsets[i + 1]`` of the other arrays.
+        Graph i has the entries ``offsets[i]:offsets[i + 1]`` of the other arrays.
     values, masses : arrays of float64
-        Eigenvalues and (uᵀ1)²; eigenvectors that sum to 0 take part in no walk and are left out.
+        Eigenvalues and (uᵀ1)²; eigenvectors that sum to 0 contribute nothing and are left out.
     """
 
     offsets: Ints
@@ -64,7 +65,7 @@ def walk_spectra(
     weights: Floats | None,
     n_jobs: int | None = None,
 ) -> tuple[WalkSpectra, Floats]:
-    """The spectra of all graphs, and the largest magnitude of an eigenvalue of each.
+    """The spectra of all graphs, and the largest absolute eigenvalue of each.
 
     >>> edge = walk_spectra(np.array([0, 2]), np.array([0, 1, 2]), np.array([1, 0]), None)
     >>> edge[0].values.round(12), edge[0].masses.round(12), edge[1].round(12)
@@ -97,7 +98,7 @@ def spectral_walk_rows(
 ) -> None:  # fmt: skip
     """Fill rows ``begin:end`` of the matrix of sums over common walks.
 
-    ``which`` is 0 for all columns, 1 for those from the diagonal on, 2 for the diagonal alone,
+    ``which`` is 0 for all columns, 1 for those from the diagonal on, 2 for the diagonal only,
     which is then written to column 0.
     """
     n_right = len(right.offsets) - 1

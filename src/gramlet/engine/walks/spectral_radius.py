@@ -1,4 +1,4 @@
-"""The spectral radius ρ(A×) of product graphs, which says how large the decay of walks may be.
+"""The spectral radius ρ(A×) of product graphs, which limits the decay of walks.
 
 Closed walks with equal labels obey the Cauchy-Schwarz inequality, so ρ(A×(G, H))² is at most
 ρ(A×(G, G)) ρ(A×(H, H)): one number per graph bounds all pairs, and the largest ρ of all pairs of a
@@ -17,13 +17,13 @@ from gramlet.engine.walks.product_walks import LabelledGraphs, Pair, apply_produ
 __all__ = ["pair_radii", "self_radii"]
 
 
-# Lanczos steps at most; the largest eigenvalue of a graph with a tiny spectral gap takes hundreds.
+# The largest number of Lanczos steps; a graph with a tiny spectral gap takes hundreds.
 _MOST_STEPS = 3000
 _SETTLED = 1e-13
 
 
 def self_radii(graphs: LabelledGraphs, n_jobs: int | None = None) -> Floats:
-    """sqrt(ρ(A×(G, G))) of every graph: the product of two of them bounds the ρ of the pair."""
+    """sqrt(ρ(A×(G, G))) of every graph: the product of two of them bounds ρ of the pair."""
     each = np.arange(len(graphs.node_offsets) - 1)
     return np.sqrt(pair_radii(graphs, graphs, each, each, n_jobs))
 
@@ -35,7 +35,7 @@ def pair_radii(
     columns: Ints,
     n_jobs: int | None = None,
 ) -> Floats:
-    """ρ(A×) of the pairs (rows[k], columns[k]) of graphs; 0 where there is no common edge."""
+    """ρ(A×) of the pairs (rows[k], columns[k]) of graphs; 0 if they have no common edge."""
     radii = np.zeros(len(rows))
 
     def fill(begin: int, end: int) -> None:
@@ -63,11 +63,13 @@ def _fill_radii(
 
 @inner
 def _radius(pair: Pair, n: int, space: Floats) -> float:
-    """The largest magnitude of an eigenvalue, by Lanczos iteration from a positive vector.
+    """The largest absolute eigenvalue, by Lanczos iteration from a positive vector.
 
     The leading eigenvector of a matrix without negative entries has none either, so it cannot be
-    orthogonal to the start. The entries differ, so that with negative weights it hardly can be.
+    orthogonal to the start. With negative weights it could be, but hardly is, as the entries of the
+    start differ.
     """
+    # The normalised start.
     here, before, image = space[0], space[1], space[2]
     norm = 0.0
     for k in range(n):
@@ -81,6 +83,7 @@ def _radius(pair: Pair, n: int, space: Floats) -> float:
     diagonal, beside = np.empty(most), np.zeros(most)
     radius, check = 0.0, 8
     for step in range(most if n else 0):
+        # One Lanczos step: the image, without its parts along the last two vectors.
         apply_product(pair, here, image)
         mean, rest = 0.0, 0.0
         for k in range(n):
@@ -90,6 +93,7 @@ def _radius(pair: Pair, n: int, space: Floats) -> float:
             image[k] -= mean * here[k] + coupling * before[k]
             rest += image[k] * image[k]
         diagonal[step], beside[step] = mean, np.sqrt(rest)
+        # From time to time, and at the end, the eigenvalues of the tridiagonal matrix.
         scale = max(radius, abs(mean))
         last = beside[step] <= 1e-14 * scale or rest == 0.0 or step == most - 1
         if step + 1 == check or last:
@@ -110,13 +114,15 @@ def _radius(pair: Pair, n: int, space: Floats) -> float:
 def _largest(diagonal: Floats, beside: Floats, n: int, sign: float) -> float:
     """The largest eigenvalue of ``sign`` times a tridiagonal matrix, by bisection.
 
-    A number lies above all eigenvalues exactly if all pivots of (number · I − matrix) are positive.
+    A number is above all eigenvalues exactly if all pivots of (number · I − matrix) are positive.
     """
+    # Bounds: the largest diagonal entry, and Gershgorin's circles.
     below, above = -np.inf, -np.inf
     for k in range(n):
         reach = (beside[k - 1] if k else 0.0) + (beside[k] if k < n - 1 else 0.0)
         below = max(below, sign * diagonal[k])
         above = max(above, sign * diagonal[k] + reach)
+    # Halve the interval until it contains no other number.
     while True:
         middle = 0.5 * (below + above)
         if not below < middle < above:

@@ -1,9 +1,9 @@
-"""Sums over common walks as polynomials of A×: which weights walks of j steps have, up to which j.
+"""Sums over common walks as polynomials of A×: the weights of walks of j steps, and the largest j.
 
 1ᵀ f(λA×) 1 with f(x) = 1/(1 − x) or exp(x) is, for an undirected pair, a sum of f over a spectrum
-within [−r, r]. The Chebyshev series of f there is cut where the rest is below `_ACCURACY`. f ≥ 1
-on average without negative weights (a sum is at least its walks of no steps), so that the error is
-relative to the sum. The interval is usually short, and a dozen terms are enough.
+within [−r, r]. The Chebyshev series of f there is truncated where the rest is below `_ACCURACY`.
+Without negative weights f is at least 1 on average (a sum contains the walks of no steps), so the
+error is relative to the sum. The interval is usually short, and a dozen terms are enough.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ __all__ = ["MOST_STEPS", "series_weights"]
 
 # The largest error of the series on its interval.
 _ACCURACY = 1e-15
-# Longer walks are never counted by sequences; nor those of an interval that is longer than this.
+# Longer walks are not counted by sequences.
 MOST_STEPS = 64
+# For exponential sums, the largest r that a series is made for.
 _LONGEST = 4.0
 
 
 def series_weights(kind: int, decay: float, reach: float, n_steps: int) -> Floats | None:
-    """w_0 … w_J of Σ_j w_j 1ᵀA×^j 1, which is the sum over walks for all pairs of this ``reach``.
+    """Weights w_0 … w_J for which Σ_j w_j 1ᵀA×^j 1 is the sum over walks of all pairs.
 
-    ``reach`` bounds λρ(A×). None where too many terms were needed, or some weight were negative.
+    ``reach`` bounds λρ(A×) of all pairs. None if too many terms are needed, or if some weight is
+    not positive.
 
     Examples
     --------
@@ -49,7 +51,7 @@ def series_weights(kind: int, decay: float, reach: float, n_steps: int) -> Float
         root = np.sqrt(1.0 - reach * reach)
         terms = 2.0 * (reach / (1.0 + root)) ** orders / root
     else:
-        # Bessel functions; `ive` leaves out the factor exp(reach).
+        # Modified Bessel functions; `ive` leaves out the factor exp(reach).
         terms = 2.0 * ive(orders, reach) * np.exp(reach)
     rest = np.cumsum(terms[::-1])[::-1]
     terms[0] *= 0.5
