@@ -1,1 +1,1 @@
-"""Sparse counts and the two ways to compare them."""
+"""Sparse counts and two measures that compare them."""

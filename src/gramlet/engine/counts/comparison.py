@@ -1,8 +1,8 @@
-"""Sparse counts, and the two ways to compare them: dot products and sums of minima.
+"""Sparse counts, and two measures that compare them: dot products and sums of minima.
 
-Both walk the inverted index of a feature and add into one row of the result, which stays in cache.
-Frequent features are kept as dense columns (BLAS for the dot product, straight loops for minima);
-features that only one graph has never enter the pair loop of a symmetric matrix.
+Both walk the inverted index of a feature and add to one row of the result, which stays in the
+cache. Frequent features are stored as dense columns (BLAS for the dot product, plain loops for
+minima); features of only one graph are skipped in the pair loop of a symmetric matrix.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ __all__ = ["CountIndex", "compare", "compare_self", "count_codes", "first_from",
 
 Measure = Literal["dot", "min"]
 
-# A feature that more than this share of the graphs have is cheaper as a dense column.
+# A feature of more than this share of the graphs is cheaper as a dense column.
 _DENSE_SHARE = {"dot": 0.15, "min": 0.25}
 # Dense columns take at most this much memory, relative to a large square result.
 _DENSE_PART = 0.05
 # A result of this many bytes is large.
 _LARGE = 1 << 26
-# An index beyond this size, relative to a large result, is built in up to so many parts.
+# An index larger than this share of a large result is built in parts, and their largest number.
 _INDEX_PART, _MOST_PARTS = 0.015, 8
-# What an entry of a copy takes, and what a feature takes in an index.
+# Bytes per entry of a copy, and per feature of an index.
 _ENTRY_BYTES, _FEATURE_BYTES = 12, 40
-# Up to so many entries, leaving features out takes longer than it saves.
+# Up to this number of entries, leaving features out takes longer than it saves.
 _FEW_ENTRIES = 1 << 14
 
 
@@ -43,9 +43,9 @@ def count_codes(offsets: Ints, codes: Ints, n_codes: int) -> sparse.csr_matrix:
     Parameters
     ----------
     offsets : array of int64, shape (rows + 1,)
-        Group i owns the positions ``offsets[i]:offsets[i + 1]`` of every line of ``codes``.
+        Group i has the positions ``offsets[i]:offsets[i + 1]`` of every line of ``codes``.
     codes : array of int64, shape (n,) or (lines, n)
-        Column numbers below ``n_codes``; negative ones are left out.
+        Column numbers below ``n_codes``; negative codes are not counted.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def count_codes(offsets: Ints, codes: Ints, n_codes: int) -> sparse.csr_matrix:
     """
     lines = np.atleast_2d(np.ascontiguousarray(codes, dtype=np.int64))
     rows = read_only(np.asarray(offsets, np.int64))
-    # Arrays are made here: what numba compiles for making them takes longer than the loops.
+    # Arrays are allocated here: compiling that takes numba longer than compiling the loops.
     indptr = np.zeros(len(rows), dtype=np.int64)
     columns = np.empty(lines.size, dtype=np.int64)
     counts = np.empty(lines.size, dtype=np.float64)
@@ -95,16 +95,16 @@ def _count_runs(
 
 @dataclass(frozen=True)
 class CountIndex:
-    """The columns of a count matrix, made ready to be compared with rows.
+    """The columns of a count matrix, prepared for comparisons with rows.
 
     Attributes
     ----------
     indptr, rows, values :
-        The inverted index: who has a rare feature, and how often.
+        The inverted index of rare features: the rows that have one, and their counts.
     dense : array, shape (frequent features, rows)
-        The frequent features, whole.
+        The counts of frequent features.
     place : array of int64
-        For each feature: its line in ``dense``, or -1 if rare, or -2 if left out.
+        For each feature, its line in ``dense``, -1 if it is rare, or -2 if it is left out.
     """
 
     n_rows: int
@@ -118,7 +118,7 @@ class CountIndex:
     def build(
         cls, counts: sparse.csr_matrix, measure: Measure, drop_single: bool = False
     ) -> CountIndex:
-        """Index the columns of ``counts``; ``drop_single`` leaves out those of one graph only."""
+        """Index the columns of ``counts``; ``drop_single`` leaves out features of one graph."""
         return next(cls.parts(counts, measure, drop_single))
 
     @classmethod
@@ -129,10 +129,10 @@ class CountIndex:
         drop_single: bool,
         n_bytes: int | None = None,
     ) -> Iterator[CountIndex]:
-        """Indices of consecutive columns, one after the other, of nearly ``n_bytes`` each.
+        """Indices of consecutive ranges of columns, of about ``n_bytes`` each.
 
         Comparing with all of them in turn adds the same numbers in the same order as comparing
-        with one.
+        with a single index.
         """
         n_rows, n_features = counts.shape
         frequency = _frequencies(counts.indices, n_features)
@@ -154,24 +154,24 @@ class CountIndex:
             here[begin:end] = place[begin:end]
             if measure == "min":
                 lines = frequent[(frequent >= begin) & (frequent < end)]
-            else:  # dot products begin with all frequent features at once
+            else:  # dot products start with all frequent features at once
                 lines = frequent if begin == 0 else frequent[:0]
             here[here >= 0] = -2
             here[lines] = np.arange(len(lines))
             starts, rows, values, dense = split_columns(*arrays, here, frequency, len(lines))
             yield cls(n_rows, starts, rows, values, dense, here)
-            del starts, rows, values, dense  # before the next ones are made
+            del starts, rows, values, dense  # free them before the next ones are allocated
 
 
 def _most_dense(n_rows: int, in_parts: bool) -> int:
-    """How many features may be dense, so that they stay small beside a large square result."""
+    """How many features may be dense, so that they are small compared with a large result."""
     if 8 * n_rows**2 < _LARGE:
         return max(n_rows, 64)
     return max(64, int((_MOST_PARTS * _INDEX_PART if in_parts else _DENSE_PART) * n_rows))
 
 
 def _frequencies(columns: Int32s, n_features: int) -> Ints:
-    """How many entries each column has; numpy's own count would copy all columns first."""
+    """How many entries each column has; numpy's own count would first copy all columns."""
     frequency = np.zeros(n_features, dtype=np.int64)
     _add_ones(columns, frequency)
     return frequency
@@ -244,7 +244,7 @@ def compare_self(
     n_bytes = int(_INDEX_PART * out.nbytes) if out.nbytes >= _LARGE else None
     for index in CountIndex.parts(shared, measure, True, n_bytes):
         _fill(out, shared, index, measure, True, n_jobs, verbose, label)
-        del index  # before the next one is built
+        del index  # free it before the next one is built
     mirror(out)
     np.fill_diagonal(out, own)
     return out
@@ -258,15 +258,16 @@ def norms(counts: sparse.csr_matrix, measure: Measure) -> Floats:
     """
     values = counts.data * counts.data if measure == "dot" else counts.data
     ones = np.ones(counts.shape[1])
-    # A product with ones adds up the entries of a row in their order.
+    # A product with ones sums the entries of a row in their order.
     return sparse.csr_matrix((values, counts.indices, counts.indptr), shape=counts.shape) @ ones
 
 
 def _shared(counts: sparse.csr_matrix) -> sparse.csr_matrix:
-    """The features that more than one graph has, numbered anew: only they take part in pairs.
+    """The features that more than one graph has, renumbered: only these are shared by pairs.
 
-    Most features of fine patterns are a single graph's: then this is smaller than the numbers that
-    an index has for every feature. Otherwise the counts are returned as they are.
+    If most features belong to a single graph, as those of fine patterns do, this copy takes less
+    memory than the entries of an index for all features. Otherwise the counts are returned
+    unchanged.
     """
     frequency = _frequencies(counts.indices, counts.shape[1])
     kept = frequency > 1
@@ -284,7 +285,7 @@ def _shared(counts: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def _arrays(counts: sparse.csr_matrix) -> tuple[Ints, Int32s, Floats]:
-    """Offsets, columns and values of the rows, of the types that compiled code takes."""
+    """Offsets, columns and values of the rows, with the types that compiled code takes."""
     return (
         counts.indptr.astype(np.int64, copy=False),
         counts.indices.astype(np.int32, copy=False),
@@ -326,7 +327,7 @@ def _fill(
             )  # fmt: skip
 
     costs = np.arange(n_columns, 0, -1, dtype=np.float64) if symmetric else None
-    # A tile of a few short rows takes less time than the call.
+    # Calling a tile of a few short rows takes longer than computing it.
     n_tiles = min(64, 1 + n_rows // 8)
     for_tiles(
         fill_rows, n_rows, costs=costs, n_tiles=n_tiles, n_jobs=n_jobs, verbose=verbose, label=label
@@ -346,7 +347,7 @@ def _write_dense(
 
 @inner
 def first_from(rows: Int32s, begin: int, end: int, i: int) -> int:
-    """Where the sorted ``rows[begin:end]`` reaches i."""
+    """The first position in the sorted ``rows[begin:end]`` with an entry of at least i."""
     while begin < end:
         middle = (begin + end) // 2
         if rows[middle] < i:
@@ -381,16 +382,19 @@ def _add_minima(
     starts: Ints, owners: Int32s, kept: Floats, dense: Floats, place: Ints,
     symmetric: bool, out: Floats,
 ) -> None:  # fmt: skip
+    """Add the minima of all features to rows ``begin:end``; if symmetric, from the diagonal on."""
     for i in range(begin, end):
         first = i if symmetric else 0
         row = out[i, first:]
         for p in range(indptr[i], indptr[i + 1]):
             f, value = columns[p], values[p]
+            # A frequent feature: all columns.
             if place[f] >= 0:
                 line = dense[place[f], first:]
                 for j in range(len(row)):
                     other = line[j]
                     row[j] += value if value < other else other
+            # A rare feature: the columns that have it.
             else:
                 q = starts[f]
                 if symmetric:

@@ -1,8 +1,8 @@
-"""Dot products of counts whose frequent features are thousands.
+"""Dot products of counts with thousands of frequent features.
 
-`comparison` keeps few frequent features as dense columns. Here all of them go through BLAS, a block
-of columns at a time, so that no more than a block is ever dense; the others are left to
-`comparison`.
+`comparison` stores only a few frequent features as dense columns. Here all of them are multiplied
+by BLAS, one block of columns at a time, so that only one block is dense; `comparison` handles the
+other features.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from gramlet.engine.counts.comparison import CountIndex, compare, compare_self
 
 __all__ = ["products", "products_self"]
 
-# A feature that more than this share of the rows have is cheaper in BLAS.
+# A feature of more than this share of the rows is cheaper in BLAS.
 _SHARE = 0.15
-# Columns that are dense at a time.
+# The number of columns that are dense at a time.
 _BLOCK = 256
 
 
@@ -55,7 +55,7 @@ def products_self(counts: sparse.csr_matrix, tiling: Tiling) -> Floats:
 def _add_frequent(
     out: Floats, left: sparse.csc_matrix, right: sparse.csc_matrix, symmetric: bool, tiling: Tiling
 ) -> None:
-    """Add the dot products of all columns, a block of them at a time; above the diagonal alone."""
+    """Add the dot products of all columns, block by block; if symmetric, from the diagonal on."""
     n_rows, n_columns = out.shape
     costs = np.arange(n_columns, 0, -1, dtype=np.float64) if symmetric else None
     for at in range(0, left.shape[1], _BLOCK):

@@ -1,9 +1,9 @@
-"""The nearest rows of a count matrix by normalised dot products or sums of minima, exactly.
+"""The exact nearest rows of a count matrix by normalised dot products or sums of minima.
 
-Rare features are walked through their inverted index. Of the frequent ones, dense columns, the few
-with the largest counts in the query are added for all rows; what the others can still add to a row
-is bounded by the counts that both have left there. Rows whose bound stays below the k-th best value
-known so far are skipped; only the rest is worked out in full.
+Rare features are walked through their inverted index. Frequent features are dense columns; the few
+with the largest counts in the query are added for all rows, and what the others can add to a row is
+bounded by the remaining counts of both. Rows whose bound is below the k-th best value so far are
+skipped; only the others are computed in full.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from gramlet.engine.counts.comparison import Measure, split_columns
 
 __all__ = ["NearestIndex", "nearest_rows"]
 
-# A feature that more than this share of the rows have is kept as a dense column, up to so many.
+# A feature of more than this share of the rows is a dense column; the largest number of these.
 _DENSE_SHARE, _MOST_DENSE = 0.02, 96
 # How many of a query's dense features are added for all rows.
 _LEADING = 10
-# Rows are taken in ranges whose totals stay in the cache.
+# Rows are processed in ranges whose totals fit into the cache.
 _RANGE = 4096
-# Bounds are rounded; rows this close to the k-th best are worked out.
+# Bounds are rounded; rows this close to the k-th best are computed in full.
 _MARGIN = 1e-9
 
 
 @dataclass(frozen=True)
 class NearestIndex:
-    """The rows among which neighbours are sought.
+    """The rows among which neighbours are searched.
 
     Attributes
     ----------
     starts, owners, values :
-        The inverted index of rare features: the rows that have one, and how often.
+        The inverted index of rare features: the rows that have one, and their counts.
     dense : array, shape (frequent features, rows)
-        Of small integers where all counts are such: they are read from memory for every query.
+        The counts of frequent features; in 8 bits if possible, as all are read for every query.
     place : array of int64
-        For each feature its line in ``dense``, or -1.
+        For each feature, its line in ``dense``, or -1.
     left : array
-        Per row the sum of its frequent counts (of their squares for dot products).
+        Per row, the sum of its frequent counts (of their squares for dot products).
     scale : array
-        1/sqrt(k(y, y)); 0 for rows of another kind than 0.
+        1/sqrt(k(y, y)); 0 for rows that are not ordinary or have k(y, y) = 0.
     kinds : array of uint8
-        0 for an ordinary row, anything else for one at the squared distance 1 from those.
+        0 for an ordinary row; other rows are at the squared distance 1 from ordinary ones.
     """
 
     measure: Measure
@@ -65,7 +65,7 @@ class NearestIndex:
     def build(
         cls, counts: sparse.csr_matrix, measure: Measure, norms: Floats, kinds: UInt8s
     ) -> NearestIndex:
-        """Index the rows of ``counts``, which have these self-similarities."""
+        """Index the rows of ``counts``; ``norms`` are their self-similarities."""
         n_rows, n_features = counts.shape
         frequency = np.bincount(counts.indices, minlength=n_features)
         frequent = np.flatnonzero(frequency > max(1.0, _DENSE_SHARE * n_rows))
@@ -101,11 +101,11 @@ def nearest_rows(
     Parameters
     ----------
     queries : csr_matrix
-        Counts of the features that the index knows.
+        Counts of the features of the index.
     norms : array
         Self-similarities of the queries, all above 0.
     own : array of int64
-        Per query the position of the row that is not to be its neighbour, or -1.
+        Per query, the position of the row that is excluded from its neighbours, or -1.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def nearest_rows(
 
 @inner
 def _insert(keys: Floats, squares: Floats, places: Ints, key: float, square: float, j: int) -> None:
-    """Put an entry into a sorted list, behind entries of the same key; the last one falls out."""
+    """Insert an entry into a sorted list, after entries of equal key; the last one is dropped."""
     p = len(keys) - 1
     while p > 0 and keys[p - 1] > key:
         keys[p] = keys[p - 1]
@@ -145,7 +145,7 @@ def _insert(keys: Floats, squares: Floats, places: Ints, key: float, square: flo
 
 @inner
 def _add_leading(dot: bool, x: float, line: Array, total: Floats, rest: Floats) -> None:
-    """Add one dense feature for all rows, and take it from what they have left."""
+    """Add one dense feature for all rows, and subtract it from their remaining counts."""
     if dot:
         for j in range(len(total)):
             y = line[j]
@@ -163,9 +163,9 @@ def _set_bounds(
     dot: bool, x_rest: float, total: Floats, rest: Floats, left: Floats, scale: Floats,
     bound: Floats,
 ) -> None:  # fmt: skip
-    """What rows can reach at most, given what the query and they have left."""
+    """Upper bounds on the values of rows, given the remaining counts of the query and the rows."""
     if dot:
-        # Differences of real squares are rounded; what is lost must not lower the bound.
+        # Differences of squares are rounded; a margin keeps the bound valid.
         for j in range(len(bound)):
             y_rest = max(rest[j], 0.0) + 1e-14 * left[j]
             bound[j] = (total[j] + np.sqrt(x_rest * y_rest)) * scale[j]
@@ -178,7 +178,7 @@ def _set_bounds(
 def _completed(
     dot: bool, j: int, total: Floats, xs: Floats, lines: Ints, begin: int, dense: Array
 ) -> float:
-    """The value of row j with the dense features that were not added for all."""
+    """The value of row j, with the dense features that were not added for all rows."""
     value = total[j]
     for p in range(begin, len(lines)):
         y = dense[lines[p], j]
@@ -192,14 +192,14 @@ def _nearest(
     own: Ints, dot: bool, starts: Ints, owners: Int32s, kept: Floats, dense: Array,
     place: Ints, left: Floats, scale: Floats, kinds: UInt8s, squares: Floats, positions: Ints,
 ) -> None:  # fmt: skip
-    """The nearest rows of queries begin to end − 1; see `nearest_rows`."""
+    """The nearest rows of queries ``begin:end``; see `nearest_rows`."""
     n, k = len(scale), squares.shape[1]
     total, rest, bound = np.empty(n), np.empty(n), np.empty(n)
     keys, seeds = np.empty(k), np.empty(k, dtype=np.int64)
     for i in range(begin, end):
         total[:] = 0.0
         copy_into(left, rest)
-        # Rare features by the inverted index; dense ones are put aside.
+        # Rare features by the inverted index; dense ones are sorted by decreasing count.
         n_dense = 0
         for p in range(indptr[i], indptr[i + 1]):
             n_dense += place[columns[p]] >= 0
@@ -220,7 +220,7 @@ def _nearest(
             else:
                 for r in range(starts[f], starts[f + 1]):
                     total[owners[r]] += min(x, kept[r])
-        # The leading dense features for all rows, and a bound for the others.
+        # The leading dense features for all rows, and bounds on the others.
         leading = min(_LEADING, n_dense)
         x_rest = 0.0
         for p in range(leading, n_dense):
@@ -230,7 +230,7 @@ def _nearest(
             for p in range(leading):
                 _add_leading(dot, xs[p], dense[lines[p], a:b], total[a:b], rest[a:b])
             _set_bounds(dot, x_rest, total[a:b], rest[a:b], left[a:b], scale[a:b], bound[a:b])
-        # The rows of the k largest lower bounds; the least of their values is a first threshold.
+        # The rows of the k largest lower bounds; the smallest of their values is the threshold.
         keys[:] = np.inf
         squares[i] = 0.0
         seeds[:] = -1
@@ -246,7 +246,7 @@ def _nearest(
             value = _completed(dot, seeds[p], total, xs, lines, leading, dense)
             threshold = min(threshold, value * scale[seeds[p]])
         threshold -= _MARGIN / scales[i]
-        # All rows that can reach it, in order of position.
+        # All rows whose bound reaches it, in order of position.
         keys[:] = np.inf
         for j in range(n):
             if scale[j] > 0:

@@ -1,8 +1,9 @@
-"""Vectors for patterns: alike where patterns occur in the same graphs.
+"""Vectors of patterns, similar for patterns that occur in the same graphs.
 
-Positive pointwise mutual information of patterns, decomposed. Patterns of one level that occur in
-exactly the same graphs have equal rows, so each class of them is one row of a smaller matrix, and
-what is within a class is known without solving anything. What is left falls into components.
+They come from a decomposition of the positive pointwise mutual information (PPMI) of patterns.
+Patterns of one level that occur in exactly the same graphs have equal rows, so each class of them
+is one row of a smaller matrix, and the eigenvectors within a class are known in closed form. The
+smaller matrix is decomposed component by component.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from gramlet.engine.core.signature_table import SignatureTable
 
 __all__ = ["pattern_vectors"]
 
-# Components up to this size are decomposed whole.
+# Components up to this size are decomposed densely.
 _DENSE = 1500
-# What counts as a gap between singular values, as 0 beside the largest, as a row of length 0.
+# Relative limits: of a gap between singular values, of a zero value, of a zero row.
 _GAP, _NOTHING, _SHORT = 1e-6, 1e-10, 1e-7
 
 
 class _Classes(NamedTuple):
-    """Patterns of one level with the same graphs: which is in which, how many, PPMI of classes."""
+    """Classes of patterns of one level that occur in the same graphs.
+
+    The class of each pattern, the size of each class, and the PPMI between classes.
+    """
 
     of_pattern: Ints
     sizes: Ints
@@ -36,17 +40,17 @@ class _Classes(NamedTuple):
 def pattern_vectors(
     counts: sparse.csr_matrix, levels: Ints, n_components: int, rng: np.random.RandomState
 ) -> Floats:
-    """A row of length 1 per pattern, or of zeros where nothing is known of it.
+    """A row of length 1 per pattern, or a row of zeros if nothing is known about it.
 
     Parameters
     ----------
     counts : csr_matrix, shape (graphs, patterns)
     levels : array of int64
-        Only patterns of the same level have anything to do with each other.
+        Only patterns of the same level are compared.
     n_components : int
-        Of this many largest singular values those are kept that are clearly above the next.
+        Of this many largest singular values, those that are clearly above the next are kept.
     rng : RandomState
-        Starts the solver for large matrices.
+        Gives the start of the solver for large matrices.
 
     Examples
     --------
@@ -62,7 +66,7 @@ def pattern_vectors(
     """
     classes = _classes(counts, levels)
     values, vectors = _decomposed(classes, n_components + 1, rng)
-    # Within a class: its PPMI as often as it has members, less one.
+    # Within a class of s patterns, its PPMI is a singular value of multiplicity s − 1.
     within = classes.information.diagonal()
     repeats = np.where(within > 0, classes.sizes - 1, 0)
     all_values = np.concatenate([values, np.repeat(within, np.minimum(repeats, n_components + 1))])
@@ -95,7 +99,7 @@ def _classes(counts: sparse.csr_matrix, levels: Ints) -> _Classes:
     common = sparse.coo_array(there.T @ there)
     same_level = levels[first][common.row] == levels[first][common.col]
     row, col, both = common.row[same_level], common.col[same_level], common.data[same_level]
-    # Pairs of different patterns: a pattern does not meet itself.
+    # Only pairs of different patterns are counted.
     others = sizes[col] - (row == col)
     sums = np.bincount(row, both * others, len(table))
     total = float(sums @ sizes)
