@@ -1,10 +1,9 @@
 """Colour refinement (Weisfeiler-Lehman) of a whole batch at once.
 
 A node's next colour is an exact renaming of its colour and the sorted multiset of its neighbours'
-colours (with edge labels: of pairs of edge label and colour). In directed graphs there are two
-multisets, of the nodes that arcs lead to and of those that arcs come from. Cost O(m log d) per
-level, for m edges and degrees d. The fitted renaming is kept; new graphs are coloured by it without
-changing it.
+colours (with edge labels, of pairs of edge label and colour). In directed graphs there are two
+multisets, of out-neighbours and of in-neighbours. Cost: O(m log d) per level, for m edges and
+degrees d. The fitted renaming is kept; new graphs are coloured by it without changing it.
 """
 
 from __future__ import annotations
@@ -22,24 +21,24 @@ from gramlet.graphs.direction import InArcs
 
 __all__ = ["Refinement", "refine", "split_signature"]
 
-# Stands in a signature before the nodes that arcs come from; no colour and no label is negative.
+# Precedes the in-neighbours in a signature; colours and labels are never negative.
 _COMING_IN = -1
 _NO_LABELS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass
 class Refinement:
-    """The renaming of every level: what colours mean.
+    """The renaming of every level, which gives colours their meaning.
 
     Attributes
     ----------
     n_initial : int
         The number of colours at level 0.
     with_edge_labels : bool
-        Whether signatures hold (edge label, colour) pairs.
+        Whether signatures contain (edge label, colour) pairs.
     tables : list of SignatureTable
-        For levels 1, 2, ...: colour to (own colour before, then the neighbours' sorted; see
-        `split_signature`).
+        For levels 1, 2, ..., the signature of each colour: the node's previous colour, then the
+        sorted colours of its neighbours (see `split_signature`).
     """
 
     n_initial: int
@@ -61,7 +60,7 @@ class Refinement:
     ) -> Ints:
         """Colours of new graphs at every level, shape (levels, nodes).
 
-        A colour of ``n_colours[h]`` or more at level h is one that no fitted node has.
+        Colours from ``n_colours[h]`` on at level h do not occur in the fitted graphs.
         """
         edges = edge_labels if self.with_edge_labels else None
         levels = [colours]
@@ -71,7 +70,7 @@ class Refinement:
         return np.stack(levels)
 
     def validate(self) -> None:
-        """Check that the tables of all levels fit each other; ValueError if not."""
+        """Raise ValueError if the tables of the levels do not fit together."""
         require_integer("n_initial", self.n_initial, 0)
         require_flag("with_edge_labels", self.with_edge_labels)
         require_items("the tables of a refinement", self.tables, SignatureTable)
@@ -97,9 +96,9 @@ def refine(
     colours : array of int64
         Initial colours, codes 0 to ``n_initial - 1``.
     edge_labels : array of int64, optional
-        A code per entry of ``indices``; None to leave edge labels out.
+        One code per entry of ``indices``; None to ignore edge labels.
     in_arcs : InArcs, optional
-        The arcs by the node they end at, of directed graphs; None for undirected ones.
+        For directed graphs, the arcs by the node they end at; None for undirected graphs.
 
     Returns
     -------
@@ -117,7 +116,7 @@ def refine(
 
 
 def split_signature(signature: Ints) -> tuple[int, list[int], list[int]]:
-    """Own colour, what stands for the neighbours, and what stands for those that arcs come from.
+    """A signature's own colour, the entries of its neighbours, and those of its in-neighbours.
 
     >>> split_signature(np.array([7, 1, 2, -1, 2]))
     (7, [1, 2], [2])
@@ -130,11 +129,11 @@ def split_signature(signature: Ints) -> tuple[int, list[int], list[int]]:
 
 
 def _check_signatures(table: SignatureTable, n_colours: int, with_edge_labels: bool) -> None:
-    """Raise ValueError if a table holds what `refine` would not write."""
+    """Raise ValueError if a table contains signatures that `refine` does not write."""
     lengths = np.diff(table.offsets)
     places = np.arange(len(table.data)) - np.repeat(table.offsets[:-1], lengths)
     owners = np.repeat(np.arange(len(lengths)), lengths)
-    # The one mark before what comes in: never first, never last.
+    # At most one mark before the in-neighbours, never first, never last.
     marks = table.data == _COMING_IN
     n_marks = np.bincount(owners[marks], minlength=len(lengths))
     misplaced = (places[marks] == 0) | (places[marks] == lengths[owners[marks]] - 1)
@@ -145,7 +144,7 @@ def _check_signatures(table: SignatureTable, n_colours: int, with_edge_labels: b
     lengths = lengths - n_marks
     if (lengths < 1).any() or (with_edge_labels and (lengths % 2 == 0).any()):
         raise ValueError("A signature of a refinement has the wrong length.")
-    # Own colour, then colours, or pairs of edge label and colour: every second entry a colour.
+    # Own colour, then colours, or pairs of edge label and colour: every second entry is a colour.
     data = table.data[~marks]
     places = np.arange(len(data)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     used = data[places % 2 == 0] if with_edge_labels else data
@@ -170,12 +169,12 @@ def node_signatures(
 ) -> tuple[Ints, Ints]:
     """Signatures of all nodes: own colour, then the neighbours' colours, sorted.
 
-    With edge labels (an array that is not empty) each neighbour gives two entries, its edge's
-    label and its colour, sorted by label, then colour.
+    With edge labels (a non-empty array) each neighbour gives two entries, the label of its edge and
+    its colour, sorted by label, then colour.
     """
     width = 2 if len(edge_labels) > 0 else 1
     offsets = width * (indptr - indptr[0]) + np.arange(len(indptr))
-    # Allocated here, not in compiled code: numpy's memory comes in large pages.
+    # Allocated here and not in compiled code, because numpy allocates large pages.
     data = np.empty(int(offsets[-1]), dtype=np.int64)
     _write_signatures(indptr, indices, colours, edge_labels, offsets, data)
     return offsets, data
@@ -185,13 +184,15 @@ def node_signatures(
 def _write_signatures(
     indptr: Ints, indices: Ints, colours: Ints, edge_labels: Ints, offsets: Ints, data: Ints
 ) -> None:
-    """Write the signatures of all nodes to their places."""
+    """Write the signatures of all nodes to ``data``, at their offsets."""
     n = len(colours)
     with_edges = len(edge_labels) > 0
+    # An edge label and a colour are packed as label · radix + colour.
     radix = np.int64(1)
     for v in range(n):
         radix = max(radix, colours[v] + 1)
     for v in range(n):
+        # Own colour, then the sorted neighbours.
         begin, degree = indptr[v], indptr[v + 1] - indptr[v]
         data[offsets[v]] = colours[v]
         part = data[offsets[v] + 1 : offsets[v] + 1 + degree]
@@ -201,7 +202,7 @@ def _write_signatures(
                 part[p] += edge_labels[begin + p] * radix
         sort_short(part)
         if with_edges:
-            # Spread from the back: entry p moves to 2p and 2p + 1.
+            # Unpack from the end: entry p moves to 2p and 2p + 1.
             for p in range(degree - 1, -1, -1):
                 key = part[p]
                 data[offsets[v] + 2 + 2 * p] = key % radix
@@ -215,8 +216,8 @@ def _directed_signatures(
 ) -> tuple[Ints, Ints]:  # fmt: skip
     """Signatures of all nodes: own colour, the out-neighbours, then −1 and the in-neighbours.
 
-    Each neighbourhood stands as in `node_signatures`. Without in-neighbours the −1 is left out, so
-    that a node without any arc has the same signature as in undirected graphs.
+    Each neighbourhood is written as in `node_signatures`. Without in-neighbours the −1 is left out,
+    so that a node without arcs has the same signature as in undirected graphs.
     """
     n = len(colours)
     with_edges = len(edge_labels) > 0
@@ -249,7 +250,7 @@ def _directed_signatures(
 def _write_around(
     indices: Ints, begin: int, end: int, colours: Ints, edge_labels: Ints, radix: int, out: Ints
 ) -> None:
-    """Write the sorted colours (with edge labels: pairs) of the entries ``begin:end``."""
+    """Write the sorted colours (with edge labels, pairs) of the entries ``begin:end``."""
     degree = end - begin
     part = out[:degree]
     for p in range(degree):
@@ -258,7 +259,7 @@ def _write_around(
             part[p] += edge_labels[begin + p] * radix
     sort_short(part)
     if len(edge_labels) > 0:
-        # Spread from the back: entry p moves to 2p and 2p + 1.
+        # Unpack from the end: entry p moves to 2p and 2p + 1.
         for p in range(degree - 1, -1, -1):
             key = part[p]
             out[2 * p + 1] = key % radix
