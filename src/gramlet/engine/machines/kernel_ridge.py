@@ -1,8 +1,8 @@
 """Kernel ridge regression with a bias, for many penalties and targets from one decomposition.
 
-The centred Gram matrix K = UΛUᵀ of a training part gives, for every penalty λ, the fit, the exact
-leave-one-out residuals and the predictions of new graphs in O(n²). Which penalties are tried and
-what the targets mean is left to `gramlet.evaluation`.
+With the centred Gram matrix K = UΛUᵀ of a training part, the fit, the exact leave-one-out residuals
+and the predictions of new graphs take O(n²) per penalty λ. `gramlet.evaluation` chooses the
+penalties and interprets the targets.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from gramlet.common.arrays import Bools, Floats
 
 __all__ = ["NEGATIVE", "NOTHING", "CentredSpectrum", "centre", "centre_rows", "decompose"]
 
-NEGATIVE = 1e-10  # eigenvalues below −this × the largest are the matrix's own, not rounding
-NOTHING = 1e-14  # a centred matrix this much smaller than the plain one is rounding
+NEGATIVE = 1e-10  # eigenvalues below −this × the largest are not rounding errors
+NOTHING = 1e-14  # a centred matrix this much smaller than the plain one is a rounding error
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class CentredSpectrum:
     Attributes
     ----------
     values : array, shape (n,)
-        Eigenvalues; 0 in place of negative ones that are no rounding error.
+        Eigenvalues; negative ones are replaced by 0.
     vectors : array, shape (n, n)
     used : array of bool, shape (n,)
-        Directions that predictions are made from: all but those of negative eigenvalues.
+        Directions that are used for predictions: all except those of negative eigenvalues.
     mean_self_similarity : float
-        Trace divided by n; 0 if all graphs are the same to the kernel.
+        Trace divided by n; 0 if the kernel does not distinguish any graphs.
     """
 
     values: Floats
@@ -42,16 +42,16 @@ class CentredSpectrum:
     def penalties(self, costs: Floats) -> Floats:
         """λ for each C: the mean self-similarity divided by C.
 
-        1 where the matrix is zero: then all graphs get the mean whatever the penalty is.
+        1 if the matrix is zero: then the prediction is the mean for every penalty.
         """
         scale = self.mean_self_similarity
         return scale / costs if scale > 0 else np.ones(len(costs))
 
     def leave_one_out(self, targets: Floats, penalties: Floats) -> tuple[Floats, Floats]:
-        """Residuals of each graph when it alone is left out, exactly, and `coefficients`.
+        """Exact leave-one-out residuals of each graph, and `coefficients`.
 
-        Both have the shape (penalties, n, t). With the residuals r of the fit to all graphs and the
-        smoother's diagonal h (the bias included), r_i / (1 − h_i).
+        Both have the shape (penalties, n, t). A residual is r_i / (1 − h_i), with the residuals r
+        of the fit to all graphs and the diagonal h of the smoother (with the bias).
 
         Parameters
         ----------
@@ -60,7 +60,7 @@ class CentredSpectrum:
         """
         n = len(self.values)
         shrunk = penalties / (self.values[:, None] + penalties)  # (n, penalties)
-        left = (self.vectors**2) @ shrunk - 1.0 / n  # the constant direction is fitted in full
+        left = (self.vectors**2) @ shrunk - 1.0 / n  # the constant direction is not shrunk
         rotated = self.vectors.T @ (targets - targets.mean(axis=0))
         residuals = np.empty((len(penalties), n, targets.shape[1]))
         for p in range(len(penalties)):
@@ -82,9 +82,10 @@ class CentredSpectrum:
 
 
 def centre(gram: Floats, cross: Floats) -> tuple[Floats, Floats]:
-    """Centre a training part's Gram matrix, and the rows of new graphs, by the training part.
+    """Centre the Gram matrix of a training part, and the rows of new graphs.
 
-    What the dot products become when the mean of the training part is taken from all features.
+    The result is the dot products after the mean of the training part is subtracted from all
+    features.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def centre(gram: Floats, cross: Floats) -> tuple[Floats, Floats]:
 
 
 def centre_rows(gram: Floats, cross: Floats) -> Floats:
-    """The second half of `centre`: the rows of new graphs alone."""
+    """The second result of `centre`: the rows of new graphs."""
     means = gram.mean(axis=0)
     rows: Floats = cross - cross.mean(axis=1, keepdims=True) - means + means.mean()
     return rows
@@ -111,8 +112,8 @@ def decompose(centred: Floats, size: float) -> CentredSpectrum:
     ----------
     centred : array, shape (n, n)
     size : float
-        The largest absolute value of the matrix before it was centred: what is far below it is
-        rounding.
+        The largest absolute value of the matrix before it was centred; values far below it are
+        rounding errors.
     """
     n = len(centred)
     values, vectors = np.linalg.eigh(centred)

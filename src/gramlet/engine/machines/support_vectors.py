@@ -1,9 +1,9 @@
 """Support vector machines on precomputed Gram matrices, for many values of C at once.
 
 Choosing C and a kernel's options by nested cross-validation takes tens of thousands of small
-problems, where a general estimator spends most of its time on checking its input. Here one compiled
-call goes through a whole grid of C, each solution starting from the one before. It only gives
-decision values for choosing: the classifiers that people keep are scikit-learn's.
+problems, for which a general estimator spends most of its time checking the input. Here one
+compiled call solves a whole grid of C, starting each solution from the previous one. It only gives
+decision values for model selection: the final classifiers are scikit-learn's.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from gramlet.engine.core.compiled import inner, njit
 __all__ = ["decide_by_cost", "fill_block", "solve", "take_block"]
 
 
-_LEAST_CHUNK = 1000  # steps between two looks at which weights are still in play
-_LANES = 64  # running maxima side by side
-_FLAT = 1e-12  # curvature of a pair that the kernel takes for one and the same graph
+_LEAST_CHUNK = 1000  # steps between two checks of which weights may still change
+_LANES = 64  # number of running maxima side by side
+_FLAT = 1e-12  # curvature of a pair of graphs that the kernel does not distinguish
 
 
 @njit(nogil=True, cache=True)
@@ -51,21 +51,21 @@ def solve(
 ) -> tuple[float, int]:
     """Solve the dual of a two-class machine by sequential minimal optimisation.
 
-    Maximises Σ|β_i| − ½ βᵀKβ over Σβ = 0 and 0 ≤ y_i β_i ≤ C_i. Each step moves one pair (i, j): i
-    the largest violator, j the one that promises the largest gain (second-order selection).
-    Weights that have long been optimal at a bound are left out until the others are settled.
+    Maximises Σ|β_i| − ½ βᵀKβ subject to Σβ = 0 and 0 ≤ y_i β_i ≤ C_i. Each step changes one pair
+    (i, j): i is the largest violator, j the one with the largest expected gain (second-order
+    selection). Weights that are optimal at a bound are left out until the others have converged.
 
     Parameters
     ----------
     gram : array, shape (n, n)
     signs : array of ±1
     bounds : array, shape (n,)
-        C of each graph: the same for all, or larger where errors cost more.
+        C of each graph: the same for all, or larger for classes whose errors cost more.
     beta, slack : arrays, shape (n,)
-        A feasible start and y − Kβ for it (zeros and ``signs`` to start afresh); hold the solution
-        afterwards.
+        A feasible start and its y − Kβ (zeros and ``signs`` for a new start); they are overwritten
+        with the solution.
     tol : float
-        How much the optimality conditions may be violated.
+        The largest violation of the optimality conditions.
     max_iter : int
 
     Returns
@@ -96,13 +96,13 @@ def solve(
         if steps < chunk or n_iter >= max_iter:
             if len(index) == n:
                 return _bias(signs, bounds, beta, slack, (most + least) / 2.0), n_iter
-            # What was laid aside comes back: it may have come into play again.
+            # Include all weights again: those left out may violate the conditions by now.
             _refresh(gram, signs, beta, slack)
             index, part, part_signs, part_bounds = everything, gram, signs, bounds
             part_beta, part_slack = beta, slack
             continue
         kept = _in_play(part_signs, part_bounds, part_beta, part_slack, most, least)
-        # Not sooner: laid aside more eagerly, weights come back again and again.
+        # Shrink only if more than half can be left out; otherwise weights return too often.
         if 2 * len(kept) < len(index):
             part = take_block(part, kept, kept)
             part_signs, part_bounds = part_signs[kept], part_bounds[kept]
@@ -120,12 +120,12 @@ def _descend(
     tol: float,
     max_steps: int,
 ) -> tuple[int, float, float]:
-    """Move pairs until no slack that may rise is ``tol`` above one that may fall.
+    """Change pairs until no slack that may rise is ``tol`` above one that may fall.
 
     Returns the number of steps, and these two slacks.
     """
     n = len(signs)
-    # Arrays of their own, not rows of one: with these the loops below are not vectorised.
+    # Separate arrays: with rows of one array, the loops below are not vectorised.
     high, low, own = np.empty(n), np.empty(n), np.empty(n)
     rising, falling = np.empty(n), np.empty(n)
     for k in range(n):
@@ -147,7 +147,7 @@ def _descend(
         above = high[i] - beta[i]
         below = beta[j] - low[j]
         step = min((most - slack[j]) / curvature, above, below)
-        # Exactly onto the border, so that it counts as such.
+        # Set exactly to the bound, so that it is recognised as such.
         beta[i] = high[i] if step == above else beta[i] + step
         beta[j] = low[j] if step == below else beta[j] - step
         for k in (i, j):
@@ -155,8 +155,8 @@ def _descend(
             falling[k] = 0.0 if beta[k] > low[k] else np.inf
 
 
-# The two passes over all weights below are where the time goes. A running maximum with its place
-# cannot be vectorised; one maximum per lane can, since lanes do not depend on each other.
+# The two passes over all weights below take most of the time. A running maximum with its position
+# cannot be vectorised; one maximum per lane can, as lanes do not depend on each other.
 
 
 @inner
@@ -169,7 +169,8 @@ def _move(
     tops: Floats,
     places: Ints,
 ) -> tuple[int, float]:
-    """Carry a step over to the slack; find the largest among the weights that may rise."""
+    """Update the slack by a step; find the largest among the weights that may rise."""
+    # One maximum per lane.
     n = len(slack)
     whole = n - n % _LANES
     tops[:] = -np.inf
@@ -185,6 +186,7 @@ def _move(
             larger = value > tops[lane]
             tops[lane] = value if larger else tops[lane]
             places[lane] = begin if larger else places[lane]
+    # The maximum over all lanes, and over the remaining weights.
     largest, most = _first_largest(tops, places, -np.inf)
     for k in range(whole, n):
         slack[k] -= step * (row[k] - other[k])
@@ -207,6 +209,7 @@ def _best_partner(
     places: Ints,
 ) -> tuple[int, float]:
     """Among the weights that may fall, the one whose step with i gains most; the least slack."""
+    # One largest gain and one smallest slack per lane.
     n = len(slack)
     whole = n - n % _LANES
     tops[:] = 0.0
@@ -227,6 +230,7 @@ def _best_partner(
             larger = gain > tops[lane]
             tops[lane] = gain if larger else tops[lane]
             places[lane] = begin if larger else places[lane]
+    # The best over all lanes, and over the remaining weights.
     j, best = _first_largest(tops, places, 0.0)
     least = bottoms.min()
     for k in range(whole, n):
@@ -257,7 +261,7 @@ def _first_largest(tops: Floats, places: Ints, above: float) -> tuple[int, float
 def _in_play(
     signs: Floats, bounds: Floats, beta: Floats, slack: Floats, most: float, least: float
 ) -> Ints:
-    """The weights left when those are laid aside that are at a bound and optimal there."""
+    """The weights that may still change: all except those that are optimal at a bound."""
     kept = np.empty(len(beta), dtype=np.int64)
     n = 0
     for k in range(len(beta)):
@@ -272,7 +276,7 @@ def _in_play(
 
 @inner
 def _refresh(gram: Floats, signs: Floats, beta: Floats, slack: Floats) -> None:
-    """Compute y − Kβ anew."""
+    """Recompute y − Kβ."""
     for k in range(len(slack)):
         slack[k] = signs[k]
     for j in range(len(beta)):
@@ -284,7 +288,7 @@ def _refresh(gram: Floats, signs: Floats, beta: Floats, slack: Floats) -> None:
 
 @inner
 def _bias(signs: Floats, bounds: Floats, beta: Floats, slack: Floats, middle: float) -> float:
-    """The offset: the mean over the free weights, or the middle of what is allowed."""
+    """The bias: the mean slack of the free weights, or ``middle`` if there are none."""
     total = 0.0
     free = 0
     for k in range(len(beta)):
@@ -298,10 +302,10 @@ def _bias(signs: Floats, bounds: Floats, beta: Floats, slack: Floats, middle: fl
 def _stretch(
     signs: Floats, bounds: Floats, new_bounds: Floats, ratio: float, beta: Floats, slack: Floats
 ) -> None:
-    """Carry a solution over to bounds that are ``ratio`` times as large.
+    """Adapt a solution to bounds that are ``ratio`` times as large.
 
-    Where most weights are at their bounds they will be at the larger ones, too: all are multiplied,
-    so that hundreds of steps need not be taken one by one. Otherwise the solution stays as it is.
+    If most weights are at their bounds, they will be at the larger ones, too: all are multiplied,
+    which saves hundreds of steps. Otherwise the solution is not changed.
     """
     at_bound = 0
     for k in range(len(beta)):
@@ -311,7 +315,7 @@ def _stretch(
     for k in range(len(beta)):
         slack[k] = signs[k] - ratio * (signs[k] - slack[k])
         if beta[k] * signs[k] >= bounds[k]:
-            beta[k] = signs[k] * new_bounds[k]  # exactly onto the border
+            beta[k] = signs[k] * new_bounds[k]  # exactly the bound
         else:
             beta[k] = signs[k] * min(ratio * beta[k] * signs[k], new_bounds[k])
 
@@ -327,14 +331,15 @@ def _decide(
     max_iter: int,
     decisions: Floats,
 ) -> int:
-    """Fill in the decision values of one pair of classes; return the runs cut short."""
+    """Fill in the decision values of one pair of classes; return how many C did not converge."""
     beta = np.zeros(len(signs))
     slack = signs.copy()
     unfinished = 0
-    settled = False  # no weight at its bound: the solution stays the same for every larger C
+    settled = False  # no weight is at its bound: the solution is the same for every larger C
     bias = 0.0
     bounds = costs[0] * weights
     for c in range(len(costs)):
+        # Solve, starting from the solution of the previous C.
         if not settled:
             if c > 0:
                 smaller, bounds = bounds, costs[c] * weights
@@ -344,6 +349,7 @@ def _decide(
             settled = n_iter < max_iter
             for k in range(len(signs)):
                 settled = settled and beta[k] * signs[k] < bounds[k]
+        # The decision values.
         for k in range(cross.shape[0]):
             decision = bias
             for i in range(len(signs)):
@@ -371,30 +377,31 @@ def decide_by_cost(
     classes : array of int64
         Their classes, from 0.
     weights : array, one number per class
-        What C is multiplied with for the graphs of a class.
+        C is multiplied by it for the graphs of a class.
     cross : array, shape (m, n)
-        Of the graphs to classify (rows) against the training graphs.
+        The kernel between the graphs to classify (rows) and the training graphs.
     costs : array
         The values of C, ascending.
     tol : float
     max_iter : int
-        Steps per machine, at most.
+        The largest number of steps per machine.
 
     Returns
     -------
     decisions : array, shape (pairs, costs, m)
-        Positive for the first class of a pair; pairs as (0, 1), (0, 2), ..., (1, 2), ...
+        Positive for the first class of a pair; pairs are (0, 1), (0, 2), ..., (1, 2), ...
     unfinished : int
         How many machines stopped at ``max_iter``.
     """
     n_classes = len(weights)
     decisions = np.empty((n_classes * (n_classes - 1) // 2, len(costs), len(cross)))
-    if n_classes == 2:  # all graphs belong to the one pair: nothing is copied
+    if n_classes == 2:  # all graphs belong to the only pair: nothing is copied
         signs = 1.0 - 2.0 * classes
         unfinished = _decide(
             gram, signs, weights[classes], cross, costs, tol, max_iter, decisions[0]
         )
         return decisions, unfinished
+    # With more classes, one machine per pair, on the graphs of its classes.
     everything = np.arange(len(cross))
     unfinished = 0
     pair = 0

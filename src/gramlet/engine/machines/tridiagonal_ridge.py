@@ -1,10 +1,10 @@
 """Kernel ridge regression with a bias from a tridiagonal form: half the work of a spectrum.
 
-A reflection turns the constant vector into the first axis, which is the bias and drops out; the
-rest of the Gram matrix becomes V T Vᵀ with T tridiagonal. For every penalty λ, T + λ = L D Lᵀ takes
-O(n), and the inverse's diagonal, which exact leave-one-out residuals are made of, is a recurrence
-along the columns of V, O(n²). No eigenvector is needed. For matrices without negative eigenvalues;
-`kernel_ridge` drops the directions of these, for which it needs the spectrum.
+A reflection maps the constant vector to the first axis, which is the bias and drops out; the rest
+of the Gram matrix becomes V T Vᵀ with T tridiagonal. For every penalty λ, T + λ = L D Lᵀ takes
+O(n), and the diagonal of the inverse, which exact leave-one-out residuals need, is a recurrence
+along the columns of V, O(n²). No eigenvector is needed. The form is for matrices without negative
+eigenvalues; `kernel_ridge` drops the directions of these, for which it needs the spectrum.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from gramlet.engine.machines.kernel_ridge import NEGATIVE, NOTHING
 
 __all__ = ["TridiagonalRidge", "reduce"]
 
-_FEWEST = 4  # graphs below which there is nothing to reduce
-_BLOCK = 64  # rows of V that go through the recurrence together: they stay in the first cache
-_ROOM = 64  # columns of work space per column, for LAPACK
+_FEWEST = 4  # the smallest number of graphs that can be reduced
+_BLOCK = 64  # rows of V in one block of the recurrence: they fit into the first-level cache
+_ROOM = 64  # columns of workspace per column, for LAPACK
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class TridiagonalRidge:
     Attributes
     ----------
     diagonal, beside : arrays, shape (n − 1,) and (n − 2,)
-        Of T.
+        The diagonal and the subdiagonal of T.
     reflectors, factors : arrays, shape (n − 2, n − 2) and (n − 2,)
-        The orthogonal matrix that reduces to T, as LAPACK keeps it.
+        The orthogonal matrix that reduces to T, as LAPACK stores it.
     mean_self_similarity : float
-        Trace of the centred matrix divided by n; 0 if all graphs are the same to the kernel.
+        Trace of the centred matrix divided by n.
     """
 
     diagonal: Floats
@@ -60,7 +60,7 @@ class TridiagonalRidge:
         return _by_penalty(self._apply("N", solved), targets.shape[1])
 
     def leave_one_out(self, targets: Floats, penalties: Floats) -> tuple[Floats, Floats]:
-        """Residuals of each graph when it alone is left out, exactly, and `coefficients`.
+        """Exact leave-one-out residuals of each graph, and `coefficients`.
 
         Both have the shape (penalties, n, t). The residuals are the coefficients divided by the
         diagonal of the bordered inverse V (T + λ)⁻¹ Vᵀ.
@@ -89,7 +89,7 @@ class TridiagonalRidge:
 
 
 def _by_penalty(columns: Floats, n_targets: int) -> Floats:
-    """The reflection of the constant vector undone; shape (penalties, n, t)."""
+    """Undo the reflection of the constant vector; shape (penalties, n, t)."""
     n = len(columns) + 1
     root = 1.0 / np.sqrt(n)
     total = columns.sum(axis=0)
@@ -98,10 +98,10 @@ def _by_penalty(columns: Floats, n_targets: int) -> Floats:
 
 
 def reduce(gram: Floats) -> TridiagonalRidge | None:
-    """The tridiagonal form of a Gram matrix; None for one that this form is not for.
+    """The tridiagonal form of a Gram matrix, or None if it has none.
 
-    These are matrices with negative eigenvalues that are no rounding error, matrices to which all
-    graphs are the same, and those of fewer than four graphs.
+    This is the case for matrices with negative eigenvalues that are not rounding errors, matrices
+    that do not distinguish any graphs, and matrices of fewer than four graphs.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def reduce(gram: Floats) -> TridiagonalRidge | None:
     mean = float(np.trace(reflected)) / n
     if mean <= NOTHING * float(np.abs(np.diagonal(gram)).max()):
         return None
-    # C order and its upper triangle are to LAPACK the lower one of the transpose.
+    # The upper triangle in C order is, for LAPACK, the lower triangle of the transpose.
     form, diagonal, beside, factors, _ = dsytrd(
         reflected.T, lower=1, lwork=_ROOM * n, overwrite_a=True
     )
@@ -194,8 +194,8 @@ def solve_factorised(pivots: Floats, lower: Floats, columns: Floats) -> Floats:
 def inverse_diagonal(basis: Floats, pivots: Floats, lower: Floats) -> Floats:
     """The diagonal of V (L D Lᵀ)⁻¹ Vᵀ, one row per penalty.
 
-    With X = V L⁻ᵀ it is Σ_j x_ij² / d_j, and x_j = v_j − l_j x_{j−1} goes along the columns, here
-    four at a time.
+    With X = V L⁻ᵀ it is Σ_j x_ij² / d_j, and x_j = v_j − l_j x_{j−1} is a recurrence along the
+    columns, here four at a time.
 
     Parameters
     ----------
