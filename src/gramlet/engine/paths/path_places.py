@@ -1,9 +1,9 @@
-"""At which places of shortest paths nodes stand, for all graphs of a batch.
+"""Places of nodes on shortest paths, counted for all graphs of a batch.
 
 M_v[i, l] is the number of shortest paths of l nodes with v at place i. From each source the paths
-are counted forwards (ways to reach a node in i steps) and backwards (ways to go on for j steps);
-the products are M. Counts are kept per group of nodes of a graph, such as the nodes of one label,
-and summed over the group. How counts are compared is left to others.
+are counted forwards (ways to reach a node in i steps) and backwards (ways to continue for j steps);
+the products are M. Counts are summed over groups of nodes of a graph, such as the nodes of one
+label. `place_comparison` and the kernels compare the counts.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from gramlet.engine.paths.single_source import breadth_first, dijkstra, sift_dow
 
 __all__ = ["NodeGroups", "PlaceCounts", "n_places", "place_and_length", "place_counts"]
 
-# A tie between two paths: lengths that differ by less than this, relatively.
+# Two paths tie if the relative difference of their lengths is at most this.
 _TIE = 1e-9
 
 
 @dataclass(frozen=True)
 class NodeGroups:
-    """Groups of nodes of each graph: graph g owns the groups ``offsets[g]:offsets[g + 1]``.
+    """Groups of nodes of each graph: graph g has the groups ``offsets[g]:offsets[g + 1]``.
 
     Attributes
     ----------
@@ -47,14 +47,14 @@ class PlaceCounts:
     Attributes
     ----------
     longest : array of int64
-        Nodes of the longest shortest path of each graph.
+        The number of nodes of the longest shortest path of each graph.
     offsets : array of int64
-        The table of graph g is ``counts[offsets[g]:offsets[g + 1]]``, one line of as many numbers
-        as the graph has groups per place (see `place_and_length`).
+        The table of graph g is ``counts[offsets[g]:offsets[g + 1]]``: one line per place (see
+        `place_and_length`), one number per group.
     counts : array of float64
     folded : bool
-        Whether only the places of the first half of each path are there. Paths that can be read
-        backwards have the same counts at places i and l − 1 − i.
+        Whether only the places of the first half of each path are stored. Paths that can be
+        reversed have the same counts at places i and l − 1 − i.
     """
 
     longest: Ints
@@ -93,16 +93,16 @@ def place_counts(
     fold: bool,
     tiling: Tiling,
 ) -> PlaceCounts:
-    """Count at which places of shortest paths the nodes of each group stand.
+    """Count the places of the nodes of each group on shortest paths.
 
     Parameters
     ----------
     weights : array of float64, optional
-        Positive lengths of the arcs; without them every arc has length 1. An arc u→w continues a
-        shortest path from s if w is farther and |d(s,u) + w_uw − d(s,w)| ≤ 1e-9·d(s,w).
+        Positive lengths of the arcs; None: every arc has length 1. An arc u→w continues a shortest
+        path from s if w is farther and |d(s,u) + w_uw − d(s,w)| ≤ 1e-9·d(s,w).
     directed : bool
     fold : bool
-        Keep the first half of each path only, where the other half has the same counts.
+        Store only the first half of each path, if the other half has the same counts.
     """
     n_graphs = len(node_offsets) - 1
     sizes = np.diff(node_offsets)
@@ -132,7 +132,7 @@ def place_counts(
 
 
 def _require_memory(offsets: Ints, owner: str) -> None:
-    """Refuse tables that do not fit into memory; long paths with many groups make them large."""
+    """Raise a MemoryError for tables that do not fit: those of long paths with many groups."""
     available, needed = available_bytes(), 8 * int(offsets[-1])
     if available is None or needed <= available:
         return
@@ -151,7 +151,7 @@ def _count(
     longest: Ints, only_measure: bool, group_offsets: Ints, group_of_node: Ints, folded: bool,
     offsets: Ints, counts: Floats,
 ) -> None:  # fmt: skip
-    """Find the longest path of graphs ``begin:end``, or add up their tables of places."""
+    """Find the longest path of graphs ``begin:end``, or fill in their tables of places."""
     for graph in range(begin, end):
         first = node_offsets[graph]
         n = node_offsets[graph + 1] - first
@@ -164,7 +164,7 @@ def _count(
         forwards = np.zeros((n, room))
         backwards = np.zeros((n, room))
         for source in range(n):
-            # Nodes in the order of their distance: every continuation leads to a later one.
+            # Nodes by distance, so that every continuation leads to a later node.
             if len(weights):
                 dijkstra(first + source, indptr, indices, weights, first, length)
             else:
@@ -178,7 +178,7 @@ def _count(
                 source, order, first, indptr, indices, weights, length, taken, left, forwards,
                 backwards,
             )  # fmt: skip
-            # A way here of i steps and a way on of j steps make a path of i + j + 1 nodes.
+            # i steps to reach a node and j steps to continue make a path of i + j + 1 nodes.
             for v in order:
                 column = offsets[graph] + group_of_node[first + v] - group_offsets[graph]
                 for i in range(taken[v] + 1):
@@ -196,7 +196,7 @@ def _count(
 
 @inner
 def _by_distance(length: Floats, keys: Floats, heap: Ints, nodes: Ints) -> int:
-    """Put the nodes that are reached into ``nodes``, nearest first; how many they are."""
+    """Write the nodes that can be reached to ``nodes``, nearest first; return how many."""
     size = 0
     for v in range(len(length)):
         if length[v] >= 0.0:
@@ -222,7 +222,7 @@ def _most_steps(
     order: Ints, first: int, indptr: Ints, indices: Ints, weights: Floats, length: Floats,
     steps: Ints,
 ) -> int:  # fmt: skip
-    """The most steps that a shortest path along the nodes of ``order`` takes."""
+    """The largest number of steps of a shortest path along the nodes of ``order``."""
     most = 0
     steps[:] = 0
     for u in order:
@@ -240,11 +240,11 @@ def _count_ways(
     source: int, order: Ints, first: int, indptr: Ints, indices: Ints, weights: Floats,
     length: Floats, taken: Ints, left: Ints, forwards: Floats, backwards: Floats,
 ) -> None:  # fmt: skip
-    """Ways from the source to each node by steps taken, and ways on from there by steps left.
+    """Count the ways from the source to each node, and the ways to continue, by number of steps.
 
-    ``taken`` and ``left`` are the most steps of either kind.
+    ``taken`` and ``left`` are the largest numbers of steps of both.
     """
-    # Forwards: in the order of the distances, from each node to those that it continues to.
+    # Forwards, by distance: from each node to those that continue a path.
     forwards[:] = 0.0
     forwards[source, 0] = 1.0
     taken[:] = 0
@@ -256,7 +256,7 @@ def _count_ways(
                 taken[w] = max(taken[w], taken[u] + 1)
                 for i in range(taken[u] + 1):
                     forwards[w, i + 1] += forwards[u, i]
-    # Backwards: the other way round; a way on ends here, or goes to a node that continues.
+    # Backwards, in reversed order: a path ends here, or continues to another node.
     backwards[:] = 0.0
     left[:] = 0
     for u in order[::-1]:

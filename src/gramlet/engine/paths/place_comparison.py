@@ -1,8 +1,8 @@
 """GraphHopper between graphs whose nodes have attributes: Σ ⟨M_v, M_w⟩ κ(v, w) over node pairs.
 
-The products ⟨M_v, M_w⟩ of two graphs are one matrix product of their tables of places, cut to the
-places that both have; the node kernel κ is evaluated beside it. For the linear node kernel, whose
-sums are dot products of features, the features are made here.
+The products ⟨M_v, M_w⟩ of two graphs are one matrix product of their tables, restricted to the
+places that both have; they are multiplied by the node kernel κ and summed. The linear node kernel
+is a dot product of features, which are computed here.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from gramlet.engine.paths.path_places import n_places
 
 __all__ = ["ALL", "DIAGONAL", "TRIANGLE", "AttributedPlaces", "attribute_sums", "compare_places"]
 
-# Which entries of a matrix are filled.
+# Which entries of a matrix are computed.
 ALL, TRIANGLE, DIAGONAL = 0, 1, 2
 
 
 @dataclass(frozen=True)
 class AttributedPlaces:
-    """Groups of nodes with equal labels and attributes, and where they stand on shortest paths.
+    """Groups of nodes with equal labels and attributes, and their places on shortest paths.
 
     Attributes
     ----------
     longest, offsets, counts, folded :
         As in `PlaceCounts`.
     group_offsets : array of int64, shape (graphs + 1,)
-        Graph g owns the groups ``group_offsets[g]:group_offsets[g + 1]``.
+        Graph g has the groups ``group_offsets[g]:group_offsets[g + 1]``.
     labels : array of int64, shape (groups,)
     columns : array of float64, shape (attributes, groups)
     """
@@ -65,11 +65,11 @@ class AttributedPlaces:
 
     @property
     def lines(self) -> Ints:
-        """The places of each graph: lines of its table."""
+        """The number of places of each graph: the lines of its table."""
         return n_places(self.longest, self.folded)
 
     def validate(self) -> None:
-        """Raise ValueError if the arrays do not fit together, as in a forged file."""
+        """Raise ValueError if the arrays do not fit together."""
         require(isinstance(self.folded, bool), "folded must be True or False")
         require_array("longest", self.longest, "int64", (None,), least=0, most=1 << 25)
         groups = require_offsets("group_offsets", self.group_offsets, len(self.longest))
@@ -129,7 +129,7 @@ def compare_places(
 
 
 def _multiplicities(n_lines: int, folded: bool) -> Floats:
-    """How many places each line of a table stands for.
+    """How many places each line of a table represents.
 
     >>> _multiplicities(6, True).tolist()
     [1.0, 2.0, 2.0, 1.0, 2.0, 2.0]
@@ -138,7 +138,7 @@ def _multiplicities(n_lines: int, folded: bool) -> Floats:
         return np.ones(n_lines)
     lengths = np.arange(1, 2 * int(np.sqrt(n_lines)) + 3)
     lines = np.full(int(n_places(lengths, True)[-1]), 2.0)
-    # A path of an odd number of nodes has a middle; it is the last of its lines.
+    # A path of an odd number of nodes has a middle node, the last of its lines.
     lines[n_places(lengths[::2], True) - 1] = 1.0
     return lines[:n_lines]
 
@@ -150,9 +150,9 @@ def _fill_rows(
     right_offsets: Ints, right_counts: Floats, right_groups: Ints, right_labels: Ints,
     right_columns: Floats, folds: Floats, bridge: bool, scale: float, which: int, out: Floats,
 ) -> None:  # fmt: skip
-    """Fill rows ``begin:end``: of all columns, from the diagonal on, or the diagonal alone."""
+    """Fill rows ``begin:end``: all columns, those from the diagonal on, or only the diagonal."""
     for i in range(begin, end):
-        # The table of this graph, each line times the places that it stands for.
+        # The table of this graph, each line times the number of places it represents.
         n_left = left_groups[i + 1] - left_groups[i]
         table = np.empty((left_lines[i], n_left))
         for line in range(left_lines[i]):
@@ -165,7 +165,7 @@ def _fill_rows(
             lines = min(left_lines[i], right_lines[j])
             if lines == 0:
                 continue
-            # Both tables are cut to the places that both have.
+            # Restrict both tables to the places that both have.
             n_right = right_groups[j + 1] - right_groups[j]
             other = right_counts[right_offsets[j] : right_offsets[j] + lines * n_right]
             shared = np.dot(table[:lines].T, other.reshape(lines, n_right))
@@ -186,7 +186,7 @@ def _sum_pairs(
     squares = np.empty(n_right)
     total = 0.0
     for v in range(n_left):
-        # Squared distances of one group to all others, as differences: no cancellation.
+        # Squared distances of one group to all others, from differences: nothing cancels.
         squares[:] = 0.0
         for c in range(len(left_columns)):
             here = left_columns[c, left_first + v]
@@ -201,7 +201,7 @@ def _sum_pairs(
                 nearness = 1.0 - np.sqrt(squares[w]) / scale
                 if nearness > 0.0:
                     total += shared[v, w] * nearness
-            elif scale * squares[w] < 746.0:  # beyond, the exponential is 0
+            elif scale * squares[w] < 746.0:  # otherwise the exponential is 0
                 total += shared[v, w] * np.exp(-scale * squares[w])
     return total
 
@@ -209,7 +209,7 @@ def _sum_pairs(
 def attribute_sums(
     places: AttributedPlaces, label_offsets: Ints, label_of_group: Ints, tiling: Tiling
 ) -> tuple[Ints, Floats]:
-    """Sums of attributes weighted with counts, by place, label and attribute.
+    """Sums of attributes weighted by counts, per place, label and attribute.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def attribute_sums(
     Returns
     -------
     offsets, sums :
-        One table per graph: a line per place, a column per label and attribute (label by label).
+        One table per graph: one line per place, one column per label and attribute, by label.
     """
     n_columns = np.diff(label_offsets) * len(places.columns)
     offsets = offsets_of(places.lines * n_columns)

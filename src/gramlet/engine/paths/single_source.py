@@ -1,4 +1,4 @@
-"""Shortest paths from one node of a graph: breadth-first search, and Dijkstra's with a heap."""
+"""Lengths of shortest paths from one node: breadth-first search, and Dijkstra's algorithm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["breadth_first", "dijkstra", "sift_down", "sift_up"]
 
 @inner
 def breadth_first(source: int, indptr: Ints, indices: Ints, first: int, length: Floats) -> None:
-    """Lengths from a source within its graph; −1 where there is no path."""
+    """Lengths of paths from a source within its graph; −1 if there is no path."""
     n = len(length)
     length[:] = -1.0
     queue = np.empty(n, dtype=np.int64)
@@ -35,7 +35,8 @@ def breadth_first(source: int, indptr: Ints, indices: Ints, first: int, length: 
 def dijkstra(
     source: int, indptr: Ints, indices: Ints, weights: Floats, first: int, length: Floats
 ) -> None:
-    """Lengths from a source by a binary heap; −1 where there is no path."""
+    """Lengths of paths from a source by a binary heap; −1 if there is no path."""
+    # A heap with space for one entry per arc.
     n = len(length)
     length[:] = np.inf
     length[source - first] = 0.0
@@ -46,6 +47,7 @@ def dijkstra(
     nodes = np.empty(room, dtype=np.int64)
     keys[0], nodes[0] = 0.0, source
     size = 1
+    # Take the nearest node; entries that have been overtaken are skipped.
     while size > 0:
         key, u = keys[0], nodes[0]
         size -= 1
@@ -59,6 +61,7 @@ def dijkstra(
                 length[v - first] = reached
                 sift_up(keys, nodes, size, reached, v)
                 size += 1
+    # Nodes that were not reached.
     for v in range(n):
         if length[v] == np.inf:
             length[v] = -1.0
@@ -66,6 +69,7 @@ def dijkstra(
 
 @inner
 def sift_up(keys: Floats, nodes: Ints, at: int, key: float, node: int) -> None:
+    """Add an entry to a heap of ``at`` entries."""
     while at > 0:
         parent = (at - 1) // 2
         if keys[parent] <= key:
@@ -77,7 +81,7 @@ def sift_up(keys: Floats, nodes: Ints, at: int, key: float, node: int) -> None:
 
 @inner
 def sift_down(keys: Floats, nodes: Ints, size: int) -> None:
-    """Move the last entry to the top of the heap and let it sink."""
+    """Remove the top of a heap of ``size + 1`` entries: the last one moves there and sinks."""
     key, node = keys[size], nodes[size]
     at = 0
     while True:
