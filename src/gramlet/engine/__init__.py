@@ -1,1 +1,1 @@
-"""The arithmetic: arrays in, arrays out. Numba is used only here."""
+"""Computations on arrays. Only this package uses numba."""

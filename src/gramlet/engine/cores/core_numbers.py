@@ -12,15 +12,15 @@ __all__ = ["core_numbers"]
 
 @njit(nogil=True, cache=True)
 def core_numbers(indptr: Ints, indices: Ints) -> Ints:
-    """The largest i for which a node lies in a subgraph whose degrees are all i or more.
+    """Per node, the largest i such that the node is in a subgraph whose degrees are all at least i.
 
-    The node of the smallest remaining degree is taken away again and again; what is left of its
-    degree then is its core number. Nodes stand in order of their remaining degree throughout, so
-    that the cost is linear in nodes and edges. A batch is one graph of many components.
+    The node of the smallest remaining degree is removed repeatedly; its remaining degree at that
+    moment is its core number. Nodes are always kept in order of their remaining degree, so the
+    cost is linear in nodes and edges. A batch is treated as one graph of many components.
     """
     n = len(indptr) - 1
     left = indptr[1:] - indptr[:-1]
-    # Counting sort: `start[d]` is the place of the first node with d edges left.
+    # Counting sort by degree: count, then add up.
     most = np.int64(0)
     for v in range(n):
         most = max(most, left[v])
@@ -29,6 +29,7 @@ def core_numbers(indptr: Ints, indices: Ints) -> Ints:
         start[left[v] + 1] += 1
     for d in range(most + 1):
         start[d + 1] += start[d]
+    # Place the nodes; then restore `start[d]`, the place of the first node with d edges left.
     order, place = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     for v in range(n):
         place[v] = start[left[v]]
@@ -37,7 +38,8 @@ def core_numbers(indptr: Ints, indices: Ints) -> Ints:
     for d in range(most, 0, -1):
         start[d] = start[d - 1]
     start[0] = 0
-    # Peel: a neighbour that loses an edge changes places with the first node of its degree.
+    # Remove nodes in order: a neighbour that loses an edge swaps places with the first node of
+    # its degree.
     for i in range(n):
         v = order[i]
         for p in range(indptr[v], indptr[v + 1]):

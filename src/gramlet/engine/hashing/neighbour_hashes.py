@@ -23,7 +23,7 @@ def hash_levels(
     n_bits : int
         From 1 to 64.
     counting : bool
-        Whether equal codes of neighbours are counted; without, two of them cancel.
+        Whether equal codes of neighbours are counted; if not, two of them cancel.
 
     Examples
     --------
@@ -55,17 +55,19 @@ def _round(indptr: Ints, indices: Ints, codes: UInt64s, n_bits: int, counting: b
     for v in range(len(codes)):
         code = _rotated(codes[v], 1, n_bits, mask)
         begin, degree = indptr[v], indptr[v + 1] - indptr[v]
+        # The simple hash: exclusive or of all neighbours.
         if not counting:
             for p in range(begin, begin + degree):
                 code ^= codes[indices[p]]
             out[v] = code
             continue
-        # Equal values side by side; their order does not matter.
+        # The counting hash: sort, so that equal codes are side by side.
         if degree > len(around):
             around = np.empty(2 * degree, dtype=np.int64)
         for p in range(degree):
             around[p] = np.int64(codes[indices[begin + p]])
         sort_short(around[:degree])
+        # Each code is combined with its count and rotated by it.
         p = 0
         while p < degree:
             q = p

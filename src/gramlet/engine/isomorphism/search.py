@@ -31,7 +31,7 @@ def _stir(value: np.int64) -> np.int64:
 
 @inner
 def _order(values: Ints) -> Ints:
-    """The positions in rising order of their values; compiled once for all callers."""
+    """The positions in ascending order of their values; compiled once for all callers."""
     return np.argsort(values)
 
 
@@ -40,13 +40,14 @@ def _refine(
     colours: Ints, n: int, indptr: Ints, indices: Ints, labels: Ints,
     in_indptr: Ints, in_indices: Ints, in_labels: Ints,
 ) -> int:  # fmt: skip
-    """Refine both graphs until no class splits; the number of classes, or -1 if they differ.
+    """Refine both graphs until no class splits; return the number of classes, or -1 if they differ.
 
-    Nodes 0 to n − 1 are of the first graph, n to 2n − 1 of the second.
+    Nodes 0 to n − 1 belong to the first graph, n to 2n − 1 to the second.
     """
     n_classes = 0
     fresh = np.empty(2 * n, dtype=np.int64)
     while True:
+        # Compare the sorted colours of both graphs, and count the classes.
         order, other = _order(colours[:n]), _order(colours[n:])
         found = 1
         for i in range(n):
@@ -57,6 +58,7 @@ def _refine(
         if found <= n_classes or found == n:
             return max(found, n_classes)
         n_classes = found
+        # One round: own colour, then the multisets of colours over out-arcs and over in-arcs.
         for v in range(2 * n):
             total = np.int64(0)
             for p in range(indptr[v], indptr[v + 1]):
@@ -74,6 +76,7 @@ def _is_pairing(
     colours: Ints, n: int, indptr: Ints, indices: Ints, labels: Ints, own: Ints
 ) -> bool:
     """Whether equal colours pair the nodes so that node labels, arcs and arc labels agree."""
+    # The node of the second graph that each node of the first is paired with.
     first, second = _order(colours[:n]), _order(colours[n:])
     image = np.empty(n, dtype=np.int64)
     for i in range(n):
@@ -84,6 +87,7 @@ def _is_pairing(
         w = image[v]
         if own[v] != own[w] or indptr[v + 1] - indptr[v] != indptr[w + 1] - indptr[w]:
             return False
+        # Mark the arcs of the image, then look for each arc of v among them.
         for p in range(indptr[w], indptr[w + 1]):
             mark[indices[p]] = v
             label[indices[p]] = labels[p]
@@ -96,7 +100,7 @@ def _is_pairing(
 
 @inner
 def _smallest_class(colours: Ints, n: int) -> int:
-    """A node of the first graph in a class of the fewest nodes, but more than one."""
+    """A node of the first graph from the smallest class that has more than one node."""
     order = _order(colours[:n])
     best, size = -1, n + 1
     begin = 0
@@ -115,14 +119,14 @@ def same_connected_graph(
 ) -> bool:  # fmt: skip
     """Whether the two halves of a graph of 2n nodes are isomorphic.
 
-    ``own`` are the codes of the nodes' labels. The in-arcs are empty for undirected graphs. The
-    graphs should be connected: the search does not see that components can be exchanged.
+    ``own`` holds the codes of the node labels. The in-arcs are empty for undirected graphs. The
+    graphs should be connected: the search does not use that components can be exchanged.
     """
     n = len(own) // 2
     colours = np.empty(2 * n, dtype=np.int64)
     for v in range(2 * n):
         colours[v] = _stir(own[v] + 1)
-    # One row per node that is individualised: the colours before, and where the search stands.
+    # Per node that is individualised: the colours before it, and the last candidate tried.
     saved = np.empty((4, 2 * n), dtype=np.int64)
     chosen = np.empty(n + 1, dtype=np.int64)
     candidate = np.empty(n + 1, dtype=np.int64)
@@ -136,6 +140,7 @@ def same_connected_graph(
             if classes < 0 or classes == n:
                 going_down = False
             else:
+                # Individualise one more node: save the colours, with more rows if needed.
                 if depth == len(saved):
                     wider = np.empty((2 * depth, 2 * n), dtype=np.int64)
                     for row in range(depth):

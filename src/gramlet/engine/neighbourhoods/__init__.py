@@ -1,1 +1,1 @@
-"""Patterns around nodes: pairs of balls, trees of descents, small induced subgraphs."""
+"""Patterns around nodes: pairs of balls, descent trees, small induced subgraphs."""

@@ -1,9 +1,9 @@
-"""Balls around nodes, named by what they contain, and pairs of balls at a distance.
+"""Identities of balls around nodes, and counts of pairs of balls at a distance.
 
 The r-ball of a node is the subgraph induced by the nodes within r hops, rooted at that node. Its
-identity is made in two steps of exact renaming: a name per node of the ball, from its distances
-inside the ball; then an identity per ball, from its nodes' names and its edges. Kernels decide
-what to do with the counts.
+identity is computed in two steps of exact renaming: a name per node of the ball, from its distances
+inside the ball; then an identity per ball, from its nodes' names and its edges. Kernels compare the
+counts.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def ball_identities(
     -------
     tables : pair of SignatureTable
     identities : array of int64, one per node
-        From ``len(tables[1])`` on: balls that are not in the table.
+        Balls that are not in the table have identities from ``len(tables[1])`` on.
     """
     n_graphs = len(batch)
     sizes = ball_sizes(batch, np.arange(batch.n_nodes_total), radius)
@@ -129,6 +129,7 @@ def _distances_inside(
     k: int, queue: Ints, indptr: Ints, indices: Ints, stamp: Ints, tag: int, place: Ints, D: Ints
 ) -> None:
     """Hop distances between the nodes ``queue[:k]`` along edges between them."""
+    # Breadth-first search from every node, within the stamped nodes.
     line = np.empty(k, dtype=np.int64)
     for a in range(k):
         for b in range(k):
@@ -153,10 +154,10 @@ def _distances_inside(
 def _ball_names(
     first: int, last: int, indptr: Ints, indices: Ints, labels: Ints, radius: int, starts: Ints
 ) -> tuple[Ints, Ints]:
-    """The name Lⁿ of every node of every ball, balls and nodes in breadth-first order.
+    """The name Lⁿ of every node of every ball; the nodes of a ball are in breadth-first order.
 
-    A name is (D(u, root), label of u), then each different (label of w, D(u, w), D(w, root)),
-    packed into one number, and how many nodes w have it.
+    A name is (D(u, root), label of u), then each distinct (label of w, D(u, w), D(w, root)),
+    packed into one number, followed by the number of such nodes w.
     """
     n = len(indptr) - 1
     stamp, place = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
@@ -173,7 +174,7 @@ def _ball_names(
         _distances_inside(k, queue, indptr, indices, stamp, root, place, D)
         keys = np.empty(k, dtype=np.int64)
         for a in range(k):
-            # Keys do not depend on how many labels there are: later graphs may have more.
+            # Keys do not depend on the number of labels, as later graphs may have more.
             for b in range(k):
                 near = labels[queue[b]] * (2 * radius + 1) + D[a, b]
                 keys[b] = near * (radius + 1) + D[0, b]
@@ -188,7 +189,7 @@ def _ball_names(
 
 @inner
 def _append_runs(keys: Ints, data: Ints, filled: int) -> int:
-    """Write each different entry of a sorted list and how often it occurs; the new length."""
+    """Append each distinct entry of a sorted list and its count to ``data``; the new length."""
     b = 0
     while b < len(keys):
         c = b
@@ -205,10 +206,10 @@ def _ball_signatures(
     first: int, last: int, indptr: Ints, indices: Ints, edges: Ints, radius: int, starts: Ints,
     names: Ints, n_names: int, n_labels: int,
 ) -> tuple[Ints, Ints]:  # fmt: skip
-    """What each ball is made of: its nodes' names with counts, then its edges with counts.
+    """The signature of each ball: its nodes' names with counts, then its edges with counts.
 
-    The signature begins with the number of different names; an edge gives the smaller and the
-    larger name of its ends and its label.
+    It begins with the number of distinct names; an edge is the smaller and the larger name of its
+    ends and its label.
     """
     n = len(indptr) - 1
     stamp, place = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
@@ -246,7 +247,7 @@ def _ball_signatures(
             c = b
             while c < count and keys[c] == keys[b]:
                 c += 1
-            # Unpacked: the factors differ from batch to batch, the order does not.
+            # Unpacked, because the factors depend on the batch; the order does not.
             ends = keys[b] // n_labels
             data[filled], data[filled + 1] = ends // n_names, ends % n_names
             data[filled + 2], data[filled + 3] = keys[b] % n_labels, c - b
@@ -260,7 +261,7 @@ def _ball_signatures(
 def _pairs(
     nodes: Ints, indptr: Ints, indices: Ints, identities: Ints, distance: int
 ) -> tuple[Ints, Ints]:
-    """(radius, distance, smaller ball, larger ball) of all pairs; how many each graph has."""
+    """The number of pairs per graph, and (radius, distance, smaller, larger ball) of each pair."""
     n = len(indptr) - 1
     hops, queue = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
     per_graph = np.zeros(len(nodes) - 1, dtype=np.int64)
@@ -269,7 +270,7 @@ def _pairs(
     for graph in range(len(nodes) - 1):
         begin = filled
         for source in range(nodes[graph], nodes[graph + 1]):
-            # Breadth first, at most `distance` hops.
+            # Breadth-first search up to `distance` hops.
             hops[source] = 0
             queue[0] = source
             head, tail = 0, 1
@@ -282,7 +283,7 @@ def _pairs(
                             hops[indices[p]] = hops[u] + 1
                             queue[tail] = indices[p]
                             tail += 1
-            # One row per radius for the pairs that begin here.
+            # One entry per radius for each pair that starts here.
             data = grown(data, filled + 4 * tail * identities.shape[0])
             for q in range(tail):
                 v = queue[q]

@@ -1,9 +1,9 @@
-"""Trees of descents: what is below a node in the breadth-first decomposition of a graph.
+"""Descent trees: the part below a node in the breadth-first decomposition of a graph.
 
-DD(v) holds the nodes within some hops of v and the arcs that lead one hop farther away. The tree
+DD(v) contains the nodes within some hops of v and the arcs that lead one hop farther away. The tree
 T_v(u) of all descents from u is never unfolded: it is renamed exactly, from the leaves up, by its
-root's label and the sorted names of its children. Sizes of unfolded trees are floating-point
-numbers, which may be infinite.
+root's label and the sorted ids of its children. Sizes of unfolded trees are floating-point numbers,
+which may be infinite.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gramlet.graphs.batch import GraphBatch
 
 __all__ = ["DescentTrees", "descent_trees", "split_child"]
 
-# A child in a signature: the height of its tree above these bits, its id below.
+# A child in a signature: its id in these low bits, the height of its tree above them.
 _ID_BITS = 40
 # Bytes per pair (v, u) while trees are renamed.
 _BYTES = 48
@@ -34,19 +34,19 @@ _BYTES = 48
 
 @dataclass(frozen=True)
 class DescentTrees:
-    """The trees T_v(u) of all pairs (v, u) of some graphs, graph after graph.
+    """The trees T_v(u) of all pairs (v, u), ordered by graph.
 
     Attributes
     ----------
     tables : list of SignatureTable
-        For heights 0, 1, ... of trees: (label of the root, children sorted).
+        One per height 0, 1, ... of trees, with signatures (label of the root, sorted children).
     offsets : array of int64, shape (graphs + 1,)
-        Graph i owns the trees ``offsets[i]:offsets[i + 1]``.
+        Graph i has the trees ``offsets[i]:offsets[i + 1]``.
     heights, ids : arrays of int64
-        The height of each tree, and its id in the table of that height; ids beyond a given table
-        are trees that it does not hold.
+        The height of each tree, and its id in the table of that height; trees that a given table
+        does not contain have ids beyond it.
     sizes : array of float64
-        The number of nodes of each unfolded tree, inf where it is too large.
+        The number of nodes of each unfolded tree; inf if it is too large.
     """
 
     tables: list[SignatureTable]
@@ -82,7 +82,7 @@ def descent_trees(
         The fitted renaming; None: fit it.
     """
     nodes, indptr, indices = batch.node_offsets, batch.indptr, batch.indices
-    # No node is farther than the number of nodes, so that larger heights change nothing.
+    # No distance exceeds the number of nodes, so larger heights make no difference.
     height = min(height, int(batch.sizes.max(initial=0)))
     starts = offsets_of(ball_sizes(batch, np.arange(batch.n_nodes_total), height))
     n_trees = int(starts[-1])
@@ -111,7 +111,7 @@ def descent_trees(
 
 
 def _table(tables: list[SignatureTable] | None, level: int) -> SignatureTable | None:
-    """The fitted table of a height: an empty one where no fitted tree is as high."""
+    """The fitted table of a height; an empty one if no fitted tree has this height."""
     if tables is None:
         return None
     if level < len(tables):
@@ -133,9 +133,9 @@ def _require_room(n_trees: int, height: int) -> None:
 def _descend(
     root: int, indptr: Ints, indices: Ints, height: int, hops: Ints, place: Ints, queue: Ints
 ) -> int:
-    """Write the nodes within ``height`` hops to ``queue``, nearest first; their number.
+    """Write the nodes within ``height`` hops to ``queue``, nearest first; return how many.
 
-    ``hops`` must be −1 everywhere before and is set on these nodes, as is their ``place``.
+    ``hops`` must be −1 everywhere; for these nodes, ``hops`` and ``place`` are set.
     """
     hops[root], place[root], queue[0] = 0, 0, root
     head, tail = 0, 1
@@ -164,7 +164,7 @@ def _measure(
     for root in range(first, last):
         k = _descend(root, indptr, indices, height, hops, place, queue)
         begin = starts[root]
-        # Farthest first: children are measured before their parents.
+        # Farthest first, so that children come before their parents.
         for a in range(k - 1, -1, -1):
             u = queue[a]
             for p in range(indptr[u], indptr[u + 1]):
@@ -182,8 +182,9 @@ def _tree_signatures(
     first: int, last: int, indptr: Ints, indices: Ints, labels: Ints, height: int, starts: Ints,
     heights: Ints, ids: Ints, level: int,
 ) -> tuple[Ints, Ints]:  # fmt: skip
-    """(label, children sorted) of the trees of one height, whose children are named already."""
+    """Signatures (label, sorted children) of the trees of one height; their children have ids."""
     n = len(indptr) - 1
+    # The number of such trees.
     count = 0
     for item in range(starts[first], starts[last]):
         count += heights[item] == level
@@ -198,6 +199,7 @@ def _tree_signatures(
         for a in range(k):
             if heights[begin + a] != level:
                 continue
+            # The root's label, then its children.
             u = queue[a]
             data = grown(data, filled + 1 + indptr[u + 1] - indptr[u])
             data[filled] = labels[u]
@@ -212,6 +214,7 @@ def _tree_signatures(
             filled = end
             tree += 1
             offsets[tree] = filled
+        # Reset the distances.
         for a in range(k):
             hops[queue[a]] = -1
     return offsets, data[:filled].copy()

@@ -1,8 +1,8 @@
 """Small induced subgraphs with labels, counted by isomorphism type.
 
-Every set of nodes (connected ones, or all) is visited once, along the ESU tree, and counted by its
-labels and edges in the order in which its nodes joined. Only the distinct ones of these forms are
-brought to a canonical form, by trying all orders, which also counts their automorphisms.
+Every set of nodes (connected sets only, or all) is visited once, along the ESU tree, and counted by
+its labels and edges in the order in which its nodes joined. Only the distinct forms are brought to
+a canonical form, by trying all orders, which also counts their automorphisms.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from gramlet.graphs.batch import GraphBatch
 
 __all__ = ["MAX_NODES", "SubgraphCounts", "count_subgraphs", "row_width"]
 
-# All orders of so many nodes are tried.
+# The largest number of nodes, as all orders of nodes are tried.
 MAX_NODES = 6
-# A tile costs at least this much, so that few small graphs are not cut into many tiles.
+# The smallest cost of a tile, so that few small graphs are not split into many tiles.
 _TILE = 1e5
 
 
@@ -36,12 +36,13 @@ class SubgraphCounts:
     Attributes
     ----------
     table : SignatureTable
-        The canonical forms: number of nodes, labels (−1 where there is none), then for each pair
-        of places (0,1), (0,2), (1,2), (0,3), ... 0 or the code of its edge plus 1.
+        The canonical forms: number of nodes, labels (−1 for missing nodes), then for each pair of
+        places (0,1), (0,2), (1,2), (0,3), ... 0 or the code of its edge plus 1.
     counts : csr_matrix of float64
-        One row per graph; columns from ``len(table)`` on are types that a given table lacks.
+        One row per graph; columns from ``len(table)`` on are types that a given table does not
+        contain.
     n_nodes, automorphisms : arrays of int64
-        Of each column.
+        One entry per column.
     """
 
     table: SignatureTable
@@ -110,7 +111,7 @@ def count_subgraphs(
 
 
 def _canonical(forms: Ints, size: int) -> tuple[Ints, Ints]:
-    """The smallest form over all orders of the nodes, and how many orders give it."""
+    """The smallest form over all orders of the nodes, and the number of orders that give it."""
     canonical, orders = forms.copy(), np.ones(len(forms), np.int64)
     for n in range(2, size + 1):
         which = np.flatnonzero(forms[:, 0] == n)
@@ -126,19 +127,20 @@ def _orders(n: int) -> Ints:
 def _smallest(
     forms: Ints, which: Ints, size: int, orders: Ints, canonical: Ints, attained: Ints
 ) -> None:
-    """Canonical forms of the rows ``which``, all of as many nodes as the orders."""
+    """Canonical forms of the rows ``which``, which have as many nodes as the orders."""
     n = orders.shape[1]
     row = np.empty(forms.shape[1], dtype=np.int64)
     for f in which:
         form, best = forms[f], canonical[f]
         first = True
         for order in orders:
-            # Only orders with labels that never fall can give the smallest form.
+            # Only orders with non-decreasing labels can give the smallest form.
             falls = False
             for i in range(1, n):
                 falls = falls or form[1 + order[i]] < form[order[i - 1] + 1]
             if falls:
                 continue
+            # The form in this order: labels, then edges.
             copy_into(form, row)
             for i in range(n):
                 row[1 + i] = form[1 + order[i]]
@@ -147,6 +149,7 @@ def _smallest(
                     a, b = min(order[i], order[j]), max(order[i], order[j])
                     place = 1 + size + j * (j - 1) // 2 + i
                     row[place] = form[1 + size + b * (b - 1) // 2 + a]
+            # Keep the smallest, and count how often it is reached.
             sign = -1 if first else _compared(row, best)
             if sign < 0:
                 copy_into(row, best)
@@ -185,12 +188,13 @@ def join_candidates(
     node: int, root: int, last: int, indptr: Ints, indices: Ints, connected: bool, taken: Bools,
     candidates: Ints, count: int,
 ) -> int:  # fmt: skip
-    """Append the nodes that may join a set because ``node`` joined it; the new number of them.
+    """Append the candidates that ``node`` adds when it joins a set; return their new number.
 
-    Connected sets: larger than the root, next to ``node`` and to no member before (not ``taken``).
-    All sets: everything after the root, once.
+    For connected sets these are the neighbours of ``node`` that are larger than the root and not
+    adjacent to an earlier member (not ``taken``). For all sets, the root adds all later nodes.
     """
     if connected:
+        # `taken` keeps a node from joining along two members.
         for p in range(indptr[node], indptr[node + 1]):
             u = indices[p]
             if u > root and not taken[u]:
@@ -208,7 +212,7 @@ def join_candidates(
 def _count_sets(
     nodes: Ints, indptr: Ints, indices: Ints, labels: Ints, edges: Ints, size: int, connected: bool
 ) -> tuple[Ints, Ints, Floats]:
-    """Visit all sets of every graph: numbers of different forms, the forms, and their counts."""
+    """Visit all sets of every graph; the number of distinct forms per graph, forms, and counts."""
     n = len(indptr) - 1
     width = 1 + size + size * (size - 1) // 2
     per_graph = np.zeros(len(nodes) - 1, dtype=np.int64)
@@ -223,8 +227,8 @@ def _count_sets(
         start = filled
         slots[:] = -1
         for root in range(nodes[graph], nodes[graph + 1]):
-            # The root alone, then depth first: a set's candidates are those behind the member
-            # that joined last and the ones that this member brought in.
+            # The root alone, then depth first: the candidates of a set are those after the member
+            # that joined last and the ones that this member added.
             row[:] = 0
             row[1 : 1 + size] = -1
             depth, node, behind = -1, root, 0
@@ -278,7 +282,7 @@ def _row_hash(row: Ints) -> np.uint64:
 
 @inner
 def _counted(row: Ints, rows: Ints, counts: Floats, slots: Ints, start: int, filled: int) -> int:
-    """Count a form in the hash table of its graph; 1 if it is new there, otherwise 0."""
+    """Count a form in the hash table of its graph; return 1 if it is new there, else 0."""
     mask = np.int64(len(slots) - 1)
     at = np.int64(_row_hash(row) & np.uint64(mask))
     while slots[at] >= 0:

@@ -1,7 +1,7 @@
 """Sums over structure-preserving maps of small subgraphs of one graph into another.
 
-For every set of nodes of the first graph, visited once along the ESU tree, all injections into the
-second graph under which edges go to edges and pairs without an edge to such pairs, weighted by the
+Every set of nodes of the first graph is visited once, along the ESU tree. The sum is over all its
+injections into the second graph that map edges to edges and non-edges to non-edges, weighted by the
 product of node and edge kernels. Injections of a set are extended to those of the sets grown from
 it; those of weight 0 are dropped. A bijection between two subsets is counted once.
 """
@@ -23,7 +23,7 @@ __all__ = ["MappedGraphs", "map_sums"]
 
 @dataclass(frozen=True)
 class MappedGraphs:
-    """Graphs made ready for maps, one after the other.
+    """Graphs prepared for maps, stored one after the other.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class MappedGraphs:
     labels, edge_labels : arrays of int64
         Codes of nodes and arcs: rows of the tables of kernel values.
     attributes : array of float64, shape (nodes, columns)
-        Without columns where attributes are not compared.
+        Has no columns if attributes are not compared.
     """
 
     node_offsets: Ints
@@ -42,7 +42,7 @@ class MappedGraphs:
     attributes: Floats
 
     def take(self, rows: Ints) -> MappedGraphs:
-        """Some of the graphs."""
+        """The graphs at these positions."""
         node_offsets, nodes = taken_rows(self.node_offsets, rows)
         indptr, arcs = taken_rows(self.indptr, nodes)
         shift = node_offsets[:-1] - self.node_offsets[:-1][rows]
@@ -58,7 +58,7 @@ class MappedGraphs:
         )
 
     def validate(self) -> None:
-        """Raise ValueError if the arrays do not fit together, as in a forged file."""
+        """Raise ValueError if the arrays do not fit together."""
         offsets = require_offsets("node_offsets", self.node_offsets)
         n_nodes = int(offsets[-1])
         indptr = require_offsets("indptr", self.indptr, n_nodes, len(self.indices))
@@ -92,7 +92,7 @@ def map_sums(
     Parameters
     ----------
     tables : pair of arrays
-        Kernel values of labels of nodes, and of labels of edges.
+        Kernel values of node labels, and of edge labels.
     mu : float
         Node values are also multiplied by exp(−mu ‖a − a'‖²).
     size_weights : array
@@ -158,7 +158,7 @@ def _pair_sum(
     candidates = np.empty(high - low, dtype=np.int64)
     members, following = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     n_candidates = np.zeros(size + 1, dtype=np.int64)
-    # Injections of the first d members of the set at hand are starts[d]:starts[d + 1].
+    # Injections of the first d members of the current set are starts[d]:starts[d + 1].
     starts = np.zeros(size + 2, dtype=np.int64)
     images, weights = np.empty((256, size), dtype=np.int64), np.empty(256)
     total = 0.0
@@ -214,20 +214,22 @@ def _extended(
     indices: Ints, edges: Ints, low: int, low2: int, high2: int, indptr2: Ints, indices2: Ints,
     edges2: Ints, values: Floats, edge_table: Floats,
 ) -> int:  # fmt: skip
-    """Append the injections of depth + 1 members, from those of one member less; where they end."""
+    """Append the injections of depth + 1 members, extending those of depth members; their end."""
     node = members[depth]
     end = starts[depth + 1]
     if depth == 0:
-        # starts[1] is 0: the first injections are of the root alone.
+        # The root alone; starts[1] is 0.
         for w in range(low2, high2):
             value = values[node - low, w - low2]
             if value != 0.0:
                 images[end, 0], weights[end] = w, value
                 end += 1
         return end
+    # Every injection of the previous members, with every node as the image of the new one.
     for k in range(starts[depth], starts[depth + 1]):
         for w in range(low2, high2):
             value = weights[k] * values[node - low, w - low2]
+            # It must be another node, with the same edges to earlier images.
             for i in range(depth):
                 if value == 0.0:
                     break

@@ -1,1 +1,1 @@
-"""Path sums over vectors and strings, the engine of `gramlet.paths`."""
+"""Path sums over vectors and strings, used by `gramlet.paths`."""

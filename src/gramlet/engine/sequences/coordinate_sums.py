@@ -1,9 +1,9 @@
 """Path sums over the coordinates of two vectors: all-subsets and ANOVA Gram matrices.
 
-Dense rows run over a block of columns at a time, so that the recursion of a whole block stays in
-the first cache and in vector registers; sparse rows run pair by pair over the stored entries.
-Both take the same steps in the same order, so they agree to the bit. Checking is left to
-`gramlet.paths`, threads to `gramlet.engine.core.tiles`.
+Dense rows are compared with a block of columns at a time, so that the recursion of a whole block
+stays in the first-level cache and in vector registers; sparse rows are compared pair by pair over
+the stored entries. Both take the same steps in the same order, so the results are bit-identical.
+`gramlet.paths` checks the input, `gramlet.engine.core.tiles` runs the threads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gramlet.engine.core.tiles import for_tiles, mirror
 __all__ = ["all_subsets_gram", "anova_gram"]
 
 
-# Doubles that the recursion of one block of columns may hold: half of a 32 KiB first cache.
+# Doubles that the recursion of one block of columns may use: half of a 32 KiB first-level cache.
 _CACHE_DOUBLES = 2048
 
 
@@ -30,7 +30,7 @@ def anova_gram(
 ) -> Floats:
     """ANOVA Gram matrices of the degrees ``first_degree`` to ``degree``, stacked.
 
-    X and Y are float64 arrays or CSR matrices, both of one kind; Y None means X.
+    X and Y are both float64 arrays or both CSR matrices; Y=None means Y=X.
     """
     n_columns = X.shape[1]
     n_stacked = degree - first_degree + 1
@@ -42,7 +42,7 @@ def anova_gram(
 
 
 def all_subsets_gram(X: Any, Y: Any | None, n_jobs: int | None = None) -> Floats:
-    """All-subsets Gram matrix of two float64 arrays or two CSR matrices; Y None means X."""
+    """All-subsets Gram matrix of two float64 arrays or two CSR matrices; Y=None means Y=X."""
     out = np.empty((1, X.shape[0], (X if Y is None else Y).shape[0]))
     _fill(_all_subsets_rows, _all_subsets_sparse_rows, X, Y, (), out, n_jobs)
     return out[0]
@@ -67,7 +67,7 @@ def _fill(
         arguments = (X, np.ascontiguousarray(other.T), *options, symmetric, out)
         rows = dense_rows
     n_rows = X.shape[0]
-    if out.shape[1:] == (1, 1):  # one pair: not worth the machinery of tiles
+    if out.shape[1:] == (1, 1):  # for one pair, setting up tiles would take longer
         rows(0, 1, *arguments)
         return
     lengths = np.arange(n_rows, 0, -1, dtype=np.float64) if symmetric else None
@@ -96,7 +96,12 @@ def _anova_rows(
     symmetric: bool,
     out: Floats,
 ) -> None:
+    """Rows ``row_begin:row_end`` of the stack; in the symmetric case only blocks with j ≥ i.
+
+    ``Y_columns`` is the transpose of Y.
+    """
     n_others = Y_columns.shape[1]
+    # Blocks of columns whose sums fit into the cache.
     width = max(32, min(256, _CACHE_DOUBLES // (degree + 2)))
     sums = np.empty((degree + 1, width))
     products = np.empty(width)
@@ -104,6 +109,7 @@ def _anova_rows(
     for block in range(start, n_others, width):
         size = min(width, n_others - block)
         last = min(row_end, block + size) if symmetric else row_end
+        # Every row against the block; the wanted degrees are copied out.
         for i in range(row_begin, last):
             _anova_block(X[i], Y_columns, block, size, degree, sums, products)
             for s in range(first_degree, degree + 1):
@@ -127,7 +133,7 @@ def _anova_block(
         y = Y_columns[r]
         for b in range(size):
             products[b] = x[r] * y[block + b]
-        # From the top down, so that T_{s-1} still is the one of the column before.
+        # From the highest degree down, so that T_{s-1} is still that of the previous column.
         for s in range(min(degree, r + 1), 0, -1):
             here = sums[s]
             below = sums[s - 1]
@@ -144,6 +150,7 @@ def _all_subsets_rows(
     symmetric: bool,
     out: Floats,
 ) -> None:
+    """Rows ``row_begin:row_end`` of the matrix, as in `_anova_rows`."""
     n_others = Y_columns.shape[1]
     width = 512
     start = row_begin if symmetric else 0
@@ -151,6 +158,7 @@ def _all_subsets_rows(
         size = min(width, n_others - block)
         last = min(row_end, block + size) if symmetric else row_end
         for i in range(row_begin, last):
+            # The product over all coordinates, for the whole block at once.
             product = out[0, i, block : block + size]
             product[:] = 1.0
             for r in range(X.shape[1]):
@@ -176,12 +184,15 @@ def _anova_sparse_rows(
     symmetric: bool,
     out: Floats,
 ) -> None:
+    """Rows ``row_begin:row_end`` of the stack, from the stored entries of CSR matrices."""
     x = np.zeros(n_columns)
     sums = np.empty(degree + 1)
     for i in range(row_begin, row_end):
+        # Row i as a dense vector.
         stored = slice(x_starts[i], x_starts[i + 1])
         x[x_columns[stored]] = x_values[stored]
         for j in range(i if symmetric else 0, y_starts.shape[0] - 1):
+            # The recursion over the stored entries of row j; products of 0 change nothing.
             sums[0] = 1.0
             sums[1:] = 0.0
             for k in range(y_starts[j], y_starts[j + 1]):
@@ -208,8 +219,10 @@ def _all_subsets_sparse_rows(
     symmetric: bool,
     out: Floats,
 ) -> None:
+    """Rows ``row_begin:row_end`` of the matrix, from the stored entries of CSR matrices."""
     x = np.zeros(n_columns)
     for i in range(row_begin, row_end):
+        # Row i as a dense vector, then products over the stored entries of every row j.
         stored = slice(x_starts[i], x_starts[i + 1])
         x[x_columns[stored]] = x_values[stored]
         for j in range(i if symmetric else 0, y_starts.shape[0] - 1):

@@ -1,8 +1,8 @@
 """Gap-weighted subsequence kernel of many strings of integer codes.
 
-Strings of about the same length run side by side in lanes, so that one vector register serves
-several pairs; pairs whose counts could leave the range of a float64 run alone, in wide numbers.
-The recursions are in `gap_sums`, threads in `gramlet.engine.core.tiles`.
+Strings of about the same length are computed side by side in lanes, so that one vector register
+holds several pairs; pairs whose sums could exceed the range of a float64 are computed one by one,
+with a separate exponent. The recursions are in `gap_sums`, threads in `gramlet.engine.core.tiles`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["Strings", "subsequence_value", "subsequence_values"]
 
 
 _MAX_LANES = 32
-_LANE_BYTES = 1 << 26  # what the sums of one group of lanes may hold at most
-_SAFE_BITS = 1000.0  # a float64 ends at 2**1024
+_LANE_BYTES = 1 << 26  # the largest size of the sums of one group of lanes
+_SAFE_BITS = 1000.0  # a float64 overflows at 2**1024
 _PADDING = -1
 
 
@@ -39,7 +39,7 @@ class Strings(NamedTuple):
 
 
 class _Lanes(NamedTuple):
-    """Strings in groups of equally many, token by token beside one another, shortest first."""
+    """Strings in groups of equal number, shortest first; their tokens are interleaved."""
 
     tokens: Ints  # a group's tokens by position, then lane
     group_starts: Ints  # where a group begins in tokens
@@ -49,14 +49,14 @@ class _Lanes(NamedTuple):
 
 
 class _Norms(NamedTuple):
-    """Squares of what the values of strings are divided by, as mantissas times powers of two."""
+    """Squared norms that kernel values are divided by, as mantissas times powers of two."""
 
     mantissas: Floats  # in [1/4, 1), or 0
     exponents: Ints  # even, so that the root of the product of two is exact
 
 
 class _Problem(NamedTuple):
-    """All that a tile reads; rows are taken in ``row_order``."""
+    """Everything that a tile reads; rows are computed in ``row_order``."""
 
     rows: Strings
     row_order: Ints
@@ -78,9 +78,9 @@ def subsequence_values(
     normalize: bool,
     n_jobs: int | None = None,
 ) -> Floats:
-    """Kernel matrix of two sets of strings (``columns`` None: of one set); inf where it overflows.
+    """Kernel matrix of two sets of strings (``columns=None``: of one set); inf where it overflows.
 
-    Costs O(length · |s| · |t|) per pair; beside the result, memory for one group of lanes per
+    Cost: O(length · |s| · |t|) per pair; besides the result, memory for one group of lanes per
     thread.
     """
     if columns is not None and len(columns.starts) < min(_MAX_LANES, len(rows.starts)):
@@ -96,7 +96,8 @@ def subsequence_values(
     lanes = _in_lanes(others, length, decay)
     problem = _Problem(
         rows,
-        # In a triangle, rows go in the lanes' order: a row meets its own group and later ones.
+        # For a triangle, rows have the lanes' order: a row is compared with its own group and
+        # later ones.
         lanes.order if symmetric else np.arange(out.shape[0]),
         _sum_bits(rows.lengths(), length, decay),
         row_norms,
@@ -132,8 +133,8 @@ def subsequence_value(s: Ints, t: Ints, length: int, decay: float) -> float:
 def _sum_bits(lengths: Ints, length: int, decay: float) -> Floats:
     """Power of two that bounds a string's factor in every sum of the recursion.
 
-    A sum over pairs of embeddings is at most the product of two sums over embeddings, of
-    decay**gaps each: at most as many as there are index sets, and at most
+    A sum over pairs of embeddings is at most the product of two sums of decay**gaps, one over the
+    embeddings in each string. Such a sum is at most the number of index sets, and at most
     |s| / (1 - decay)**length.
     """
     size = np.maximum(lengths, 1).astype(np.float64)
@@ -167,7 +168,7 @@ def _row_costs(problem: _Problem) -> Floats:
 
 
 def _self_norms(strings: Strings, length: int, decay: float, n_jobs: int | None) -> _Norms:
-    """The kernel of every string with itself, less the factor that cancels."""
+    """The kernel of every string with itself, without the factor that cancels."""
     n_strings = len(strings.starts) - 1
     norms = _Norms(np.empty(n_strings), np.empty(n_strings, dtype=np.int64))
     for_tiles(
@@ -180,7 +181,7 @@ def _self_norms(strings: Strings, length: int, decay: float, n_jobs: int | None)
 
 
 def _common_norms(strings: Strings, length: int, decay: float, n_jobs: int | None) -> _Norms:
-    """The same for every string: dividing by it gives back decay**(2 length)."""
+    """The same for every string: dividing by it multiplies by decay**(2 length)."""
     mantissa, exponent = _divisor(length, decay)
     n_strings = len(strings.starts) - 1
     return _Norms(np.full(n_strings, mantissa), np.full(n_strings, exponent, dtype=np.int64))
@@ -214,6 +215,7 @@ def _pack(strings: Strings, order: Ints, group_starts: Ints, width: int, tokens:
 
 @njit(nogil=True, cache=True)
 def _fill_rows(row_begin: int, row_end: int, problem: _Problem, out: Floats) -> None:
+    """Fill rows ``row_begin:row_end`` of ``row_order``, one group of lanes after the other."""
     width = problem.lanes.width
     starts = problem.lanes.group_starts
     longest = (starts[-1] - starts[-2]) // width
@@ -221,6 +223,7 @@ def _fill_rows(row_begin: int, row_end: int, problem: _Problem, out: Floats) -> 
     running = np.empty(width)
     totals = np.empty(width)
     exponents = np.empty(width, dtype=np.int64)
+    # Groups before a row's own are filled by symmetry.
     for group in range(row_begin // width if problem.symmetric else 0, starts.shape[0] - 1):
         first = group * width
         last = min(row_end, first + width) if problem.symmetric else row_end
@@ -228,6 +231,7 @@ def _fill_rows(row_begin: int, row_end: int, problem: _Problem, out: Floats) -> 
         packed = tokens.reshape((tokens.shape[0] // width, width))
         columns = problem.lanes.order[first : first + width]
         for place in range(row_begin, last):
+            # Side by side if no sum can overflow, else one by one.
             i = problem.row_order[place]
             s = _string(problem.rows, i)
             bits = problem.row_bits[i] + problem.lanes.group_bits[group]

@@ -17,12 +17,14 @@ __all__ = ["best_assignment", "match_rows"]
 @inner
 def best_assignment(value: Floats, n: int, m: int) -> float:
     """The largest sum of ``value[i, j]`` over assignments of n rows to distinct columns, n ≤ m."""
+    # Costs are -value; rows and columns are numbered from 1, column 0 is where a path starts.
     row_dual = np.zeros(n + 1)
     column_dual = np.zeros(m + 1)
-    owner = np.zeros(m + 1, dtype=np.int64)  # the row (from 1) that has a column; 0: free
+    owner = np.zeros(m + 1, dtype=np.int64)  # the row that a column is assigned to; 0: none
     previous = np.zeros(m + 1, dtype=np.int64)
     slack = np.empty(m + 1)
     done = np.empty(m + 1, dtype=np.bool_)
+    # Add one row at a time along the shortest augmenting path to a free column.
     for row in range(1, n + 1):
         owner[0] = row
         slack[:] = np.inf
@@ -30,6 +32,7 @@ def best_assignment(value: Floats, n: int, m: int) -> float:
         column = 0
         while True:
             done[column] = True
+            # The column nearest to those reached so far.
             i = owner[column]
             step, following = np.inf, 0
             for j in range(1, m + 1):
@@ -41,6 +44,7 @@ def best_assignment(value: Floats, n: int, m: int) -> float:
                     previous[j] = column
                 if slack[j] < step:
                     step, following = slack[j], j
+            # Update the dual variables, so that no reduced cost is negative.
             for j in range(m + 1):
                 if done[j]:
                     row_dual[owner[j]] += step
@@ -50,7 +54,7 @@ def best_assignment(value: Floats, n: int, m: int) -> float:
             column = following
             if owner[column] == 0:
                 break
-        while column != 0:  # hand the columns on along the path
+        while column != 0:  # shift the assignment along the path
             before = previous[column]
             owner[column] = owner[before]
             column = before
@@ -71,6 +75,7 @@ def match_rows(
     Set i is ``points[offsets[i]:offsets[i + 1]]``. In the symmetric case only j ≥ i is filled.
     """
     n_others = len(other_offsets) - 1
+    # Workspace for the largest pair.
     largest = 0
     for i in range(begin, end):
         largest = max(largest, offsets[i + 1] - offsets[i])
@@ -80,6 +85,7 @@ def match_rows(
     d = points.shape[1]
     for i in range(begin, end):
         for j in range(i if symmetric else 0, n_others):
+            # Dot products of all pairs of vectors, with the smaller set as rows.
             n = offsets[i + 1] - offsets[i]
             m = other_offsets[j + 1] - other_offsets[j]
             for a in range(n):

@@ -2,8 +2,8 @@
 
 Signs of eigenvectors and bases of repeated eigenvalues are arbitrary; the coordinates are not: each
 of the r columns of an eigenspace is sqrt(P_ii / r), P the projector on it (|u_i| when r = 1). Small
-graphs are solved densely, those of one size together; in large ones each connected component is
-solved by Lanczos iteration, and checked for eigenvalues it missed.
+graphs are solved densely, those of one size together; in large graphs each connected component is
+solved by Lanczos iteration and checked for missed eigenvalues.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ Order = Literal["algebraic", "magnitude"]
 GAP = 1e-8
 # Graphs up to this size are solved densely; the cost of a dense solution grows with the cube.
 _DENSE = 160
-# Components up to this size are reduced to tridiagonal form, where only the leading vectors cost.
+# Components up to this size are reduced to tridiagonal form, and only leading vectors are computed.
 _DENSE_PART = 450
+# Relative tolerance of the first search for missed eigenvalues.
 _ROUGH = 1e-3
 # A component up to this size may fall back to a dense solution when an eigenspace is very large.
 _DENSE_AT_MOST = 6000
@@ -134,6 +135,7 @@ def _place(
     n, n_dims = len(eigenvalues), points.shape[1]
     at = 0
     while at < min(n, n_dims):
+        # The eigenspace that begins at column `at`: eigenvalues that are equal up to GAP.
         end = at + 1
         total = eigenvalues[arrangement[at]]
         while end < n and (
@@ -141,6 +143,7 @@ def _place(
         ):
             total += eigenvalues[arrangement[end]]
             end += 1
+        # The diagonal of its projector, spread evenly over its columns.
         size, stop = end - at, min(end, n_dims)
         for row in range(len(points)):
             projector = 0.0
@@ -153,7 +156,7 @@ def _place(
 
 @njit(nogil=True, cache=True)
 def _arranged(values: Floats, by_magnitude: bool) -> Ints:
-    """The order of the columns: descending, by magnitude with ties positive first if asked."""
+    """The order of the columns: descending by value, or by magnitude with positive ties first."""
     if not by_magnitude:
         return stable_order(-values)
     order = stable_order(-np.abs(values))
@@ -188,12 +191,12 @@ def _sparse_graph(
 def _large_spaces(
     matrix: sparse.csr_matrix, n_dims: int, order: Order, graph: int
 ) -> tuple[Floats, Floats]:
-    """Leading eigenvalues with whole eigenspaces, and squared vectors, from those of components."""
+    """Leading eigenvalues with complete eigenspaces, and squared vectors, from the components."""
     n = matrix.shape[0]
     n_parts, part_of = connected_components(matrix, directed=False)
     by_part = np.argsort(part_of, kind="stable")
     sizes = np.bincount(part_of, minlength=n_parts)
-    # Isolated nodes: the eigenvalue 0, and a vector of their own.
+    # Isolated nodes have the eigenvalue 0 and a unit vector each.
     alone = by_part[np.repeat(sizes == 1, sizes)]
     values, rows, columns = [np.zeros(len(alone))], [alone], [np.arange(len(alone))]
     squares, filled = [np.ones(len(alone))], len(alone)
@@ -216,9 +219,9 @@ def _large_spaces(
 def _leading(
     values: Floats, squares: sparse.csc_matrix, order: Order, n_dims: int
 ) -> tuple[Floats, Floats]:
-    """Of columns that are zero outside a component those that are needed, as a dense table."""
+    """The columns that are needed, as a dense array; each is zero outside its component."""
     keep = _arranged(values, order == "magnitude")
-    # Beyond the eigenspace that holds column n_dims nothing is needed.
+    # Columns after the eigenspace of column n_dims are not needed.
     last = min(n_dims, len(keep)) - 1
     while last + 1 < len(keep) and abs(values[keep[last + 1]] - values[keep[last]]) < GAP:
         last += 1
@@ -229,7 +232,7 @@ def _leading(
 def _component(
     block: sparse.csr_matrix, n_dims: int, order: Order, graph: int
 ) -> tuple[Floats, Floats]:
-    """Leading eigenvalues of a connected component with whole eigenspaces, and squared vectors."""
+    """Leading eigenvalues of a component with complete eigenspaces, and squared vectors."""
     n = block.shape[0]
     if n <= _DENSE:
         values, vectors = np.linalg.eigh(block.toarray())
@@ -239,7 +242,7 @@ def _component(
     while count < n // 3:
         try:
             values, vectors, complete = partial(block, count, n_dims, order)
-        except ArpackError:  # few distinct eigenvalues leave the iteration nothing to go on with
+        except ArpackError:  # with few distinct eigenvalues the iteration cannot continue
             break
         if complete:
             return values, vectors**2
@@ -264,8 +267,7 @@ def _dense_part(
             block.toarray(), subset_by_index=[n - count, n - 1], check_finite=False
         )
     except np.linalg.LinAlgError:
-        # The method for some eigenpairs can fail where many eigenvalues are equal; that for all
-        # of them does not.
+        # Computing some eigenpairs can fail if many eigenvalues are equal; computing all cannot.
         values, vectors = np.linalg.eigh(block.toarray())
         values, vectors = values[n - count :], vectors[:, n - count :]
     return values, vectors, bool(values[0] < values[-n_dims] - GAP)
@@ -274,16 +276,17 @@ def _dense_part(
 def _lanczos(
     block: sparse.csr_matrix, count: int, n_dims: int, order: Order
 ) -> tuple[Floats, Floats, bool]:
-    """At least ``count`` leading eigenpairs, and whether the first ``n_dims`` are surely whole.
+    """At least ``count`` leading eigenpairs, and whether the first ``n_dims`` are known complete.
 
-    Lanczos iteration finds one vector of a repeated eigenvalue at a time. So what was found is
-    taken out and the rest searched again, until what is left lies clearly beyond column n_dims.
+    Lanczos iteration finds one vector of a repeated eigenvalue at a time. Found vectors are removed
+    from the matrix and the rest is searched again, until what is left is clearly after column
+    n_dims.
     """
     which = "LA" if order == "algebraic" else "LM"
     n = block.shape[0]
     start = np.random.default_rng(n).normal(size=n)
     values, vectors = eigsh(block, k=count, which=which, v0=start)
-    # Found vectors are moved to where they do not lead: below the spectrum, or to 0.
+    # Found vectors are shifted below the spectrum, or to 0, so that they are not found again.
     below = float(abs(block).sum(axis=1).max()) + 1.0 if order == "algebraic" else 0.0
     while len(values) < 2 * count:
         shift = values + below
@@ -294,7 +297,7 @@ def _lanczos(
 
         operator = LinearOperator((n, n), matvec=rest, dtype=np.float64)
         reach = np.sort(np.abs(values) if order == "magnitude" else values)
-        # A rough solution is within _ROUGH of an eigenvalue, which mostly settles it.
+        # A rough solution is within _ROUGH of an eigenvalue, which mostly suffices to decide.
         for tolerance in (_ROUGH, 0.0):
             extra, vector = eigsh(operator, 1, which=which, v0=start[::-1].copy(), tol=tolerance)
             left = abs(extra[0]) if order == "magnitude" else extra[0]

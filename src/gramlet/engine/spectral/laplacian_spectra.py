@@ -1,7 +1,8 @@
-"""Spectra of normalised Laplacians, and what is computed from them for whole graphs.
+"""Spectra of normalised Laplacians, and descriptors of whole graphs computed from them.
 
-L = I − D^{-1/2} A D^{-1/2}, with a row of zeros for an isolated node, so that it has the eigenvalue
-0. Weights play no part. All decompositions are dense, those of graphs of one size together.
+L = I − D^{-1/2} A D^{-1/2}, with a row of zeros for an isolated node, which therefore has the
+eigenvalue 0. Edge weights are ignored. All decompositions are dense, those of graphs of one size
+together.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ __all__ = ["distance_histograms", "laplacian_eigenvalues", "spectral_sums"]
 
 # Eigenvalues below this count as 0 in the pseudo-inverse.
 _ZERO = 1e-10
-# Terms of sums that are held at a time, or those of one graph if they are more.
+# Terms of sums that are held in memory at a time, or those of one graph if these are more.
 _TERMS = 1_000_000
-# Values this close to the border of two bins, in widths of a bin, lie in the upper one.
+# Values this close to the border of two bins, in bin widths, are counted in the upper one.
 _BORDER = 1e-9
 
 
@@ -40,7 +41,7 @@ def laplacian_eigenvalues(
 
     def solve(begin: int, end: int) -> None:
         for graphs in groups[begin:end]:
-            # Rounding leaves eigenvalues a little outside [0, 2].
+            # Rounding can move eigenvalues slightly outside [0, 2].
             found = np.linalg.eigvalsh(_laplacians(graphs, node_offsets, indptr, indices))
             places = node_offsets[graphs][:, None] + np.arange(found.shape[1])
             values[places] = np.clip(found, 0.0, 2.0)
@@ -74,7 +75,7 @@ def spectral_sums(
         first, last = node_offsets[begin], node_offsets[end]
         terms = np.multiply.outer(values[first:last], times if wave else -times)
         terms = np.cos(terms, out=terms) if wave else np.exp(terms, out=terms)
-        # Graphs without nodes have no terms; between the others nothing is left out.
+        # reduceat cannot sum empty ranges, so graphs without nodes are skipped.
         there = begin + np.flatnonzero(np.diff(node_offsets[begin : end + 1]))
         if len(there):
             out[there] = np.add.reduceat(terms, node_offsets[there] - first, axis=0)
@@ -116,7 +117,7 @@ def distance_histograms(
 
 @njit(nogil=True, cache=True)
 def _count_distances(graphs: Ints, pseudo: Floats, low: float, high: float, out: Floats) -> None:
-    """Sort the distances of each graph into bins; a value at ``high`` lies in the last."""
+    """Count the distances of each graph in bins; a value at ``high`` is in the last one."""
     n_bins = out.shape[1]
     for at in range(len(graphs)):
         for i in range(pseudo.shape[1]):

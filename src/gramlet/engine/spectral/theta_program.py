@@ -1,9 +1,9 @@
 """The quadratic program of the SVM-θ kernel, solved for all graphs of a batch.
 
 ω(G) = max over α ≥ 0 of 2Σα − αᵀKα with K = I + A/ρ, ρ = −λ_min(A), and K = I without edges. K is
-positive semi-definite, mostly singular: there are many maximisers, all of the same value.
-Coordinate ascent finds which entries are positive, a solve on these makes it exact, and a bound
-from the dual program says how far the value can be off.
+positive semi-definite and mostly singular: there are many maximisers, all of the same value.
+Coordinate ascent finds which entries are positive, a linear solve on these entries makes the value
+exact, and the dual program bounds its error.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from gramlet.engine.core.tiles import Tiling, for_tiles
 
 __all__ = ["ThetaValues", "least_eigenvalues", "theta_values"]
 
-# Graphs up to here are decomposed as dense matrices.
+# Graphs up to this size are decomposed as dense matrices.
 _DENSE = 800
-# Positive entries up to here are solved for exactly; beyond, ascent alone has to do.
+# Up to this number of positive entries is solved for exactly; for more, only ascent is used.
 _SOLVED = 2000
-# The bounds on ω agree to this, relatively, or the ascent goes on.
+# The ascent stops when the bounds on ω agree up to this relative difference.
 _GAP = 1e-13
 _ROUNDS = 14
 
 
 class ThetaValues(NamedTuple):
-    """ω of each graph, and how far it can be off: ω ≤ the true value ≤ ω + gap."""
+    """ω of each graph and a bound on its error: ω ≤ the true value ≤ ω + gap."""
 
     values: Floats
     gaps: Floats
@@ -47,7 +47,7 @@ def theta_values(node_offsets: Ints, indptr: Ints, indices: Ints, tiling: Tiling
     """
     sizes = np.diff(node_offsets)
     least = least_eigenvalues(node_offsets, indptr, indices, tiling)
-    # Without edges all terms of A vanish, whatever they are divided by.
+    # Without edges A is zero, so any scale will do.
     scales = np.divide(-1.0, least, out=np.zeros(len(least)), where=least < 0)
     values, gaps = np.zeros(len(sizes)), np.zeros(len(sizes))
 
@@ -115,9 +115,10 @@ def _solve_range(
         n_sweeps = 20
         best, gap = 0.0, np.inf
         for _ in range(_ROUNDS if n > 0 else 0):
+            # Ascent, with twice as many sweeps in every round.
             _ascend(alpha, first, indptr, indices, scale, n_sweeps)
             lower, upper = _bounds(alpha, image, first, indptr, indices, scale)
-            # Exact on the entries that are positive; kept if it is better.
+            # An exact solution on the positive entries, kept if it is better.
             copy_into(alpha, trial)
             _solve_support(trial, image, first, indptr, indices, scale)
             exact, above = _bounds(trial, image, first, indptr, indices, scale)
@@ -125,6 +126,7 @@ def _solve_range(
                 copy_into(trial, alpha)
                 lower = exact
             upper = min(upper, above)
+            # Tighten both bounds; stop when they agree.
             if lower > best or gap == np.inf:
                 best = max(best, lower)
             gap = min(gap, max(0.0, upper - best))
@@ -159,7 +161,7 @@ def _ascend(
 def _bounds(
     alpha: Floats, image: Floats, first: int, indptr: Ints, indices: Ints, scale: float
 ) -> tuple[float, float]:
-    """A lower and an upper bound on ω from α ≥ 0; Kα is left in ``image``.
+    """A lower and an upper bound on ω from α ≥ 0; Kα is written to ``image``.
 
     The best multiple of α has the value (Σα)² / αᵀKα. ω is the least βᵀKβ with Kβ ≥ 1, and α
     divided by the smallest entry of Kα is such a β.
@@ -181,12 +183,12 @@ def _bounds(
 def _solve_support(
     alpha: Floats, image: Floats, first: int, indptr: Ints, indices: Ints, scale: float
 ) -> None:
-    """Solve Kα = 1 on the positive entries, from α on; negative results become 0.
+    """Solve Kα = 1 on the positive entries, starting from α; negative results become 0.
 
-    K may be singular there. Steps with K + εI in its place leave α as it is where K vanishes and
-    divide the error elsewhere by λ/ε. ``image`` holds Kα.
+    K may be singular there. Steps with K + εI instead of K do not change α in the null space of K
+    and divide the error in an eigenspace of λ by about λ/ε. ``image`` is workspace for Kα.
     """
-    # The positive entries, numbered.
+    # Number the positive entries.
     n = len(alpha)
     place = np.full(n, -1, dtype=np.int64)
     support = np.empty(n, dtype=np.int64)
@@ -209,7 +211,7 @@ def _solve_support(
             if b >= 0:
                 factor[a, b] = scale
     _factorise(factor)
-    # Three steps, each on the error that is left.
+    # Three steps, each on the remaining error.
     step = np.empty(size)
     for _ in range(3):
         _bounds(alpha, image, first, indptr, indices, scale)

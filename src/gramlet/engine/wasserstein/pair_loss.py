@@ -1,8 +1,9 @@
 """Loss and gradient over all pairs of graphs, for weights on the features they share.
 
-For rows M_i of masses and weights w: S_ij = Σ_f w_f min(M_if, M_jf). A pair's loss depends on S_ij
-alone, so a full pass is two walks over the inverted index: one gives S, one the gradient. Only one
-number per pair is kept (the upper triangle, packed row after row), never a vector of minima.
+For rows M_i of masses and weights w: S_ij = Σ_f w_f min(M_if, M_jf). The loss of a pair depends
+only on S_ij, so a full pass is two walks over the inverted index: one computes S, one the gradient.
+Only one number per pair is stored (the upper triangle, packed row by row), never a vector of
+minima.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gramlet.engine.counts.comparison import CountIndex, first_from
 __all__ = ["PairMinima", "hinge_losses", "segment_losses"]
 
 
-# Sums may be reordered, so that they run on vector units; NaN and infinity keep their meaning.
+# Sums may be reordered, so that they are vectorised; NaN and infinity are still respected.
 _REORDER = {"reassoc", "nsz", "contract"}
 
 
@@ -70,7 +71,7 @@ class PairMinima:
             parts[begin] = part
 
         self._tiles(fill)
-        # Added in the order of the rows, so that the bits do not depend on the threads.
+        # In the order of the rows, so that the bits do not depend on the number of threads.
         total = np.zeros(self.n_features)
         for begin in sorted(parts):
             total += parts[begin]
@@ -86,6 +87,7 @@ def _sum_minima(
     starts: Ints, owners: Int32s, kept: Floats, dense: Floats, place: Ints,
     weights: Floats, row_starts: Ints, packed: Floats,
 ) -> None:  # fmt: skip
+    """Rows ``begin:end`` of S, packed."""
     for i in range(begin, end):
         row = packed[row_starts[i] : row_starts[i + 1]]
         own = 0.0
@@ -93,6 +95,7 @@ def _sum_minima(
             f, value = columns[p], values[p]
             weight = weights[f]
             own += weight * value
+            # A frequent feature has a dense line, others a list of their graphs.
             if place[f] >= 0:
                 line = dense[place[f], i:]
                 for j in range(len(row)):
@@ -103,6 +106,7 @@ def _sum_minima(
                 for r in range(q, starts[f + 1]):
                     other = kept[r]
                     row[owners[r] - i] += weight * (value if value < other else other)
+        # The pair (i, i) has features that no other graph has, too.
         row[0] = own
 
 
@@ -121,6 +125,7 @@ def _sum_gradients(
     starts: Ints, owners: Int32s, kept: Floats, dense: Floats, place: Ints,
     coefficients: Floats, row_starts: Ints, total: Floats,
 ) -> None:  # fmt: skip
+    """Add the coefficients of the pairs in rows ``begin:end`` times their minima to ``total``."""
     for i in range(begin, end):
         row = coefficients[row_starts[i] : row_starts[i + 1]]
         for p in range(indptr[i], indptr[i + 1]):
@@ -134,7 +139,7 @@ def _sum_gradients(
                     other = kept[r]
                     part += row[owners[r] - i] * (value if value < other else other)
                 total[f] += part
-            else:  # no other graph has the feature: the pair (i, i) alone
+            else:  # no other graph has the feature: only the pair (i, i)
                 total[f] += row[0] * value
 
 
@@ -155,8 +160,8 @@ def hinge_losses(
 ) -> float:  # fmt: skip
     """The weighted sum of the smoothed hinge losses of all ordered pairs.
 
-    A pair's distance is d = offset − S. Writes the derivative of the sum with respect to S into
-    ``coefficients`` (packed; a pair i < j stands for both of its orders).
+    The distance of a pair is d = offset − S. The derivative of the sum with respect to S is written
+    to ``coefficients`` (packed; an entry i < j is for both orders of the pair).
     """
     n = len(starts) - 1
     total = 0.0
@@ -165,6 +170,7 @@ def hinge_losses(
             at = starts[i] + j - i
             d = offset - packed[at]
             twice = 1.0 if i == j else 2.0
+            # Pairs of one class should be near, pairs of two classes far.
             if classes[i] == classes[j]:
                 value, slope = _hinge(d - alpha_same, sigma)
                 weight, sign = weight_same * twice, -1.0
@@ -188,6 +194,7 @@ def segment_losses(
     for i in range(n):
         for j in range(i, n):
             at = starts[i] + j - i
+            # The distance on the segment, and the loss as in `hinge_losses`.
             move = there[at] - here[at]
             d = offset - here[at] - share * move
             twice = 1.0 if i == j else 2.0

@@ -1,7 +1,7 @@
 """Learning weights of features from pairs of graphs: three solvers of one convex problem.
 
-Minimise the weighted mean of smoothed hinge losses (`pair_loss`) over the weights that a
-`WeightConstraint` allows. Everything here is arrays; names and meaning are the kernels'.
+They minimise the weighted mean of smoothed hinge losses (`pair_loss`) over the weights that a
+`WeightConstraint` allows. Input and output are arrays; kernels give them names and meaning.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ __all__ = ["PairProblem", "accelerated", "batch", "stochastic"]
 
 Report = Callable[[int, float], None]
 
-# A longer step ends on the border of the constraint all the same, and its squares overflow.
+# Longer steps would end at the same boundary of the constraint, and their squares overflow.
 _LONGEST_STEP = 1e100
 
 
 @dataclass
 class PairProblem:
-    """The learning problem: masses, classes, the loss's constants, the constraint.
+    """The learning problem: masses, classes, constants of the loss, constraint.
 
     Attributes
     ----------
     masses : csr_matrix, shape (graphs, features)
-        Divided by the number of levels already; columns of the levels one after the other.
+        Masses divided by the number of levels; columns are ordered by level.
     fixed : array, shape (graphs,)
-        Mass on a symbol all graphs with such mass share, of weight 1, that is not learned.
+        Mass on a symbol that graphs share, with weight 1, which is not learned.
     classes : array of int64
     constraint : WeightConstraint
     weight_same, weight_diff : float
-        What an ordered pair of one class, of two classes, counts.
+        The weight of an ordered pair of one class, and of a pair of two classes.
     """
 
     masses: sparse.csr_matrix
@@ -74,7 +74,7 @@ class PairProblem:
         return total, coefficients
 
     def along(self, here: Floats, there: Floats, share: float) -> tuple[float, float]:
-        """The loss between two values of S, and its derivative along the way."""
+        """The loss between two values of S, and its derivative along the segment."""
         return segment_losses(
             here, there, share, self.pairs.starts, self.classes, self.weight_same,
             self.weight_diff, self.offset, self.alpha_diff, self.alpha_same, self.sigma,
@@ -87,8 +87,9 @@ class PairProblem:
     def lipschitz(self, n_rounds: int = 6) -> float:
         """An upper bound of the gradient's Lipschitz constant.
 
-        It is λ_max(Σ ω_ij Z Zᵀ)/σ; the matrix has no negative entry, so by Collatz and Wielandt
-        max_f (Bv)_f / v_f bounds λ_max from above for positive v, and falls under v ← Bv.
+        The constant is λ_max(B)/σ with B = Σ ω_ij Z Zᵀ, which has no negative entry. By Collatz and
+        Wielandt, max_f (Bv)_f / v_f is an upper bound of λ_max for positive v, and it decreases
+        under v ← Bv.
         """
         n = self.masses.shape[0]
         weight = np.empty(self.pairs.starts[-1])
@@ -109,7 +110,7 @@ class PairProblem:
         return bound / self.sigma
 
     def lower_bound(self, value: float, weights: Floats, gradient: Floats) -> float:
-        """What the loss cannot fall below, by convexity, given one value and gradient."""
+        """A lower bound of the loss, by convexity, from its value and gradient at one point."""
         least = self.constraint.least_product(gradient)
         return value + float(gradient @ (1.0 - weights)) + least
 
@@ -121,7 +122,7 @@ def _ignore(step: int, loss: float) -> None:
 def batch(
     problem: PairProblem, step: float, max_iter: int, report: Report = _ignore
 ) -> tuple[Floats, list[float]]:
-    """Projected gradient on the full loss with a fixed step, from w = 1."""
+    """Projected gradient descent on the full loss with a fixed step, starting from w = 1."""
     step = min(step, _LONGEST_STEP)
     weights = np.ones(problem.masses.shape[1])
     loss, coefficients = problem.loss(problem.common(weights))
@@ -142,12 +143,13 @@ def accelerated(
     step: float | None = None,
     report: Report = _ignore,
 ) -> tuple[Floats, list[float], float]:
-    """Projected gradient with momentum, monotone, with a certificate of how near the optimum is.
+    """Monotone projected gradient descent with momentum and a bound on the distance to the optimum.
 
-    S is linear in w, so its value at the momentum point costs nothing: one round is one pass. The
-    step starts at 1/L, grows while the quadratic model holds and shrinks where it fails, never
-    below 1/L; the new point is the best on the segment to the projected one, so the loss never
-    rises. Stops when the loss is within ``tol`` (relative) of a lower bound of the optimum.
+    S is linear in w, so its value at the momentum point is free: one iteration is one pass. The
+    step starts at 1/L, grows while the quadratic model holds and shrinks when it fails, but not
+    below 1/L. The new point is the best one on the segment to the projected point, so the loss
+    never increases. The iteration stops when the loss is within ``tol`` (relative) of a lower bound
+    of the optimum.
 
     Returns the weights, the loss after each pass, and the certified gap.
     """
@@ -163,7 +165,7 @@ def accelerated(
         ahead = current + lead * (current - previous)
         ahead_common = common + lead * (common - previous_common)
         ahead_loss, coefficients = problem.loss(ahead_common)
-        if ahead_loss > loss:  # the momentum overshot: start it anew from here
+        if ahead_loss > loss:  # the momentum overshot: restart it from here
             following, ahead, ahead_common = 1.0, current, common
             ahead_loss, coefficients = problem.loss(common)
         gradient = problem.gradient(coefficients)
@@ -191,7 +193,9 @@ def accelerated(
 def _best_share(
     problem: PairProblem, here: Floats, there: Floats, loss_here: float, loss_there: float
 ) -> tuple[float, float]:
-    """How far to go from ``here`` to ``there``: all the way if that is lower, else the best."""
+    """How far to go from ``here`` to ``there``: all the way if the loss is lower there, else the
+    best share, found by bisection; and the loss.
+    """
     if loss_there <= loss_here:
         return 1.0, loss_there
     low, high = 0.0, 1.0
@@ -208,9 +212,9 @@ def _best_share(
 def stochastic(
     problem: PairProblem, step: float, max_iter: int, rng: np.random.RandomState
 ) -> tuple[Floats, list[float]]:
-    """One random ordered pair per step, a fixed step size, from w = 1.
+    """Stochastic gradient descent: one random ordered pair per step, fixed step size, from w = 1.
 
-    The loss is computed at the start and at the end only.
+    The loss is computed only at the start and at the end.
     """
     step = min(step, _LONGEST_STEP)
     masses, n = problem.masses, problem.masses.shape[0]
@@ -222,7 +226,8 @@ def stochastic(
     radii, starts = allowed.radii, allowed.level_starts
     levels = np.searchsorted(starts, np.arange(masses.shape[1]), side="right") - 1
     distances = np.zeros(len(radii))
-    # Below 0, or out of a box, weights go one by one; out of a ball only by their distance from 1.
+    # For a ball with radius up to 1, only the distance from 1 shows that weights left the
+    # constraint; otherwise they are projected after every step.
     one_by_one = allowed.kind == "box" or bool((radii > 1.0).any())
     for i, j in pairs:
         touched = _pair_step(
@@ -244,7 +249,8 @@ def _pair_step(
     offset: float, alpha_diff: float, alpha_same: float, sigma: float, step: float,
     weights: Floats, levels: Ints, free: Bools, distances: Floats,
 ) -> bool:  # fmt: skip
-    """Walk two sorted rows together: the pair's distance, then its gradient step in place."""
+    """One gradient step for one pair, in place; False if its loss is 0."""
+    # The distance, by a walk over both sorted rows.
     d = offset - min(fixed[i], fixed[j])
     p, q = indptr[i], indptr[j]
     while p < indptr[i + 1] and q < indptr[j + 1]:
@@ -256,11 +262,13 @@ def _pair_step(
             d -= weights[columns[p]] * min(values[p], values[q])
             p += 1
             q += 1
+    # The derivative of the smoothed hinge.
     excess = d - alpha_same if same_class else alpha_diff - d
     if excess <= 0.0:
         return False
     slope = min(1.0, excess / sigma)
     slope = -scale_same * slope if same_class else scale_diff * slope
+    # Change the weights of shared features, and the levels' squared distances from 1.
     p, q = indptr[i], indptr[j]
     while p < indptr[i + 1] and q < indptr[j + 1]:
         if columns[p] < columns[q]:

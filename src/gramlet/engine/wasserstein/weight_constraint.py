@@ -1,7 +1,7 @@
-"""The weights that may be learned: near 1 at every level, none below 0, some levels not at all.
+"""The constraint on learned weights: near 1 at every level, not negative, fixed at some levels.
 
-Projects on these sets and minimises linear functions over them; which weights are best is left to
-`pattern_weights`.
+Projects weights and minimises linear functions under the constraint; `pattern_weights` finds the
+best weights.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class WeightConstraint:
     radii : array of float64, shape (levels,)
     kind : {"ball", "box"}
     fixed : tuple of int
-        Levels, by their place in ``radii``, whose weights are 1.
+        Positions in ``radii`` of the levels whose weights are 1.
     free : array of bool, one entry per weight
         Whether the weight may differ from 1.
     """
@@ -56,8 +56,8 @@ class WeightConstraint:
     def least_product(self, gradient: Floats) -> float:
         """A lower bound of gradient · (w − 1) over all w that satisfy the constraint.
 
-        The exact minimum for "box", and for "ball" with radii up to 1; larger balls are taken with
-        their part below 0.
+        It is the exact minimum for "box", and for "ball" with radii up to 1; for larger balls,
+        weights below 0 are included.
         """
         slopes = np.where(self.free, gradient, 0.0)
         if self.kind == "ball":
@@ -74,8 +74,8 @@ class WeightConstraint:
 def project(weights: Floats, level_starts: Ints, radii: Floats) -> Floats:
     """The nearest weights with ‖w_h − 1‖₂ ≤ radius_h at every level and w ≥ 0.
 
-    On a level the answer is w − 1 = max(−1, s (z − 1)) for the largest s ≤ 1 that satisfies the
-    ball; s is found exactly, by sorting out which entries stop at −1.
+    At each level, the projection of z is w − 1 = max(−1, s (z − 1)) with the largest s ≤ 1 that
+    satisfies the ball; s is exact, and found by sorting the entries to see which ones stop at −1.
 
     >>> project(np.array([4.0, 1.0]), np.array([0, 2]), np.array([0.5]))
     array([1.5, 1. ])
