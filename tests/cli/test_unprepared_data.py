@@ -260,4 +260,4 @@ class TestFolders:
         )
         code, _, said = run("predict", "m", coloured, "--directed", "--label", "colour")
         assert code == 2
-        assert "Make them of one kind: --directed or --undirected." in said[-1]
+        assert "Convert one of them: --directed or --undirected." in said[-1]

@@ -84,7 +84,7 @@ class TestCollections:
     )
     def test_bare_edges_are_refused_with_the_way_out(self, pair):
         with pytest.raises(
-            TypeError, match=r"single graph goes into a list: as_batch\(\[graph\]\)"
+            TypeError, match=r"Put a single graph into a list: as_batch\(\[graph\]\)"
         ):
             as_batch(pair)
 

@@ -46,7 +46,7 @@ class TestGivenNames:
     def test_the_usual_name_counts_as_given_when_it_is_given(self):
         with pytest.raises(ValueError, match="label='label': no node of graph 0 has"):
             as_batch([molecule()], label="label")
-        with pytest.raises(ValueError, match="the nodes carry no data"):
+        with pytest.raises(ValueError, match="the nodes have no data"):
             as_batch([nx.path_graph(2)], label="label")
 
     def test_a_name_that_some_graphs_have_names_both(self):

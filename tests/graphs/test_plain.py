@@ -112,7 +112,7 @@ class TestPairs:
             (([(0, 1)], "ab", {(0, 2): "s"}), r"Graph 1: edge \(0, 1\) has no label"),
             (
                 ([(0, 1)], "ab", {(0, 1): "s", (1, 2): "s"}),
-                r"label for the edge \(1, 2\), which it does not have",
+                r"label for \(1, 2\), which is not one of its edges",
             ),
             (([(0, 1)], "ab", {(0, 1): 1, (1, 0): 2}), "Graph 1 has two labels for the edge"),
             (({(0, 1)}, "ab", ["s"]), r"Graph 1: edge labels for .* must be a dictionary"),

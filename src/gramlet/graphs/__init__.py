@@ -1,1 +1,1 @@
-"""What a set of graphs is, and every door graphs come in by."""
+"""The batch of graphs that all kernels take, and the conversion of other graphs into it."""

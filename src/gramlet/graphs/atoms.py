@@ -1,6 +1,6 @@
-"""Labels of atoms: which properties they show, and how they are written.
+"""Labels of atoms: which properties they contain, and how they are written.
 
-A label is the element's symbol followed by the properties asked for, always in the same order.
+A label is the element's symbol followed by the chosen properties, always in the same order.
 Whole sets of molecules are labelled in `molecule_columns`.
 """
 
@@ -16,7 +16,7 @@ __all__ = ["ATOM_PROPERTIES", "DEFAULT_ATOMS", "AtomLabels", "charged_label"]
 ATOM_PROPERTIES = ("element", "charge", "hydrogens", "aromatic", "chirality", "ring")
 DEFAULT_ATOMS = ("element", "charge")
 
-# RDKit's tags; the neighbours are looked at in the order of the molecule's bonds.
+# RDKit's tags; they refer to the order of the molecule's bonds.
 _CHIRALITY = {
     "CHI_TETRAHEDRAL_CCW": "@",
     "CHI_TETRAHEDRAL_CW": "@@",
@@ -40,7 +40,7 @@ def charged_label(symbol: str, charge: int) -> str:
 
 
 class AtomLabels:
-    """How atoms are labelled: by element and the properties asked for.
+    """How atoms are labelled: by element and the chosen properties.
 
     Parameters
     ----------
@@ -72,11 +72,11 @@ class AtomLabels:
 
     @property
     def from_element_and_charge(self) -> bool:
-        """Whether element and charge decide the label."""
+        """Whether element and charge alone determine the label."""
         return self.asked <= {"element", "charge"}
 
     def of(self, atoms: Iterable[Any]) -> list[str]:
-        """The labels of RDKit atoms. Texts are made once per combination of properties."""
+        """The labels of RDKit atoms; each combination of properties is formatted once."""
         labels = []
         for atom in atoms:
             values = tuple([read(atom) for read in self._readers])
@@ -88,7 +88,7 @@ class AtomLabels:
 
     def _text(self, values: tuple[Any, ...]) -> str:
         found = dict(zip(self._names, values[1:], strict=True))
-        # The periodic table's symbol, not the atom's: that may be the name of a placeholder.
+        # The symbol of the periodic table, not of the atom, which may be the name of a placeholder.
         label = charged_label(str(self._symbol(values[0])), found.get("charge", 0))
         if found.get("hydrogens"):
             label += f"H{found['hydrogens']}"

@@ -1,8 +1,8 @@
 """GraphBatch: an immutable, columnar set of graphs.
 
-One CSR adjacency holds all the graphs; `node_offsets` says where each begins. This module knows how
-graphs are stored, sliced, joined and compared; the doors for objects are in `convert`, those for
-files in `gramlet.files`.
+One CSR adjacency contains all graphs; `node_offsets` gives the first node of each. This module
+stores, slices, joins and compares graphs; `convert` converts other objects, and `gramlet.files`
+reads files.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ class GraphBatch(Sequence["GraphBatch"]):
     """An immutable set of N simple graphs, undirected or directed as a whole, stored in columns.
 
     Build one with :meth:`from_edges` or :func:`gramlet.as_batch`. Slicing (an index, a slice, an
-    index array, a boolean mask) gives batches again, so that scikit-learn can split it.
+    index array, a boolean mask) returns batches, so that scikit-learn can split it.
 
     Attributes
     ----------
     node_offsets : array of int64, shape (N + 1,)
-        Graph i owns the nodes ``node_offsets[i]:node_offsets[i + 1]``.
+        Graph i has the nodes ``node_offsets[i]:node_offsets[i + 1]``.
     indptr, indices : arrays of int64
         CSR adjacency of all nodes; neighbours are sorted. ``indices`` counts nodes over the whole
         batch. Undirected: each edge is stored in both directions. Directed: the row of a node
-        holds the arcs that leave it; `in_arcs` has those that end there.
+        contains its outgoing arcs; `in_arcs` contains the incoming ones.
     directed : bool
     node_labels : Categorical or None
-        One label per node; None if the graphs have no labels (then all nodes are alike).
+        One label per node; None if the graphs have no labels (then all nodes count as equal).
     edge_labels : Categorical or None
         One label per entry of ``indices``.
     edge_weights : array of float64 or None
@@ -89,12 +89,12 @@ class GraphBatch(Sequence["GraphBatch"]):
     def __setattr__(self, name: str, value: Any) -> None:
         if getattr(self, "_sealed", False):
             raise AttributeError(
-                f"A GraphBatch does not change; {name!r} cannot be set. Build a new batch instead."
+                f"A GraphBatch is immutable; {name!r} cannot be set. Build a new batch instead."
             )
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"A GraphBatch does not change; {name!r} cannot be deleted.")
+        raise AttributeError(f"A GraphBatch is immutable; {name!r} cannot be deleted.")
 
     @classmethod
     def from_edges(
@@ -116,8 +116,8 @@ class GraphBatch(Sequence["GraphBatch"]):
             The edges of each graph, nodes counted from 0. Repeated edges are merged (their labels,
             weights and attributes must agree); self-loops are an error.
         n_nodes : sequence of int, optional
-            Nodes of each graph. By default as many as there are labels or attributes, or else as
-            the edges mention.
+            Number of nodes per graph. By default the number of labels or attributes, or else the
+            largest node number in the edges plus one.
         node_labels : sequence of sequences, optional
             One hashable label per node.
         edge_labels, edge_weights : sequence of sequences, optional
@@ -126,7 +126,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         edge_attributes : sequence of (m_i, d) arrays, optional
             One row per row of the edge list.
         directed : bool, default=False
-            Whether ``(u, v)`` is an arc from u to v, or an edge between both.
+            Whether ``(u, v)`` is an arc from u to v, or an undirected edge.
 
         Examples
         --------
@@ -161,13 +161,13 @@ class GraphBatch(Sequence["GraphBatch"]):
         edge_attributes: Floats | None = None,
         directed: bool = False,
     ) -> GraphBatch:
-        """Build a batch from concatenated arrays: what files hold and converters make.
+        """Build a batch from concatenated arrays, as readers and converters produce them.
 
-        ``src`` and ``dst`` count nodes over the whole batch. Undirected: an edge may come once,
-        twice or in both directions. Directed: every pair is an arc from ``src`` to ``dst``. Labels,
-        weights and attributes of what is repeated must agree.
+        ``src`` and ``dst`` count nodes over the whole batch. Undirected: an edge may be listed
+        once, twice or in both directions. Directed: every pair is an arc from ``src`` to ``dst``.
+        Labels, weights and attributes of repeated edges must agree.
         """
-        # Copies: what the caller does to these arrays later must not change the batch.
+        # Copies: later changes to the caller's arrays must not change the batch.
         node_offsets = np.array(node_offsets, dtype=np.int64)
         on_nodes: dict[str, Any] = {
             "node_labels": node_labels,
@@ -188,9 +188,9 @@ class GraphBatch(Sequence["GraphBatch"]):
     def concatenate(cls, batches: Sequence[GraphBatch]) -> GraphBatch:
         """Join batches into one, in order.
 
-        A column (labels, weights, attributes) must be there in all of them or in none; batches
-        without nodes (for node columns) or edges (for edge columns) fit either way. Directed and
-        undirected batches do not join; one without any edge is of either kind.
+        A column (labels, weights, attributes) must be present in all of them or in none; batches
+        without nodes (for node columns) or edges (for edge columns) are compatible with both.
+        Directed and undirected batches cannot be joined; a batch without edges counts as either.
         """
         batches = list(batches)
         for position, batch in enumerate(batches):
@@ -203,7 +203,7 @@ class GraphBatch(Sequence["GraphBatch"]):
             return batches[0]
         return cls(**joined(batches))
 
-    # What a batch is
+    # Properties
 
     @property
     def shape(self) -> tuple[int]:
@@ -217,25 +217,25 @@ class GraphBatch(Sequence["GraphBatch"]):
 
     @cached_property
     def n_edges(self) -> Ints:
-        """The number of edges of each graph; of arcs, where directed."""
+        """The number of edges of each graph; of arcs, if directed."""
         n_arcs = np.diff(self.indptr[self.node_offsets])
         return frozen(n_arcs if self.directed else n_arcs // 2)
 
     @cached_property
     def degrees(self) -> Ints:
-        """The number of neighbours of each node; where directed, of the arcs that leave it."""
+        """The number of neighbours of each node; of outgoing arcs, if directed."""
         return frozen(np.diff(self.indptr))
 
     @cached_property
     def in_degrees(self) -> Ints:
-        """The number of arcs that end at each node; undirected, the same as `degrees`."""
+        """The number of incoming arcs of each node; the same as `degrees` if undirected."""
         return frozen(np.diff(self.in_arcs.indptr)) if self.directed else self.degrees
 
     @cached_property
     def in_arcs(self) -> InArcs:
-        """The arcs by the node they end at: ``indptr``, ``indices``, and where each is stored.
+        """The arcs grouped by the node they end at: ``indptr``, ``indices`` and ``arcs``.
 
-        ``in_arcs.indices[k]`` is the node an arc comes from, ``in_arcs.arcs[k]`` its place in
+        ``in_arcs.indices[k]`` is the node an arc starts from, ``in_arcs.arcs[k]`` its position in
         ``indices``, ``edge_labels``, ``edge_weights`` and ``edge_attributes``.
 
         Examples
@@ -260,7 +260,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         return int(self.node_offsets[-1])
 
     def adjacency(self, i: int, weighted: bool = False) -> Floats:
-        """The dense adjacency matrix of graph i; where directed, rows are where arcs begin."""
+        """The dense adjacency matrix of graph i; if directed, arcs go from rows to columns."""
         (i,) = positions(operator.index(i), len(self))
         first, last = self.node_offsets[i], self.node_offsets[i + 1]
         dense = np.zeros((last - first, last - first))
@@ -273,16 +273,16 @@ class GraphBatch(Sequence["GraphBatch"]):
     def arcs(self) -> tuple[Ints, Ints]:
         """Tail and head of every stored arc, over the whole batch, in the order of ``indices``.
 
-        Undirected, each edge is there in both directions.
+        In undirected batches each edge is listed in both directions.
         """
         return np.repeat(np.arange(self.n_nodes_total), self.degrees), self.indices
 
-    # Other batches made of this one
+    # Derived batches
 
     def to_undirected(self) -> GraphBatch:
-        """The graphs without their directions; an undirected batch is returned as it is.
+        """The graphs without directions; an undirected batch is returned unchanged.
 
-        Labels, weights and attributes of opposite arcs must agree, or a ValueError names the graph.
+        Labels, weights and attributes of opposite arcs must agree, or a ValueError is raised.
 
         Examples
         --------
@@ -296,7 +296,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         return GraphBatch.from_arcs(self.node_offsets, *self.arcs(), **columns)
 
     def with_columns(self, **columns: Any) -> GraphBatch:
-        """The same graphs with other columns; None takes one away. Arcs and direction stay.
+        """The same graphs with other columns; None removes a column. Arcs and direction stay.
 
         Examples
         --------
@@ -320,7 +320,7 @@ class GraphBatch(Sequence["GraphBatch"]):
 
         return to_networkx(self)
 
-    # The behaviour of a sequence
+    # Sequence protocol
 
     def __len__(self) -> int:
         return len(self.node_offsets) - 1
@@ -334,7 +334,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         degrees = self.degrees[nodes]
         arcs = ranges(self.indptr[nodes], degrees)
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        # An arc's target moves by as much as its graph does.
+        # The target of an arc is shifted by the same amount as its graph.
         shift = np.repeat(offsets[:-1] - self.node_offsets[graphs], sizes)
         return GraphBatch(
             offsets,
@@ -349,10 +349,10 @@ class GraphBatch(Sequence["GraphBatch"]):
         return (self[i] for i in range(len(self)))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        # An object array of one-graph batches: scikit-learn's Gaussian processes make one.
+        # An object array of one-graph batches, as scikit-learn's Gaussian processes create it.
         if dtype is not None and np.dtype(dtype) != object:
             raise TypeError(
-                "A GraphBatch is not a numeric array; give it to one of gramlet's kernels first."
+                "A GraphBatch is not a numeric array; pass it to one of gramlet's kernels first."
             )
         graphs = np.empty(len(self), dtype=object)
         for i in range(len(self)):
@@ -363,7 +363,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         if not isinstance(other, GraphBatch):
             return NotImplemented
         return (
-            # Without any edge a batch is of either kind.
+            # A batch without edges counts as directed and as undirected.
             (self.directed == other.directed or not len(self.indices))
             and np.array_equal(self.node_offsets, other.node_offsets)
             and np.array_equal(self.indptr, other.indptr)

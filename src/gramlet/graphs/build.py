@@ -34,10 +34,10 @@ def ranges(starts: Ints, lengths: Ints) -> Ints:
 def csr_from_arcs(
     node_offsets: Ints, src: Ints, dst: Ints, columns: Mapping[str, Any], directed: bool
 ) -> tuple[Ints, Ints, Ints | None]:
-    """CSR of the simple graphs with these arcs, and the arc each entry came from.
+    """CSR of the simple graphs with these arcs, and the arc that each entry comes from.
 
-    ``columns`` are the edge columns that are there, one entry per arc; without any, nothing has
-    to follow the arcs and the third result is None.
+    ``columns`` are the existing edge columns, one entry per arc; if there are none, nothing has to
+    be reordered with the arcs and the third result is None.
     """
     n = int(node_offsets[-1])
     src, dst = np.asarray(src), np.asarray(dst)
@@ -76,7 +76,7 @@ def _keys(src: Ints, dst: Ints, n: int) -> Ints:
 
 
 def _sorted_once(keys: Ints) -> Ints:
-    """The distinct values in rising order; sorts in place (np.unique hashes, ten times slower)."""
+    """The distinct values in ascending order; sorts in place (np.unique is ten times slower)."""
     if (keys[1:] > keys[:-1]).all():
         return keys
     keys.sort()
@@ -88,7 +88,7 @@ def _sorted_once(keys: Ints) -> Ints:
 def _symmetric_keys(src: Ints, dst: Ints, n: int) -> Ints:
     """The distinct arcs and their opposites, sorted."""
     keys, opposite = _keys(src, dst, n), _keys(dst, src, n)
-    # Most files list both directions already: then nothing has to be joined.
+    # Most files list both directions already, so that nothing has to be added.
     if np.array_equal(keys, opposite):
         return keys
     return _sorted_once(np.concatenate([keys, opposite]))
@@ -108,12 +108,12 @@ def _graph_at(node_offsets: Ints, node: int) -> tuple[int, int]:
 
 
 def check_columns(node_offsets: Ints, src: Ints, columns: Mapping[str, Any]) -> None:
-    """Columns must have one entry per node or per arc.
+    """Check that columns have one entry per node or per arc.
 
-    Numbers that are NaN or infinite may be stored; the kernels that use them refuse them.
+    NaN and infinite numbers may be stored; kernels that use the column refuse them.
     """
     if len(node_offsets) == 0 or node_offsets[0] != 0 or (np.diff(node_offsets) < 0).any():
-        raise ValueError("node_offsets must begin with 0 and never fall.")
+        raise ValueError("node_offsets must begin with 0 and never decrease.")
     n_nodes, n_arcs = int(node_offsets[-1]), len(src)
     for name, column in columns.items():
         length, noun = (n_nodes, "nodes") if name in NODE_COLUMNS else (n_arcs, "arcs")
@@ -129,7 +129,7 @@ def check_columns(node_offsets: Ints, src: Ints, columns: Mapping[str, Any]) -> 
 
 
 def _refuse_arcs_outside(node_offsets: Ints, src: Ints, dst: Ints) -> None:
-    """Arcs must join two nodes that exist, of one graph."""
+    """Check that each arc joins two existing nodes of the same graph."""
     if len(src) != len(dst):
         raise ValueError(f"src and dst must be of equal length; got {len(src)} and {len(dst)}.")
     if len(src) == 0:
@@ -163,7 +163,7 @@ def _refuse_self_loops(node_offsets: Ints, src: Ints, dst: Ints) -> None:
 
 
 class _Repeats:
-    """Arcs sorted so that repeats stand together, and which of them comes first."""
+    """Arcs sorted so that repeats are adjacent, and which of them comes first."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class _Repeats:
         self.first = order[first_of_group][np.cumsum(first_of_group) - 1]
 
     def differing(self, values: Array) -> Ints:
-        """Places in the order where a repeat has other values than the first; NaN equals NaN."""
+        """Positions in the order where a repeat differs from the first; NaN equals NaN."""
         here, there = values[self.order], values[self.first]
         differs = (here != there) & ~((here != here) & (there != there))
         return np.flatnonzero(differs if differs.ndim == 1 else differs.any(axis=1))
@@ -192,7 +192,7 @@ class _Repeats:
 
 
 def _refuse_conflicts(repeats: _Repeats, columns: Mapping[str, Any]) -> None:
-    """Repeated edges may be merged only where their labels, weights and attributes agree."""
+    """Check that labels, weights and attributes of repeated edges agree before merging them."""
     for name, column in columns.items():
         differing = repeats.differing(column.codes if isinstance(column, Categorical) else column)
         if len(differing) == 0:

@@ -1,7 +1,7 @@
-"""Columns of a batch: how they are kept, compared and joined.
+"""Columns of a batch: how they are stored, compared and joined.
 
-Labels are categorical columns: integer codes beside the tuple of values they stand for. The values
-are any hashable Python objects; two labels are the same exactly when Python says so (1, "1" and
+Labels are categorical columns: integer codes and the tuple of values they stand for. The values
+are any hashable Python objects; two labels are equal if and only if Python's == holds (1, "1" and
 (1,) differ; 1, 1.0, True and np.int64(1) do not). Weights and attributes are arrays of floats.
 """
 
@@ -36,7 +36,7 @@ def frozen(array: Array) -> Array:
 
 
 def float_column(column: Any) -> Floats | None:
-    """A column of weights or attributes as it is kept in a batch, or None."""
+    """A column of weights or attributes as it is stored in a batch, or None."""
     return None if column is None else frozen(np.asarray(column, dtype=np.float64))
 
 
@@ -164,7 +164,7 @@ class Categorical(Sequence[Any]):
 
 
 def _refuse_nan(label: Any) -> None:
-    """Raise for what is not equal to itself (NaN, NaT, NA), alone or within a tuple."""
+    """Raise for a value that is not equal to itself (NaN, NaT, NA), alone or within a tuple."""
     if isinstance(label, tuple | frozenset):
         for part in label:
             _refuse_nan(part)
@@ -201,7 +201,7 @@ def unify(columns: Sequence[Categorical]) -> tuple[Any, ...]:
 
 
 def same_column(mine: Any, theirs: Any) -> bool:
-    """Equal columns; one without entries (no nodes, no edges) is as good as none.
+    """Whether columns are equal; one without entries (no nodes, no edges) equals None.
 
     NaN equals NaN: a batch that holds some is still equal to its copies.
     """

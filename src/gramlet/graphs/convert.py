@@ -1,7 +1,7 @@
-"""as_batch: the one door by which graphs of any kind come in.
+"""as_batch: convert graphs of any supported type into one batch.
 
-It finds out what each object is by the name of its type, without importing any library, hands it
-to the converter of its kind (one module per library), and joins the records they make.
+The type of each object is recognised by its name, without importing any library. The converter of
+that type (one module per library) turns it into a record, and the records are joined.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ def as_batch(
     edge_attr: str | None = ATTR,
     node_labels: str | None = None,
 ) -> GraphBatch:
-    """Turn graphs of any accepted kind into one immutable batch.
+    """Convert graphs of any accepted type into one immutable batch.
 
     Graphs are simple: repeated edges are merged (labels, weights and attributes of repeats must
-    agree), self-loops refused. A column (labels, weights, attributes) must be there for all graphs
-    or for none; graphs without nodes or edges fit either way. Kinds may be mixed. The cost is
-    linear in nodes and edges; adjacency matrices are read entry by entry.
+    agree), self-loops are refused. A column (labels, weights, attributes) must be present for all
+    graphs or for none; graphs without nodes or edges are compatible with both. Types may be mixed.
+    The cost is linear in nodes and edges; adjacency matrices are read entry by entry.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ def as_batch(
         - ``(edges, node_labels)`` or ``(edges, node_labels, edge_labels)``: edges an (m, 2) array
           or a list of pairs, or of triples with a weight, nodes counted from 0; node labels a list,
           or a dictionary (then nodes have the dictionary's names), or None; edge labels a list in
-          the order of the edges, or a dictionary ``{(u, v): label}``; a matrix in the place of the
-          edges is best a numpy array: three lists of three numbers may be either and are refused;
+          the order of the edges, or a dictionary ``{(u, v): label}``; a matrix in place of the
+          edges should be a numpy array: three lists of three numbers are ambiguous and refused;
         - GraKeL graphs, as ``grakel.Graph`` or as lists of a structure and dictionaries; sets and
           dictionaries of edges name their own nodes, and labels that are lists of numbers become
           attributes;
@@ -94,16 +94,16 @@ def as_batch(
         - RDKit molecules or SMILES strings: atoms' symbols and charges become node labels, bond
           types ("single", "aromatic", ...) edge labels; :func:`molecules` has options.
     directed : bool or None, default=None
-        None takes graphs as they are: networkx and igraph graphs and batches say it themselves;
-        matrices and PyTorch Geometric data are directed as a whole if one of them is asymmetric;
+        None leaves graphs as they are: networkx graphs, igraph graphs and batches are directed or
+        not; matrices and PyTorch Geometric data are all directed if one of them is asymmetric;
         edge lists and GraKeL graphs are undirected. Directed and undirected graphs in one list are
-        refused. True makes every edge of an undirected graph two arcs; False forgets directions,
-        as `GraphBatch.to_undirected` does.
+        refused. True turns every edge of an undirected graph into two arcs; False removes
+        directions, as `GraphBatch.to_undirected` does.
     label, attr : str or None
-        Where networkx and igraph graphs keep node labels and node attributes; None leaves that
-        column out. A name that is given and found in no node is an error.
+        Under which names networkx and igraph graphs store node labels and node attributes; None
+        leaves that column out. A name that is given but found in no node is an error.
     edge_label, weight, edge_attr : str or None
-        Where they keep edge labels, edge weights and edge attributes.
+        The same for edge labels, edge weights and edge attributes.
     node_labels : "degree", "none" or None, default=None
         "degree" labels every node with its degree, "none" drops the labels.
 
@@ -114,7 +114,7 @@ def as_batch(
     Warns
     -----
     UserWarning
-        If networkx or igraph graphs carry data on nodes or edges, but only under other names.
+        If networkx or igraph graphs have data on nodes or edges, but only under other names.
 
     Examples
     --------
@@ -146,13 +146,13 @@ def as_batch(
 def _join_batches(batches: list[GraphBatch], directed: bool | None) -> GraphBatch:
     if directed is None or (not directed and not any(batch.directed for batch in batches)):
         return GraphBatch.concatenate(batches)
-    # Turned back after joining, so that an error names the position in the whole list.
+    # Converted after joining, so that an error names the position in the whole list.
     both_ways = GraphBatch.concatenate([two_arcs_per_edge(batch) for batch in batches])
     return both_ways if directed else both_ways.to_undirected()
 
 
 def _convert(item: Any, names: AttributeNames, records: list[GraphRecord]) -> None:
-    """Append the record of one item, or those of all graphs that it holds."""
+    """Append the record of one item, or those of all graphs that it contains."""
     if isinstance(item, GraphBatch):
         records += records_of_batch(item)
     elif _is_pyg_batch(item.__class__):
@@ -166,7 +166,7 @@ def _convert(item: Any, names: AttributeNames, records: list[GraphRecord]) -> No
 
 
 def as_single(x: Any, **options: Any) -> GraphBatch:
-    """Turn one graph, of any kind that `as_batch` accepts, into a batch of one.
+    """Convert one graph, of any type that `as_batch` accepts, into a batch of one.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def as_single(x: Any, **options: Any) -> GraphBatch:
 
 
 def _holds_graphs(x: Any) -> bool:
-    """Whether a list holds whole graphs, rather than being one graph's edges and labels."""
+    """Whether a list contains whole graphs, rather than one graph's edges and labels."""
     if is_pandas(x):
         return True
     if isinstance(x, np.ndarray):
@@ -230,7 +230,7 @@ def _unknown(position: int, item: Any) -> TypeError:
     if item is None:
         hint = " (RDKit gives None for molecules it cannot read)"
     return TypeError(
-        f"Graph {position} is of type {_type_name(item)}{hint}, which as_batch does not know. "
+        f"Graph {position} is of type {_type_name(item)}{hint}, which is not supported. "
         f"Accepted are {_ACCEPTED}."
     )
 
@@ -242,7 +242,7 @@ def _type_name(x: Any) -> str:
 
 
 def _bases(kind: type) -> list[tuple[str, str]]:
-    """(library, class) of a type and all it inherits from."""
+    """(library, class) of a type and its base classes."""
     return [(base.__module__.partition(".")[0], base.__name__) for base in kind.__mro__]
 
 
@@ -253,7 +253,7 @@ def _converter(kind: type) -> Converter | None:
 
 @cache
 def _is_library_graph(kind: type) -> bool:
-    """Whether a type is one graph of some library, not a value that may mean several things."""
+    """Whether a type is a graph of some library, rather than an ambiguous value."""
     return any(
         base in _CONVERTERS and base[0] not in ("builtins", "numpy") for base in _bases(kind)
     )

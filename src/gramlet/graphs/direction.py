@@ -1,6 +1,6 @@
-"""Directions of a batch: the arcs that come in, forgetting directions, and who may be compared.
+"""Directions of a batch: incoming arcs, removing directions, and which graphs can be compared.
 
-Kernels ask here before they compare: `require_undirected` if they do not know directed graphs,
+Kernels call `require_undirected` if they do not support directed graphs, and
 `require_same_direction` if they do.
 """
 
@@ -30,9 +30,9 @@ __all__ = [
 class InArcs(NamedTuple):
     """The arcs of a batch by the node they end at.
 
-    The arcs that end at node v are the entries ``indptr[v]:indptr[v + 1]``: ``indices`` says where
-    each of them begins (in rising order), ``arcs`` where it is stored among the out-arcs, so that
-    ``batch.edge_labels.codes[arcs]`` and ``batch.edge_weights[arcs]`` are its data.
+    The arcs that end at node v are the entries ``indptr[v]:indptr[v + 1]``: ``indices`` contains
+    the nodes they start from (in ascending order), ``arcs`` their positions among the out-arcs, so
+    that ``batch.edge_labels.codes[arcs]`` and ``batch.edge_weights[arcs]`` are their data.
     """
 
     indptr: Ints
@@ -53,9 +53,9 @@ def arcs_coming_in(batch: GraphBatch) -> InArcs:
 
 
 def direction_of(batch: GraphBatch) -> bool | None:
-    """Whether a batch is directed; None if it has no edge, for then it is of either kind.
+    """Whether a batch is directed; None if it has no edges and so counts as either.
 
-    An estimator keeps this at fit and hands it to `require_same_direction` later.
+    An estimator stores this in fit and passes it to `require_same_direction` later.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def direction_of(batch: GraphBatch) -> bool | None:
 
 
 def two_arcs_per_edge(batch: GraphBatch) -> GraphBatch:
-    """The directed batch with two arcs for every edge; a directed batch is returned as it is.
+    """The directed batch with two arcs per edge; a directed batch is returned unchanged.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def require_undirected(batch: GraphBatch, owner: str) -> None:
     ----------
     batch : GraphBatch
     owner : str
-        The name of the estimator that does not compare directed graphs.
+        The name of the estimator that does not support directed graphs.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def require_same_direction(fitted_directed: bool | None, batch: GraphBatch, owne
     Parameters
     ----------
     fitted_directed : bool or None
-        What `direction_of` gave for the fitted graphs.
+        The result of `direction_of` for the fitted graphs.
     batch : GraphBatch
         The new graphs.
     owner : str
@@ -129,13 +129,13 @@ def require_same_direction(fitted_directed: bool | None, batch: GraphBatch, owne
     ... # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    ValueError: ShortestPath was fitted on directed graphs; these are undirected. Make them of ...
+    ValueError: ShortestPath was fitted on directed graphs; these are undirected. Convert one of ...
     """
     new = direction_of(batch)
     if fitted_directed is None or new is None or fitted_directed == new:
         return
     fitted, found = ("directed", "undirected") if fitted_directed else ("undirected", "directed")
     raise ValueError(
-        f"{owner} was fitted on {fitted} graphs; these are {found}. Make them of one kind: "
+        f"{owner} was fitted on {fitted} graphs; these are {found}. Convert one of them: "
         "as_batch(x, directed=True) or batch.to_undirected()."
     )

@@ -1,6 +1,6 @@
 """GraKeL's ``grakel.Graph`` objects; GraKeL is not imported here.
 
-The lists ``[structure, node_labels, edge_labels]`` that GraKeL takes are read in `plain`.
+The lists ``[structure, node_labels, edge_labels]`` that GraKeL accepts are read in `plain`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["from_grakel"]
 
 
 def from_grakel(position: int, graph: Any, names: AttributeNames) -> GraphRecord:
-    """A ``grakel.Graph``, in whichever of its formats; it is undirected in all of them."""
+    """A ``grakel.Graph`` in any of its formats; all of them are undirected."""
     if graph.edge_dictionary is not None:
         parts = (graph.edge_dictionary, graph.node_labels, graph.edge_labels)
     else:

@@ -1,4 +1,4 @@
-"""Graphs of igraph. It is not imported here: whoever hands in such a graph has done so already."""
+"""Graphs of igraph, which is not imported here: the caller who passes one has imported it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gramlet.graphs.record import GraphRecord, attribute_rows, complete_column
 
 __all__ = ["from_igraph"]
 
-# What igraph itself writes on the nodes of graphs that it took over from networkx.
+# The attribute that igraph adds to the nodes of graphs that it converts from networkx.
 _BOOKKEEPING = {"_nx_name"}
 
 
@@ -39,7 +39,7 @@ def from_igraph(position: int, graph: Any, names: AttributeNames) -> GraphRecord
 
 
 def _names(sequence: Any) -> frozenset[str]:
-    """The attributes that some node or edge has; igraph fills the gaps with None."""
+    """The attributes that some node or edge has; igraph sets missing values to None."""
     return frozenset(
         name
         for name in sequence.attributes()

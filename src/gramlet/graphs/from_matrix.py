@@ -17,7 +17,7 @@ __all__ = ["from_matrix"]
 def from_matrix(position: int, matrix: Any, names: AttributeNames) -> GraphRecord:
     """An adjacency matrix, dense or sparse; entries other than 0 and 1 are weights.
 
-    It does not say whether it is directed: it is if some a_ij differs from a_ji.
+    The graph counts as directed if some a_ij differs from a_ji.
     """
     if getattr(matrix, "ndim", 2) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
@@ -25,7 +25,7 @@ def from_matrix(position: int, matrix: Any, names: AttributeNames) -> GraphRecor
         )
     if matrix.dtype.kind not in "biuf":
         raise ValueError(
-            f"Graph {position}: an adjacency matrix must hold real numbers or booleans; got "
+            f"Graph {position}: an adjacency matrix must contain real numbers or booleans; got "
             f"type {matrix.dtype}."
         )
     rows, columns, values = _nonzero(matrix)

@@ -1,7 +1,7 @@
-"""Graphs of networkx, and the way back.
+"""Conversion from and to networkx graphs.
 
-Only `to_networkx` imports networkx: whoever hands in such a graph has imported it already. Joining
-graphs, their directions and the names that no graph has are left to `record` and `names`.
+Only `to_networkx` imports networkx: the caller who passes such a graph has imported it already.
+`record` joins graphs and checks directions, `names` checks the names of their data.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def from_networkx(position: int, graph: Any, names: AttributeNames) -> GraphReco
     """A networkx graph of any class; nodes in the order of ``graph.nodes``."""
     nodes = dict(graph.nodes(data=True))
     number = {node: i for i, node in enumerate(nodes)}
-    # A comprehension, not list(): that would ask networkx for the length, a second walk.
+    # A comprehension, not list(), which would compute the length first, in a second pass.
     arcs = [arc for arc in graph.edges(data=True)]  # noqa: C416
     on_nodes, on_arcs = nodes.values(), [data for _, _, data in arcs]
     node_names, edge_names = frozenset().union(*on_nodes), frozenset().union(*on_arcs)
@@ -61,7 +61,7 @@ def _column(
 
 
 def to_networkx(batch: GraphBatch) -> list[Any]:
-    """The graphs of a batch as networkx graphs; `as_batch` turns them back into an equal batch.
+    """The graphs of a batch as networkx graphs; `as_batch` converts them back to an equal batch.
 
     Nodes are numbered from 0. Labels become the attribute ``label`` of nodes and edges, weights
     ``weight``, attributes of nodes and edges the tuple ``attr``.
@@ -72,7 +72,7 @@ def to_networkx(batch: GraphBatch) -> list[Any]:
 
     Returns
     -------
-    list of networkx.Graph, or of networkx.DiGraph where directed
+    list of networkx.Graph, or of networkx.DiGraph if directed
 
     Examples
     --------
@@ -85,7 +85,7 @@ def to_networkx(batch: GraphBatch) -> list[Any]:
         import networkx
     except ImportError:
         raise ImportError(
-            "Turning graphs into networkx graphs needs networkx: pip install gramlet[graphs]"
+            "Converting graphs to networkx needs networkx: pip install gramlet[graphs]"
         ) from None
     kind = networkx.DiGraph if batch.directed else networkx.Graph
     return [_filled(kind(), one) for one in batch]
@@ -113,7 +113,7 @@ def _rows(attributes: Floats | None) -> Any:
 
 
 def _dicts(length: int, **columns: Any) -> list[dict[str, Any]]:
-    """One dictionary per entry, from the columns that are there."""
+    """One dictionary per entry, from the existing columns."""
     rows: list[dict[str, Any]] = [{} for _ in range(length)]
     for name, column in columns.items():
         if column is not None:

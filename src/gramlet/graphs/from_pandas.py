@@ -1,4 +1,4 @@
-"""A pandas Series, or a DataFrame of one column, that holds graphs; pandas is not imported here."""
+"""Graphs in a pandas Series or a DataFrame of one column; pandas is not imported here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def is_pandas(x: Any) -> bool:
 def index_of(x: Any) -> Any:
     """The index of a Series or DataFrame of graphs; None for anything else.
 
-    Estimators give it to what they return where ``set_output(transform="pandas")`` asks for it.
+    Estimators use it for their output after ``set_output(transform="pandas")``.
     """
     return x.index if is_pandas(x) else None
 
@@ -23,7 +23,7 @@ def index_of(x: Any) -> Any:
 def graphs_of(x: Any) -> list[Any]:
     """The graphs of a Series, or of the one column of a DataFrame, in order.
 
-    A missing value is a ValueError that names its index; so are several columns.
+    Raises a ValueError for a missing value, naming its index, and for several columns.
     """
     if _kind(x) == "DataFrame":
         if x.shape[1] != 1:

@@ -19,12 +19,12 @@ def from_pyg(position: int, data: Any, names: AttributeNames) -> GraphRecord:
 
     ``x`` gives node attributes, or node labels if it is one column of integers; ``edge_weight``
     gives weights; ``edge_attr`` gives edge labels (integers in one column, or one-hot rows),
-    weights (floats in one column, where there is no ``edge_weight``) or edge attributes. It does
-    not say whether it is directed: it is if some arc has no opposite, or one with other data.
+    weights (floats in one column, if there is no ``edge_weight``) or edge attributes. The graph
+    counts as directed if some arc has no opposite, or an opposite with other data.
     """
     if data.edge_index is None and getattr(data, "adj_t", None) is not None:
         raise ValueError(
-            f"Graph {position}: this Data object keeps its edges in adj_t; "
+            f"Graph {position}: this Data object stores its edges in adj_t; "
             "give it an edge_index instead."
         )
     found = _array(data.edge_index)

@@ -1,6 +1,6 @@
 """Lists given graph by graph, checked and concatenated into the columns of a batch.
 
-Every error names the graph by its position. What the arcs make together is checked in `build`.
+Every error names the graph by its position. Checks that need all arcs are in `build`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gramlet.graphs.columns import Categorical, both_or_neither
 
 __all__ = ["edge_array", "gather_columns"]
 
-# A graph of this many nodes is taken as meant even if few of them have an edge.
+# Graphs of up to this many nodes are accepted even if few of the nodes have an edge.
 _PLAIN_SIZE = 1_000_000
 _NODES_PER_EDGE = 100
 
@@ -79,7 +79,7 @@ def _refuse_wrong_lengths(n_graphs: int, **columns: Any) -> None:
 
 
 def _is_list(value: Any) -> bool:
-    """Whether a value has a length and an order; arrays without an axis have none."""
+    """Whether a value is a sequence; arrays without an axis are not."""
     has_length = hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0
     return has_length and not isinstance(value, Mapping | Set)
 
@@ -108,7 +108,7 @@ def edge_array(graph: int, edges: Any) -> Ints:
 
 
 def _refuse_huge_numbers(graph: int, edges: Any) -> None:
-    """Node numbers that no 64-bit integer holds: numpy would make floats or others of them."""
+    """Refuse node numbers beyond 64-bit integers, which numpy would convert to other types."""
     rows = edges.tolist() if isinstance(edges, np.ndarray) else edges
     for row in rows if isinstance(rows, list | tuple) else ():
         for value in row if isinstance(row, list | tuple) else ():
@@ -142,7 +142,7 @@ def _sizes(edges: list[Ints], n_nodes: Any, node_labels: Any, node_rows: Any) ->
 
 
 def _machine_memory() -> int:
-    """Bytes of memory; where the system does not tell, more than any machine has."""
+    """Bytes of memory; if the system does not report it, more than any machine has."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Keys of a batch: integers, slices, index arrays and masks, as the positions they mean."""
+"""Keys of a batch: integers, slices, index arrays and masks, converted to positions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["positions"]
 
 
 def positions(key: Any, length: int) -> Ints:
-    """The positions among ``length`` graphs that a key picks, counted from 0; else IndexError.
+    """The positions among ``length`` graphs that a key selects, counted from 0; or IndexError.
 
     >>> positions(-1, 4).tolist(), positions(slice(2), 4).tolist()
     ([3], [0, 1])

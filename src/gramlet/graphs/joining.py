@@ -1,4 +1,4 @@
-"""Joining batches: arrays one after the other, columns in one alphabet, directions that agree."""
+"""Joining batches: concatenated arrays, columns with common categories, equal directions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["joined", "mixed_directions"]
 
 
 def joined(batches: Sequence[GraphBatch]) -> dict[str, Any]:
-    """What the joined batch is made of, by the names of the constructor's parameters."""
+    """The arrays and columns of the joined batch, by the constructor's parameter names."""
     nodes = np.concatenate([[0], np.cumsum([b.n_nodes_total for b in batches])]).astype(int)
     arcs = np.concatenate([[0], np.cumsum([len(b.indices) for b in batches])]).astype(int)
     pieces = list(zip(batches, nodes, arcs, strict=False))
@@ -38,7 +38,7 @@ def _common_direction(batches: Sequence[GraphBatch]) -> bool:
     first_graph: dict[bool, int] = {}
     position = 0
     for batch in batches:
-        # Without any edge a batch is of either kind.
+        # A batch without edges counts as directed and as undirected.
         if len(batch.indices):
             graph = position + int(np.flatnonzero(batch.n_edges)[0])
             first_graph.setdefault(batch.directed, graph)
@@ -49,23 +49,23 @@ def _common_direction(batches: Sequence[GraphBatch]) -> bool:
 
 
 def mixed_directions(directed: int, undirected: int) -> str:
-    """The message for graphs of both kinds in one list."""
+    """The message for directed and undirected graphs in one list."""
     return (
         f"Graph {directed} is directed and graph {undirected} is undirected. "
-        "Make them of one kind: as_batch(x, directed=True) or batch.to_undirected()."
+        "Convert one of them: as_batch(x, directed=True) or batch.to_undirected()."
     )
 
 
 def _join_column(batches: Sequence[GraphBatch], name: str) -> Any:
     """One column of the joined batch, or None."""
     over_nodes = name in NODE_COLUMNS
-    # Batches with nothing to describe (no nodes, no edges) fit either way.
+    # Batches without nodes (or edges) are compatible with and without the column.
     described = [
         i for i, b in enumerate(batches) if (b.n_nodes_total if over_nodes else len(b.indices))
     ]
 
     def position(piece: int) -> int:
-        """The first graph of a piece that has something to describe."""
+        """The first graph of a piece that has nodes (or edges)."""
         before, batch = batches[: described[piece]], batches[described[piece]]
         counts = batch.sizes if over_nodes else batch.n_edges
         return sum(map(len, before)) + int(np.flatnonzero(counts)[0])

@@ -1,7 +1,7 @@
 """Labels as bytes and as 128-bit numbers that depend on their value alone.
 
-The same in every process, batch and order. Labels that Python holds equal (1, 1.0, True) are the
-same bytes, others are not ("1", (1,)). `gramlet.engine.core.content_hash` carries the numbers on.
+They are the same in every process, batch and order. Labels that are equal in Python (1, 1.0, True)
+have the same bytes, others do not ("1", (1,)). `gramlet.engine.core.content_hash` uses the numbers.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from gramlet.graphs.columns import Categorical
 
 __all__ = ["column_hashes", "label_bytes", "label_hash"]
 
-# What stands for a missing column of labels; no label has these bytes.
+# The bytes for a missing column of labels; no label has these bytes.
 _NO_LABEL = b"-"
 
 
 def label_bytes(label: Any) -> bytes:
-    """Bytes that two labels share exactly if Python holds them equal.
+    """Bytes that are equal for two labels if and only if the labels are equal in Python.
 
     Labels are None, strings, bytes, numbers and tuples of these; a ValueError names other types.
 
@@ -54,7 +54,7 @@ def _framed(kind: bytes, content: bytes) -> bytes:
 
 
 def _number_bytes(label: Any) -> bytes | None:
-    """The exact value of a number as a fraction; None for what is not one."""
+    """The exact value of a number as a fraction; None if it is not a number."""
     if isinstance(label, np.bool_):
         label = bool(label)
     if not isinstance(label, Number) or isinstance(label, np.timedelta64):
@@ -88,7 +88,7 @@ def _halves(content: bytes) -> tuple[int, int]:
 def column_hashes(column: Categorical | None, count: int) -> UInt64s:
     """The content hashes of a column of labels, shape (count, 2).
 
-    Without a column all entries have the one value that stands for "no label".
+    Without a column all entries get the value for "no label".
 
     >>> column = Categorical.from_values(["C", "O", "C"])
     >>> hashes = column_hashes(column, 3)

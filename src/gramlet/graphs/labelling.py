@@ -1,4 +1,4 @@
-"""Labels for nodes that come without: their degrees; or no labels at all."""
+"""Replace node labels by degrees, or remove them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def label_nodes(batch: GraphBatch, node_labels: Any) -> GraphBatch:
     ----------
     batch : GraphBatch
     node_labels : "degree", "none" or None
-        "degree": the number of edges at each node (where directed, of arcs that leave it and that
-        end there); "none": no labels; None: the labels that the graphs have.
+        "degree": the number of edges at each node (if directed, of outgoing plus incoming arcs);
+        "none": no labels; None: the labels that the graphs have.
 
     Returns
     -------

@@ -1,10 +1,10 @@
 """Columns of a set of molecules: labels of atoms, bonds as sorted neighbours, types of bonds.
 
-Asking RDKit for atoms and bonds one by one costs about as much as parsing. So bonds are taken from
+Reading atoms and bonds from RDKit one by one costs about as much as parsing. So bonds are read from
 the matrix of bond orders, in one call per molecule, and elements from the SMILES strings, all at
-once: atoms have the order of the text, and RDKit says once per distinct spelling ("[nH]", "Cl")
-which element it is (`spellings`). Molecules for which this is not exact are asked one by one.
-A molecule is dropped as soon as it is read: freeing many at once costs half as much as parsing.
+once: atoms have the order of the text, and RDKit is called once per distinct spelling ("[nH]",
+"Cl") to get its element (`spellings`). Molecules for which this is not exact are read atom by atom.
+A molecule is freed as soon as it is read: freeing many at once costs half as much as parsing.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from gramlet.graphs.spellings import Spellings
 
 __all__ = ["MoleculeColumns", "Unreadable", "bond_name", "columns_of"]
 
-# Codes of bond types: twice the bond order where that decides, else minus RDKit's number.
+# Codes of bond types: twice the bond order if that is unique, else minus RDKit's number.
 _BY_ORDER = {2: "single", 4: "double", 6: "triple", 3: "aromatic", 8: "quadruple"}
 _CODE_OF_TYPE = {"SINGLE": 2, "DOUBLE": 4, "TRIPLE": 6, "AROMATIC": 3, "QUADRUPLE": 8}
-# Above this the matrix of bond orders, which is square, costs more than the list of bonds.
+# Above this size the square matrix of bond orders costs more than the list of bonds.
 _LARGEST_MATRIX = 128
 
 
 @dataclass(frozen=True)
 class Unreadable:
-    """An input that is no molecule: its position, what was given, and the reason."""
+    """An input that cannot be read: its position, the given value, and the reason."""
 
     position: int
     given: Any
@@ -77,7 +77,7 @@ def columns_of(
     with quiet():
         for i, item in enumerate(items):
             try:
-                # Where the text is bare, and stereo centres do not matter or there are none.
+                # If the text has no extras, and stereo centres are absent or do not matter.
                 flat = spellings.counts[i] > 0 and not (stereo and "@" in item)
                 molecule = flat_molecule(item) if flat else molecule_from(item)
             except ValueError as why:
@@ -92,7 +92,7 @@ def columns_of(
 
 
 class _Reading:
-    """What is kept of each molecule: the number of atoms, labels, entries of the bond matrix."""
+    """Collects the number of atoms, labels and entries of the bond matrix per molecule."""
 
     def __init__(self, label: AtomLabels) -> None:
         self.label = label
@@ -126,7 +126,7 @@ class _Reading:
         if from_text and n <= _LARGEST_MATRIX:
             orders = self._matrix(molecule, True).ravel()
             entries = orders.nonzero()[0]
-            # Bonds of order 0 are missing here, and dative ones count in one direction.
+            # The matrix lacks bonds of order 0, and has dative ones in one direction only.
             if len(entries) == 2 * molecule.GetNumBonds():
                 self.entries.append(entries)
                 self.orders.append(orders[entries])
@@ -136,7 +136,7 @@ class _Reading:
         self.orders.append(codes / 2)
 
     def columns(self, symbols: Categorical, unreadable: list[Unreadable]) -> MoleculeColumns:
-        """The columns of all molecules; ``symbols`` are those of the spelled ones."""
+        """The columns of all molecules; ``symbols``: elements read from SMILES strings."""
         sizes = np.array(self.sizes, dtype=np.int64)
         lengths = np.array([len(each) for each in self.entries[1:]], dtype=np.int64)
         shift = np.repeat(np.cumsum(sizes) - sizes, lengths)
@@ -153,13 +153,13 @@ class _Reading:
         )
 
     def _labels(self, symbols: Categorical, sizes: Ints) -> tuple[Ints, tuple[str, ...]]:
-        """One code per atom, and the labels they stand for, sorted."""
+        """One code per atom, and the sorted labels that the codes stand for."""
         index = {str(symbol): code for code, symbol in enumerate(symbols.categories)}
         codes = np.zeros(self.n_atoms, dtype=np.int64)
         codes[np.repeat(np.array(self.spelled, dtype=bool), sizes)] = symbols.codes
         for atom, text in self.labelled:
             codes[atom] = index.setdefault(text, len(index))
-        # Sorted, so that the codes depend on no order of reading.
+        # Sorted, so that the codes do not depend on the order of reading.
         used = np.bincount(codes, minlength=len(index)) > 0
         alphabet = sorted(text for text, code in index.items() if used[code])
         rank = {text: code for code, text in enumerate(alphabet)}

@@ -1,7 +1,7 @@
 """Molecules: SMILES strings and RDKit's own objects, as graphs of atoms and bonds.
 
-The door for molecules: checks, errors that name the place, work shared out over processes. What
-one molecule's atoms and bonds become is decided in `atoms` and `molecule_columns`.
+This module checks the input, names the position in errors and distributes work over processes.
+`atoms` and `molecule_columns` convert the atoms and bonds of a molecule.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
     "read_molecules",
 ]
 
-# Molecules per piece of work: some tenths of a second of parsing.
+# Molecules per task: some tenths of a second of parsing.
 _CHUNK = 2000
 
 
@@ -58,11 +58,11 @@ def molecules(
     n_jobs: int | None = None,
     on_error: str = "raise",
 ) -> GraphBatch | tuple[GraphBatch, list[Unreadable]]:
-    """Turn molecules into a batch of graphs: atoms are nodes, bonds are edges.
+    """Convert molecules into a batch of graphs: atoms are nodes, bonds are edges.
 
     Node labels are the element's symbol followed by the properties in ``atoms``; edge labels are
-    the bond types "single", "double", "triple" and "aromatic" (others have RDKit's name in small
-    letters: "dative", "quadruple", "zero", "unspecified", ...). A molecule of several fragments is
+    the bond types "single", "double", "triple" and "aromatic" (others have RDKit's name in lower
+    case: "dative", "quadruple", "zero", "unspecified", ...). A molecule of several fragments is
     one graph. The cost is about that of RDKit's parser.
 
     Parameters
@@ -70,8 +70,8 @@ def molecules(
     inputs : iterable of str and rdkit.Chem.Mol
         SMILES strings, RDKit molecules, or both; also a pandas Series or an array of them.
     atoms : tuple of str
-        What a node label shows besides the element's symbol, which is always there. In this order,
-        whatever the order of the tuple:
+        What a node label contains besides the element's symbol, which is always included. The
+        properties are written in this order, whatever the order of the tuple:
 
         - "charge": sign and count, if not 0 ("N+", "O-", "Ca+2");
         - "hydrogens": "H" and the number of attached hydrogens, if not 0, whether they are
@@ -89,8 +89,8 @@ def molecules(
         Processes to use, as in scikit-learn; None means one. (RDKit's parser does not run in
         several threads at once.) The result does not depend on it.
     on_error : {"raise", "skip"}
-        What to do with inputs that are no molecules: raise a ValueError for the first one, or
-        leave them out and return them too.
+        What to do with inputs that cannot be read: raise a ValueError for the first one, or leave
+        them out and also return them.
 
     Returns
     -------
@@ -130,10 +130,10 @@ def read_molecules(
     hydrogens: bool = False,
     n_jobs: int | None = None,
 ) -> tuple[GraphBatch, list[Unreadable]]:
-    """The graphs of all inputs that are molecules, and the inputs that are none.
+    """The graphs of all inputs that can be read, and the inputs that cannot.
 
-    For readers that know a better place than a position to name in their messages. Parameters as
-    for :func:`molecules`.
+    For readers whose messages name a line or row instead of a position. Parameters as for
+    :func:`molecules`.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def _items(inputs: Iterable[Any]) -> list[Any]:
 
 
 def _joined(pieces: list[MoleculeColumns]) -> GraphBatch:
-    """One batch. The columns are symmetric, sorted and free of repeats: nothing to be checked."""
+    """One batch. The columns are symmetric, sorted and without repeats, so nothing is checked."""
     sizes = np.concatenate([piece.sizes for piece in pieces])
     degrees = np.concatenate([piece.degrees for piece in pieces])
     begins = np.cumsum([0, *(len(piece.labels) for piece in pieces)])
@@ -183,7 +183,7 @@ def _joined(pieces: list[MoleculeColumns]) -> GraphBatch:
     bonds = np.zeros(int(codes.max(initial=0)) - lowest + 1, dtype=np.int64)
     bonds[distinct - lowest] = np.arange(len(distinct))
     *labels, alphabet = unify([Categorical(p.labels, p.alphabet) for p in pieces])
-    # Sorted, so that the codes are the same however the molecules were shared out.
+    # Sorted, so that the codes do not depend on how the molecules were distributed.
     order = sorted(range(len(alphabet)), key=lambda code: str(alphabet[code]))
     rank = np.argsort(order)
     return GraphBatch(
@@ -214,7 +214,7 @@ def _refusal(unreadable: list[Unreadable], inputs: Any) -> ValueError:
 
 
 def is_molecule(item: Any) -> bool:
-    """Whether an object is an RDKit molecule, found out without importing RDKit."""
+    """Whether an object is an RDKit molecule, without importing RDKit."""
     return any(
         base.__name__ == "Mol" and base.__module__.startswith("rdkit.")
         for base in type(item).__mro__

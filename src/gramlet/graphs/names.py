@@ -1,6 +1,6 @@
-"""Under which names networkx and igraph graphs keep their columns; nothing is dropped in silence.
+"""The names under which networkx and igraph graphs store columns; no data is dropped silently.
 
-A name that was given and that no graph has is an error; data under other names only is a warning.
+A given name that no graph has is an error; data under other names only gives a warning.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["ATTR", "LABEL", "WEIGHT", "AttributeNames", "check_names", "require_
 
 
 class _Usual(str):
-    """A name that is looked for, but was not given."""
+    """A default name, which may be missing."""
 
     __slots__ = ()
 
@@ -22,7 +22,7 @@ LABEL, WEIGHT, ATTR = _Usual("label"), _Usual("weight"), _Usual("attr")
 
 
 class AttributeNames(NamedTuple):
-    """Under which names networkx and igraph graphs keep the columns; None leaves one out."""
+    """The names under which networkx and igraph graphs store columns; None leaves one out."""
 
     label: str | None = LABEL
     edge_label: str | None = LABEL
@@ -36,17 +36,17 @@ _OF_EDGES = ("edge_label", "weight", "edge_attr")
 
 
 def require_names(names: AttributeNames) -> None:
-    """Raise a TypeError for what cannot be a name."""
+    """Raise a TypeError for a value that cannot be a name."""
     for parameter, name in names._asdict().items():
         if not isinstance(name, Hashable):
             raise TypeError(f"{parameter} must be the name of an attribute, or None; got {name!r}.")
 
 
 def check_names(records: Sequence[Any], names: AttributeNames) -> None:
-    """Raise for names that were given and found nowhere; warn of data under other names only.
+    """Raise for given names that are found nowhere; warn of data under other names only.
 
-    Records of other kinds of graphs, which have no names, and graphs without nodes (or edges)
-    are left out.
+    Records of other types of graphs, which have no names, and graphs without nodes (or edges)
+    are skipped.
     """
     on_nodes = {
         i: r.node_names for i, r in enumerate(records) if r.n_nodes and r.node_names is not None
@@ -61,7 +61,7 @@ def check_names(records: Sequence[Any], names: AttributeNames) -> None:
         for parameter, name in known.items():
             if found and _given(name) and name not in everything:
                 raise ValueError(_not_found(parameter, name, noun, found))
-        # Whoever gave names, or None, has seen what there is.
+        # No warning if names, or None, were given explicitly.
         chosen = any(map(_was_chosen, known.values()))
         if everything and not chosen and everything.isdisjoint(known.values()):
             unread.append(f"{noun}s have {_listed(everything)}")
@@ -87,7 +87,7 @@ def _not_found(parameter: str, name: str, noun: str, found: dict[int, frozenset[
     graphs = f"graph {first}" if first == last else f"graphs {first} to {last}"
     example = next((i for i, names in found.items() if names), None)
     there = (
-        f"the {noun}s carry no data"
+        f"the {noun}s have no data"
         if example is None
         else f"the {noun}s of graph {example} have {_listed(found[example])}"
     )
@@ -95,6 +95,6 @@ def _not_found(parameter: str, name: str, noun: str, found: dict[int, frozenset[
 
 
 def _listed(names: Iterable[Any]) -> str:
-    """Names in order, the first ten of them."""
+    """The first ten names, sorted."""
     texts = sorted(map(repr, names))
     return ", ".join(texts[:10]) + (f" and {len(texts) - 10} more" if len(texts) > 10 else "")

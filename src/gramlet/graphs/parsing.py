@@ -1,7 +1,7 @@
-"""RDKit's parser: a SMILES string becomes a molecule, or a reason why it is none.
+"""RDKit's parser: converts a SMILES string to a molecule, or gives the reason why it cannot.
 
-RDKit is imported here, when the first molecule is read, and kept from printing. What the atoms and
-bonds become is left to `atoms` and `molecule_columns`.
+RDKit is imported here, when the first molecule is read, and its printing is suppressed. `atoms`
+and `molecule_columns` convert the atoms and bonds.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = [
     "why_unreadable",
 ]
 
-# A hydrogen of its own, or a number of an element that may mean one.
+# An explicit hydrogen atom, or an atomic number that may be one.
 _HYDROGEN = re.compile(r"\[\d*[H#DT]")
 _TIME_STAMP = re.compile(r"^\[[\d:]+\] ", re.MULTILINE)
 
 
 @cache
 def rdkit() -> Any:
-    """RDKit's module ``Chem``; an ImportError that names the extra where it is not installed."""
+    """RDKit's module ``Chem``; raises an ImportError that names the extra if it is missing."""
     try:
         from rdkit import Chem
     except ImportError:
@@ -38,7 +38,7 @@ def rdkit() -> Any:
 
 
 def quiet() -> AbstractContextManager[Any]:
-    """A context in which RDKit prints nothing: what it says goes into our messages."""
+    """A context in which RDKit prints nothing; its reasons appear in our messages."""
     rdkit()
     from rdkit import rdBase
 
@@ -46,7 +46,7 @@ def quiet() -> AbstractContextManager[Any]:
 
 
 def _captured() -> AbstractContextManager[Any]:
-    """A context that keeps RDKit's errors as ``messages``, where RDKit can do so."""
+    """A context that collects RDKit's errors in ``messages``, if RDKit supports it."""
     from rdkit import rdBase
 
     return getattr(rdBase, "CaptureErrorLog", nullcontext)()
@@ -80,9 +80,9 @@ def molecule_from(item: Any) -> Any:
 def flat_molecule(smiles: str) -> Any:
     """The molecule of a SMILES string, with atoms, charges and bonds but without stereo centres.
 
-    What RDKit works out after the bond types (conjugation, hybridization, stereochemistry) is
-    left out: 0.6 of the time of `molecule_from`, which it leaves strings with hydrogens to. The
-    string must contain nothing after the structure.
+    RDKit's steps after the bond types (conjugation, hybridization, stereochemistry) are skipped,
+    so that it takes 0.6 of the time of `molecule_from`. Strings with explicit hydrogens are read by
+    `molecule_from`. The string must contain nothing after the structure.
     """
     chem, parameters, steps = _flat_parser()
     if not smiles or _HYDROGEN.search(smiles):
@@ -106,7 +106,7 @@ def _flat_parser() -> tuple[Any, Any, int]:
     flags = chem.SanitizeFlags
     steps = int(flags.SANITIZE_ALL)
     for name in ("SETCONJUGATION", "SETHYBRIDIZATION", "CLEANUPCHIRALITY", "CLEANUPATROPISOMERS"):
-        steps &= ~int(getattr(flags, f"SANITIZE_{name}", 0))  # the last came with RDKit 2024.3
+        steps &= ~int(getattr(flags, f"SANITIZE_{name}", 0))  # the last is new in RDKit 2024.3
     return chem, parameters, steps
 
 
@@ -144,7 +144,7 @@ def molecule_from_block(block: str) -> Any:
 
 
 def _first_reason(said: str) -> str:
-    """The first line RDKit logs that is no heading."""
+    """The first line of RDKit's log that is not a heading."""
     lines = (line.strip() for line in _TIME_STAMP.sub("", said).split("\n"))
     return next(
         (line.rstrip(".") for line in lines if line.strip("*") and not line.endswith("Violation")),
@@ -153,12 +153,12 @@ def _first_reason(said: str) -> str:
 
 
 def _completed(molecule: Any) -> Any:
-    """A molecule that knows its hydrogens and rings: itself, or a copy of one not sanitized."""
+    """The molecule with hydrogens and rings known: itself, or a sanitized copy."""
     try:
         molecule.GetRingInfo().NumRings()
         if not molecule.NeedsUpdatePropertyCache():
             return molecule
-    except RuntimeError:  # rings were never looked for
+    except RuntimeError:  # rings have not been computed
         pass
     copy = rdkit().Mol(molecule)
     copy.UpdatePropertyCache(strict=False)
@@ -190,7 +190,7 @@ def why_unreadable(smiles: str) -> str:
 
 
 def _syntax_error(said: str) -> str:
-    """What and where, out of the lines RDKit logs about one string."""
+    """The reason and the position, from the lines that RDKit logs about one string."""
     what = re.search(r"SMILES Parse Error: (.*?)(?: while parsing:| for input:|$)", said, re.M)
     where = re.search(r"around position (\d+)", said)
     if what is None:

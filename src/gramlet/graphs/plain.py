@@ -1,8 +1,8 @@
 """Graphs written as edges with labels: ``(edges, node_labels)``, perhaps with edge labels.
 
 GraKeL's lists ``[structure, node_labels, edge_labels]`` are the same with dictionaries and
-matrices, so one reader serves both. Nodes may have any names where labels are dictionaries. What
-the first part can be is in `structures`.
+matrices, so one reader is used for both. Nodes may have any names if labels are dictionaries. The
+first part is read in `structures`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def from_edges_and_labels(position: int, item: Any, names: AttributeNames) -> Gr
 
 
 def _direction(structure: Structure, edge_labels: list[Any] | None) -> bool | None:
-    """False for edges; of a matrix, True if it is asymmetric, else None: it does not say."""
+    """False for edges; for a matrix, True if it is asymmetric, else None (unknown)."""
     if structure.form != "matrix":
         return False
     codes = None if edge_labels is None else _codes(edge_labels)
@@ -61,12 +61,12 @@ def _direction(structure: Structure, edge_labels: list[Any] | None) -> bool | No
 
 
 def _codes(labels: list[Any]) -> Array:
-    """Equal labels as equal numbers; vectors by their entries."""
+    """Encode equal labels as equal numbers; vectors are compared by their entries."""
     index: dict[Hashable, int] = {}
     plain = [tuple(np.ravel(x).tolist()) if _is_vector(x) else x for x in labels]
     try:
         return np.array([index.setdefault(label, len(index)) for label in plain])
-    except TypeError:  # not hashable: refused, with its graph, when the labels are encoded
+    except TypeError:  # not hashable: refused when the labels are encoded, with the graph's place
         return np.zeros(len(labels))
 
 
@@ -75,14 +75,14 @@ def _is_one(weight: Any) -> bool:
 
 
 def _split(position: int, item: Any) -> tuple[Any, Any, Any]:
-    """Structure, node labels, edge labels; an empty dictionary of labels is as good as none."""
+    """Structure, node labels, edge labels; an empty dictionary of labels counts as None."""
     if not 1 <= len(item) <= 3:
         raise TypeError(
             f"Graph {position} is a {type(item).__name__} of {len(item)} parts; a graph written "
             "this way is (edges, node_labels) or (edges, node_labels, edge_labels)."
         )
     structure, node_labels, edge_labels = (*item, None, None)[:3]
-    # Not any iterable: a networkx graph of a grid iterates over pairs too, and they are nodes.
+    # Not any iterable: a networkx grid graph also iterates over pairs, which are its nodes.
     if not isinstance(structure, list | tuple | dict | Set | np.ndarray | Iterator) and not hasattr(
         structure, "tocoo"
     ):
@@ -103,7 +103,7 @@ def _label_list(position: int, labels: Any) -> Any:
 
 
 def _nodes(position: int, structure: Structure, labels: Any) -> list[Any] | None:
-    """The names of all nodes, or None for the numbers from 0 on, as many as others tell."""
+    """The names of all nodes, or None if they are numbered from 0."""
     if not isinstance(labels, Mapping):
         numbered = structure.form == "named" and labels is not None
         return None if numbered else structure.nodes
@@ -145,7 +145,7 @@ def _is_vector(value: Any) -> bool:
 
 
 def _labels_or_attributes(values: Any) -> tuple[Any, Any]:
-    """Values that are lists or arrays are no labels but rows of attributes, as in GraKeL."""
+    """Values that are lists or arrays are rows of attributes, not labels, as in GraKeL."""
     if values is not None and len(values) and _is_vector(values[0]):
         return None, values
     return values, None
@@ -193,5 +193,5 @@ def _refuse_strangers(position: int, structure: Structure, labels: Mapping[Any, 
     for pair in labels:
         if pair not in edges:
             raise ValueError(
-                f"Graph {position} has a label for the edge {pair!r}, which it does not have."
+                f"Graph {position} has a label for {pair!r}, which is not one of its edges."
             )

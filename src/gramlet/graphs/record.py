@@ -1,8 +1,8 @@
-"""The plain record every foreign graph becomes, and the one step that joins records to a batch.
+"""The record that every converter produces for a graph, and the joining of records to a batch.
 
-Converters fill records and know nothing of each other; the checks that need all graphs at once
-(columns there in all or in none, one direction, repeated edges that agree) are made here and when
-the batch is built.
+Converters are independent of each other; checks that need all graphs at once (columns present in
+all or in none, one direction, repeated edges that agree) are made here and when the batch is
+built.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ __all__ = [
 class GraphRecord:
     """One graph: integer edges, and columns in the order of its nodes and edges.
 
-    ``ones_only`` marks weights that are all 1 in a format that cannot leave weights out (an
-    adjacency matrix): they count only if other graphs are weighted. ``directed`` is None where the
-    format does not say and every arc has its opposite. ``node_names`` and ``edge_names`` are the
-    names of the data that a networkx or igraph graph carries, read or not.
+    ``ones_only`` marks weights that are all 1 in a format that always has weights (an adjacency
+    matrix): they are used only if other graphs are weighted. ``directed`` is None if the format
+    does not specify it and every arc has its opposite. ``node_names`` and ``edge_names`` are the
+    names of all data in a networkx or igraph graph, read or not.
     """
 
     edges: Any
@@ -56,9 +56,9 @@ class GraphRecord:
 def complete_column(
     position: int, what: str, values: list[Any], owners: Iterable[Any]
 ) -> list[Any] | None:
-    """The values if all are there, None if none is; a column half there is an error.
+    """The values if all are present, None if none is; raise if only some are.
 
-    ``what`` says whose values they are and what ("node label"); ``owners`` names the nodes or
+    ``what`` names the owner and the column ("node label"); ``owners`` names the nodes or
     edges.
     """
     missing = [i for i, value in enumerate(values) if value is None]
@@ -76,7 +76,7 @@ def complete_column(
 
 
 def attribute_rows(position: int, noun: str, values: list[Any] | None) -> Floats | None:
-    """One row per node or edge from a number or a vector for each."""
+    """One row per node or edge, from one number or vector each."""
     if values is None:
         return None
     try:
@@ -91,8 +91,8 @@ def attribute_rows(position: int, noun: str, values: list[Any] | None) -> Floats
 def join_records(records: Sequence[GraphRecord], directed: bool | None = None) -> GraphBatch:
     """One batch of all the graphs, in order.
 
-    ``directed=None`` takes the graphs as they say; True makes two arcs of every edge of undirected
-    ones, False forgets directions.
+    ``directed=None`` leaves the graphs as they are; True turns every undirected edge into two
+    arcs, False removes directions.
     """
     if directed is None:
         directed = _common_direction(records)
@@ -101,7 +101,7 @@ def join_records(records: Sequence[GraphRecord], directed: bool | None = None) -
     weighted = any(r.edge_weights is not None and not r.ones_only for r in records)
     return GraphBatch.from_edges(
         [r.edges for r in records],
-        n_nodes=[r.n_nodes for r in records],  # type: ignore[misc]  # None: as many as are named
+        n_nodes=[r.n_nodes for r in records],  # type: ignore[misc]  # None: derived from the columns
         node_labels=[r.node_labels for r in records],
         edge_labels=[r.edge_labels for r in records],
         edge_weights=[r.edge_weights for r in records] if weighted else None,
@@ -112,7 +112,7 @@ def join_records(records: Sequence[GraphRecord], directed: bool | None = None) -
 
 
 def _common_direction(records: Sequence[GraphRecord]) -> bool:
-    """Whether the graphs are directed; ValueError if some say so and some say the opposite."""
+    """Whether the graphs are directed; ValueError if some are and some are not."""
     directed, undirected = _first(records, True), _first(records, False)
     if directed is not None and undirected is not None:
         raise ValueError(mixed_directions(directed, undirected))
@@ -122,7 +122,7 @@ def _common_direction(records: Sequence[GraphRecord]) -> bool:
 
 
 def _first(records: Sequence[GraphRecord], directed: bool) -> int | None:
-    """The first graph of this kind; one without any edge is of either kind."""
+    """The first graph with this direction; graphs without edges are skipped."""
     return next((i for i, r in enumerate(records) if r.directed is directed and len(r.edges)), None)
 
 

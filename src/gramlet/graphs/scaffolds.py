@@ -1,6 +1,6 @@
-"""Murcko scaffolds: the rings of a molecule and what links them, as a name for its family.
+"""Murcko scaffolds: the rings of a molecule and their linkers, as a name for its family.
 
-Groups for evaluation: molecules of one scaffold belong into one fold.
+They are used as groups in evaluation: molecules with the same scaffold stay in one fold.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ __all__ = ["scaffolds"]
 def scaffolds(molecules: Iterable[Any]) -> list[str]:
     """The Bemis-Murcko scaffold of each molecule, as canonical SMILES without stereo centres.
 
-    Side chains are cut off; rings, the chains between them and atoms double-bonded to either
-    remain. A molecule without rings has the scaffold "": as is usual, all such molecules are one
+    Side chains are removed; rings, the chains between them and atoms double-bonded to either
+    remain. A molecule without rings has the scaffold ""; as usual, all such molecules form one
     group.
 
     Parameters
@@ -53,6 +53,6 @@ def scaffolds(molecules: Iterable[Any]) -> list[str]:
                     "it together with its target."
                 ) from None
             scaffold = chem.MolToSmiles(GetScaffoldForMol(molecule), isomericSmiles=False)
-            # Written again: cutting may leave centres or bonds that only the first writing sees.
+            # Written twice: cutting may leave stereo marks, which the second writing removes.
             found.append(chem.CanonSmiles(scaffold) if scaffold else "")
     return found

@@ -1,8 +1,8 @@
 """Elements read from SMILES strings, all strings of a set at once.
 
-The atoms of a molecule have the order in which the string spells them. RDKit is asked once per
-distinct spelling ("c", "Cl", "[nH]") which element it is. Whether a molecule has the atoms that
-its string spells is for the caller to compare: RDKit takes hydrogens out.
+The atoms of a molecule have the order in which the string spells them. RDKit is called once per
+distinct spelling ("c", "Cl", "[nH]") to get its element. The caller must check that a molecule has
+the atoms that its string spells, since RDKit removes hydrogens.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Spellings"]
 
 _IN_BRACKETS = re.compile(r"\[[^\]\n]*\]")
 _NO_ATOM = re.compile("[^A-Za-z*\n\U00010000-\U0010ffff]+")
-_FIRST_TOKEN = 0x10000  # beyond all letters: one character per distinct spelling in brackets
+_FIRST_TOKEN = 0x10000  # above all letters: one character per distinct spelling in brackets
 
 
 class Spellings:
@@ -30,8 +30,8 @@ class Spellings:
     Parameters
     ----------
     texts : sequence of str
-        Strings that contain more than a structure (a name or coordinates after a space) count as
-        spelling no atoms; so does the empty string.
+        Strings that contain more than a structure (a name or coordinates after a space) and empty
+        strings count as having no atoms.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Spellings:
         self._tokens = list(tokens)
 
     def symbols(self, chosen: Bools) -> Categorical:
-        """The symbols of the atoms of some strings: those whose molecules have just these atoms."""
+        """The symbols of the atoms of the selected strings, one after the other."""
         atoms = self._atoms[np.repeat(chosen, self.counts)]
         occurs = np.flatnonzero(np.bincount(atoms))
         found = [_symbol(self._spelling(int(character))) for character in occurs]
@@ -82,7 +82,7 @@ class Spellings:
 
 @lru_cache(maxsize=4096)
 def _symbol(spelling: str) -> str:
-    """The symbol of the element that a spelling of one atom means."""
+    """The symbol of the element that the spelling of one atom stands for."""
     chem = rdkit()
     number = chem.AtomFromSmiles(spelling).GetAtomicNum()
     return str(chem.GetPeriodicTable().GetElementSymbol(number))

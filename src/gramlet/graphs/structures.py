@@ -1,7 +1,7 @@
-"""Edges as people write them: pairs, triples, sets, dictionaries, matrices as lists of lists.
+"""Edges in Python objects: pairs, triples, sets, dictionaries, matrices as lists of lists.
 
-What a structure is, is decided here by one rule each; where two readings are possible and differ,
-an error says how to write the one that is meant. Labels are joined to it in `plain`.
+This module decides how a structure is read; if two different readings are possible, an error
+explains how to write each of them. `plain` adds the labels.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ __all__ = ["Structure", "in_order", "no_edges", "read_structure"]
 
 
 class Structure(NamedTuple):
-    """Edges, as they were written.
+    """The edges of one graph and the form in which they were given.
 
-    A matrix has all its nodes; a set or dictionary has ``nodes`` of any names, and labels may add
-    some; rows have node numbers counted from 0 and an order that labels can follow.
+    A matrix has all its nodes; a set or dictionary has ``nodes`` with any names, and labels may
+    add nodes; rows have node numbers counted from 0 and an order that labels can follow.
     """
 
     form: Literal["matrix", "named", "rows"]
@@ -56,8 +56,8 @@ def read_structure(position: int, given: Any, n_labels: int | None) -> Structure
 def _is_matrix(array: Array, n_labels: int | None) -> bool:
     """Whether an array is an adjacency matrix rather than a list of pairs of node numbers.
 
-    Square means matrix. Two rows of two integers can be both; they are edges unless that is
-    impossible: no edge joins a node with itself, and with two labels only nodes 0 and 1 exist.
+    A square array is a matrix. Two rows of two integers can be both; they are read as edges unless
+    that is impossible: no edge is a self-loop, and with two labels only nodes 0 and 1 exist.
     """
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         return False
@@ -83,7 +83,7 @@ def _from_rows(position: int, given: Any, n_labels: int | None) -> Structure:
     try:
         edges = [(row[0], row[1]) for row in rows]
         weights = [row[2] for row in rows] if lengths == {3} else None
-    except (TypeError, KeyError, IndexError):  # sets and dictionaries in the place of pairs
+    except (TypeError, KeyError, IndexError):  # sets and dictionaries instead of pairs
         raise no_edges(position, given) from None
     if not isinstance(given, Set):
         return Structure("rows", edges, None, weights)
@@ -99,7 +99,7 @@ def _length(row: Any) -> int:
 
 
 def _table(position: int, rows: list[list[Any]]) -> Array:
-    """Lists of equal length as an array; what is not a number makes an array of objects."""
+    """Lists of equal length as an array; an array of objects if not all are numbers."""
     try:
         return np.array(rows)
     except (ValueError, OverflowError):
@@ -109,9 +109,9 @@ def _table(position: int, rows: list[list[Any]]) -> Array:
 def _three_rows_are_a_matrix(position: int, table: Array) -> bool:
     """Three lists of three numbers: an adjacency matrix, or three edges (u, v, weight).
 
-    A nonzero diagonal is no matrix of a simple graph; a symmetric matrix is never a list of edges
-    (its last row would be a loop or contradict the others). What is left is a matrix unless all
-    its rows can be edges: then it could be either, and is refused.
+    With a nonzero diagonal it is not the matrix of a simple graph; a symmetric matrix is never a
+    list of edges (its last row would be a loop or contradict the others). Otherwise it is a matrix
+    unless all its rows can be edges; that case is ambiguous and refused.
     """
     if table.ndim != 2 or table.dtype.kind not in "biuf":
         return False
@@ -133,10 +133,10 @@ def _rows_are_edges(table: Array) -> bool:
 
 
 def no_edges(position: int, given: Any) -> TypeError:
-    """The error for what is neither edges nor a matrix."""
+    """The error for a value that is neither a list of edges nor a matrix."""
     return TypeError(
         f"Graph {position}: expected edges (pairs of nodes) or an adjacency matrix as the first "
-        f"part of a graph; got {reprlib.repr(given)}. A single graph goes into a list: "
+        f"part of a graph; got {reprlib.repr(given)}. Put a single graph into a list: "
         "as_batch([graph])."
     )
 
@@ -165,7 +165,7 @@ def _from_dictionary(position: int, given: Mapping[Any, Any]) -> Structure:
 
 
 def in_order(position: int, nodes: Iterable[Any]) -> list[Any]:
-    """Distinct names: numbers by size, so that node 0 comes first; others as they come."""
+    """Distinct names: numbers sorted, so that node 0 comes first; others in order of appearance."""
     try:
         distinct = list(dict.fromkeys(nodes))
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""Whether edges written as arcs are those of an undirected graph: for data that does not say."""
+"""Whether edges listed as arcs form an undirected graph, for data that does not specify it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def is_symmetric(arcs: Ints, *columns: Array | None) -> bool:
     Parameters
     ----------
     arcs : array of shape (m, 2)
-        Repeats count once, by the first.
+        For repeated arcs only the first is used.
     *columns : arrays of length m, or None
         Data of the arcs.
 
