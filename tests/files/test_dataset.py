@@ -20,7 +20,7 @@ def test_a_dataset_unpacks_and_knows_its_task() -> None:
     assert Dataset(graphs, ["a", "b"]).task == "classification"
     assert Dataset(graphs).task is None
     assert Dataset(graphs, [[1, 2], [3, 4]]).task is None
-    with pytest.raises(AttributeError, match="follows from the target"):
+    with pytest.raises(AttributeError, match="derived from the target"):
         Dataset(graphs).task = "regression"
     with pytest.raises(ValueError, match="ids has 1 entries for 2 graphs"):
         Dataset(graphs, ids=["a"])

@@ -223,7 +223,7 @@ def test_known_data_must_be_what_it_is_known_to_be(
     collection: Collection, tmp_path: Path, tiny: bytes
 ) -> None:
     collection.files["PTC_MR"] = tiny
-    with pytest.raises(DatasetNotFoundError, match=r"PTC_MR.*not the data set as known.*SHA-256"):
+    with pytest.raises(DatasetNotFoundError, match=r"PTC_MR.*not the known data set.*SHA-256"):
         load_dataset("PTC_MR")
     assert cached(tmp_path) == []
     assert collection.requests == {"PTC_MR": 1}
@@ -279,7 +279,7 @@ def test_offline_says_where_to_put_the_file(
         ("silent", "did not answer within 0.3 seconds", 2),
         ("cut off", r"was cut off after [\d,]+ of [\d,]+ bytes", 2),
         ("busy", "answers 503", 2),
-        ("trickle", r"is too slow: \d+ bytes came", 2),
+        ("trickle", r"is too slow: \d+ bytes arrived", 2),
     ],
 )
 def test_failures_that_may_pass_are_tried_again_then_told(
@@ -322,7 +322,7 @@ def test_too_large(collection: Collection, tmp_path: Path, tiny: bytes, behaviou
 
 def test_what_is_no_archive_is_not_kept(collection: Collection, tmp_path: Path) -> None:
     collection.files["PAGE"] = b"<html>Please log in to this network</html>"
-    with pytest.raises(DatasetNotFoundError, match=r"PAGE.zip sent is not a TU archive"):
+    with pytest.raises(DatasetNotFoundError, match=r"PAGE.zip is not a TU archive"):
         load_dataset("PAGE")
     assert cached(tmp_path) == []
 

@@ -161,7 +161,7 @@ def test_a_folder_of_molecules(tmp_path: Path) -> None:
     assert data.molecules == ["CC", "CCO"]
     graph_file(tmp_path, "z.json", 1)
     (tmp_path / "t.csv").write_text("file,y\ntwo,0\none,1\nz,1\n")
-    with pytest.raises(ValueError, match="molecules and other graphs do not go into one"):
+    with pytest.raises(ValueError, match="molecules and other graphs cannot be in one"):
         gramlet.read(tmp_path)
 
 
@@ -176,7 +176,7 @@ def test_tu_folders_come_first(tmp_path: Path) -> None:
         gramlet.read(tmp_path / "SET", "graph_attributes")
     with pytest.raises(ValueError, match=r"target= is 'graph_labels' or 'graph_attributes'"):
         gramlet.read(tmp_path / "SET", "y")
-    with pytest.raises(ValueError, match="is TU data, for which molecules= has no meaning"):
+    with pytest.raises(ValueError, match="is TU data, to which molecules= does not apply"):
         gramlet.read(tmp_path / "SET", molecules="y")
     assert gramlet.read(tmp_path / "SET", directed=True).graphs.directed
 

@@ -101,7 +101,7 @@ def test_labels_and_directions_as_asked_for(tmp_path):
 
 def test_wrong_use(tmp_path):
     path = table(tmp_path / "a.csv", 3)
-    with pytest.raises(ValueError, match="edge_label= has no meaning"):
+    with pytest.raises(ValueError, match="edge_label= does not apply"):
         gramlet.stream(path, edge_label="x")
     with pytest.raises(ValueError, match="batch_size must be at least 1"):
         gramlet.stream(path, 0)

@@ -99,7 +99,7 @@ def test_marks_between_thousands_do_not_make_classes(cells):
     found, unfit = target_from_cells(cells)
     assert found.dtype.kind == "f"
     assert list(unfit) == [0]
-    assert "marks between thousands" in unfit[0]
+    assert "thousands separators" in unfit[0]
 
 
 def test_commas_beside_points_or_between_thousands_do_not_fit():

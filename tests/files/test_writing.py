@@ -108,7 +108,7 @@ def test_molecules_keep_their_strings(tmp_path: Path) -> None:
     assert last.ids == ["ethanol", "benzene, etc"]
     assert last.target.tolist() == [1.1, -2.0]
     assert last.target_name == "logS"
-    with pytest.raises(ValueError, match=r"a .smi file cannot keep 'target'.*drop=\['target'\]"):
+    with pytest.raises(ValueError, match=r"a .smi file cannot store 'target'.*drop=\['target'\]"):
         gramlet.convert(tmp_path / "m.csv", tmp_path / "f.smi")
     gramlet.convert(tmp_path / "m.csv", tmp_path / "f.smi", drop=["target"])
     assert (tmp_path / "f.smi").read_text() == "CCO ethanol\nc1ccccc1 benzene, etc\n"
@@ -117,7 +117,7 @@ def test_molecules_keep_their_strings(tmp_path: Path) -> None:
 def test_graphs_that_are_not_those_of_the_strings(tmp_path: Path) -> None:
     pytest.importorskip("rdkit")
     data = Dataset(gramlet.as_batch(["CCO", "CC"]), molecules=["CCO", "CCC"])
-    with pytest.raises(ValueError, match=r"cannot keep 'graphs'"):
+    with pytest.raises(ValueError, match=r"cannot store 'graphs'"):
         gramlet.write(data, tmp_path / "x.smi")
     assert list(tmp_path.iterdir()) == []
 
@@ -128,28 +128,28 @@ def labelled(*labels: object) -> GraphBatch:
 
 def test_losses_are_named(tmp_path: Path) -> None:
     graphs = GraphBatch.from_edges([[(0, 1)]], node_labels=[[(1, 2), "a"]], edge_weights=[[2.0]])
-    with pytest.raises(ValueError, match=r"GraphML cannot keep 'label' = \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"GraphML cannot store 'label' = \[1, 2\]"):
         gramlet.write(Dataset(graphs), tmp_path / "x.graphml")
     gramlet.write(Dataset(graphs), tmp_path / "x.graphml", drop=["node_labels"])
     back = gramlet.read(tmp_path / "x.graphml").graphs
     assert back == graphs.with_columns(node_labels=None)
     plain = GraphBatch.from_edges([[(0, 1)]])
     for data, name, message in (
-        (Dataset(plain, group=[1]), "y.jsonl", "cannot keep 'group'"),
-        (Dataset(plain, [[1, 2]]), "y.jsonl", "cannot keep 'target'"),
+        (Dataset(plain, group=[1]), "y.jsonl", "cannot store 'group'"),
+        (Dataset(plain, [[1, 2]]), "y.jsonl", "cannot store 'target'"),
         (Dataset(plain), "y.csv", "has no SMILES strings"),
         (Dataset(plain), "y.txt", "graphs are written to .zip, .jsonl"),
         (
             Dataset(GraphBatch.from_edges([[]], node_labels=[[None, 1]])),
             "y.jsonl",
-            "cannot be kept",
+            "cannot be stored",
         ),
         (
             Dataset(GraphBatch.from_edges([[]], node_labels=[["\x00"]])),
             "y.graphml",
             "not allowed in XML",
         ),
-        (Dataset(plain, np.array([None])), "y.jsonl", "cannot be kept"),
+        (Dataset(plain, np.array([None])), "y.jsonl", "cannot be stored"),
     ):
         with pytest.raises(ValueError, match=message):
             gramlet.write(data, tmp_path / name)

@@ -1,1 +1,1 @@
-"""The doors for files and data sets."""
+"""Reading and writing files of graphs, and loading data sets."""

@@ -35,8 +35,8 @@ def load_b3db(name: str = "B3DB") -> Dataset:
     Parameters
     ----------
     name : {"B3DB", "B3DB-logBB"}
-        All molecules with their classes (1 for BBB+, 0 for BBB-), or those with a measured logBB
-        with that.
+        All molecules with their classes (1 for BBB+, 0 for BBB-), or the molecules with a measured
+        logBB as the target.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def load_b3db(name: str = "B3DB") -> Dataset:
 
 
 def _stored_graphs(path: Path) -> GraphBatch:
-    """The graphs: per atom the number of earlier neighbours, per bond how far back and its type."""
+    """The graphs: per atom the number of earlier neighbours, per bond the distance and the type."""
     with np.load(path, allow_pickle=False) as stored:
         sizes = stored["sizes"].astype(np.int64)
         earlier = stored["earlier"].astype(np.int64)

@@ -1,7 +1,7 @@
-"""The embedded data sets and the well-known names of the TU collection, with what is known of each.
+"""The embedded data sets and the well-known ones of the TU collection, with their statistics.
 
-Facts only: sizes and kinds of labels for choosing a data set, digests for checking a download.
-Getting the data is left to `datasets`.
+Contains sizes and kinds of labels for choosing a data set, and digests for checking a download.
+`datasets` loads the data.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class DatasetFacts:
     ----------
     name, domain : str
     n_graphs, n_classes : int
-        No classes: the target is a real number.
+        0 classes: the target is a real number.
     mean_nodes, mean_edges : float
         Per graph, edges undirected.
     node_labels, edge_labels : bool
@@ -115,8 +115,8 @@ _TABLES = {
     """,
 }
 
-# SHA-256 over the data files themselves (see `download.digest_of`): an archive packed anew, or with
-# another README, holds the same data.
+# SHA-256 over the data files themselves (see `download.digest_of`): a repacked archive, or one with
+# another README, has the same digest.
 _DIGESTS: dict[str, str] = {
     "ENZYMES": "d66f393b12d70fc1aa3d9fa515fbfb46ca4cf770ecb4afe3157c6f8058d6f3b0",
     "IMDB-BINARY": "720d62b21ffd272d1045f9f7e122e1efe8e0826aef27d22e3d3e01a460e06d2c",
@@ -175,7 +175,7 @@ def content_digest(name: str) -> str | None:
 
 
 def similar_names(name: str) -> list[str]:
-    """Names in the catalogue that someone who wrote ``name`` may have meant.
+    """Names in the catalogue that are similar to ``name``.
 
     >>> similar_names("mutag")[0]
     'MUTAG'

@@ -1,6 +1,6 @@
-"""Dataset: graphs, their target, and what is known about both, under one name.
+"""Dataset: graphs, their target, and further fields, under one name.
 
-What the readers and generators return. It holds no knowledge of files, formats or the network.
+Readers and generators return it. It is independent of files, formats and the network.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Dataset", "DatasetNotFoundError", "Skipped"]
 
 
 class DatasetNotFoundError(FileNotFoundError, ValueError):
-    """A data set, or a file it cannot do without, is not where it was looked for."""
+    """A data set, or a file that it needs, was not found."""
 
 
 class Skipped(NamedTuple):
@@ -34,7 +34,7 @@ class Skipped(NamedTuple):
 class Dataset(dict[str, Any]):
     """A set of graphs with its target: fields by attribute or by key.
 
-    Fields that were not given are None, so that ``dataset.target_names`` can always be asked. A
+    Fields that were not given are None, so that ``dataset.target_names`` is always defined. A
     Dataset unpacks as ``X, y = dataset``: graphs and target.
 
     Parameters
@@ -44,15 +44,15 @@ class Dataset(dict[str, Any]):
         One class (or number, or row of numbers) per graph.
     name, description : str
     target_names, node_label_names, edge_label_names : dict, optional
-        What the values in the target and the labels of the graphs stand for.
+        Names of the values in the target and of the labels of the graphs.
     ids : sequence of str, optional
-        One identifier per graph, as the file has it.
+        One identifier per graph, as in the file.
     molecules : sequence of str, optional
         One SMILES string per graph, where the graphs are molecules.
     target_name : str, optional
-        What the target is called: the heading of its column.
+        The name of the target: the heading of its column.
     skipped : sequence of Skipped, optional
-        What a reader left out, with the reason for each.
+        The rows or files that a reader left out, with the reasons.
     **fields
         Anything else that belongs to the data, e.g. ``group`` in planted data.
 
@@ -129,7 +129,7 @@ class Dataset(dict[str, Any]):
 
     @property
     def task(self) -> Task | None:
-        """Whether the target has classes or real numbers (see `infer_task`); None without one."""
+        """The task for the target, as `infer_task` finds it; None if there is no target."""
         if self.target is None or self.target.ndim != 1:
             return None
         return infer_task(self.target)
@@ -147,7 +147,7 @@ class Dataset(dict[str, Any]):
 
     def __setattr__(self, field: str, value: Any) -> None:
         if field == "task":
-            raise AttributeError("The task follows from the target; it cannot be set.")
+            raise AttributeError("The task is derived from the target; it cannot be set.")
         self[field] = value
 
     def __dir__(self) -> list[str]:

@@ -1,7 +1,7 @@
-"""Data sets by name: from a folder of one's own, from the package, from the cache, or downloaded.
+"""Data sets by name: from a local folder, from the package, from the cache, or downloaded.
 
-Where to look and in which order; what the files hold is read by `tu`, what is known of the
-names stands in `catalogue`, and `download` talks to the network.
+This module decides where to look and in which order; `tu` reads the files, `catalogue` lists the
+names and their statistics, and `download` accesses the network.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["list_datasets", "load_dataset"]
 _EMBEDDED = Path(__file__).parent / "data"
 _EMBEDDED_NAMES = {name.lower(): name for name in ("MUTAG", *B3DB_NAMES)}
 
-# What the classes stand for, where neither the files nor their README say so.
+# Names of classes that are neither in the files nor in their README.
 _TARGET_NAMES = {"MUTAG": {-1: "not mutagenic", 1: "mutagenic"}}
 
 
@@ -63,19 +63,18 @@ def load_dataset(
 ) -> Dataset | tuple[GraphBatch, Array]:
     """Load a data set by its name: an embedded one, or one of the TU collection.
 
-    Looked for, as a folder ``NAME`` or an archive ``NAME.zip``, in ``data_home``; in the folders of
-    the environment variable ``GRAMLET_DATA``; in the package (MUTAG, B3DB and B3DB-logBB, in
-    capital or small letters); in the cache
-    (``GRAMLET_CACHE``, or the platform's cache folder). What is in none of them is downloaded into
-    the cache from the address in ``GRAMLET_URL`` or else the collection's own, and checked against
-    its SHA-256 digest where that is known.
+    A folder ``NAME`` or an archive ``NAME.zip`` is looked for in ``data_home``, in the folders of
+    the environment variable ``GRAMLET_DATA``, in the package (MUTAG, B3DB and B3DB-logBB, in upper
+    or lower case), and in the cache (``GRAMLET_CACHE``, or the platform's cache folder). If it is
+    in none of them, it is downloaded into the cache from the address in ``GRAMLET_URL``, or else
+    from the collection's own, and checked against its SHA-256 digest where that is known.
 
     Parameters
     ----------
     name : str
         As in :func:`list_datasets`, or any other name of the collection.
     data_home : str or Path, optional
-        A folder that holds data sets.
+        A folder that contains data sets.
     download : bool
         Whether the network may be used.
     edge_weights : bool, optional
@@ -170,6 +169,6 @@ def _not_found(name: str, reason: str) -> str:
     hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
     return (
         f"The data set {name!r} is not on this machine, and could not be downloaded: {reason}."
-        f"{hint} Put {name}.zip (or a folder {name}) into a folder of your own and name that by "
-        f"data_home or by the environment variable GRAMLET_DATA; the collection is at {BASE_URL}."
+        f"{hint} Put {name}.zip (or a folder {name}) into a folder of your own and name it with "
+        f"data_home or the environment variable GRAMLET_DATA; the collection is at {BASE_URL}."
     )

@@ -1,7 +1,7 @@
-"""Getting an archive of the TU collection into the cache: bounded in time and size, checked, whole.
+"""Downloading an archive of the TU collection into the cache, with limits of time and size.
 
-An archive is fetched under a name of its own beside its place and renamed when it is complete and
-right, so that processes that fetch the same one at once do no harm to each other.
+An archive is downloaded under a temporary name and renamed when it is complete and checked, so that
+several processes can download the same one at once.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _DIGEST_ROLES = (
 
 
 class DownloadError(OSError):
-    """A download failed, and trying again at once would not help."""
+    """A download failed, and another attempt would not help."""
 
 
 class _PassingError(Exception):
-    """A failure that may be over in a moment: worth another try."""
+    """A temporary failure, after which another attempt is made."""
 
 
 def digest_of(archive: Path) -> str:
-    """SHA-256 over the data files of an archive, whatever it is packed with and beside."""
+    """SHA-256 over the data files of an archive, independent of packing and of other files."""
     files = open_tu(archive)
     total = hashlib.sha256()
     for role in _DIGEST_ROLES:
@@ -66,24 +66,24 @@ def fetch(
     pause: float = 1.0,
     max_bytes: int = 2**30,
 ) -> Path:
-    """Download a TU archive to ``place``, unless it is there already.
+    """Download a TU archive to ``place``, unless it exists already.
 
     Parameters
     ----------
     url : str
     place : Path
-        The file to be; its folder is made.
+        The file to create; its folder is created if necessary.
     digest : str, optional
-        What :func:`digest_of` must give.
+        The expected result of :func:`digest_of`.
     timeout : float
         Seconds to wait for an answer, or for the next piece of it.
     deadline : float
-        Seconds for one whole try: a server that trickles is given up on.
+        Seconds for one whole attempt, a limit for servers that send slowly.
     retries : int
-        Further tries after a failure that may pass (no answer, cut off, a server's error), the
-        waits between them growing from ``pause`` seconds.
+        Further attempts after a temporary failure (no answer, connection lost, server error), with
+        increasing pauses that start at ``pause`` seconds.
     max_bytes : int
-        The most that is accepted.
+        The largest size that is accepted.
     """
     if place.is_file():
         return place
@@ -109,7 +109,7 @@ def _with_retries(attempt: Callable[[], None], retries: int, pause: float) -> No
 
 
 def _receive(url: str, place: Path, timeout: float, deadline: float, max_bytes: int) -> None:
-    """One try: the answer's body into ``place``."""
+    """One attempt: write the body of the answer to ``place``."""
     request = urllib.request.Request(url, headers={"User-Agent": f"gramlet/{__version__}"})
     give_up = time.monotonic() + deadline
     try:
@@ -140,13 +140,13 @@ def _copy(
 ) -> int:
     received = 0
     with _progress(url, announced) as advance:
-        # read1 returns what has come: a trickling server cannot hold us beyond the deadline.
+        # read1 returns what has arrived, so that a slow server cannot exceed the deadline.
         while piece := answer.read1(_CHUNK):
             received += len(piece)
             if received > max_bytes:
                 raise DownloadError(_too_large(url, received, max_bytes))
             if time.monotonic() > give_up:
-                raise _PassingError(f"{url} is too slow: {received:,} bytes came in time.")
+                raise _PassingError(f"{url} is too slow: {received:,} bytes arrived in time.")
             file.write(piece)
             advance(len(piece))
     return received
@@ -158,7 +158,7 @@ def _too_large(url: str, size: int, limit: int) -> str:
 
 @contextlib.contextmanager
 def _progress(url: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal, silence elsewhere."""
+    """A progress bar on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda n_bytes: None
         return
@@ -175,9 +175,9 @@ def _check(url: str, archive: Path, digest: str | None) -> None:
         found = digest_of(archive)
     except ValueError as why:
         reason = str(why).replace(str(archive), url)
-        raise DownloadError(f"What {url} sent is not a TU archive: {reason}") from why
+        raise DownloadError(f"The answer of {url} is not a TU archive: {reason}") from why
     if digest is not None and found != digest:
         raise DownloadError(
-            f"What {url} sent is not the data set as known: its files' SHA-256 is {found}, "
+            f"The answer of {url} is not the known data set: the SHA-256 of its files is {found}, "
             f"expected {digest}."
         )

@@ -47,7 +47,7 @@ def read_folder(
         files = [file for file, _ in rows]
         cells = [cell for _, cell in rows]
     elif target is not None and target is not False and not isinstance(target, str):
-        raise ValueError(f"{path} has no table of targets, so target={target!r} names nothing.")
+        raise ValueError(f"{path} has no table of targets, so target={target!r} does not apply.")
     if all(kind_of(file) == ".sdf" for file in files):
         return _molecules(path, files, cells, target_name, options, problems, max_bytes)
     graphs, kept = _graphs(files, problems, max_bytes)
@@ -118,7 +118,7 @@ def _report_unlisted(
 def _with_targets(
     found: dict[Path, tuple[str, str]], target_name: str, problems: Problems
 ) -> list[tuple[Path, str]]:
-    """The files whose target is there and fits the others."""
+    """The files whose target is present and of the same type as the others."""
     there = []
     for file, (place, cell) in found.items():
         if is_missing(cell):
@@ -140,7 +140,7 @@ def _graphs(
     for position, file in enumerate(files):
         kind = kind_of(file) or ""
         if kind not in NETWORK_KINDS:
-            raise ValueError(f"{file}: molecules and other graphs do not go into one data set.")
+            raise ValueError(f"{file}: molecules and other graphs cannot be in one data set.")
         try:
             inside = parse_graphs(file, kind, Problems("raise"), max_bytes)
             if len(inside) != 1:
@@ -155,7 +155,7 @@ def _graphs(
 
 
 def _place_and_reason(file: Path, why: ValueError) -> tuple[str, str]:
-    """Where a file cannot be read, with the line if the message has it, and why."""
+    """The place and the reason of a file that cannot be read, with the line if it is known."""
     text = str(why).rstrip(".")
     place = next((p for p in (f"{file}: ", f"{file}, line ") if text.startswith(p)), None)
     if place is None or place.endswith(": "):

@@ -1,6 +1,6 @@
 """The text of files: node-link JSON, GraphML, and tables of molecules.
 
-Says how a Dataset is written; `writing` decides where to and checks that nothing is lost.
+Formats a Dataset as text; `writing` writes the files and checks that nothing is lost.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PlainGraph = tuple[Columns, list[Columns], list[tuple[int, int, Columns]]]
 
 
 def _plain_graphs(dataset: Dataset) -> Iterator[PlainGraph]:
-    """Data of the graph, of its nodes and of its edges, as JSON can hold them."""
+    """Data of the graph, of its nodes and of its edges, as JSON values."""
     batch = dataset.graphs
     labels = None
     if batch.node_labels is not None:
@@ -79,7 +79,7 @@ def _fill(rows: list[Columns], name: str, values: list[Any]) -> None:
 
 
 def _graph_data(dataset: Dataset) -> list[Columns]:
-    """Id, target and SMILES string of each graph; the first also has what belongs to all."""
+    """Id, target and SMILES string of each graph; the first also has the common fields."""
     rows: list[Columns] = [{} for _ in range(len(dataset.graphs))]
     if dataset.ids is not None:
         _fill(rows, "id", [str(name) for name in dataset.ids])

@@ -1,4 +1,4 @@
-"""Which endings of files stand for which kind."""
+"""File formats by the endings of file names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 __all__ = ["TABLES", "describe_kinds", "kind_of", "stem_of"]
 
-# Ending -> the ending that its kind is known by.
+# Ending -> the usual ending of its format.
 _KINDS = {
     ".zip": ".zip",
     ".smi": ".smi",
@@ -31,7 +31,7 @@ TABLES = (".smi", ".csv", ".tsv")
 
 
 def kind_of(path: Path) -> str | None:
-    """The kind of a file by its ending, packed with gzip or not; None if it is unknown.
+    """The format of a file by its ending, with or without .gz; None if it is unknown.
 
     >>> kind_of(Path("a.SMI.gz")), kind_of(Path("a.txt"))
     ('.smi', None)
@@ -49,7 +49,7 @@ def stem_of(path: Path) -> str:
 
 
 def describe_kinds() -> str:
-    """All known kinds, for messages."""
+    """All known formats, for messages."""
     return f"TU folders and {', '.join(dict.fromkeys(_KINDS.values()))}, also with .gz"
 
 

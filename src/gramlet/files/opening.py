@@ -1,7 +1,7 @@
-"""Opening files of any kind: plain or gzip, as bytes or as text, within a limit of size.
+"""Opening files: plain or gzip, as bytes or as text, within a limit of size.
 
-Every failure becomes one ValueError that names the file. What the bytes mean is left to the
-readers of each kind.
+Every failure becomes one ValueError that names the file. The readers of each format interpret the
+contents.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class _Limited(io.RawIOBase):
-    """A stream that refuses to give more bytes than allowed."""
+    """A stream that raises if more bytes than allowed are read."""
 
     def __init__(self, source: BinaryIO, path: Path, max_bytes: int) -> None:
         self._source = source
@@ -44,7 +44,7 @@ class _Limited(io.RawIOBase):
         self._left -= len(piece)
         if self._left < 0:
             raise ValueError(
-                f"{self._path} takes more than {self._max_bytes:,} bytes, unpacked. If you trust "
+                f"{self._path} has more than {self._max_bytes:,} bytes, unpacked. If you trust "
                 "the file, raise max_bytes."
             )
         buffer[: len(piece)] = piece
@@ -64,7 +64,7 @@ def open_bytes(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> Iterator[Binar
             yield io.BufferedReader(_Limited(plain, path, max_bytes), 1 << 16)
     except (EOFError, zlib.error, gzip.BadGzipFile) as why:
         raise ValueError(
-            f"{path} is not a whole gzip file ({why}). Is it cut off? Get it again."
+            f"{path} is not a complete gzip file ({why}). Is it truncated? Get it again."
         ) from why
 
 
@@ -72,9 +72,9 @@ def open_bytes(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> Iterator[Binar
 def open_text(
     path: Path, max_bytes: int = DEFAULT_MAX_BYTES, errors: str = "strict"
 ) -> Iterator[TextIO]:
-    """The text of a file in UTF-8, with or without a byte order mark; line ends as they are.
+    """The text of a file in UTF-8, with or without a byte order mark; line ends are unchanged.
 
-    ``errors="surrogateescape"`` leaves bytes that are no UTF-8 to `is_text`, row by row.
+    With ``errors="surrogateescape"``, `is_text` finds bytes that are not UTF-8, row by row.
     """
     with open_bytes(path, max_bytes) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="", errors=errors)
@@ -85,7 +85,7 @@ def open_text(
 
 
 def _not_utf8(path: Path, why: UnicodeDecodeError, max_bytes: int) -> str:
-    """What to say of a file that is not UTF-8: the line, or that it is UTF-16."""
+    """The message for a file that is not UTF-8: with the line, or that it is UTF-16."""
     found = why.reason
     with open_bytes(path, max_bytes) as stream:
         for number, line in enumerate(stream, start=1):
@@ -102,7 +102,7 @@ def _not_utf8(path: Path, why: UnicodeDecodeError, max_bytes: int) -> str:
 
 
 def is_text(text: str) -> bool:
-    r"""Whether all of a text was UTF-8, where it was read with bytes left to this check.
+    r"""Whether a text that was read with ``errors="surrogateescape"`` was valid UTF-8.
 
     >>> is_text("Äpfel"), is_text(b"\xc4pfel".decode("utf-8", "surrogateescape"))
     (True, False)

@@ -1,4 +1,4 @@
-"""from_pandas: graphs from a table of edges, with tables of nodes and of targets beside it.
+"""from_pandas: graphs from a table of edges, and optional tables of nodes and targets.
 
 Works on the columns of data frames; pandas itself is not imported.
 """
@@ -43,9 +43,9 @@ def from_pandas(
 ) -> Dataset:
     """Graphs from data frames: one row per edge, and optionally one row per node.
 
-    Graphs come in the order of ``targets`` if given, else of their first row in ``nodes``, else in
-    ``edges``. Nodes of a graph come in the order of their first row. The cost is linear, but for
-    the sorting of edges.
+    Graphs are in the order of ``targets`` if given, else of their first row in ``nodes``, else in
+    ``edges``. Nodes of a graph are in the order of their first row. The cost is linear, except for
+    sorting the edges.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def from_pandas(
         Columns ``graph``, ``source``, ``target``: which graph, and the names of both nodes.
         Repeated edges are merged; self-loops, and repeats that differ, are an error.
     nodes : DataFrame, optional
-        Columns ``graph`` and ``node``. Nodes without edges come from here; an edge whose node has
+        Columns ``graph`` and ``node``. Nodes without edges are listed here; an edge whose node has
         no row here is an error.
     targets : Series, DataFrame or str, optional
         One target per graph: a Series indexed by graph, or a frame with the column ``graph`` and
@@ -70,7 +70,7 @@ def from_pandas(
     node_attributes, edge_attributes : str or list of str, optional
         Columns of numbers.
     target_name : str, optional
-        Which column of ``targets`` to take.
+        The column of ``targets`` to use.
     name : str
         The name of the Dataset.
 
@@ -100,7 +100,7 @@ def from_pandas(
     )
     offsets = np.zeros(len(order) + 1, dtype=np.int64)
     np.cumsum(np.bincount(graph_of_node, minlength=len(order)), out=offsets[1:])
-    # Nodes get their numbers in the order of the batch: graph by graph, then as they came.
+    # Nodes are numbered in the order of the batch: graph by graph, then in order of appearance.
     place = np.empty(len(graph_of_node), dtype=np.int64)
     by_graph = np.argsort(graph_of_node, kind="stable")
     place[by_graph] = np.arange(len(place))
@@ -134,7 +134,7 @@ def from_pandas(
 
 
 def _warn_of_others(frame: Any, what: str, taken: tuple[str | None, ...], options: str) -> None:
-    """Say which columns are not read, where none but those that are needed is."""
+    """Warn of columns that are not read, if only the required ones are."""
     others = [repr(column) for column in frame.columns if column not in taken]
     if others:
         warn_caller(
@@ -222,7 +222,7 @@ def _refuse_without_nodes(given: Any, option: str) -> None:
 def _targets(
     targets: Any, graph: str, target_name: str | None
 ) -> tuple[list[Hashable] | None, Array | None, str | None]:
-    """The graphs in order, their targets, and what the target is called."""
+    """The graphs in order, their targets, and the name of the target."""
     if targets is None:
         return None, None, None
     if not hasattr(targets, "columns"):

@@ -1,8 +1,8 @@
-"""Graphs with planted substructures: classes that one small pattern tells apart.
+"""Graphs with planted substructures: classes that differ in one small pattern.
 
-The pattern is a node labelled 0 with the neighbours 1, 2 and 0. Substructures to learn from and
-substructures to be tested on share little but the pattern, so that kernels which weigh all
-patterns alike are misled and those that learn what matters are not.
+The pattern is a node labelled 0 with the neighbours 1, 2 and 0. Substructures for training and
+for testing share little except the pattern, so that kernels which weigh all patterns equally are
+misled and kernels that learn weights are not.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from gramlet.graphs.columns import Categorical
 
 __all__ = ["planted_subtrees"]
 
-# Labels and parents of the eight trees. Nodes 0, 1, 2, 3 are the same in all but for two labels:
-# a core labelled 0, its two leaves, and the node 3, labelled 0, that the rest hangs from.
+# Labels and parents of the eight trees. Nodes 0, 1, 2, 3 are the same in all except for two labels:
+# a core labelled 0, its two leaves, and node 3, labelled 0, to which the rest is attached.
 _SUBSTRUCTURES = (
     ((0, 1, 2, 0, 2, 0, 2, 0), (3, 3, 4, 4)),
     ((0, 1, 2, 0, 2, 0, 1, 2), (3, 3, 5, 4)),
@@ -34,7 +34,7 @@ _SUBSTRUCTURES = (
 )
 _POSITIVE = (1, 2, 5, 6)
 _TRAINING = (1, 2, 3, 4)
-_FIRST_OPEN = 3  # noise leaves the core and its two leaves alone
+_FIRST_OPEN = 3  # no noise at the core and its two leaves
 _N_LABELS = 3
 
 
@@ -44,20 +44,20 @@ def planted_subtrees(
     n_noise_edges: int = 1,
     random_state: Any = None,
 ) -> Dataset:
-    """Eight groups of noisy graphs, in two classes that one subtree pattern tells apart.
+    """Eight groups of noisy graphs, in two classes that differ in one subtree pattern.
 
     Every graph is one of eight trees of eight nodes with noise added. Trees 1, 2, 5 and 6 (class
-    +1) hold the pattern 1-0(-2)-0, a node labelled 0 whose neighbours are labelled 1, 2 and 0; the
-    others (class −1) do not. Groups 1 to 4 are for training, 5 to 8 for testing. Tree 5 is exactly
-    as far from tree 2, of its own class, as from tree 4, of the other one, at every level of
-    Weisfeiler-Lehman refinement up to 2. With the defaults, an SVM on the Wasserstein
-    Weisfeiler-Lehman kernel with two rounds is right on about five test graphs in six, and on 19
-    of 20 with learned weights of the patterns.
+    +1) contain the pattern 1-0(-2)-0, a node labelled 0 whose neighbours are labelled 1, 2 and 0;
+    the others (class −1) do not. Groups 1 to 4 are for training, 5 to 8 for testing. Tree 5 is
+    exactly as far from tree 2, of its own class, as from tree 4, of the other one, at every level
+    of Weisfeiler-Lehman refinement up to 2. With the defaults, an SVM on the Wasserstein
+    Weisfeiler-Lehman kernel with two rounds is right on about five test graphs in six, and on 19 of
+    20 with learned weights of the patterns.
 
-    Noise: nodes with a random label, one after the other, each joined to a random node; then
-    random edges between nodes not yet joined. It spares the core of the pattern (the node in the
-    middle and its two leaves), so that the pattern is there in every graph of class +1. More noise
-    makes graphs of one group less alike.
+    Noise consists of nodes with a random label, added one after the other and each joined to a
+    random node, and then of random edges between nodes that are not adjacent. No noise is added at
+    the core of the pattern (the node in the middle and its two leaves), so that every graph of
+    class +1 contains the pattern. More noise makes graphs of one group less similar.
 
     Parameters
     ----------
@@ -155,6 +155,6 @@ def _noise_edges(
             f"n_noise_edges={n_edges} is more than the {room} pairs of nodes that noise may join; "
             "lower it, or raise n_noise_nodes."
         )
-    # The pairs with the smallest of independent random numbers are a uniform choice.
+    # Choosing the pairs with the smallest of independent random numbers is a uniform choice.
     order = np.argsort(np.where(free, rng.random(free.shape), np.inf), axis=1)[:, :n_edges]
     return np.repeat(np.arange(n_graphs), n_edges), low[order].ravel(), high[order].ravel()

@@ -1,4 +1,4 @@
-"""What could not be read: raised at once, or left out, counted and listed."""
+"""Rows and files that cannot be read: raise at once, or leave out, count and list them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Problems:
     ----------
     on_error : "raise" or "skip"
     of_block : bool
-        Whether these are the rows of one block of a file, whose reader counts for the whole file:
-        no warning, and a block of which nothing is left is no error.
+        Whether these are the rows of one block of a file, whose reader counts over the whole file:
+        then there is no warning, and a block without any readable row is not an error.
     """
 
     def __init__(self, on_error: str, of_block: bool = False) -> None:
@@ -44,7 +44,7 @@ class Problems:
         self.skipped.append(Skipped(place, reason))
 
     def finish(self, path: object, n_read: int, noun: str) -> list[Skipped]:
-        """Everything that was left out; one warning counts it. Nothing left is an error."""
+        """Everything that was left out; warn once with the count. Raise if nothing can be read."""
         if not self.skipped or self._of_block:
             return self.skipped
         total = n_read + len(self.skipped)

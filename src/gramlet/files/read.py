@@ -1,7 +1,6 @@
-"""read: the one door for files of graphs and molecules of every known kind.
+"""read: read files of graphs and molecules in every supported format.
 
-Finds out what a path is and hands it to the reader of its kind; what each kind means is left to
-them.
+Recognises the format of a path and calls the reader of that format.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def read(
     n_jobs: int | None = None,
     max_bytes: int = DEFAULT_MAX_BYTES,
 ) -> Dataset:
-    """Read graphs or molecules from a file or folder of any known kind.
+    """Read graphs or molecules from a file or folder in any supported format.
 
     ==========================  ==================================================================
     TU folder or ``.zip``       graphs and target, see :func:`read_tu`
@@ -94,8 +93,8 @@ def read(
     ==========================  ==================================================================
 
     All but zips may be packed with gzip. Labels in .gml and .gexf that are the ids of the nodes, as
-    networkx writes them, are not read, with a warning, unless ``label="label"`` asks. Nothing
-    is fetched from a network and nothing in a file is executed. Self-loops are dropped and the
+    networkx writes them, are not read, with a warning, unless ``label="label"`` is given. Nothing
+    is downloaded and nothing in a file is executed. Self-loops are dropped and the
     first of parallel edges is kept, with one warning that counts what was left out.
 
     Parameters
@@ -105,7 +104,7 @@ def read(
         The column of the target: its heading or its number from 0; in SDF a property; in network
         files the name of data of the graphs. By default "target", "label", "class", "y" or
         "activity", or in tables the only column left. For TU data ``"graph_labels"`` or
-        ``"graph_attributes"``. False: none, whatever the file has; then nothing in it can be
+        ``"graph_attributes"``. False: no target, whatever the file contains, so that none can be
         missing.
     molecules : str or int, optional
         The column of SMILES strings; by default "smiles" or the like, or the only column that
@@ -113,25 +112,25 @@ def read(
     id : str or int, optional
         The column of identifiers.
     sep, header : str, bool, optional
-        The separator of a table, and whether its first row is one of headings.
+        The separator of a table, and whether its first row contains headings.
     directed : bool, optional
-        Whether graphs are directed. By default .graphml, .gexf, .gml and node-link files are what
-        they say, all others are undirected.
+        Whether graphs are directed. By default .graphml, .gexf, .gml and node-link files specify
+        it, and all others are undirected.
     node_labels : "degree" or "none", optional
-        Labels made of degrees instead of the file's, or no labels; as for :func:`as_batch`.
+        Degrees as labels instead of the file's, or no labels; as for :func:`as_batch`.
     label, edge_label, weight, attr, edge_attr : str, optional
-        Where network files keep columns; by default "label", "label", "weight", "attr", "attr".
+        Names of columns in network files; by default "label", "label", "weight", "attr", "attr".
         Attributes may be lists, or numbers under ``attr_0``, ``attr_1``, ...
     edge_weights : bool, optional
         As for :func:`read_tu`.
     atoms, hydrogens, n_jobs
-        How molecules become graphs; as for :func:`molecules`.
+        How molecules are converted to graphs; as for :func:`molecules`.
     on_error : "raise" or "skip"
-        What to do with rows, records or graphs that cannot be read or have no target: a ValueError
-        with file and line, or leave them out. ``dataset.skipped`` lists them, one warning counts
-        them, and ids and targets stay with their graphs.
+        What to do with rows, records or graphs that cannot be read or have no target: raise a
+        ValueError with file and line, or leave them out. Then ``dataset.skipped`` lists them, one
+        warning counts them, and ids and targets stay with their graphs.
     max_bytes : int
-        The most that a file may take, unpacked.
+        The largest size of a file, unpacked.
 
     Returns
     -------
@@ -160,7 +159,7 @@ def read(
 
 
 def read_as(path: Path, kind: str, options: ReadOptions) -> Dataset:
-    """Read a file of a kind that is known: "tu", "folder", or one of the endings in `kinds`."""
+    """Read a file of a known format: "tu", "folder", or one of the endings in `kinds`."""
     refuse_foreign_options(path, kind, options)
     problems = Problems(options.on_error)
     molecules = MoleculeOptions(options.atoms, options.hydrogens, options.n_jobs)
@@ -192,7 +191,7 @@ def read_as(path: Path, kind: str, options: ReadOptions) -> Dataset:
 
 
 def _kind(path: Path) -> str:
-    """ "tu", "folder", or the ending that says what a file is."""
+    """ "tu", "folder", or the ending that gives the format of a file."""
     if path.is_dir():
         return "tu" if is_tu(path) else "folder"
     if not path.exists():
@@ -216,7 +215,7 @@ _OPTIONS_OF_NETWORKS = {"label", "edge_label", "weight", "attr", "edge_attr"}
 
 
 def refuse_foreign_options(path: Path, kind: str, options: ReadOptions) -> None:
-    """An option that the kind of file does not have is a mistake."""
+    """Refuse an option that does not apply to the format."""
     if kind == "tu":
         allowed = {"edge_weights"}
     elif kind == "folder":
@@ -228,7 +227,7 @@ def refuse_foreign_options(path: Path, kind: str, options: ReadOptions) -> None:
     for option in sorted({"edge_weights", *_OPTIONS_OF_TABLES, *_OPTIONS_OF_NETWORKS} - allowed):
         if getattr(options, option) is not None:
             what = {"tu": "TU data", "folder": "a folder of graphs"}.get(kind, f"a {kind} file")
-            raise ValueError(f"{path} is {what}, for which {option}= has no meaning.")
+            raise ValueError(f"{path} is {what}, to which {option}= does not apply.")
 
 
 def _name(wanted: str | int | Literal[False] | None) -> str | Literal[False] | None:
@@ -265,7 +264,7 @@ def _read_tu(path: Path, options: ReadOptions) -> Dataset:
 
 
 def adjusted(dataset: Dataset, directed: bool | None, node_labels: str | None) -> Dataset:
-    """The data set with directions and labels as asked for."""
+    """The data set with the requested directions and labels."""
     if directed is None and node_labels is None:
         return dataset
     from gramlet.graphs.convert import as_batch

@@ -1,7 +1,7 @@
 """stream: files of any size as an iterator of Datasets, in bounded memory.
 
-Tables (.csv, .tsv, .smi) are read row by row. Files of other kinds have no rows to stop after: they
-are read whole and handed out in blocks. What a row means is left to the readers of each kind.
+Tables (.csv, .tsv, .smi) are read row by row. Files of other formats are read completely and
+returned in blocks. The readers of each format interpret the rows.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def stream(path: str | Path, batch_size: int = 10_000, **reader_options: Any) ->
 
     Tables of molecules (``.csv``, ``.tsv``, ``.smi``, packed or not) are read row by row: never
     more than one block is in memory. The columns are found in the first block. Files of other
-    kinds are read whole and then handed out in blocks.
+    formats are read completely and then returned in blocks.
 
     Parameters
     ----------
     path : str or Path
     batch_size : int, default 10,000
-        Rows per block; rows that are left out count.
+        Rows per block, including rows that are left out.
     **reader_options
         As for `gramlet.read`: ``target``, ``molecules``, ``id``, ``on_error`` and others. With
         ``on_error="skip"`` each Dataset lists in ``skipped`` what was left out of its block, by
@@ -55,7 +55,7 @@ def stream(path: str | Path, batch_size: int = 10_000, **reader_options: Any) ->
     Yields
     ------
     Dataset
-        Of tables its field ``lines`` has the line that each graph comes from.
+        For tables its field ``lines`` contains the line of each graph.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class LeftOut:
             self.first = self.first or skipped[0]
 
     def finish(self, where: str) -> None:
-        """Warn of what was left out, and say where it is listed; nothing read is an error."""
+        """Warn of what was left out, and where it is listed; raise if nothing was read."""
         if not self.n_skipped:
             return
         total = counted(self.n_read + self.n_skipped, "row")
@@ -118,9 +118,9 @@ class LeftOut:
 def stream_blocks(
     path: str | Path, batch_size: int = 10_000, **reader_options: Any
 ) -> Iterator[Block]:
-    """The blocks of `stream`, each a function that makes the Dataset.
+    """The blocks of `stream`, each a function that returns the Dataset.
 
-    A block that is not called costs next to nothing, so that work can begin in the middle.
+    A block that is not called costs almost nothing, so that work can start in the middle.
     """
     batch_size = require_count("batch_size", batch_size, 1)
     path = Path(path).expanduser()
@@ -136,9 +136,9 @@ def stream_blocks(
 
 
 def missing_target(path: Path, **reader_options: Any) -> str | None:
-    """Where a table of molecules first has no target, though it has a column for it; or None.
+    """The first place where a table of molecules lacks a target, if it has such a column; or None.
 
-    Goes through the file without making graphs.
+    Reads the file without making graphs.
     """
     options = ReadOptions(**{"max_bytes": _NO_LIMIT, **reader_options})
     for table, columns in _tables(path, str(kind_of(path)), _BLOCK, options):
@@ -195,7 +195,7 @@ def slices_of(dataset: Dataset, batch_size: int) -> Iterator[Block]:
 
 @dataclass(frozen=True)
 class _Slice:
-    """Some graphs of a data set; another process is sent these alone."""
+    """Some graphs of a data set, so that only these are sent to another process."""
 
     dataset: Dataset
     begin: int

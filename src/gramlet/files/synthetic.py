@@ -1,4 +1,4 @@
-"""Graphs drawn at random, for experiments whose answer is known and for timing.
+"""Random graphs, for experiments with a known answer and for timing.
 
 Block models whose classes differ in structure but not in degree, and uniform graphs of a given
 size. Graphs with planted patterns are in `planted`.
@@ -23,7 +23,7 @@ from gramlet.graphs.columns import Categorical
 
 __all__ = ["planted_subtrees", "random_labelled_graphs", "stochastic_block_model_classes"]
 
-# Random numbers drawn at once: bounds the memory, changes nothing in the result.
+# Random numbers drawn at once: limits the memory, does not change the result.
 _CHUNK = 1 << 22
 
 
@@ -38,15 +38,16 @@ def stochastic_block_model_classes(
 ) -> Dataset:
     """Two classes of community graphs with the same expected degree.
 
-    Nodes fall into communities of equal size b. Two nodes are joined with probability p_in if they
-    are of one community and p_out if not. Class 0 has p_in = ``within_prob``, class 1 has r times
-    that; p_out = (d − (b − 1) p_in) / (n − b) makes the expected degree d in both, so that degrees
-    do not tell the classes apart. The closer r is to 1, the harder it is. Cost: O(n²) per graph.
+    Nodes belong to communities of equal size b. Two nodes are joined with probability p_in if they
+    are in the same community and p_out if not. Class 0 has p_in = ``within_prob``, class 1 has r
+    times that; with p_out = (d − (b − 1) p_in) / (n − b) the expected degree is d in both classes,
+    so that degrees do not distinguish them. The closer r is to 1, the harder the problem. Cost:
+    O(n²) per graph.
 
     Parameters
     ----------
     n_graphs : int
-        In both classes together, which take turns.
+        In both classes together; classes alternate.
     n_nodes, n_communities : int
         Per graph; the second must divide the first.
     expected_degree : float
@@ -123,7 +124,7 @@ def _between_prob(within: Floats, n_nodes: int, n_communities: int, degree: floa
 
 
 def _bernoulli(rng: np.random.Generator, probability: Floats, kind: Ints) -> tuple[Ints, Ints]:
-    """Rows and columns of the successes, row i being drawn with ``probability[kind[i]]``."""
+    """Rows and columns of the successes; row i is drawn with ``probability[kind[i]]``."""
     rows, columns = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     step = max(1, _CHUNK // probability.shape[1])
     for first in range(0, len(kind), step):
@@ -174,7 +175,7 @@ def random_labelled_graphs(
         )
     graph, code = _distinct_codes(rng, pairs, wanted)
     high = (0.5 + np.sqrt(0.25 + 2.0 * code)).astype(np.int64)
-    # The root is rounded: one step either way puts it right.
+    # The root is rounded: one step up or down corrects it.
     high -= high * (high - 1) // 2 > code
     high += high * (high + 1) // 2 <= code
     low = code - high * (high - 1) // 2
@@ -188,7 +189,7 @@ def random_labelled_graphs(
 
 
 def _one_each(name: str, value: ArrayLike, n_graphs: int) -> Ints:
-    """A number for each graph, from one for all or from as many as there are graphs."""
+    """One number per graph, from one for all or from one per graph."""
     numbers = np.asarray(value)
     if numbers.dtype.kind not in "iu" and numbers.size:
         raise TypeError(f"{name} must be integers; got {value!r}.")
@@ -205,8 +206,8 @@ def _one_each(name: str, value: ArrayLike, n_graphs: int) -> Ints:
 def _distinct_codes(rng: np.random.Generator, population: Ints, wanted: Ints) -> tuple[Ints, Ints]:
     """For each graph, ``wanted`` distinct codes below ``population``, every set equally likely.
 
-    Where more than half are wanted, those to leave out are drawn instead: drawing again what was
-    drawn before stays rare.
+    If more than half are wanted, those to leave out are drawn instead, so that repeated draws stay
+    rare.
     """
     dense = wanted > population // 2
     start = np.concatenate([[0], np.cumsum(population)])

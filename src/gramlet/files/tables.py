@@ -1,7 +1,6 @@
 """Tables in text: `.csv`, `.tsv` and `.smi`, with separator, headings and columns found.
 
-Gives rows with the number of the line each begins on. What the cells mean is left to the readers
-that ask for a table.
+Returns rows with the number of the line on which each begins. The callers interpret the cells.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ _LONGEST_LINE = 1 << 24
 
 
 class ColumnNotFoundError(ValueError):
-    """A table has no column of the name, or of the names, that it was asked for."""
+    """A table does not have the requested column."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """The cells of one row, and the line it begins on; ``problem`` says why it cannot be used."""
+    """The cells of one row, and its first line; ``problem`` is set if it cannot be used."""
 
     line: int
     cells: list[str]
@@ -59,15 +58,15 @@ class Table:
         return len(self.headings) if self.headings is not None else len(self.rows[0].cells)
 
     def name(self, column: int) -> str:
-        """What a column is called in messages."""
+        """The name of a column in messages."""
         return repr(self.headings[column]) if self.headings is not None else f"{column}"
 
     def place(self, row: Row) -> str:
-        """Where a row is, for messages."""
+        """The place of a row, for messages."""
         return f"{self.path}, line {row.line}"
 
     def describe(self) -> str:
-        """The columns that there are, for messages."""
+        """The columns of the table, for messages."""
         if self.headings is None:
             return f"there are {self.n_columns} columns, numbered from 0"
         if len(self.headings) == 1:
@@ -83,8 +82,8 @@ def read_table(
 ) -> Table:
     """The rows of a `.csv` or `.tsv` file that are not empty.
 
-    ``is_headings`` is asked whether the first row is one of headings. All rows have as many cells
-    as the first; empty cells that are missing at the end of a row count as there.
+    ``is_headings`` decides whether the first row contains headings. All rows must have as many
+    cells as the first; missing cells at the end of a row count as empty.
     """
     with open_text(path, max_bytes) as text:
         lines = _lines(text, path)
@@ -108,7 +107,7 @@ def stream_tables(
     batch_size: int,
     max_bytes: int,
 ) -> Iterator[Table]:
-    """The rows of a `.csv` or `.tsv` file in tables of ``batch_size`` rows, read as they come."""
+    """The rows of a `.csv` or `.tsv` file in tables of ``batch_size`` rows, read lazily."""
     with open_text(path, max_bytes, "surrogateescape") as text:
         lines = _lines(text, path)
         head = list(itertools.islice(lines, _HEAD))
@@ -130,7 +129,7 @@ def stream_tables(
 
 
 def stream_lines(path: Path, batch_size: int, max_bytes: int) -> Iterator[list[Row]]:
-    """The lines of a `.smi` file, as `read_lines` gives them, in lists of ``batch_size``."""
+    """The lines of a `.smi` file, as `read_lines` returns them, in lists of ``batch_size``."""
     with open_text(path, max_bytes, "surrogateescape") as text:
         rows = _smi_rows(text, path)
         empty = True
@@ -160,7 +159,7 @@ def _lines(text: TextIO, path: Path) -> Iterator[str]:
 
 
 def _csv_rows(lines: Iterator[str], sep: str) -> Iterator[Row]:
-    """The rows; one that is no row of a table is given with the problem, and the next follows."""
+    """The rows; one that cannot be parsed is returned with the problem, and reading continues."""
     reader = csv.reader(lines, delimiter=sep, strict=True)
     line = 1
     while True:
@@ -187,7 +186,7 @@ def _refuse_problem(path: Path, row: Row) -> None:
 
 
 def _separator(head: list[str], path: Path) -> str:
-    """The separator by which most of the first rows have equally many cells, more than one."""
+    """The separator that gives most of the first rows the same number of cells, at least two."""
     usual = "\t" if ".tsv" in path.name.lower() else ","
     scores = {}
     for candidate in SEPARATORS:
@@ -196,7 +195,7 @@ def _separator(head: list[str], path: Path) -> str:
         except csv.Error:
             continue
         if len(head) == _HEAD:
-            rows = rows[:-1]  # it may go on beyond the head
+            rows = rows[:-1]  # it may continue beyond the first rows
         widths = Counter(map(len, rows))
         if widths:
             width, count = widths.most_common(1)[0]
@@ -206,7 +205,7 @@ def _separator(head: list[str], path: Path) -> str:
 
 
 def _filled(row: Row, width: int) -> Row:
-    """The row with as many cells as the first."""
+    """The row, filled up to as many cells as the first row has."""
     problem = row.problem
     if len(row.cells) > width:
         problem = (
@@ -253,7 +252,7 @@ def _only(table: Table, headings: list[str], name: str, parameter: str) -> int:
     if len(places) > 1:
         raise ColumnNotFoundError(
             f"{table.path}: {len(places)} columns are called {name!r}, with the numbers "
-            f"{', '.join(map(str, places))}; give one of the numbers by {parameter}=."
+            f"{', '.join(map(str, places))}; give one of the numbers with {parameter}=."
         )
     return places[0]
 

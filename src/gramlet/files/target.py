@@ -1,6 +1,6 @@
-"""What a target is: classes or real numbers, from values or from the cells of a table.
+"""Whether a target contains classes or real numbers, from values or from the cells of a table.
 
-One rule for the whole library, which readers, evaluation and the command line share.
+Readers, evaluation and the command line all use this rule.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["MISSING", "Task", "check_target", "infer_task", "is_missing", "targe
 
 Task = Literal["classification", "regression"]
 
-# What tables write where there is no value.
+# Cells that stand for a missing value.
 MISSING = frozenset(
     ("", "nan", "NaN", "NAN", "na", "NA", "n/a", "N/A", "#N/A", "<NA>", "null", "NULL", "None")
 )
@@ -27,11 +27,11 @@ MISSING = frozenset(
 _MANY_GRAPHS = 50
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3})+\.\d+|(?:\.\d{3})+,\d+)")
-_MARKS = "has marks between thousands; write it without them"
+_MARKS = "has thousands separators; write it without them"
 
 
 def infer_task(y: Any, *, warn: bool = False) -> Task:
-    """Whether a target has classes or is to be regressed on.
+    """Whether a target is for classification or for regression.
 
     Strings and booleans are classes. Numbers are a regression target if one of them is not whole,
     or if there are at least 50 graphs and more than a fifth as many distinct values as graphs.
@@ -40,7 +40,7 @@ def infer_task(y: Any, *, warn: bool = False) -> Task:
     ----------
     y : array-like, one value per graph
     warn : bool
-        Whether to warn when whole numbers are taken for a regression target.
+        Whether to warn when whole numbers are used as a regression target.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def infer_task(y: Any, *, warn: bool = False) -> Task:
     if warn:
         warn_caller(
             f"The target has {n_distinct} distinct whole numbers for {len(values)} graphs and is "
-            'taken for real numbers; task="classification" takes them for classes.'
+            'treated as real; task="classification" treats them as classes.'
         )
     return "regression"
 
@@ -96,7 +96,7 @@ def check_target(y: Any) -> Array:
 
 
 def _plain_array(values: Array) -> Array:
-    """Objects that are all numbers, or all strings, as an array of that kind."""
+    """Objects that are all numbers, or all strings, as an array of that type."""
     kinds = {type(value) for value in values}
     if kinds and all(issubclass(k, str) for k in kinds):
         return values.astype(str)
@@ -110,7 +110,7 @@ def _plain_array(values: Array) -> Array:
 
 
 def is_missing(cell: str) -> bool:
-    """Whether a cell of a table says that there is no value."""
+    """Whether a cell of a table stands for a missing value."""
     return cell in MISSING
 
 
@@ -118,10 +118,10 @@ def target_from_cells(cells: Sequence[str]) -> tuple[Array, dict[int, str]]:
     """A target from the cells of a table, and the positions of cells that do not fit, with reasons.
 
     Integers if all cells are written as such, else floats if all are numbers, else strings. If a
-    cell is a number that is not whole, the target is real, and cells that are no numbers do not
-    fit; their values in the array are 0 and must not be used. Commas are decimal points where most
-    cells are numbers then and none has a point; where they could as well be between thousands,
-    those cells do not fit, and neither do numbers with both.
+    cell is a number that is not whole, the target is real, and cells that are not numbers do not
+    fit; their values in the array are 0 and must not be used. Commas are read as decimal points if
+    most cells are numbers then and none has a point. Cells in which a comma could also separate
+    thousands do not fit, and neither do numbers with commas and points.
 
     >>> target_from_cells(["1", "-1"])[0].tolist(), target_from_cells(["a", "b"])[0].tolist()
     ([1, -1], ['a', 'b'])
@@ -130,7 +130,7 @@ def target_from_cells(cells: Sequence[str]) -> tuple[Array, dict[int, str]]:
     >>> target_from_cells(["0,5", "-12,25", "3"])[0].tolist()
     [0.5, -12.25, 3.0]
     >>> target_from_cells(["1.234,5", "2,5"])[1]
-    {0: "'1.234,5' has marks between thousands; write it without them"}
+    {0: "'1.234,5' has thousands separators; write it without them"}
     """
     grouped = {i: f"{cell!r} {_MARKS}" for i, cell in enumerate(cells) if _GROUPED.fullmatch(cell)}
     if grouped:
@@ -140,7 +140,7 @@ def target_from_cells(cells: Sequence[str]) -> tuple[Array, dict[int, str]]:
     if any(map(_is_decimal, cells)) and _have_decimal_commas(cells):
         unclear = {i: cell for i, cell in enumerate(cells) if _is_decimal(cell)}
         if all(map(_THOUSANDS.fullmatch, unclear.values())):
-            why = "may have a decimal comma or one between thousands; write a point, or no comma"
+            why = "may have a decimal comma or a thousands separator; write a point, or no comma"
             return np.zeros(len(cells)), {i: f"{cell!r} {why}" for i, cell in unclear.items()}
         cells = [cell.replace(",", ".") if _is_decimal(cell) else cell for cell in cells]
     numbers = [_number(cell) for cell in cells]
@@ -163,7 +163,7 @@ def target_from_cells(cells: Sequence[str]) -> tuple[Array, dict[int, str]]:
 
 
 def _have_decimal_commas(cells: Sequence[str]) -> bool:
-    """Whether most cells are numbers once commas are points, and none is one with a point.
+    """Whether most cells are numbers if commas are read as points, and none has a point.
 
     Most, not all, so that "<0,1" among numbers is found; but "1,2" beside "1,2,3" is a list.
     """
@@ -183,7 +183,7 @@ def _endless(number: float | int | None) -> bool:
 
 
 def _number(cell: str) -> int | float | None:
-    """A whole number, a real one, or None; Python's ``1_000`` and other scripts are none."""
+    """An integer, a float, or None; ``1_000`` and digits of other scripts are refused."""
     if "_" in cell or not cell.isascii() or len(cell) > 400:
         return None
     for kind in (int, float):

@@ -1,7 +1,7 @@
-"""write and convert: graphs into files of other kinds, with nothing lost in silence.
+"""write and convert: write graphs to files of other formats, without losing anything silently.
 
-What is written is read back and compared before it takes its name. How each kind is written is left
-to `formats` and `tu.write`.
+A file is read back and compared before it gets its name. `formats` and `tu.write` write each
+format.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _GRAPH_COLUMNS = (
     "node_attributes",
     "edge_attributes",
 )
-# What is written, and what is said of the file that was read.
+# Fields that are written, and fields about the file that was read.
 _FIELDS = {"graphs", "target", "name", "target_name", "ids", "molecules", "skipped", "unread"}
 _FIELDS |= set(_NAMES)
 _SUFFIXES = (".zip", ".jsonl", ".json", ".graphml", ".smi", ".csv", ".tsv")
@@ -55,7 +55,7 @@ def convert(
     drop: Collection[str] = (),
     **options: Any,
 ) -> Dataset:
-    """Read a file of any known kind and write it as another.
+    """Read a file in any supported format and write it in another.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def convert(
     Returns
     -------
     Dataset
-        What was read and written.
+        The data that was read and written.
 
     Examples
     --------
@@ -96,20 +96,20 @@ def write(
     overwrite: bool = False,
     drop: Collection[str] = (),
 ) -> None:
-    """Write graphs, with target and ids, as a file of the kind that its ending says.
+    """Write graphs, with target and ids, to a file in the format that its ending gives.
 
     Without ending or ``.zip``: the TU format. ``.jsonl``, ``.json``: node-link graphs.
     ``.graphml``: all graphs in one file. ``.csv``, ``.tsv``, ``.smi``: the SMILES
-    strings of molecules. All but TU may end in ``.gz``. What was written is read back and compared:
-    :func:`read` gives an equal Dataset, or nothing is written and a ValueError says what cannot be
-    kept.
+    strings of molecules. All but TU may end in ``.gz``. The file is read back and compared: either
+    :func:`read` gives an equal Dataset, or nothing is written and a ValueError names what cannot be
+    stored.
 
     Parameters
     ----------
     dataset : Dataset
     path : str or Path
     overwrite : bool
-        Whether a file that is there already may be replaced.
+        Whether an existing file may be replaced.
     drop : collection of str
         Fields of the Dataset, or columns of its graphs, that may be left out: "target", "ids",
         "description", "edge_weights", ...
@@ -137,7 +137,7 @@ def write(
         write_tu(dataset, path, overwrite=overwrite)
         return
     if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} exists already; give overwrite=True to replace it.")
+        raise FileExistsError(f"{path} already exists; give overwrite=True to replace it.")
     text = _WRITERS[kind](dataset, kind).encode("utf-8")
     path.parent.mkdir(parents=True, exist_ok=True)
     with writing(path) as place:
@@ -150,7 +150,7 @@ def write(
 
 
 def _without(dataset: Dataset, drop: Collection[str]) -> Dataset:
-    """The Dataset without fields and columns that may be lost."""
+    """The Dataset without the fields and columns to drop."""
     if isinstance(drop, str):
         raise TypeError(f"drop must be a list of names; got {drop!r}.")
     columns = {name: None for name in drop if name in _GRAPH_COLUMNS}
@@ -169,12 +169,12 @@ def _without(dataset: Dataset, drop: Collection[str]) -> Dataset:
 
 
 def _refuse_losses(dataset: Dataset, path: Path, kind: str) -> None:
-    """Refuse what the kind of file has no place for."""
+    """Refuse fields that the format does not support."""
     lost = [name for name in dataset.keys() - _FIELDS if dataset[name] is not None]
     if kind in (".csv", ".tsv", ".smi"):
         if dataset.molecules is None:
             raise ValueError(
-                f"{path}: {kind} files contain molecules, and this data set has no SMILES strings."
+                f"{path}: {kind} files contain molecules, but this data set has no SMILES strings."
             )
         lost += [name for name in _NAMES if dataset.get(name)]
     if kind == ".smi" and dataset.target is not None:
@@ -184,13 +184,13 @@ def _refuse_losses(dataset: Dataset, path: Path, kind: str) -> None:
     if lost:
         names = ", ".join(map(repr, sorted(lost)))
         raise ValueError(
-            f"{path}: a {kind} file cannot keep {names}. Choose another kind, or leave it out with "
+            f"{path}: a {kind} file cannot store {names}. Choose another format, or drop it with "
             f"drop={sorted(lost)!r}."
         )
 
 
 def _compare(dataset: Dataset, place: Path, kind: str, path: Path) -> None:
-    """Read what was written, and refuse it if anything differs."""
+    """Read the file back, and refuse it if anything differs."""
     options = ReadOptions()
     if kind in (".csv", ".tsv"):
         target = None if dataset.target is None else dataset.target_name or "target"
@@ -201,15 +201,15 @@ def _compare(dataset: Dataset, place: Path, kind: str, path: Path) -> None:
             back = read_as(place, kind, options)
     except ValueError as why:
         reason = str(why).replace(str(place), str(path))
-        raise ValueError(f"{path}: the data cannot be kept in a {kind} file ({reason})") from why
+        raise ValueError(f"{path}: the data cannot be stored in a {kind} file ({reason})") from why
     differs = [field for field in ("target", "ids", "molecules", *_NAMES)
                if not _same(dataset.get(field), back.get(field))]  # fmt: skip
     if dataset.graphs != back.graphs:
         differs += _differing_columns(dataset, back)
     if differs:
         raise ValueError(
-            f"{path}: a {kind} file cannot keep {', '.join(map(repr, differs))} as they are. "
-            "Choose another kind, or leave them out with drop=."
+            f"{path}: a {kind} file cannot store {', '.join(map(repr, differs))} unchanged. "
+            "Choose another format, or leave them out with drop=."
         )
 
 

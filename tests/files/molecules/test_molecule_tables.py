@@ -64,7 +64,7 @@ def test_the_molecules_are_found_by_what_they_are(tmp_path: Path) -> None:
     data = gramlet.read(put(tmp_path, "t.csv", text), target="outcome")
     assert data.molecules == ["CCO", "CCN"]
     both = put(tmp_path, "u.csv", "a,b,c\nCCO,CC,1\nCCN,C,0\n")
-    with pytest.raises(ColumnNotFoundError, match=r"several columns .* Name .* by molecules="):
+    with pytest.raises(ColumnNotFoundError, match=r"several columns .* Name .* with molecules="):
         gramlet.read(both)
     assert gramlet.read(both, "c", molecules="b").molecules == ["CC", "C"]
     assert gramlet.read(both, 2, molecules=1).molecules == ["CC", "C"]
@@ -185,7 +185,11 @@ def test_an_empty_column_that_was_not_asked_for_is_no_target(tmp_path: Path) -> 
         ("t.csv", "smiles,smiles\nC,C\n", "2 columns are called 'smiles'"),
         ("t.csv", b"smiles,y\nC\xe9,1\n", r"t.csv, line 2: this is not text in UTF-8 \(byte 0xe9"),
         ("t.csv", "smiles,y\nCC,1\n".encode("utf-16"), "not a text file in UTF-8"),
-        ("t.csv", "smiles|y\nCC|1\nCO|2\n", "no column holds SMILES strings; there is 'smiles|y'"),
+        (
+            "t.csv",
+            "smiles|y\nCC|1\nCO|2\n",
+            "no column contains SMILES strings; there is 'smiles|y'",
+        ),
     ],
 )
 def test_files_that_are_no_tables(
@@ -207,13 +211,13 @@ def test_missing_columns_are_listed(tmp_path: Path) -> None:
 
 def test_cut_off_and_oversized_gzip(tmp_path: Path) -> None:
     whole = gzip.compress(b"smiles,y\n" + b"CCO,1\n" * 5000)
-    with pytest.raises(ValueError, match="not a whole gzip file"):
+    with pytest.raises(ValueError, match="not a complete gzip file"):
         gramlet.read(_raw(tmp_path / "cut.csv.gz", whole[: len(whole) // 2]))
-    with pytest.raises(ValueError, match="not a whole gzip file"):
+    with pytest.raises(ValueError, match="not a complete gzip file"):
         gramlet.read(_raw(tmp_path / "bad.csv.gz", whole[:-8] + b"\0" * 8))
     bomb = gzip.compress(b"#" * 10_000_000)
     assert len(bomb) < 20_000
-    with pytest.raises(ValueError, match="takes more than 1,000,000 bytes, unpacked"):
+    with pytest.raises(ValueError, match="has more than 1,000,000 bytes, unpacked"):
         gramlet.read(_raw(tmp_path / "bomb.smi.gz", bomb), max_bytes=1_000_000)
 
 
@@ -244,7 +248,7 @@ def test_what_is_not_there_is_not_looked_up(
 
 def test_options_that_have_no_meaning(tmp_path: Path) -> None:
     path = put(tmp_path, "t.csv", "smiles,y\nCC,1\n")
-    with pytest.raises(ValueError, match=r"is a .csv file, for which label= has no meaning"):
+    with pytest.raises(ValueError, match=r"is a .csv file, to which label= does not apply"):
         gramlet.read(path, label="x")
     with pytest.raises(ValueError, match='on_error must be "raise" or "skip"'):
         gramlet.read(path, on_error="ignore")

@@ -21,9 +21,9 @@ from reference.tu_files import pack, put
         ({"A": "1,2\n2,1.5\n"}, r"SET_A.txt, line 2: 1.5 is not an integer"),
         ({"A": "1,2\n\n2,1\n"}, r"SET_A.txt, line 2: the line is empty"),
         ({"A": "1,2\n2,1,3\n"}, r"SET_A.txt, line 2: 3 numbers where the lines above have 2"),
-        ({"A": "1,2\n2,\n"}, r"SET_A.txt, line 2: a number is missing; is the file cut off"),
+        ({"A": "1,2\n2,\n"}, r"SET_A.txt, line 2: a number is missing; is the file truncated"),
         ({"A": "1,2\n2 1\n"}, r"SET_A.txt, line 2: '2 1' is not a number"),
-        ({"A": "1\n2\n"}, r"SET_A.txt, line 1: a line holds the two nodes.*got 1 columns"),
+        ({"A": "1\n2\n"}, r"SET_A.txt, line 1: a line contains the two nodes.*got 1 columns"),
         ({"A": "1,2,3\n"}, r"SET_A.txt, line 1: .*got 3 columns"),
         ({"A": "1,2\n0,1\n"}, r"SET_A.txt, line 2: the edge \(0, 1\).*numbered 1 to 5"),
         ({"A": "1,2\n1,6\n"}, r"SET_A.txt, line 2: the edge \(1, 6\).*numbered 1 to 5"),
@@ -206,7 +206,7 @@ def test_two_spellings_of_one_member_are_refused(tmp_path: Path) -> None:
     archive = pack(put(tmp_path), tmp_path / "SET.zip")
     with zipfile.ZipFile(archive, "a") as packed:
         packed.writestr("SET//SET_A.txt", "1,2\n")
-    with pytest.raises(ValueError, match=r"SET/SET_A.txt is there twice"):
+    with pytest.raises(ValueError, match=r"SET/SET_A.txt occurs twice"):
         read_tu(archive)
 
 

@@ -278,7 +278,7 @@ def test_files_packed_with_gzip_are_read(tmp_path: Path) -> None:
         read_tu(folder, max_bytes=40)
     edges = folder / "SET_A.txt.gz"
     edges.write_bytes(edges.read_bytes()[:-9])
-    with pytest.raises(ValueError, match=r"SET_A.txt.gz is not a whole gzip file"):
+    with pytest.raises(ValueError, match=r"SET_A.txt.gz is not a complete gzip file"):
         read_tu(folder)
 
 

@@ -1,6 +1,6 @@
-"""Molecules with ids and targets, row by row, into one Dataset: what tables and SDF files share.
+"""A Dataset from rows of molecules with ids and targets, for tables and SDF files.
 
-Rows that cannot be used are reported together with their ids and targets, so that nothing shifts.
+Rows that cannot be used are removed with their ids and targets, so that the others stay aligned.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["MoleculeOptions", "MoleculeRow", "dataset_of_rows"]
 
 @dataclass(frozen=True)
 class MoleculeOptions:
-    """How molecules become graphs; as for `gramlet.molecules`."""
+    """How molecules are converted to graphs; as for `gramlet.molecules`."""
 
     atoms: tuple[str, ...] = ("element", "charge")
     hydrogens: bool = False
@@ -30,9 +30,9 @@ class MoleculeOptions:
 
 @dataclass(frozen=True)
 class MoleculeRow:
-    """One molecule as the file has it: where, its structure, SMILES, id and target.
+    """One molecule of a file: its place, structure, SMILES string, id and target.
 
-    ``problem`` says why there is no structure.
+    ``problem`` is the reason if there is no structure.
     """
 
     place: str
@@ -55,7 +55,7 @@ def dataset_of_rows(
 ) -> Dataset:
     """A Dataset of all rows that can be used; the others are listed in ``problems``.
 
-    ``unread`` are the columns that the file has beside these, for those who look for a target.
+    ``unread`` are the other columns of the file, to choose a target from.
     """
     reasons = {i: row.problem for i, row in enumerate(rows) if row.problem is not None}
     targets, unfit = _targets(rows, target_name)
@@ -87,7 +87,7 @@ def dataset_of_rows(
 def _targets(
     rows: Sequence[MoleculeRow], target_name: str | None
 ) -> tuple[list[str] | None, dict[int, str]]:
-    """The cells of the target, and which rows have none that fits, with the reasons."""
+    """The cells of the target, and the rows whose cell cannot be used, with the reasons."""
     if target_name is None:
         return None, {}
     cells = [row.target or "" for row in rows]

@@ -1,6 +1,6 @@
 """SDF files: molecules with their properties, record by record.
 
-Cuts the file into records and properties; RDKit reads the structures, `rows` the rest.
+Splits the file into records and properties; RDKit reads the structures, `rows` the rest.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _structure(block: str) -> tuple[Any, str]:
     try:
         molecule = molecule_from_block(block)
         return molecule, rdkit().MolToSmiles(molecule)
-    except RuntimeError:  # RDKit's own checks, on molecules that are hardly any
+    except RuntimeError:  # RDKit's own checks, on damaged molecules
         raise ValueError("RDKit cannot read its atoms and bonds") from None
 
 

@@ -1,6 +1,6 @@
 """Tables of molecules: `.smi`, `.csv` and `.tsv` files with SMILES strings, ids and a target.
 
-Decides which column is which; rows and cells come from `files.tables`, graphs from `rows`.
+Decides which column is which; `files.tables` reads rows and cells, `rows` makes graphs.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ __all__ = [
     "stream_molecule_tables",
 ]
 
-Column = str | int | None  # and of targets False: none, whatever the file has
+Column = str | int | None  # for targets also False: none, whatever the file contains
 
-# Headings taken for each column where none is named.
+# Headings by which each column is recognised if none is named.
 MOLECULE_HEADINGS = (
     "smiles", "canonical_smiles", "isomeric_smiles", "smi", "smile", "smiles_string",
     "structure", "molecule", "mol",
@@ -68,7 +68,7 @@ def read_molecule_table(
     name: str,
     max_bytes: int,
 ) -> Dataset:
-    """The molecules of a table, with ids and target where there are such columns."""
+    """The molecules of a table, with ids and target if it has such columns."""
     named = [column for column in (target, molecules, id) if isinstance(column, str)]
     if smi:
         numbers = [int(column) for column in (target, molecules, id) if isinstance(column, int)]
@@ -80,7 +80,7 @@ def read_molecule_table(
 
 
 class MoleculeColumns(NamedTuple):
-    """The numbers of a table's columns; None where there is none."""
+    """The numbers of a table's columns; None for a missing one."""
 
     structure: int
     target: int | None
@@ -90,13 +90,13 @@ class MoleculeColumns(NamedTuple):
 def find_columns(
     table: Table, *, smi: bool, target: Column, molecules: Column, id: Column
 ) -> MoleculeColumns:
-    """Which column is which: as told, by usual headings, or by what the first rows contain."""
+    """Which column is which: as given, by usual headings, or by the contents of the first rows."""
     structure = 0 if smi and molecules is None else _molecule_column(table, molecules)
     wanted_target = find_target(table, target, {structure}, guess=not smi)
     identifier = _id_column(table, id, {structure, wanted_target}, smi)
     guessed = wanted_target if target is None else None
     if guessed is not None and all(is_missing(row.cells[guessed]) for row in table.rows):
-        wanted_target = None  # a column that was not asked for and is empty
+        wanted_target = None  # a column that was not requested and is empty
     return MoleculeColumns(structure, wanted_target, identifier)
 
 
@@ -135,7 +135,7 @@ def _missing(table: Table, row: Row, structure: int) -> str | None:
     if is_missing(cell):
         return f"column {table.name(structure)} has no molecule"
     after = cell.split(maxsplit=1)[1:]
-    if after and not after[0].startswith("|"):  # CXSMILES goes on between bars
+    if after and not after[0].startswith("|"):  # CXSMILES continues between bars
         return (
             f"{cell[:40]!r} is more than a molecule; if columns are separated by spaces, call the "
             "file .smi, or give sep="
@@ -155,7 +155,7 @@ def _smi_table(
 
 @dataclass(frozen=True)
 class _SmiLayout:
-    """How lines of a `.smi` file are cut into cells; ``sep`` None is white space."""
+    """How lines of a `.smi` file are split into cells; ``sep`` None is white space."""
 
     sep: str | None
     headings: list[str] | None
@@ -233,7 +233,7 @@ def _stream_smi(
 
 
 def _is_heading(cells: list[str], named: list[str], header: bool | None) -> bool:
-    """Whether the first row is one of headings: told, or by its words, or as it is no data."""
+    """Whether the first row contains headings: as given, by its words, or if it is not data."""
     if header is not None:
         return header
     folded = {cell.strip().lower().replace(" ", "_") for cell in cells}
@@ -260,15 +260,15 @@ def _molecule_column(table: Table, wanted: Column) -> int:
     if column is not None:
         return column
     shares = [_share_of_smiles(table, i) for i in range(table.n_columns)]
-    # All of the first rows; or, as some may be what cannot be read, most of them.
+    # All of the first rows, or most of them, since some may be unreadable.
     likely = [i for i, share in enumerate(shares) if share == 1.0]
     likely = likely or [i for i, share in enumerate(shares) if share > _MOST]
     if len(likely) == 1:
         return likely[0]
-    found = "several columns hold" if likely else "no column holds"
+    found = "several columns contain" if likely else "no column contains"
     raise ColumnNotFoundError(
         f"{table.path}: {found} SMILES strings; {table.describe()}. Name the column of molecules "
-        "by molecules=."
+        "with molecules=."
     )
 
 
@@ -278,7 +278,7 @@ def _share_of_smiles(table: Table, column: int) -> float:
 
 
 def find_target(table: Table, wanted: Column, taken: set[int | None], guess: bool) -> int | None:
-    """The column of the target: as told, by a usual heading, or the only one that is left."""
+    """The column of the target: as given, by a usual heading, or the only one that is left."""
     if wanted is False:
         return None
     column = find_column(table, wanted, TARGET_HEADINGS, "target")

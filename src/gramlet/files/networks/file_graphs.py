@@ -1,6 +1,6 @@
-"""Graphs as network files describe them, and how a set of them becomes one batch.
+"""Graphs as read from network files, and their conversion to one batch.
 
-Readers of single formats fill `FileGraph`; this module drops self-loops and parallel edges, with
+The readers of each format create `FileGraph`; this module drops self-loops and parallel edges, with
 one warning that counts them, and gathers the columns.
 """
 
@@ -18,15 +18,15 @@ __all__ = ["ColumnNames", "FileGraph", "batch_of_graphs"]
 
 _FEW_NODES = 4
 _NUMBERED = re.compile(r"_(\d{1,6})$")
-# What formats write on their own account; it says nothing about the graph.
+# Data that formats add themselves, which is not data of the graph.
 _TECHNICAL = frozenset(("id", "key", "source", "target", "viz", "start", "end", "networkx_key"))
 
 
 @dataclass(frozen=True)
 class ColumnNames:
-    """Under which names nodes and edges keep labels, weights and attributes; None is the usual.
+    """The names under which nodes and edges store labels, weights and attributes.
 
-    A name that is given must be there; a usual one may be missing.
+    None is the default name. A name that is given must exist; a default one may be missing.
     """
 
     label: str | None = None
@@ -40,7 +40,7 @@ class ColumnNames:
 class FileGraph:
     """One graph of a file: data by node, edges with data, data of the graph, and its place.
 
-    ``labels_may_be_names``: the format calls the name of a node its label (.gml, .gexf).
+    ``labels_may_be_names``: the format stores the name of a node as its label (.gml, .gexf).
     """
 
     place: str
@@ -72,7 +72,7 @@ def batch_of_graphs(
 ) -> GraphBatch:
     """One batch of all the graphs, in order.
 
-    ``directed=None`` takes the graphs as they are; then all must be of one kind.
+    ``directed=None`` leaves the graphs as they are; then all must be directed or all undirected.
     """
     if directed is None:
         directed = _common_direction(graphs)
@@ -113,8 +113,8 @@ def _common_direction(graphs: Sequence[FileGraph]) -> bool:
 def _simple_edges(graph: FileGraph, directed: bool, tally: _Tally) -> Edges:
     """The edges without self-loops and without all but the first of parallel ones.
 
-    Made directed, an undirected edge is two arcs. In undirected graphs an edge may be listed in
-    both directions; the second counts as left out only if it says something else.
+    In directed graphs an undirected edge becomes two arcs. In undirected graphs an edge may be
+    listed in both directions; the second counts as left out only if its data differ.
     """
     edges: dict[tuple[Hashable, Hashable], dict[str, Any]] = {}
     for u, v, data in graph.edges:
@@ -158,7 +158,7 @@ def _numbered(graph: FileGraph, edges: Edges) -> list[tuple[int, int]]:
 def _columns(
     graphs: Sequence[FileGraph], simple: list[Edges], names: ColumnNames
 ) -> dict[str, list[Any]]:
-    """Each column graph by graph, None where a graph does not have it."""
+    """Each column graph by graph, None for graphs that do not have it."""
     label, attr = names.label or "label", names.attr or "attr"
     edge_label, weight = names.edge_label or "label", names.weight or "weight"
     edge_attr = names.edge_attr or "attr"
@@ -194,9 +194,9 @@ def _require_names(
 def _leave_out_names(
     graphs: Sequence[FileGraph], columns: dict[str, list[Any]], where: object
 ) -> None:
-    """Labels that are the nodes' names, in formats that have one word for both, with a warning.
+    """Drop labels that are the nodes' names, in formats that use one word for both, and warn.
 
-    What only looks like names, as no label comes twice in a graph, is kept.
+    Labels that only look like names, because none occurs twice in a graph, are kept.
     """
     labels = columns["node_labels"]
     described = [(g, part) for g, part in zip(graphs, labels, strict=True) if part is not None]
@@ -309,12 +309,12 @@ def _warn_of_other_names(
     columns: dict[str, list[Any]],
     where: object,
 ) -> None:
-    """Say what nodes or edges carry under other names, where none of the known ones is there."""
+    """Warn of data on nodes or edges under other names, if none of the known names is used."""
     for kind, owners in (("nodes", _data_of_nodes(graphs)), ("edges", _data_of_edges(simple))):
         used = [name for name in columns if name.startswith(kind[:4])]
         if any(part is not None for name in used for part in columns[name]):
             continue
-        # Labels of nodes that are not in use were said to be names.
+        # There was already a warning about labels of nodes that are names.
         others = [name for name in _distinct_names(owners) if (kind, name) != ("nodes", "label")]
         if others:
             known = "label=, attr=" if kind == "nodes" else "edge_label=, weight=, edge_attr="

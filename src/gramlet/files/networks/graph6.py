@@ -1,7 +1,7 @@
 """graph6 and sparse6: one graph per line, in printable characters.
 
-Follows the format description of nauty. Numbers are checked against the length of the line before
-anything of their size is made.
+Follows nauty's description of the format. Numbers are checked against the length of the line before
+anything of that size is allocated.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def parse_graph6(text: bytes) -> tuple[int, Ints]:
     if bits[n_bits:].any():
         raise ValueError("the bits after the last pair of nodes are not 0")
     (place,) = np.nonzero(bits[:n_bits])
-    # Pairs come column by column: (0, 1), (0, 2), (1, 2), (0, 3), ...
+    # Pairs are ordered by columns: (0, 1), (0, 2), (1, 2), (0, 3), ...
     first_of_column = np.arange(n) * (np.arange(n) - 1) // 2
     high = np.searchsorted(first_of_column, place, side="right") - 1
     return n, np.stack([place - first_of_column[high], high], axis=1)
@@ -50,7 +50,7 @@ def parse_sparse6(text: bytes) -> tuple[int, Ints]:
     width = max(n - 1, 0).bit_length()
     bits = _bits(body)
     n_pairs = len(bits) // (width + 1)
-    # What is left over is filled up with ones; one zero before them is allowed.
+    # The remaining bits are ones; one zero before them is allowed.
     if not bits[n_pairs * (width + 1) + 1 :].all():
         raise ValueError("the line ends within an edge; is it cut off?")
     pairs = bits[: n_pairs * (width + 1)].reshape(n_pairs, width + 1).astype(np.int64)
@@ -78,7 +78,7 @@ def _sextets(text: bytes) -> UInt8s:
 
 
 def _size(sextets: UInt8s) -> tuple[int, UInt8s]:
-    """The number of nodes, and what follows it."""
+    """The number of nodes, and the bytes after it."""
     for mark, length in ((0, 1), (1, 3), (2, 6)):
         if mark < 2 and len(sextets) > mark and sextets[mark] == 63:
             continue

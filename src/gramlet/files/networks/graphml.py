@@ -1,7 +1,7 @@
 """GraphML: reading and writing any number of graphs in one pass over the document.
 
-Entities and deep nesting are refused; nothing is fetched. Elements that GraphML allows and graphs
-do not have (hyperedges, graphs inside of nodes) are an error; ports and drawings are passed over.
+Entities and deep nesting are refused; nothing is downloaded. Elements of GraphML that graphs here
+do not have (hyperedges, graphs inside of nodes) are an error; ports and drawings are ignored.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def read_graphml(path: Path, max_bytes: int) -> list[FileGraph]:
 
 
 class _Document:
-    """What has been read so far; the parser calls `start`, `text` and `end`."""
+    """The state of the parser, which calls `start`, `text` and `end`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -67,7 +67,7 @@ class _Document:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         tag = tag.rpartition(":")[2]
         self._open.append(tag)
-        if self._data is not None:  # something drawn inside of data
+        if self._data is not None:  # a drawing inside of data
             return
         if tag == "key":
             self._start_key(attributes)
@@ -105,7 +105,7 @@ class _Document:
             self._owners.pop()
 
     def complete(self, graph: FileGraph) -> None:
-        """Give a graph the defaults of the document, and check the ends of its edges."""
+        """Add the defaults of the document to a graph, and check the ends of its edges."""
         for name, value in self._defaults["node"].items():
             for data in graph.nodes.values():
                 data.setdefault(name, value)
@@ -221,12 +221,14 @@ def _typed(name: str, value: Any) -> tuple[str, str]:
         return "double", repr(value)
     if isinstance(value, str):
         return "string", escape(_legal(value, name), {"\r": "&#13;"})
-    raise ValueError(f"GraphML cannot keep {name!r} = {value!r}: it has strings and numbers only.")
+    raise ValueError(
+        f"GraphML cannot store {name!r} = {value!r}: only strings and numbers are supported."
+    )
 
 
 def _legal(text: str, name: str) -> str:
     if _ILLEGAL.search(text):
         raise ValueError(
-            f"GraphML cannot keep {name!r}: it contains characters that are not allowed in XML."
+            f"GraphML cannot store {name!r}: it contains characters that are not allowed in XML."
         )
     return text

@@ -72,7 +72,7 @@ def _graph(place: str, item: Any) -> FileGraph:
     edges = item.get("edges", item.get("links", []))
     directed = item.get("directed", False)
     data = item.get("graph", {})
-    # networkx wrote pairs before it wrote objects.
+    # Older versions of networkx wrote pairs instead of objects.
     data = dict(data) if isinstance(data, list) and _are_pairs(data) else data
     if not isinstance(edges, list) or not isinstance(directed, bool) or not isinstance(data, dict):
         raise ValueError(
@@ -115,7 +115,7 @@ def _edges(
 
 
 def _name(place: str, value: Any, depth: int = 0) -> Hashable:
-    """A node's id; JSON has lists where Python had tuples."""
+    """A node's id; JSON lists become tuples."""
     if isinstance(value, list) and depth < _DEEPEST_NAME:
         return tuple(_name(place, part, depth + 1) for part in value)
     if isinstance(value, list | dict):

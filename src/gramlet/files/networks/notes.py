@@ -1,7 +1,6 @@
-"""What graph formats have no place for: names of classes and labels, molecules, a description.
+"""Fields that graph formats do not support: names of classes and labels, molecules, a description.
 
-Writers put it, as JSON, under one name into the data of the first graph; readers take it from
-there.
+They are stored as JSON, under one name, in the data of the first graph.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ NOTES = "gramlet"
 
 
 def notes_of(dataset: Any) -> dict[str, Any]:
-    """The names and the description of a Dataset, as JSON can hold them."""
+    """The names and the description of a Dataset, as JSON values."""
     notes: dict[str, Any] = {
         field: encode_names(dataset[field], field)
         for field in NAME_FIELDS
@@ -32,7 +31,7 @@ def notes_of(dataset: Any) -> dict[str, Any]:
 
 
 def restore_notes(graphs: list[FileGraph], path: Path) -> dict[str, Any]:
-    """The fields of a Dataset that the graphs' data hold beside ids and target."""
+    """The fields of a Dataset that the graphs' data contain besides ids and target."""
     fields: dict[str, Any] = {}
     if graphs and all(isinstance(graph.data.get("smiles"), str) for graph in graphs):
         fields["molecules"] = [graph.data["smiles"] for graph in graphs]

@@ -1,7 +1,7 @@
 """Files of graphs: `.graphml`, `.gexf`, `.gml`, `.g6`, `.s6`, `.json` and `.jsonl`.
 
-networkx parses .gexf and .gml; what it could trip over (XML entities, deep nesting) is refused
-before. Ids and targets are data of the graphs.
+networkx parses .gexf and .gml; XML entities and deep nesting are refused first. Ids and targets are
+data of the graphs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["NETWORK_KINDS", "dataset_of_graphs", "parse_graphs"]
 TARGET_NAMES = ("target", "label", "class", "y")
 ID_NAMES = ("id", "name")
 
-# sparse6 says "a million nodes" in six characters; this many are believed without edges.
+# sparse6 can state a million nodes in six characters; up to this many are accepted without edges.
 _MOST_NODES = 1_000_000
 _NODES_PER_CHARACTER = 64
 
@@ -48,7 +48,7 @@ def dataset_of_graphs(
     id: str | None,
     name: str,
 ) -> Dataset:
-    """A Dataset of the graphs, with the target and the ids that they carry."""
+    """A Dataset of the graphs, with the target and the ids in their data."""
     if not graphs:
         problems.finish(path, 0, "graph")
         raise ValueError(f"{path} has no graphs.")
@@ -109,7 +109,7 @@ def _targets(graphs: list[FileGraph], name: str, problems: Problems) -> tuple[li
     return kept, check_target(values) if values else None
 
 
-# One reader per kind
+# One reader per format
 
 
 def _read_graphml(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
@@ -195,7 +195,7 @@ def _networkx(path: Path) -> Any:
 
 
 def _parsed(path: Path, kind: str, parse: Callable[[], Any]) -> Any:
-    """What networkx makes of a file; whatever it trips over becomes one line."""
+    """The graph that networkx reads from a file; its errors become one-line messages."""
     try:
         return parse()
     except (EOFError, OSError, UnicodeDecodeError):
@@ -204,7 +204,7 @@ def _parsed(path: Path, kind: str, parse: Callable[[], Any]) -> Any:
         raise ValueError(f"{path} is nested too deeply.") from None
     except Exception as why:
         if isinstance(why, ValueError) and str(path) in str(why):
-            raise  # our own, of the file's size
+            raise  # our own error about the file's size
         # networkx raises errors of many types on malformed files: KeyError, AttributeError, ...
         reason = " ".join(str(why).split())[:200] or type(why).__name__
         raise ValueError(f"{path} cannot be read as {kind} ({reason}).") from why

@@ -1,4 +1,4 @@
-"""XML without surprises: no entities, nothing from outside, no deep nesting."""
+"""A safe XML parser: no entities, no external resources, no deep nesting."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def guarded_parser(
 
 
 def parse_guarded(parser: Any, stream: BinaryIO, path: Path) -> None:
-    """Parse a document; what is not well-formed is one ValueError with its line."""
+    """Parse a document; raise one ValueError with the line if it is not well-formed."""
     try:
         parser.ParseFile(stream)
     except expat.ExpatError as why:

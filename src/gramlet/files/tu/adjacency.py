@@ -1,7 +1,7 @@
-"""From arcs in the order of a file to the arrays of a batch: each edge once, the first one kept.
+"""Converts arcs in the order of a file to the arrays of a batch; of repeats the first is kept.
 
 Arcs without labels, weights or attributes are sorted by counting, in 32-bit integers where they
-suffice; others are sorted by key, so that the row each edge came from is known.
+suffice; others are sorted by key, so that the row of each edge is known.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ __all__ = ["first_of_parallel", "plain_csr"]
 
 
 def plain_csr(n_nodes: int, tails: Array, heads: Array, directed: bool) -> tuple[Array, Array]:
-    """``indptr`` and ``indices`` of simple graphs with these arcs, which carry nothing.
+    """``indptr`` and ``indices`` of simple graphs with these arcs, which have no data.
 
     >>> indptr, indices = plain_csr(3, np.array([2, 1, 2]), np.array([1, 2, 0]), False)
     >>> indptr.tolist(), indices.tolist()
     ([0, 1, 2, 4], [2, 2, 0, 1])
     """
-    from scipy import sparse  # here: reading data sets with labelled edges does without
+    from scipy import sparse  # here: not needed for data sets with labelled edges
 
     there = np.ones(len(tails), dtype=bool)
     adjacency = sparse.coo_array((there, (tails, heads)), shape=(n_nodes, n_nodes)).tocsr()
@@ -31,7 +31,7 @@ def plain_csr(n_nodes: int, tails: Array, heads: Array, directed: bool) -> tuple
     if not directed:
         reverse = adjacency.T.tocsr()
         reverse.sort_indices()
-        # Most files list both directions: then there is nothing to add.
+        # Most files list both directions, so that nothing has to be added.
         if not _same_pattern(adjacency, reverse):
             adjacency = adjacency + reverse
             adjacency.sum_duplicates()

@@ -1,7 +1,7 @@
 """The TU format: text files for adjacency, graph membership, labels and attributes.
 
-`read_tu` turns the files of one data set into a `Dataset`; `write_tu` does the reverse. Finding the
-files is left to `members`, numbers in text to `text`, data sets by name to `datasets`.
+`read_tu` reads the files of one data set into a `Dataset`. `members` finds the files, `text` parses
+numbers, `write` writes files, and `datasets` loads data sets by name.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ def read_tu(
 ) -> Dataset:
     """Read a data set in the TU format.
 
-    ``NAME_A.txt`` (edges) and ``NAME_graph_indicator.txt`` (the graph of each node) must be there.
+    ``NAME_A.txt`` (edges) and ``NAME_graph_indicator.txt`` (the graph of each node) are required.
     ``NAME_graph_labels.txt`` gives the target, or else ``NAME_graph_attributes.txt`` does (numbers
     to regress on; a field ``graph_attributes`` if there are labels as well).
     ``NAME_node_labels.txt``, ``NAME_edge_labels.txt``, ``NAME_node_attributes.txt`` and
-    ``NAME_edge_attributes.txt`` are read if there. Labels in several columns become tuples.
-    Repeated edges are merged; where their labels, weights or attributes differ, the first is kept
+    ``NAME_edge_attributes.txt`` are optional. Labels in several columns become tuples.
+    Repeated edges are merged; if their labels, weights or attributes differ, the first is kept
     and one warning counts the others. Self-loops are dropped with one warning that counts them.
-    Nodes listed out of the order of their graphs are brought into it. A graph without nodes is one
-    whose number no node mentions.
+    Nodes are sorted by graph if the file does not list them in that order. A graph whose number
+    does not occur in ``NAME_graph_indicator.txt`` has no nodes.
 
-    The cost is linear in the size of the files; text is read in blocks, so that reading takes
+    The cost is linear in the size of the files; text is read in blocks, so that reading needs
     little more memory than the batch.
 
     Parameters
@@ -53,19 +53,19 @@ def read_tu(
         the files' names.
     edge_weights : bool, optional
         Whether the one column of ``NAME_edge_attributes.txt`` becomes ``edge_weights``. By default
-        only if :func:`write_tu` wrote it as weights: in most data sets it is no weight but a
+        only if :func:`write_tu` wrote it as weights: in most data sets it is not a weight but a
         distance or an angle, and becomes ``edge_attributes``.
     directed : bool, optional
         Whether a line of ``NAME_A.txt`` is an arc from the first node to the second. By default
         graphs are undirected, unless :func:`write_tu` wrote directed ones.
     max_bytes : int
-        The most that the files may take, unpacked.
+        The largest total size of the files, unpacked.
 
     Returns
     -------
     Dataset
         ``graphs``, ``target``, ``name``, ``description`` (the README), and ``target_names``,
-        ``node_label_names``, ``edge_label_names`` where the files give them.
+        ``node_label_names``, ``edge_label_names`` if the files contain them.
 
     References
     ----------
@@ -113,7 +113,7 @@ def _read_extras(files: TUFiles) -> dict[str, Any]:
 
 
 def _read_target(files: TUFiles, extras: dict[str, Any]) -> tuple[Array | None, Floats | None]:
-    """The target, and the graph attributes where they are not the target."""
+    """The target, and the graph attributes if they are not the target."""
     attributes = None
     if files.has("graph_attributes"):
         attributes = _squeeze(read_floats(files, "graph_attributes"))

@@ -1,7 +1,7 @@
 """Whole numbers in text, eight digits at once: the fast way through long tables of edges.
 
-Serves tables of plain numbers of at most eight digits without signs, which is what the long files
-of the TU format contain; anything else is left to `text`.
+For tables of numbers of at most eight digits without signs, as in the long files of the TU format;
+`text` parses all others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LAST_BYTES = np.array(
 )
 _PADDING = b" " * _LONGEST
 
-# Neighbouring digits become pairs, pairs become fours, fours become eight: each step multiplies
+# Adjacent digits are combined to pairs, pairs to fours, fours to eight: each step multiplies
 # the earlier part by its power of ten, adds it to the later one and keeps every second field.
 _STEPS = (
     (np.uint64(10 * 2**8 + 1), np.uint64(8), np.uint64(0x00FF00FF00FF00FF)),
@@ -52,9 +52,9 @@ def parse_digits(body: bytes, n_columns: int) -> Int32s | None:
 
 
 def _is_regular(raw: UInt8s, ends: Ints, n_columns: int) -> bool:
-    """Whether each number is followed at once by a comma or, the last of a row, by a line end.
+    """Whether each number is directly followed by a comma or, at the end of a row, by a line end.
 
-    Counting shows that there are no further commas and line ends, and nothing else but spaces.
+    Counts ensure that there are no further commas and line ends, and otherwise only spaces.
     """
     after = raw[ends].reshape(-1, n_columns)
     n_rows = len(after)

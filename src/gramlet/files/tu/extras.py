@@ -1,7 +1,7 @@
-"""What the TU format has no file for: labels that are not integers, and names.
+"""Data that the TU format does not support: labels that are not integers, and names.
 
-`write_tu` writes integer codes where labels are anything else and keeps the values beside them in
-``NAME_gramlet.json``; `read_tu` puts them back. Other readers of the format see plain integers.
+`write_tu` writes integer codes for other labels and stores their values in ``NAME_gramlet.json``;
+`read_tu` restores them. Other readers of the format see plain integers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _TYPES: dict[str, type] = {
 
 
 def encode_values(values: Sequence[Any], what: str) -> list[Any]:
-    """Label values as JSON can hold them: numbers, strings, booleans, None, tuples as lists."""
+    """Label values as JSON values: numbers, strings, booleans, None, tuples as lists."""
     return [_encode(value, what) for value in values]
 
 
@@ -63,7 +63,7 @@ def _encode(value: Any, what: str) -> Any:
 
 
 def encode_names(names: Mapping[Any, str], what: str) -> list[list[Any]]:
-    """A map from values to names as a list of pairs: JSON's own keys are strings only."""
+    """A map from values to names as a list of pairs, since keys in JSON are strings."""
     return [[_encode(value, what), str(name)] for value, name in names.items()]
 
 
@@ -130,7 +130,7 @@ def _refuse_constant(text: str) -> None:
 
 
 def header() -> dict[str, Any]:
-    """What every ``NAME_gramlet.json`` begins with."""
+    """The first entries of every ``NAME_gramlet.json``."""
     return {"gramlet": _VERSION}
 
 
@@ -140,7 +140,7 @@ def restore_values(codes: Ints, values: tuple[Hashable, ...], file: str) -> Cate
     if len(outside):
         line = int(outside[0])
         raise ValueError(
-            f"{file}, line {line + 1}: code {codes[line]} stands for none of the {len(values)} "
+            f"{file}, line {line + 1}: code {codes[line]} is not one of the {len(values)} "
             "values in the data set's _gramlet.json."
         )
     return Categorical(codes, values)

@@ -1,7 +1,7 @@
 """The graphs of a TU data set: nodes, edges, labels, weights and attributes into one batch.
 
-Every mistake in the files is reported with file and line. Targets, names and the README are left to
-`dataset`.
+Every error in the files is reported with file and line. `dataset` reads targets, names and the
+README.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from gramlet.graphs.columns import Categorical, pick
 __all__ = ["check_rows", "read_floats", "read_graphs", "read_integers"]
 
 
-# More graphs without nodes than this are taken for an error in the file, and must not cost all
-# memory.
+# More graphs without nodes than this are treated as an error in the file, so that they do not use
+# up the memory.
 _MOST_EMPTY = 10_000_000
 
 
 @dataclass(frozen=True)
 class _Nodes:
-    """Where the nodes of the files stand in the batch."""
+    """The positions of the files' nodes in the batch."""
 
     offsets: Ints
     graph: Array  # the graph (from 0) of each node, in the files' order
@@ -62,7 +62,7 @@ def read_graphs(
     edge_weights: bool | None,
     directed: bool | None,
 ) -> GraphBatch:
-    """The batch that the files describe; ``n_graphs`` is None if no file tells the number."""
+    """The batch that the files describe; ``n_graphs`` is None if no file contains the number."""
     nodes = _read_nodes(files, n_graphs)
     n_nodes = len(nodes.graph)
     arcs = _read_arcs(files, nodes)
@@ -116,7 +116,7 @@ def _build(
 
 
 def read_integers(files: TUFiles, role: str, n_rows: int | None = None, counted: str = "") -> Ints:
-    """A table of integers, with as many rows as ``counted`` says there must be."""
+    """A table of integers with the required number of rows; ``counted`` explains it."""
     with files.open(role) as stream:
         blocks = integer_blocks(stream, files.location(files.file_name(role)))
         table = joined(blocks, np.dtype(np.int64))
@@ -125,7 +125,7 @@ def read_integers(files: TUFiles, role: str, n_rows: int | None = None, counted:
 
 
 def read_floats(files: TUFiles, role: str, n_rows: int | None = None, counted: str = "") -> Floats:
-    """A table of finite numbers, with as many rows as ``counted`` says there must be."""
+    """A table of finite numbers with the required number of rows; ``counted`` explains it."""
     with files.open(role) as stream:
         blocks = float_blocks(stream, files.location(files.file_name(role)))
         table = joined(blocks, np.dtype(np.float64))
@@ -134,7 +134,7 @@ def read_floats(files: TUFiles, role: str, n_rows: int | None = None, counted: s
 
 
 def check_rows(files: TUFiles, role: str, found: int, n_rows: int | None, counted: str) -> None:
-    """Refuse a file whose number of lines does not fit another file's."""
+    """Refuse a file whose number of lines does not agree with another file."""
     if n_rows is None or found == n_rows:
         return
     verdict = "is missing" if found < n_rows else "is one too many"
@@ -155,7 +155,7 @@ def _require_columns(files: TUFiles, role: str, table: Array, n_columns: int, wh
 
 def _read_nodes(files: TUFiles, n_graphs: int | None) -> _Nodes:
     table = read_integers(files, "graph_indicator")
-    _require_columns(files, "graph_indicator", table, 1, "a line holds the graph of one node")
+    _require_columns(files, "graph_indicator", table, 1, "a line contains the graph of one node")
     number = table[:, 0]
     told = n_graphs is not None
     if n_graphs is None:
@@ -166,7 +166,7 @@ def _read_nodes(files: TUFiles, n_graphs: int | None) -> _Nodes:
         why = f"graph {found} does not exist; the graphs are numbered 1 to {n_graphs}"
         role = "graph_labels" if files.has("graph_labels") else "graph_attributes"
         if told and files.has(role):
-            why += f", the lines of {files.file_name(role)}. Is that file cut off?"
+            why += f", the lines of {files.file_name(role)}. Is that file truncated?"
         else:
             why += "."
         _refuse_at(files, "graph_indicator", int(outside[0]), why)
@@ -187,12 +187,12 @@ def _read_nodes(files: TUFiles, n_graphs: int | None) -> _Nodes:
 
 
 def _index_type(n: int) -> type[np.signedinteger[Any]]:
-    """32 bits where they suffice: half of the memory of what is kept while reading."""
+    """32-bit integers if they suffice, for half of the memory while reading."""
     return np.int32 if n < 2**31 - 1 else np.int64
 
 
 def _highest_number(files: TUFiles, number: Ints) -> int:
-    """The number of graphs where no file tells it: graphs after the last have no trace."""
+    """The number of graphs if no file contains it; empty graphs after the last one are lost."""
     if not len(number):
         return 0
     row = int(number.argmax())
@@ -210,7 +210,7 @@ def _read_arcs(files: TUFiles, nodes: _Nodes) -> _Arcs:
     n_lines = 0
     with files.open("A") as stream:
         for table in integer_blocks(stream, files.location(files.file_name("A"))):
-            _require_columns(files, "A", table, 2, "a line holds the two nodes of one edge")
+            _require_columns(files, "A", table, 2, "a line contains the two nodes of one edge")
             u, v = _checked_arcs(files, nodes, table, n_lines)
             alike = np.flatnonzero(u == v)
             if len(alike):
@@ -232,7 +232,7 @@ def _checked_arcs(
     if table.min() < 1 or table.max() > n_nodes:
         row = int(np.flatnonzero(((table < 1) | (table > n_nodes)).any(axis=1))[0])
         u, v = table[row]
-        why = f"the edge ({u}, {v}) leaves the range; nodes are numbered 1 to {n_nodes}."
+        why = f"the edge ({u}, {v}) is out of range; nodes are numbered 1 to {n_nodes}."
         _refuse_at(files, "A", row + n_before, why)
     u, v = (table - 1).astype(_index_type(n_nodes), copy=False).T
     u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
@@ -264,7 +264,7 @@ def _read_labels(
     table = read_integers(files, role, n_rows, counted)
     values = extras.get("values", {}).get(role)
     if values is not None:
-        _require_columns(files, role, table, 1, "a line holds one code")
+        _require_columns(files, role, table, 1, "a line contains one code")
         return restore_values(table[:, 0], values, files.location(files.file_name(role)))
     if table.shape[1] == 1:
         return Categorical.from_values(table[:, 0])
@@ -275,7 +275,7 @@ def _read_labels(
 def _read_edge_attributes(
     files: TUFiles, n_rows: int, counted: str, extras: dict[str, Any], edge_weights: bool | None
 ) -> tuple[Floats | None, Floats | None]:
-    """Edge weights and edge attributes; `write_tu` puts the weights first."""
+    """Edge weights and edge attributes; `write_tu` writes the weights first."""
     role = "edge_attributes"
     weights_first = extras.get("edge_weights", False)
     if not files.has(role) and not edge_weights and not weights_first:

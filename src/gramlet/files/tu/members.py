@@ -1,7 +1,7 @@
-"""The files of a TU data set, wherever they lie: in a folder, a zip archive, or beside others.
+"""The files of a TU data set: in a folder, a zip archive, or among other files.
 
-Finds them, names them, and hands out their bytes within a limit of size. Archives are read in
-pieces and never unpacked to disk. What the bytes mean is left to `text`, `graphs` and `dataset`.
+Finds and names them, and reads their bytes within a limit of size. Archives are read in pieces and
+never unpacked to disk. `text`, `graphs` and `dataset` interpret the contents.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class TUFiles:
     Parameters
     ----------
     name : str
-        The data set's name: what the files' names begin with.
+        The data set's name, with which the files' names begin.
     paths : dict of str to Path or str
         A folder's files by file name; or, with ``archive``, the archive's members.
     archive : Path, optional
     max_bytes : int
-        What all files read together may take.
+        The largest total size of all files that are read.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class TUFiles:
         return f"{self.name}_{role}.txt"
 
     def location(self, file: str) -> str:
-        """Where a file is or should be, for messages."""
+        """The expected place of a file, for messages."""
         if self._archive is not None:
             return f"{self._archive}: {file}"
         return str(self._folder() / file)
@@ -84,7 +84,7 @@ class TUFiles:
 
     @contextlib.contextmanager
     def open(self, role: str) -> Iterator[BinaryIO]:
-        """The bytes of a file that must be there, to be read piece by piece."""
+        """A stream of the bytes of a required file."""
         if not self.has(role):
             raise DatasetNotFoundError(
                 f"{self.location(self.file_name(role))} is missing; a TU data set needs it."
@@ -93,12 +93,12 @@ class TUFiles:
             yield stream
 
     def require(self, role: str) -> bytes:
-        """All bytes of a file that must be there."""
+        """All bytes of a required file."""
         with self.open(role) as stream:
             return stream.read()
 
     def read(self, file: str, most: int = -1) -> bytes:
-        """The bytes of a file, by its name; at most so many, if told."""
+        """The bytes of a file by its name, up to a limit if given."""
         with self._open_file(file) as stream:
             return stream.read(most)
 
@@ -117,7 +117,7 @@ class TUFiles:
         self._read_bytes += n_bytes
         if self._read_bytes > self._max_bytes:
             raise ValueError(
-                f"{self.location(file)}: with this file the data set takes {self._read_bytes:,} "
+                f"{self.location(file)}: with this file the data set has {self._read_bytes:,} "
                 f"bytes; the limit is {self._max_bytes:,}. If you trust the file, raise max_bytes."
             )
 
@@ -138,7 +138,7 @@ class TUFiles:
         try:
             with zipfile.ZipFile(self._archive) as archive:
                 self._account(archive.getinfo(member).file_size, file)
-                # Reading stops at the size that was accounted for, whatever is packed.
+                # Reading stops at the declared size, whatever the archive contains.
                 with archive.open(member) as packed:
                     yield packed  # type: ignore[misc]
         except DatasetNotFoundError:
@@ -151,7 +151,7 @@ class TUFiles:
 
 
 def _brief(why: BaseException) -> str:
-    """What zipfile says, which may quote much of the archive."""
+    """The message of zipfile, shortened, since it may quote much of the archive."""
     said = " ".join(str(why).split()) or type(why).__name__
     return said if len(said) <= 200 else f"{said[:200]}..."
 
@@ -159,8 +159,8 @@ def _brief(why: BaseException) -> str:
 def open_tu(path: str | Path, max_bytes: int = DEFAULT_MAX_BYTES) -> TUFiles:
     """Find the files of the data set that ``path`` names.
 
-    ``path`` is a folder with the files (or with one folder of its own name, or ``raw``, that has
-    them), a zip archive, either of them without the ``.zip``, or the common beginning
+    ``path`` is a folder with the files (or with a subfolder of the same name, or ``raw``, that
+    contains them), a zip archive, with or without the ``.zip``, or the common beginning
     ``folder/NAME`` of the files' names.
     """
     path = Path(path).expanduser()
@@ -186,16 +186,16 @@ def open_tu(path: str | Path, max_bytes: int = DEFAULT_MAX_BYTES) -> TUFiles:
 
 
 def _by_name(folder: Path) -> dict[str, Path]:
-    """The files of a folder by name; one that is packed goes by the name it has unpacked."""
+    """The files of a folder by name; packed files by the name without the ending."""
     files = [file for file in sorted(folder.glob("*")) if file.is_file()]
     packed = {file.name.removesuffix(_GZIP): file for file in files if file.suffix == _GZIP}
     return packed | {file.name: file for file in files if file.suffix != _GZIP}
 
 
 def is_tu(path: Path) -> bool:
-    """Whether a path that is no file names a TU data set: a folder, or the beginning of names.
+    """Whether a path that is not a file names a TU data set: a folder, or the beginning of names.
 
-    A folder with edges counts as one even where it lacks other files: its reader names them.
+    A folder with edges counts as one even if other files are missing: its reader names them.
     """
     if path.is_dir():
         folders = (path, path / path.name, path / "raw")
@@ -216,7 +216,7 @@ def _dataset_name(files: Iterable[str], likely: str, path: Path) -> str:
         return likely
     if len(names) > 1:
         raise ValueError(
-            f"{path} holds {len(names)} data sets ({', '.join(names)}); name one of them: "
+            f"{path} contains {len(names)} data sets ({', '.join(names)}); name one of them: "
             f"{path / names[0]}."
         )
     return names[0]
@@ -228,7 +228,7 @@ def _open_archive(path: Path, max_bytes: int) -> TUFiles:
             members = [i.filename for i in archive.infolist() if i.filename and not i.is_dir()]
     except _DAMAGE as why:
         raise ValueError(
-            f"{path} is not a readable zip archive ({_brief(why)}). Is the file cut off? Get it "
+            f"{path} is not a readable zip archive ({_brief(why)}). Is the file truncated? Get it "
             "again."
         ) from why
     for member in members:
@@ -239,7 +239,7 @@ def _open_archive(path: Path, max_bytes: int) -> TUFiles:
             continue
         if by_place.setdefault(_plain_name(member), member) != member:
             raise ValueError(
-                f"{path}: {_plain_name(member)} is there twice, as {member!r} and as "
+                f"{path}: {_plain_name(member)} occurs twice, as {member!r} and as "
                 f"{by_place[_plain_name(member)]!r}; remove one of them."
             )
     homes = {place.name: place for place in sorted(by_place) if place.name.endswith(_INDICATOR)}
@@ -268,6 +268,6 @@ def _refuse_escape(member: str, archive: Path) -> None:
 
 
 def _is_litter(member: str) -> bool:
-    """What some systems add to archives on their own."""
+    """Whether a member is one that some systems add to archives."""
     place = _plain_name(member)
     return place.parts[:1] == ("__MACOSX",) or place.name.startswith("._")

@@ -1,4 +1,4 @@
-"""What the README of a TU data set tells about the numbers in its label files."""
+"""Names of the numbers in label files, from the README of a TU data set."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _ENTRY = re.compile(r"(-?\d{1,18})[ \t]+(\S.*)")
 def names_in_readme(readme: str, subject: str) -> dict[int, str] | None:
     """The names under a heading such as ``Node labels:``, one ``number  name`` per line.
 
-    The heading is a line that begins with the subject and ends with a colon; blank lines do not
-    count. One pass over the lines.
+    The heading is a line that begins with the subject and ends with a colon; blank lines are
+    ignored. Takes one pass over the lines.
 
     >>> names_in_readme("Node labels:\\n\\n  0  C\\n  1  N\\n\\nEdge labels:\\n", "Node labels")
     {0: 'C', 1: 'N'}

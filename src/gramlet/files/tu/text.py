@@ -1,8 +1,8 @@
 """Tables of numbers in text: one row per line, columns separated by commas.
 
-A file is read in blocks of whole lines and never held as a whole. Each block is parsed by
-vectorised passes over its bytes; only where that fails is it read line by line, to say which line
-is wrong and why. What the numbers mean is left to `graphs` and `dataset`.
+A file is read in blocks of whole lines and is never in memory as a whole. Each block is parsed by
+vectorised passes over its bytes; if that fails, it is read line by line, to find which line is
+wrong and why. `graphs` and `dataset` interpret the numbers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def parse_floats(text: bytes, file: str) -> Floats:
 
 
 def joined(blocks: Iterator[Array], dtype: np.dtype[Any]) -> Array:
-    """One table from its blocks; (0, 1) if there is no row."""
+    """One table from its blocks; of shape (0, 1) if there is no row."""
     parts = list(blocks)
     if not parts:
         return np.zeros((0, 1), dtype=dtype)
@@ -58,7 +58,7 @@ def integer_blocks(stream: BinaryIO, file: str) -> Iterator[Array]:
         table = parse_digits(body, n_columns)
         if table is None:
             table = _parse_fast(body, n_columns, np.dtype(np.int64))
-        # An overflowing number is clipped by the fast way; the slow one tells it from a true
+        # The fast parser clips a number that overflows; the slow one distinguishes it from a true
         # extreme.
         if table is None or bool(((table == _INT64.max) | (table == _INT64.min)).any()):
             table = _parse_slowly(body, file, first_row, n_columns, _integer, np.dtype(np.int64))
@@ -98,7 +98,7 @@ def _line_blocks(stream: BinaryIO, file: str) -> Iterator[tuple[int, int, bytes]
 
 
 def _cut(text: bytes, last: bool) -> tuple[bytes, bytes]:
-    """Whole lines up to the last one that is not empty, and what follows them."""
+    """Whole lines up to the last one that is not empty, and the bytes after them."""
     filled = len(text.rstrip())
     if last:
         return (text[:filled] + b"\n" if filled else b""), b""
@@ -108,23 +108,23 @@ def _cut(text: bytes, last: bool) -> tuple[bytes, bytes]:
         end = after + 1
     rest = text[end:]
     if not rest.strip():
-        # White space only: if rows follow, one empty line is as wrong as thousands.
+        # White space only: if rows follow, empty lines are an error, however many there are.
         rest = b"\n" if b"\n" in rest else rest[:1]
     return text[:end], rest
 
 
 def _parse_fast(body: bytes, n_columns: int, dtype: np.dtype[Any]) -> Array | None:
-    """All numbers of a block in one pass, or None if anything at all is unusual."""
+    """All numbers of a block in one pass, or None if anything is unusual."""
     raw = np.frombuffer(body, dtype=np.uint8)
     line_ends = np.flatnonzero(raw == _NEWLINE)
     commas = np.searchsorted(np.flatnonzero(raw == _COMMA), line_ends)
     per_line = np.diff(commas, prepend=0)
     shape = (len(line_ends), n_columns)
-    # Fields of white space only would be read as zeros; then there are fewer words than fields.
+    # Fields of white space would be read as zeros; they are found by counting words and fields.
     if (per_line != n_columns - 1).any() or _count_words(raw) != shape[0] * shape[1]:
         return None
-    # With every line end a comma too, each number stands between two commas: two numbers in a
-    # field, or a letter, stop the parser.
+    # With commas in place of line ends, each number is between two commas, and the parser stops at
+    # two numbers in a field, or at a letter.
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)
         try:
@@ -137,7 +137,7 @@ def _parse_fast(body: bytes, n_columns: int, dtype: np.dtype[Any]) -> Array | No
 
 
 def _count_words(raw: UInt8s) -> int:
-    """How many runs of bytes there are that are neither commas nor white space."""
+    """The number of runs of bytes that are neither commas nor white space."""
     inside = (raw > _SPACE) & (raw != _COMMA)
     return int(np.count_nonzero(inside[1:] & ~inside[:-1])) + int(inside[0])
 
@@ -150,7 +150,7 @@ def _parse_slowly(
     for position, line in enumerate(lines, start=first_row + 1):
         where = f"{file}, line {position}"
         if not line.strip():
-            raise ValueError(f"{where}: the line is empty; every line must hold numbers.")
+            raise ValueError(f"{where}: the line is empty; every line must contain numbers.")
         row = [number(field.strip(), where) for field in line.split(",")]
         if len(row) != n_columns:
             raise ValueError(
@@ -175,7 +175,7 @@ def _integer(field: str, where: str) -> int:
 
 def _finite(field: str, where: str) -> float:
     if not field:
-        raise ValueError(f"{where}: a number is missing; is the file cut off?")
+        raise ValueError(f"{where}: a number is missing; is the file truncated?")
     try:
         value = float(_plain(field))
     except ValueError:
@@ -186,7 +186,7 @@ def _finite(field: str, where: str) -> float:
 
 
 def _plain(field: str) -> str:
-    """The field, unless Python would read as a number what other readers do not (``1_000``)."""
+    """The field, unless it is a number only in Python (``1_000``)."""
     if "_" in field or not field.isascii():
         raise ValueError(field)
     return field

@@ -1,7 +1,7 @@
-"""Writing graphs in the TU format: the reverse of reading, to the last bit.
+"""Writing graphs in the TU format, so that reading restores them to the last bit.
 
-Integers go into the format's own files; what those cannot hold goes into ``NAME_gramlet.json`` (see
-`extras`). A folder or archive appears whole or not at all.
+Integers are written to the format's own files, everything else to ``NAME_gramlet.json`` (see
+`extras`). A folder or archive is written completely or not at all.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ def write_tu(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Write graphs, and their target, in the TU format; :func:`read_tu` gives back equal ones.
+    """Write graphs, and their target, in the TU format; :func:`read_tu` restores equal ones.
 
     Integer labels and integer targets are written as they are, tuples of integers as columns, other
-    labels (strings, floats, None, ...) as codes whose values stand in ``NAME_gramlet.json``.
+    labels (strings, floats, None, ...) as codes whose values are in ``NAME_gramlet.json``.
     Floating-point targets become ``NAME_graph_attributes.txt``, edge weights the first column of
     ``NAME_edge_attributes.txt`` and edge attributes the others, all numbers with as many digits as
-    they need. That graphs are directed is noted in ``NAME_gramlet.json``.
+    they need. ``NAME_gramlet.json`` records whether graphs are directed.
 
     Parameters
     ----------
-    data : Dataset, or graphs in any form `as_batch` takes
+    data : Dataset, or graphs in any form `as_batch` accepts
     path : str or Path
         The folder to write, or the archive if it ends in ``.zip``.
     target : array-like, optional
         One value (or row) per graph; by default the Dataset's own.
     name : str, optional
-        What the files' names begin with; by default the last part of ``path``.
+        The beginning of the files' names; by default the last part of ``path``.
     overwrite : bool
-        Whether a data set that is there already may be replaced.
+        Whether an existing data set may be replaced.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def write_tu(
     as_archive = path.suffix.lower() == ".zip"
     name = (path.stem if as_archive else path.name) if name is None else name
     if not re.fullmatch(r"[^\s/\\:]+", name) or name.startswith("."):
-        raise ValueError(f"write_tu: {name!r} cannot begin the names of files; give another name.")
+        raise ValueError(f"write_tu: {name!r} cannot be used in names of files; give another name.")
     _refuse_to_overwrite(path, name, overwrite, as_archive)
     contents = _contents(name, graphs, target, dataset)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ def _graphs_of(data: Any) -> tuple[GraphBatch, Dataset | None]:
     return as_batch(data), None
 
 
-# What goes into the files
+# Contents of the files
 
 
 def _contents(
@@ -185,12 +185,14 @@ def _float_table(table: Array, what: str) -> str:
 def _finite(table: Array, what: str) -> Floats:
     table = np.asarray(table, dtype=np.float64)
     if not np.isfinite(table).all():
-        raise ValueError(f"write_tu: {what} holds NaN or infinity; the format has finite numbers.")
+        raise ValueError(
+            f"write_tu: {what} contains NaN or infinity, which the format does not support."
+        )
     return table
 
 
 def _label_text(column: Categorical, what: str) -> tuple[str, list[Any] | None]:
-    """The text of a label file, and the values if it holds codes."""
+    """The text of a label file, and the values if it contains codes."""
     categories = column.categories
     if all(_is_integer(c) for c in categories):
         table = np.array(categories, dtype=np.int64).reshape(-1, 1)
@@ -206,7 +208,7 @@ def _is_integer(value: Any) -> bool:
 
 
 def _are_integer_rows(values: tuple[Any, ...]) -> bool:
-    """Whether all are tuples of two or more integers, equally many: the format has columns."""
+    """Whether all are tuples of integers of one length, at least two, to write as columns."""
     return (
         all(isinstance(v, tuple) and all(map(_is_integer, v)) for v in values)
         and len({len(v) for v in values}) == 1
@@ -215,7 +217,7 @@ def _are_integer_rows(values: tuple[Any, ...]) -> bool:
 
 
 def _target_text(target: Any, n_graphs: int) -> tuple[str, str, list[Any] | None]:
-    """The role of the file for the target, its text, and the values if it holds codes."""
+    """The role of the file for the target, its text, and the values if it contains codes."""
     target = np.asarray(target)
     if target.ndim not in (1, 2) or len(target) != n_graphs:
         raise ValueError(
@@ -228,7 +230,7 @@ def _target_text(target: Any, n_graphs: int) -> tuple[str, str, list[Any] | None
     if target.dtype.kind in "iu":
         return "graph_labels", _table(table), None
     if target.ndim == 2:
-        raise ValueError("write_tu: a target with several columns must hold numbers.")
+        raise ValueError("write_tu: a target with several columns must contain numbers.")
     column = Categorical.from_values(target)
     text = _table(column.codes[:, None])
     return "graph_labels", text, encode_values(column.categories, "the target")
@@ -238,14 +240,14 @@ def _dtype_name(target: Array) -> str:
     return {"b": "bool", "U": "str"}.get(target.dtype.kind, "object")
 
 
-# How the files get to the disk
+# Writing to disk
 
 
 def _refuse_to_overwrite(path: Path, name: str, overwrite: bool, as_archive: bool) -> None:
     if not path.exists():
         return
     if not overwrite:
-        raise FileExistsError(f"{path} exists already; give overwrite=True to replace it.")
+        raise FileExistsError(f"{path} already exists; give overwrite=True to replace it.")
     if as_archive != path.is_file():
         kind = "an archive" if as_archive else "a folder"
         raise FileExistsError(f"{path} exists and is not {kind}; remove it first.")
@@ -253,7 +255,7 @@ def _refuse_to_overwrite(path: Path, name: str, overwrite: bool, as_archive: boo
         foreign = [f.name for f in path.iterdir() if not _is_ours(f)]
         if foreign:
             raise FileExistsError(
-                f"{path} holds files that are no part of a TU data set ({sorted(foreign)[0]}); "
+                f"{path} contains files that are not part of a TU data set ({sorted(foreign)[0]}); "
                 "it is not replaced. Choose another folder."
             )
 
