@@ -1,9 +1,9 @@
-"""Shortest paths of large graphs of few colours, counted many pairs at a time.
+"""Shortest paths of large graphs with few colours, counted many pairs at a time.
 
-Trees are folded into their roots (`pendant_trees`); what is left is searched from 64 nodes at a
-time (`many_sources`). Paths are counted in a table of colours and lengths. Directed graphs, and
-those of which only some nodes are sources, are searched as they are. Graphs whose table would be
-large are left to the caller.
+Pendant trees are folded into their roots (`pendant_trees`); the remaining core is searched from 64
+nodes at a time (`many_sources`). Paths are counted in a table of colours and lengths. Directed
+graphs, and those of which only some nodes are sources, are searched without folding. Graphs whose
+table would be too large are not counted here.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from gramlet.engine.paths.sampled_sources import SOME
 
 __all__ = ["LARGE", "LargeGraph", "count_large"]
 
-# Graphs of fewer nodes are not worth the preparation.
+# For graphs with fewer nodes the preparation takes too long.
 LARGE = 128
-# The table of colours and lengths may have so many entries, and so many per node and colour.
+# The largest number of entries of the table of colours and lengths, and per node and colour.
 _TABLE, _PER_NODE = 1 << 22, 2
-# Visits of nodes and arcs beyond which the searches of one graph are shared out among threads.
+# From this number of visits on, the searches of one graph are distributed over threads.
 _UNCUT = 1e8
 
 Kinds = tuple[Int32s, Floats, Floats]
@@ -37,23 +37,23 @@ Kinds = tuple[Int32s, Floats, Floats]
 
 @dataclass(frozen=True)
 class LargeGraph:
-    """A graph whose trees are folded: its core, the lists of its nodes, and the paths within trees.
+    """A graph with folded trees: its core, the lists of core nodes, and the paths within trees.
 
     Attributes
     ----------
     palette : array
-        The colours; everything else has their places in it.
+        The colours; the other arrays contain positions in it.
     starts, targets : arrays
         CSR of the core.
     lists : (offsets, keys, numbers)
-        What each core node stands for.
+        The nodes that are folded into each core node.
     sources, kinds : arrays
-        The core nodes, those with equal lists one after the other, and the kinds of these lists.
+        The core nodes, grouped by equal lists, and the number of each one's list.
     counts : array, shape (colours, colours, lengths)
         Ordered pairs of nodes of one tree.
     directed : bool
     scale : float
-        What an ordered pair counts.
+        The weight of an ordered pair.
     """
 
     palette: Ints
@@ -68,12 +68,12 @@ class LargeGraph:
 
     @property
     def n_visits(self) -> float:
-        """Visits of nodes and arcs, if every search met each node at one distance only."""
+        """Visits of nodes and arcs, if all sources of a search reached a node at one distance."""
         size = len(self.starts) - 1 + len(self.targets)
         return float(-(-len(self.sources) // WIDTH) * size) if len(self.targets) else 0.0
 
     def count(self, begin: int, end: int) -> Floats:
-        """Ordered pairs of nodes of different trees, from the sources ``begin:end``."""
+        """Count ordered pairs of nodes of different trees, from the sources ``begin:end``."""
         n_colours, _, n_lengths = self.counts.shape
         with wrapping_integers():
             found = count_from(
@@ -83,9 +83,9 @@ class LargeGraph:
         return np.asarray(found).reshape(self.counts.shape)
 
     def kinds_of(self, counts: Floats, ordered: bool) -> Kinds:
-        """What `count_paths` returns of one graph: level and colours, lengths, numbers."""
+        """The result of `count_paths` for one graph: level and colours, lengths, counts."""
         if not ordered:
-            # Pairs of two colours are in two tables; those of one colour twice in one.
+            # Pairs of two colours are in two tables; those of one colour are twice in one.
             same = np.arange(len(self.palette))
             both = counts + counts.transpose(1, 0, 2)
             both[same, same] *= 0.5
@@ -112,7 +112,7 @@ def prepared(
     else:
         order, parent, depth = peeled(first, last, indptr, indices)
     nodes, starts, targets, farthest = core_of(first, last, indptr, indices, parent)
-    # No path is longer than two depths and the way through the core, nor than the number of edges.
+    # A path is at most as long as two depths plus the diameter of the core, and at most n − 1.
     longest = n - 1 if directed else min(2 * int(depth.max()) + 2 * farthest, n - 1)
     if k * k * (longest + 1) > _TABLE or k * (longest + 1) > _PER_NODE * n:
         return None
@@ -135,9 +135,9 @@ def count_large(
     graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints, colours: Ints,
     chosen: Bools, ways: Ints, *, ordered: bool, directed: bool, tiling: Tiling,
 ) -> dict[int, Kinds]:  # fmt: skip
-    """Count the paths of some graphs, in so far as their tables are small.
+    """Count the paths of those of these graphs whose tables are small.
 
-    Graphs are shared out among threads; of those that take long by themselves, the searches are.
+    Graphs are distributed over threads; for large graphs, their searches are.
     """
     found: dict[int, Kinds] = {}
     long: dict[int, LargeGraph] = {}
@@ -168,13 +168,13 @@ def count_large(
 
 
 def _shared_out(large: LargeGraph, tiling: Tiling) -> Floats:
-    """All paths of one graph, its searches shared out among threads."""
+    """Count all paths of one graph, with its searches distributed over threads."""
     counts = large.counts.copy()
     lock = threading.Lock()
 
     def work(begin: int, end: int) -> None:
         some = large.count(begin * WIDTH, min(end * WIDTH, len(large.sources)))
-        with lock:  # whole numbers: their order does not matter
+        with lock:  # the order of additions does not matter, as these are integers
             np.add(counts, some, out=counts)
 
     n_searches = -(-len(large.sources) // WIDTH)
@@ -185,7 +185,7 @@ def _shared_out(large: LargeGraph, tiling: Tiling) -> Floats:
 def _tell(long: dict[int, LargeGraph], node_offsets: Ints, tiling: Tiling) -> None:
     """Time one search of the largest graph, and warn if all will take more than ten minutes."""
     large = max(long.values(), key=lambda each: each.n_visits)
-    large.count(0, 1)  # compiled now, if it was not
+    large.count(0, 1)  # compiles, if that has not been done
     begun = time.thread_time()
     large.count(0, WIDTH)
     one = time.thread_time() - begun

@@ -1,8 +1,8 @@
-"""Breadth-first search from 64 nodes at a time: a node keeps one bit for each source.
+"""Breadth-first search from 64 nodes at a time: a node has one bit per source.
 
-A node is passed on as long as some source meets it for the first time, with all such sources at
-once; how many they are is the number of bits (Then et al. 2014, The more the merrier). Where trees
-have been folded into the nodes (`pendant_trees`), a node met stands for all nodes of its list.
+In every step, a node passes the bits of all sources that have just reached it on to its neighbours;
+the number of set bits is the number of sources (Then et al. 2014, The more the merrier). If trees
+have been folded into the nodes (`pendant_trees`), a node is counted for all nodes of its list.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from gramlet.engine.core.compiled import inner, njit
 
 __all__ = ["WIDTH", "count_from"]
 
-# Sources of one search: the bits of a word.
+# The number of sources of one search: the bits of a word.
 WIDTH = 64
 
-# From this share of the nodes on, the others look for the front instead of waiting for it.
+# If the front has more than this share of the nodes, the others pull bits instead (`_pull`).
 _MANY = 0.1
 
 _ONE = np.uint64(1)
@@ -31,23 +31,23 @@ def count_from(
     sources: Ints, kinds: Ints, starts: Ints, targets: Ints, offsets: Ints, keys: Ints,
     numbers: Ints, n_colours: int, n_lengths: int, by_neighbours: bool,
 ) -> Floats:  # fmt: skip
-    """Count the paths from the lists of some nodes of a core to those of all others.
+    """Count the paths from the lists of some core nodes to those of all other core nodes.
 
     Parameters
     ----------
     sources : array
-        Nodes of the core; those of one kind should follow each other.
-    kinds : array, as long
+        Nodes of the core; those of one kind should be consecutive.
+    kinds : array of the same length
         Equal for sources whose lists are equal.
     starts, targets : arrays
         CSR of the core.
     offsets, keys, numbers : arrays
-        The lists, as `pendant_trees.folded` makes them.
+        The lists, as returned by `pendant_trees.folded`.
 
     Returns
     -------
     array of float64, shape (n_colours² · n_lengths,)
-        How many ordered pairs of nodes have these two colours, source first, and this distance.
+        The number of ordered pairs of nodes per colours (source first) and distance.
     """
     n = len(starts) - 1
     counts = np.zeros(n_colours * n_colours * n_lengths)
@@ -61,7 +61,7 @@ def count_from(
         end = min(begin + WIDTH, len(sources))
         for v in range(n):
             seen[v] = _NONE
-        # The bits of each kind of sources, and one source of that kind.
+        # The bits of each kind of source, and one source of that kind.
         n_kinds = 0
         for i in range(begin, end):
             bit = _ONE << np.uint64(i - begin)
@@ -77,6 +77,7 @@ def count_from(
         reached = np.zeros(n_kinds * width)
         n_front, length = end - begin, 0
         while n_front > 0:
+            # One step: the nodes that are reached by some source for the first time.
             length += 1
             n_before = n_front
             if by_neighbours and n_front > _MANY * n:
@@ -86,6 +87,7 @@ def count_from(
             for i in range(n_before):
                 now[front[i]] = _NONE
             front, following = following, front
+            # Count them, per kind of source, for all nodes of their lists.
             for i in range(n_front):
                 v = front[i]
                 now[v] = ahead[v]
@@ -98,6 +100,7 @@ def count_from(
                         for e in range(offsets[v], offsets[v + 1]):
                             at = place + (keys[e] & 0xFFFFFFFF) * n_lengths + (keys[e] >> 32)
                             reached[at] += number * numbers[e]
+        # The counts of a kind hold for every node of its sources' lists.
         for kind in range(n_kinds):
             _spread(alike[kind], reached, kind * width, width, offsets, keys, numbers, counts)
     return counts
@@ -108,7 +111,8 @@ def _push(
     front: Ints, n_front: int, following: Ints, now: UInt64s, ahead: UInt64s, seen: UInt64s,
     starts: Ints, targets: Ints,
 ) -> int:  # fmt: skip
-    """Pass bits on to neighbours that have not seen them; list these, and return their number."""
+    """Pass bits on to neighbours that have not seen them; list these and return their number."""
+    # `ahead` collects the new bits of a node.
     n_following = 0
     for i in range(n_front):
         u = front[i]
@@ -129,7 +133,8 @@ def _pull(
     following: Ints, now: UInt64s, ahead: UInt64s, seen: UInt64s, full: np.uint64, starts: Ints,
     targets: Ints,
 ) -> int:  # fmt: skip
-    """The same from the other side: nodes that lack some bits look for them at their neighbours."""
+    """As `_push` from the other side: nodes that lack bits look for them at their neighbours."""
+    # A node needs no more neighbours once it has all bits.
     n_following = 0
     for v in range(len(seen)):
         lacking = full & ~seen[v]
@@ -152,7 +157,7 @@ def _spread(
     source: int, reached: Floats, begin: int, width: int, offsets: Ints, keys: Ints, numbers: Ints,
     counts: Floats,
 ) -> None:  # fmt: skip
-    """Count what was reached from a core node for every node of that node's list."""
+    """Add the counts from a core node for every node of its list, deeper by the node's depth."""
     for e in range(offsets[source], offsets[source + 1]):
         depth, first = keys[e] >> 32, (keys[e] & 0xFFFFFFFF) * width
         for at in range(width - depth):
@@ -161,7 +166,7 @@ def _spread(
 
 @inner
 def _n_bits(word: np.uint64) -> int:
-    """The number of bits of a word; the compiler knows this form and uses one instruction."""
+    """The number of set bits; the compiler recognises this form and uses one instruction."""
     word = word - ((word >> _ONE) & _PAIRS)
     word = (word & _FOURS) + ((word >> np.uint64(2)) & _FOURS)
     word = (word + (word >> np.uint64(4))) & _BYTES

@@ -1,4 +1,4 @@
-"""What shortest paths of large graphs cost, said before they are counted, and where they end."""
+"""Limits of shortest paths of large graphs: a warning of long work, and an error for memory."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from gramlet.common.notices import warn_caller
 
 __all__ = ["tell_cost", "tell_seconds", "too_many_kinds"]
 
-# Measured: seconds per visit of a node or arc, per pair of nodes that is counted at a level, and
-# per kind of paths that is met.
+# Measured: seconds per visit of a node or arc, per pair of nodes counted at a level, and per kind
+# of path.
 _VISIT, _PAIR, _KIND = 4e-9, 1.5e-8, 2.5e-7
-# Work that is expected to take longer is announced.
+# From this number of seconds on, a warning is given.
 _LONG = 600.0
 
 
@@ -21,13 +21,13 @@ def tell_cost(
     owner: str, node_offsets: Ints, n_visits: float, n_pairs: float, n_kinds: float,
     n_jobs: int | None,
 ) -> None:  # fmt: skip
-    """Warn of paths that, by the number of visits, pairs and kinds, will take over ten minutes."""
+    """Warn if the paths, by numbers of visits, pairs and kinds, will take over ten minutes."""
     seconds = _VISIT * n_visits + _PAIR * n_pairs + _KIND * n_kinds
     tell_seconds(owner, node_offsets, seconds, n_jobs)
 
 
 def tell_seconds(owner: str, node_offsets: Ints, seconds: float, n_jobs: int | None) -> None:
-    """Warn of paths that will take over ten minutes, and name the largest graph."""
+    """Warn if the paths will take over ten minutes, and name the largest graph."""
     sizes = np.diff(node_offsets).astype(np.float64)
     threads = effective_n_jobs(n_jobs)
     if seconds / threads <= _LONG:
@@ -47,7 +47,7 @@ def tell_seconds(owner: str, node_offsets: Ints, seconds: float, n_jobs: int | N
 def too_many_kinds(
     owner: str, node_offsets: Ints, n_levels: int, expected: float, room: int | None
 ) -> MemoryError:
-    """The error of paths of more kinds than there is memory for."""
+    """The error for paths of more kinds than fit into memory."""
     way = "a smaller n_iter" if n_levels > 1 else "fewer labels (use_labels=False)"
     sampled = "base=ShortestPath(n_sources=10)" if n_levels > 1 else "n_sources=100"
     return MemoryError(

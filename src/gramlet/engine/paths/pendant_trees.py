@@ -1,11 +1,11 @@
-"""The trees that hang from a graph, folded into their roots: what is left is the graph's core.
+"""Pendant trees of a graph, folded into their roots; the rest of the graph is its core.
 
 Nodes of degree one are removed until there are none. Each removed node belongs to the tree of one
-node that stays, and lies in it at some depth. Two nodes of one tree are as far apart as the tree
-says; those of different trees as far as their depths and their roots' distance in the core. A tree
-is therefore kept as the *list* of its root: colours and depths, and how many nodes have them. Pairs
-within a tree are counted here, those of different trees in `many_sources`. Of a graph that is a
-tree one node is left.
+remaining node, its root, at some depth. The distance of two nodes of one tree is that in the tree;
+the distance of nodes of different trees is the sum of their depths and their roots' distance in the
+core. A tree is therefore stored as the *list* of its root: colours and depths, and the number of
+nodes with these. Pairs within a tree are counted here, those of different trees in `many_sources`.
+The core of a tree is a single node.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ __all__ = ["core_of", "folded", "peeled"]
 def peeled(first: int, last: int, indptr: Ints, indices: Ints) -> tuple[Ints, Ints, Ints]:
     """Remove nodes of degree one from the graph on ``first:last`` until there are none.
 
-    Returns the removed nodes in the order of their removal; the neighbour that each had left, −1
-    for nodes that stay; and each node's distance to the node that stays. Nodes count from 0.
+    Returns the removed nodes in the order of removal; the last neighbour of each removed node, −1
+    for remaining nodes; and each node's distance to its root. Nodes are numbered from 0.
     """
+    # Degrees, and a queue of nodes of degree one.
     n = last - first
     degree, parent = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     queue, order = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
@@ -35,12 +36,13 @@ def peeled(first: int, last: int, indptr: Ints, indices: Ints) -> tuple[Ints, In
         if degree[u] == 1:
             queue[tail] = u
             tail += 1
+    # Remove them; a neighbour whose degree becomes one is queued.
     n_removed = 0
     for head in range(n):
         if head == tail:
             break
         u = queue[head]
-        # The last node of a tree has lost its neighbours while it waited.
+        # The last node of a tree has lost its neighbours while it was in the queue.
         if degree[u] == 0:
             continue
         for p in range(indptr[first + u], indptr[first + u + 1]):
@@ -54,6 +56,7 @@ def peeled(first: int, last: int, indptr: Ints, indices: Ints) -> tuple[Ints, In
         if degree[v] == 1:
             queue[tail] = v
             tail += 1
+    # Depths, from the roots down.
     depth = np.zeros(n, dtype=np.int64)
     for i in range(n_removed - 1, -1, -1):
         depth[order[i]] = depth[parent[order[i]]] + 1
@@ -64,10 +67,10 @@ def peeled(first: int, last: int, indptr: Ints, indices: Ints) -> tuple[Ints, In
 def core_of(
     first: int, last: int, indptr: Ints, indices: Ints, parent: Ints
 ) -> tuple[Ints, Ints, Ints, int]:
-    """The nodes that stay, in an order in which neighbours are near, and their adjacency.
+    """The remaining nodes, in an order in which neighbours are close, and their adjacency.
 
-    Returns the nodes, CSR offsets and neighbours in the new numbers, and the largest distance from
-    the first node of a component: twice that bounds the distances of an undirected core.
+    Returns the nodes, CSR offsets and neighbours in the new numbering, and the largest distance
+    from the first node of a component: twice that bounds the distances of an undirected core.
     """
     n = last - first
     number, reached = np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.int64)
@@ -76,7 +79,7 @@ def core_of(
     for start in range(n):
         if parent[start] >= 0 or number[start] >= 0:
             continue
-        # Breadth-first: nodes get their numbers in the order in which they are met.
+        # Breadth-first search: nodes are numbered in the order in which they are reached.
         number[start] = tail
         nodes[tail] = start
         head = tail
@@ -95,6 +98,7 @@ def core_of(
                     farthest = max(farthest, reached[v])
                     nodes[tail] = v
                     tail += 1
+    # The adjacency in the new numbering.
     starts, targets = np.zeros(tail + 1, dtype=np.int64), np.empty(n_arcs, dtype=np.int64)
     filled = 0
     for i in range(tail):
@@ -119,14 +123,14 @@ def folded(
 ) -> tuple[Ints, Ints, Ints]:
     """Fold trees into their roots, and count the paths within them.
 
-    ``counts`` has n_colours² rows of lengths, one after the other; the row of two colours gets the
-    paths between them in either row, once. Returns the roots' lists: offsets, keys (depth in the
-    upper half, colour in the lower) and numbers of nodes. A list is sorted by its keys. Costs no
-    more than one step for each pair of nodes, and for alike nodes one step for all.
+    ``counts`` has n_colours² consecutive rows of lengths; a path is counted once, in the row of its
+    colours in one of the two orders. Returns the lists of the roots: offsets, keys (depth in the
+    upper half, colour in the lower) and numbers of nodes. A list is sorted by decreasing key. Cost:
+    at most one step per pair of nodes; nodes of equal key are handled together.
     """
     n = len(parent)
-    # Lists lie in a pool, deepest nodes first. A joined one is made at the pool's end, with room to
-    # grow. All lists together have n entries, so that moving them to the front makes room.
+    # Lists are stored in a pool, deepest nodes first. A joined list is written to the end of the
+    # pool, with space to grow. All lists together have n entries, so that compacting frees space.
     room = 8 * n
     keys, numbers = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     start, size = np.empty(n, dtype=np.int64), np.ones(n, dtype=np.int64)
@@ -140,12 +144,13 @@ def folded(
         v = parent[u]
         _count_across(keys, numbers, start, size, u, v, 2 * depth[v], n_colours, n_lengths, counts)
         if size[v] == 1 and start[u] + size[u] < limit[u]:
-            # A single node above all others goes to the end of their list.
+            # A single node above all others is appended to their list.
             _append(keys, numbers, start, size, limit, u, v)
             continue
         if end + 2 * (size[u] + size[v]) > room:
             keys, numbers, end = _compacted(keys, numbers, start, size, limit)
         end = _join(keys, numbers, start, size, limit, u, v, end)
+    # Copy the lists of the roots.
     offsets = np.zeros(len(roots) + 1, dtype=np.int64)
     for i in range(len(roots)):
         offsets[i + 1] = offsets[i] + size[roots[i]]
@@ -163,7 +168,7 @@ def _count_across(
     keys: Ints, numbers: Ints, start: Ints, size: Ints, u: int, v: int, above: int, n_colours: int,
     n_lengths: int, counts: Floats,
 ) -> None:  # fmt: skip
-    """Count the paths between two lists whose nodes meet at a depth of half of ``above``."""
+    """Count the paths between two lists whose lowest common node has depth ``above`` / 2."""
     short, long = (u, v) if size[u] < size[v] else (v, u)
     for e in range(start[short], start[short] + size[short]):
         ahead = (keys[e] >> 32) - above
@@ -178,7 +183,7 @@ def _count_across(
 def _append(
     keys: Ints, numbers: Ints, start: Ints, size: Ints, limit: Ints, u: int, v: int
 ) -> None:
-    """Give v the list of u, and itself, its only node so far, at the list's end."""
+    """Give v, whose list has only itself, the list of u with v at the end."""
     at = start[u] + size[u]
     keys[at], numbers[at] = keys[start[v]], numbers[start[v]]
     start[v], size[v], limit[v] = start[u], size[u] + 1, limit[u]
@@ -189,7 +194,8 @@ def _append(
 def _join(
     keys: Ints, numbers: Ints, start: Ints, size: Ints, limit: Ints, u: int, v: int, end: int
 ) -> int:
-    """Merge the list of u into that of v, at the end of the pool; return the pool's new end."""
+    """Merge the lists of u and v into one of v at the end of the pool; return its new end."""
+    # Both are sorted by decreasing key; the numbers of equal keys are added.
     i, j, at = start[u], start[v], end
     last_i, last_j = i + size[u], j + size[v]
     while i < last_i or j < last_j:
@@ -212,7 +218,7 @@ def _join(
 def _compacted(
     keys: Ints, numbers: Ints, start: Ints, size: Ints, limit: Ints
 ) -> tuple[Ints, Ints, int]:
-    """A new pool that has the lists one after the other, and its end."""
+    """A new pool with all lists at its beginning, and its end."""
     new_keys, new_numbers = np.empty_like(keys), np.empty_like(numbers)
     end = 0
     for u in range(len(start)):

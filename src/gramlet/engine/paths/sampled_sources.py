@@ -1,7 +1,7 @@
-"""Which nodes of a graph shortest paths are counted from: all, some drawn at random, or none.
+"""The sources that shortest paths are counted from: all nodes, a random sample, or none.
 
-Each graph draws from a random stream of its own, so that what is drawn depends on the seed and the
-graph alone, neither on the batch nor on the graph's place in it.
+Each graph has its own random stream, so that its sample depends only on the seed and on the graph,
+neither on the batch nor on the graph's position in it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def chosen_sources(
 ) -> tuple[Bools, Ints, Floats]:
     """Draw sources, without replacement, in graphs of more than ``n_sources`` nodes.
 
-    Returns which nodes are chosen (no entries if all are), whether every node of a graph is a
-    source or some are, and the share of nodes that are.
+    Returns which nodes are chosen (no entries if all are), whether all or some nodes of each graph
+    are sources, and the share of nodes that are.
     """
     sizes = np.diff(node_offsets)
     ways, share = np.full(len(sizes), EVERY, dtype=np.int64), np.ones(len(sizes))
@@ -42,12 +42,12 @@ def _choose(
     graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints, n_sources: int, seed: int,
     chosen: Bools,
 ) -> None:  # fmt: skip
-    """Mark ``n_sources`` nodes of each of these graphs: Floyd's algorithm, one draw for each."""
+    """Mark ``n_sources`` nodes of each of these graphs, by Floyd's algorithm: one draw per node."""
     state: UInt64s = np.zeros(4, dtype=np.uint64)
     for graph in graphs:
         first, last = node_offsets[graph], node_offsets[graph + 1]
         graph_stream(seed, first, last, indptr, indices, state)
         for j in range(last - n_sources, last):
             node = first + below(j - first + 1, state)
-            # A node that was drawn before gives its turn to the newest one.
+            # If the node was drawn before, node j is taken instead.
             chosen[j if chosen[node] else node] = True

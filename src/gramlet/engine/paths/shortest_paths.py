@@ -1,10 +1,10 @@
 """Shortest paths of all graphs of a batch, counted as they are found.
 
-They are found from one source at a time (`single_source`): no matrix of distances is ever held. A
-path is counted by the colours of its ends and its length, at several levels of colours at once, so
-that the paths are found only once. Sources of a large graph are shared out among tiles: progress is
-shown, Ctrl-C is heard and threads help within one graph. Large graphs of few colours are left to
-`large_graphs`, the choice of some sources to `sampled_sources`.
+They are found from one source at a time (`single_source`), without a matrix of distances. A path is
+counted by the colours of its ends and its length, at several levels of colours at once, so that the
+paths are found only once. The sources of a large graph are split into several tiles, so that
+progress bars, Ctrl-C and threads work within one graph. Large graphs with few colours are counted
+in `large_graphs`; `sampled_sources` draws the sources if only some are used.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ __all__ = ["count_paths"]
 # The key of a kind of path: the colours of both ends; then its level and its number of edges, or
 # the bits of its length if edges have weights.
 _WIDTH = 2
-# Visits of nodes and arcs that make a range of sources: a tenth of a second or so.
+# Visits of nodes and arcs in a range of sources that is not split: about a tenth of a second.
 _UNCUT = 1e7
-# Up to so many pairs of nodes and levels, kinds fit into any memory; from so many on, the work is
-# judged by a sample of so many of them.
+# Numbers of pairs of nodes, times levels: up to the first, all kinds fit into any memory; from the
+# second on, kinds are estimated from a sample of the third size.
 _SMALL, _LARGE, _SAMPLED = 3e6, 1e9, 1e6
-# What a kind takes while it is counted, renamed and laid out in a matrix.
+# Bytes per kind while it is counted, renamed and written to a matrix.
 _BYTES_PER_KIND = 160.0
 
-# Graphs and their numbers of kinds; level and colours of the kinds; lengths; counts.
+# Graphs and their numbers of kinds; levels and colours of the kinds; lengths; counts.
 _Part = tuple[Ints, Int32s, Floats, Floats]
 
 
@@ -68,33 +68,33 @@ def count_paths(
     levels : array of int64, shape (n levels, nodes)
         Colours of the nodes, level by level.
     weights : array of float64, optional
-        Positive lengths of the arcs, only with one level; without them every edge has length 1.
+        Positive lengths of the arcs, only with one level; None: every edge has length 1.
     ordered : bool
         Whether to count ordered pairs of nodes, along the arcs from the first to the second;
-        otherwise paths must be as long in one direction as in the other.
+        otherwise paths must have the same length in both directions.
     symmetric : bool
-        Whether ordered pairs are counted in graphs that have every arc in both directions.
+        Whether the graphs have every arc in both directions, although pairs are ordered.
     n_sources : int, optional
-        In graphs of more nodes, count the paths from so many of them, drawn at random, and scale
+        In graphs with more nodes, count the paths from this many nodes, drawn at random, and scale
         the counts: their expectation is the number of all paths.
     seed : int
-        What is drawn depends on it and the graph alone; 0 ≤ seed < 2⁶³.
+        0 ≤ seed < 2⁶³. The draw from a graph depends only on the seed and on the graph.
 
     Returns
     -------
     offsets : array, shape (graphs + 1,)
-        Graph i owns the kinds ``offsets[i]:offsets[i + 1]``.
+        Graph i has the kinds ``offsets[i]:offsets[i + 1]``.
     kinds : array of int32, shape (kinds, 3)
-        Level, smaller and larger colour of the ends; ordered, first and last colour. A large graph
-        may own a kind more than once.
+        Level, smaller and larger colour of the ends; if ordered, first and last colour. A large
+        graph may have a kind more than once.
     lengths : array
     counts : array
-        How many pairs of nodes there are of each kind and length.
+        The number of pairs of nodes of each kind and length.
 
     Raises
     ------
     MemoryError
-        If the kinds do not, or by a sample will not, fit into the memory that is available.
+        If the kinds do not fit into the available memory, or will not according to a sample.
     """
     given = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     levels = np.ascontiguousarray(levels, dtype=np.int64)
@@ -146,7 +146,7 @@ def count_paths(
 def _joined(
     parts: list[_Part], n_graphs: int, in_order: bool
 ) -> tuple[Ints, Int32s, Floats, Floats]:
-    """Put parts together, graph by graph."""
+    """Join the parts, graph by graph."""
     owners = np.concatenate([np.zeros((0, 2), np.int64), *(p[0] for p in parts)])
     kinds = np.concatenate([np.zeros((0, 3), np.int32), *(p[1] for p in parts)])
     lengths = np.concatenate([np.zeros(0), *(p[2] for p in parts)])
@@ -160,10 +160,10 @@ def _joined(
 
 
 def _source_ranges(node_offsets: Ints, indptr: Ints, share: Floats) -> tuple[Ints, Floats]:
-    """Bounds of ranges of sources that are never cut, and the cost of each.
+    """Bounds of ranges of sources that are not split further, and the cost of each.
 
-    A small graph is one range; one that takes long by itself has many. ``share`` is each graph's
-    share of nodes that are sources.
+    A small graph is one range; a large graph has many. ``share`` is the share of nodes of each
+    graph that are sources.
     """
     sizes = np.diff(node_offsets)
     of_source = (sizes + np.diff(indptr[node_offsets])) * share
@@ -179,10 +179,10 @@ def _expected_kinds(
     node_offsets: Ints, indptr: Ints, indices: Ints, levels: Ints, weights: Floats, ordered: bool,
     share: Floats,
 ) -> float:  # fmt: skip
-    """How many kinds all graphs have, judged by a few sources of the largest one.
+    """Estimate the number of kinds of all graphs from a few sources of the largest one.
 
-    From twice as many sources come 2^p times as many kinds: p is near 0 where few kinds recur,
-    and 1 where every pair of nodes is a kind of its own.
+    Twice as many sources have 2^p times as many kinds: p is near 0 if the same few kinds recur,
+    and 1 if every pair of nodes is a kind of its own.
     """
     sizes = np.diff(node_offsets).astype(np.float64)
     graph = int(np.argmax(sizes * sizes * share))
@@ -197,7 +197,7 @@ def _expected_kinds(
         for k in (few, more_of_them)
     )  # fmt: skip
     power = min(1.0, np.log2(max(more, 1) / max(some, 1)))
-    # The first sources meet all nodes, the others on average half of them.
+    # The first sources are paired with nearly all nodes, all sources on average with half of them.
     halved = 1.0 if ordered or share[graph] < 1.0 else 1.0 - 0.5 * power
     kinds = more * (n_sources / more_of_them) ** power * halved
     return float(kinds * (sizes * sizes * share).sum() / (n * n * share[graph]))
@@ -210,12 +210,12 @@ def _count_sources(
 ) -> tuple[Ints, Int32s, Floats, Floats]:  # fmt: skip
     """Count the paths from sources ``begin:end``: kinds per graph; kinds, lengths and counts.
 
-    A hash table per graph finds the kinds; their keys lie one after the other in one array. Ends
-    early with more than ``most`` kinds. ``ways`` says which nodes of a graph are sources: those of
-    ``chosen``, if only some are.
+    A hash table per graph finds the kinds, whose keys are consecutive in one array. The count stops
+    early if there are more than ``most`` kinds. ``ways`` tells which nodes of a graph are sources:
+    all, those marked in ``chosen``, or none.
     """
     weighted = len(weights) > 0
-    # The graphs of the first and the last source; without any source, none.
+    # The graphs of the first and the last source; no graph if there is no source.
     first_graph = np.searchsorted(node_offsets, begin, side="right") - 1 if begin < end else 0
     last_graph = np.searchsorted(node_offsets, end, side="left") - 1 if begin < end else -1
     owners = np.zeros((last_graph + 1 - first_graph, 2), dtype=np.int64)
@@ -233,6 +233,7 @@ def _count_sources(
         for source in range(max(begin, first), min(end, last)):
             if ways[graph] == NONE or (ways[graph] == SOME and not chosen[source]):
                 continue
+            # The lengths of all paths from this source.
             if weighted:
                 dijkstra(source, indptr, indices, weights, first, row)
             else:
@@ -244,7 +245,7 @@ def _count_sources(
                 for level in range(levels.shape[0]):
                     a, b = levels[level, source], levels[level, v]
                     low, high = (a, b) if ordered or a < b else (b, a)
-                    # The key goes where a new kind would have its own, and is looked up there.
+                    # The key is written to the place of the next new kind, and looked up.
                     place = filled * _WIDTH
                     keys[place] = (low << 32) | high
                     keys[place + 1] = length if weighted else (level << 32) | length
@@ -253,6 +254,7 @@ def _count_sources(
                     if slots[at] >= 0:
                         counts[number_in(slots[at])] += 1.0
                         continue
+                    # A new kind; arrays and table grow if needed.
                     slots[at] = occupied(code, np.int64(filled))
                     counts[filled] = 1.0
                     filled += 1
@@ -264,6 +266,7 @@ def _count_sources(
                         slots = slots_of(offsets, keys, start, filled, len(slots))
             if filled > most:
                 break
+        # Counts from a sample of sources are scaled.
         for i in range(start, filled):
             counts[i] *= scale[graph]
         owners[graph - first_graph, 0] = graph
@@ -274,7 +277,7 @@ def _count_sources(
 
 @inner
 def _kinds_and_lengths(keys: Ints, weighted: bool) -> tuple[Int32s, Floats]:
-    """Level and colours of the ends, and the length, that each key stands for."""
+    """The level, the colours of the ends, and the length of each key."""
     n = len(keys) // _WIDTH
     kinds, lengths = np.empty((n, 3), dtype=np.int32), np.empty(n)
     bits = lengths.view(np.int64)
