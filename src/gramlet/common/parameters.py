@@ -6,17 +6,21 @@ file changes.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
     InvalidParameterError,
     StrOptions,
+    make_constraint,
     validate_params,
 )
 
 __all__ = [
+    "CheckedEstimator",
     "require_parameters",
     "HasMethods",
     "Interval",
@@ -24,6 +28,43 @@ __all__ = [
     "StrOptions",
     "validate_params",
 ]
+
+
+class CheckedEstimator(BaseEstimator):
+    """An estimator that finds out once per class what its parameters are and may be.
+
+    scikit-learn reads the signature of ``__init__`` and builds the constraints in every call, which
+    takes as long as a small Gram matrix. Errors are scikit-learn's own.
+    """
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        of_class: Any = cls
+        return list(_names(of_class))
+
+    def _validate_params(self) -> None:
+        cls: Any = type(self)
+        for name, allowed in _constraints(cls):
+            value = getattr(self, name)
+            if not any(constraint.is_satisfied_by(value) for constraint in allowed):
+                super()._validate_params()  # raises
+
+
+@cache
+def _names(cls: Any) -> tuple[str, ...]:
+    inherited: Any = super(CheckedEstimator, cls)
+    return tuple(inherited._get_param_names())
+
+
+@cache
+def _constraints(cls: Any) -> list[tuple[str, list[Any]]]:
+    """The parameters that are checked, each with the constraints of which one must hold."""
+    stated = cls._parameter_constraints
+    return [
+        (name, [make_constraint(one) for one in stated[name]])
+        for name in _names(cls)
+        if stated.get(name, "no_validation") != "no_validation"
+    ]
 
 
 def require_parameters(estimator: Any) -> None:

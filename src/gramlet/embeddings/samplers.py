@@ -7,11 +7,10 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from gramlet.common.arrays import Ints
-from gramlet.common.parameters import Interval, require_parameters
+from gramlet.common.parameters import CheckedEstimator, Interval, require_parameters
 from gramlet.engine.graphlets.sampling import sample_codes
 from gramlet.graphs.convert import as_batch
 
@@ -23,7 +22,7 @@ def stream_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**63 - 1, dtype=np.int64))
 
 
-class Sampler(BaseEstimator):
+class Sampler(CheckedEstimator):
     """Base of the samplers: a law by which k nodes of a graph are drawn."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}

@@ -67,15 +67,17 @@ class Entry:
 
     def make(self, **params: Any) -> Any:
         """A new estimator, with ``params`` over the row's own."""
+        cls: Any = self.cls()
         merged = {**self.params, **params}
-        allowed = self.cls()().get_params()
+        known = cls._get_param_names()
         for name in merged:
-            if name.split("__")[0] not in allowed:
+            if name.split("__")[0] not in known:
                 raise ValueError(
-                    f"Kernel {self.name!r} ({self.class_name}) has no parameter {name!r}. "
-                    f"It has: {', '.join(sorted(allowed))}.{_grakel_hint(name)}"
+                    f"Kernel {self.name!r} ({self.class_name}) has no parameter {name!r}. It has: "
+                    f"{', '.join(sorted(cls().get_params()))}.{_grakel_hint(name)}"
                 )
-        return self.cls()().set_params(**merged)
+        made = cls(**{name: value for name, value in merged.items() if name in known})
+        return made.set_params(**{name: merged[name] for name in merged.keys() - set(known)})
 
 
 _H = "gramlet.kernels.histograms.label_histograms"

@@ -7,8 +7,9 @@ import time
 
 import numpy as np
 import pytest
+import threadpoolctl
 
-from gramlet.engine.core.tiles import for_tiles, row_ranges
+from gramlet.engine.core.tiles import for_tiles, mirror, one_blas_thread, row_ranges
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 5])
@@ -78,3 +79,21 @@ def test_threads_cost_little_where_tiles_are_small():
     seconds(2)
     # Waiting for a pool after each of 128 tiles took 1.6 milliseconds per call.
     assert min(seconds(2) for _ in range(3)) - min(seconds(1) for _ in range(3)) < 20 * 0.001
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 127, 128, 129, 300])
+def test_mirror_copies_the_upper_triangle(n):
+    given = np.random.default_rng(n).random((n, n))
+    found = given.copy()
+    mirror(found)
+    np.testing.assert_array_equal(found, np.triu(given) + np.triu(given, 1).T)
+
+
+def test_blas_has_one_thread_inside_and_as_many_as_before_afterwards():
+    libraries = threadpoolctl.ThreadpoolController().select(user_api="blas")
+    for before in (1, 2):
+        with libraries.limit(limits=before, user_api="blas"):
+            threads = [library.num_threads for library in libraries.lib_controllers]
+            with one_blas_thread():
+                assert {library.num_threads for library in libraries.lib_controllers} == {1}
+            assert [library.num_threads for library in libraries.lib_controllers] == threads

@@ -2,23 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.compiled import njit
+from gramlet.engine.core.tiles import for_tiles
 
-__all__ = ["adjacency_stack", "eigen_costs", "size_groups"]
+__all__ = ["adjacency_stack", "for_eigensystems"]
 
 # How many entries a stack of matrices has at most.
 _STACK = 2_000_000
 
 
-def size_groups(sizes: Ints, largest: int | None = None) -> list[Ints]:
+def for_eigensystems(
+    sizes: Ints,
+    stack_of: Callable[[Ints], Floats],
+    use: Callable[[Ints, Any], None],
+    *,
+    vectors: bool = True,
+    largest: int | None = None,
+    large: Callable[[int], None] | None = None,
+    **tiling: Any,
+) -> None:
+    """Decompose the symmetric matrices of all graphs, many of one size at a time.
+
+    Parameters
+    ----------
+    sizes : array of int64
+        The order of each graph's matrix; graphs of size 0 are left out.
+    stack_of : callable
+        The matrices of some graphs of one size, (graphs, size, size).
+    use : callable
+        Gets these graphs, and numpy's eigenvalues and eigenvectors or, without ``vectors``, the
+        eigenvalues alone.
+    largest : int, optional
+        Graphs with larger matrices are not decomposed, but handed to ``large`` one by one.
+    **tiling
+        As for `for_tiles`.
+
+    Examples
+    --------
+    >>> found = {}
+    >>> def keep(graphs, values):
+    ...     found.update(zip(graphs.tolist(), values.tolist()))
+    >>> identities = lambda graphs: np.stack([np.eye(2)] * len(graphs))
+    >>> for_eigensystems(np.array([2, 0, 2]), identities, keep, vectors=False)
+    >>> found
+    {0: [1.0, 1.0], 2: [1.0, 1.0]}
+    """
+    groups = _size_groups(sizes, largest)
+    n_stacks = len(groups)
+    if largest is not None:
+        groups += [np.array([graph]) for graph in np.flatnonzero(sizes > largest)]
+    costs = np.array([float(sizes[group[0]]) ** 3 * len(group) for group in groups])
+
+    def work(begin: int, end: int) -> None:
+        for at in range(begin, end):
+            graphs = groups[at]
+            if at < n_stacks:
+                stack = stack_of(graphs)
+                use(graphs, np.linalg.eigh(stack) if vectors else np.linalg.eigvalsh(stack))
+            elif large is not None:
+                large(int(graphs[0]))
+
+    for_tiles(work, len(groups), costs=costs, **tiling)
+
+
+def _size_groups(sizes: Ints, largest: int | None = None) -> list[Ints]:
     """Groups of graphs to decompose together: of one size, and not too many for one stack.
 
     Graphs without nodes, and those of more than ``largest`` nodes, are in no group.
 
-    >>> [group.tolist() for group in size_groups(np.array([2, 0, 3, 2]))]
+    >>> [group.tolist() for group in _size_groups(np.array([2, 0, 3, 2]))]
     [[0, 3], [2]]
     """
     groups = []
@@ -28,11 +86,6 @@ def size_groups(sizes: Ints, largest: int | None = None) -> list[Ints]:
         piece = max(1, _STACK // int(size) ** 2)
         groups += [graphs[at : at + piece] for at in range(0, len(graphs), piece)]
     return groups
-
-
-def eigen_costs(sizes: Ints, groups: list[Ints]) -> Floats:
-    """The relative cost of decomposing each group."""
-    return np.array([float(sizes[group[0]]) ** 3 * len(group) for group in groups])
 
 
 def adjacency_stack(

@@ -24,6 +24,9 @@ __all__ = ["Tiling", "for_tiles", "mirror", "one_blas_thread", "progress", "row_
 
 Work = Callable[[int, int], Any]
 
+# The places below the diagonal of a square that fits the cache.
+_BELOW = np.tri(128, k=-1, dtype=bool)
+
 
 @dataclass(frozen=True)
 class Tiling:
@@ -68,6 +71,8 @@ def row_ranges(
     """
     if n_rows == 0:
         return []
+    if n_tiles == 1:
+        return [(0, n_rows)]
     weights = np.ones(n_rows) if costs is None else np.maximum(costs, 1e-9)
     done = np.cumsum(weights)
     goals = done[-1] * np.arange(1, min(n_tiles, n_rows)) / min(n_tiles, n_rows)
@@ -186,22 +191,25 @@ def _blas() -> Any:
     import scipy.linalg.cython_blas  # noqa: F401  called by compiled code; limited only if loaded
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas")
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """A context in which BLAS and LAPACK use one thread, so that results do not depend on cores."""
-    with _blas().limit(limits=1, user_api="blas"):
+    controller = _blas()
+    if all(library.num_threads == 1 for library in controller.lib_controllers):
+        yield  # setting and resetting takes as long as a small matrix
+        return
+    with controller.limit(limits=1, user_api="blas"):
         yield
 
 
 def mirror(matrix: Floats) -> None:
     """Copy the upper triangle of a square matrix to the lower one, in cache-sized squares."""
-    n, side = len(matrix), 128
+    n, side = len(matrix), len(_BELOW)
     for i in range(0, n, side):
         square = matrix[i : i + side, i : i + side]
-        below = np.tri(len(square), k=-1, dtype=bool)
-        square[below] = square.T[below]
+        np.copyto(square, square.T, where=_BELOW[: n - i, : n - i])
         for j in range(i + side, n, side):
             matrix[j : j + side, i : i + side] = matrix[i : i + side, j : j + side].T

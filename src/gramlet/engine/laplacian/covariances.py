@@ -7,13 +7,14 @@ balls of a batch. Covariances are compared in `bhattacharyya` and `sparse_covari
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gramlet.common.arrays import Bools, Floats, Ints
 from gramlet.engine.core.compiled import inner, njit
-from gramlet.engine.core.stacked_matrices import adjacency_stack, eigen_costs, size_groups
+from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.laplacian.balls import gather_ball, gather_graph, hop_counts
 from gramlet.graphs.batch import GraphBatch
@@ -28,6 +29,7 @@ __all__ = [
     "heat_diagonals",
     "label_covariances",
     "label_supports",
+    "laplacian_stacks",
 ]
 
 
@@ -148,29 +150,34 @@ def _refuse_indefinite(graphs: Ints, failed: Bools, eta: float) -> None:
         )
 
 
+def laplacian_stacks(batch: GraphBatch) -> Callable[[Ints], Floats]:
+    """A function that gives D − A of graphs of one size, stacked, with edge weights."""
+    weights = -arc_weights(batch)
+
+    def stack_of(graphs: Ints) -> Floats:
+        stack = adjacency_stack(graphs, batch.node_offsets, batch.indptr, batch.indices, weights)
+        diagonal = np.arange(stack.shape[1])
+        stack[:, diagonal, diagonal] = -stack.sum(axis=2)
+        return stack
+
+    return stack_of
+
+
 def heat_diagonals(batch: GraphBatch, times: Floats, **tiling: Any) -> Floats:
     """[exp(−t(D − A))]_vv for every node v (rows) and time t (columns), with edge weights.
 
     Graphs of one size are decomposed together. With negative weights entries may be infinite.
     """
     out = np.empty((batch.n_nodes_total, len(times)))
-    groups = size_groups(batch.sizes)
-    weights = arc_weights(batch)
 
-    def work(begin: int, end: int) -> None:
-        for graphs in groups[begin:end]:
-            stack = adjacency_stack(
-                graphs, batch.node_offsets, batch.indptr, batch.indices, -weights
-            )
-            diagonal = np.arange(stack.shape[1])
-            stack[:, diagonal, diagonal] = -stack.sum(axis=2)
-            values, vectors = np.linalg.eigh(stack)
-            with np.errstate(over="ignore"):  # if weights are negative
-                heat = vectors**2 @ np.exp(-values[:, :, None] * times)
-            nodes = (batch.node_offsets[graphs][:, None] + diagonal).reshape(-1)
-            out[nodes] = heat.reshape(-1, len(times))
+    def write(graphs: Ints, solved: tuple[Floats, Floats]) -> None:
+        values, vectors = solved
+        with np.errstate(over="ignore"):  # if weights are negative
+            heat = vectors**2 @ np.exp(-values[:, :, None] * times)
+        nodes = batch.node_offsets[graphs][:, None] + np.arange(values.shape[1])
+        out[nodes.reshape(-1)] = heat.reshape(-1, len(times))
 
-    for_tiles(work, len(groups), costs=eigen_costs(batch.sizes, groups), **tiling)
+    for_eigensystems(batch.sizes, laplacian_stacks(batch), write, **tiling)
     return out
 
 

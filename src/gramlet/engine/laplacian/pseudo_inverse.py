@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.engine.core.stacked_matrices import adjacency_stack, eigen_costs, size_groups
-from gramlet.engine.core.tiles import for_tiles
-from gramlet.engine.laplacian.covariances import arc_weights
+from gramlet.engine.core.stacked_matrices import for_eigensystems
+from gramlet.engine.laplacian.covariances import laplacian_stacks
 from gramlet.graphs.batch import GraphBatch
 
 __all__ = ["half_inverses", "pseudo_inverse_covariances"]
@@ -64,24 +63,17 @@ def _decompose(
     batch: GraphBatch, write: Callable[[Ints, Floats], None], tiling: dict[str, Any]
 ) -> None:
     """Call ``write`` with graphs of one size and their H, (graphs, size, size)."""
-    groups, weights = size_groups(batch.sizes), arc_weights(batch)
     indefinite = np.zeros(len(batch), dtype=bool)
 
-    def work(begin: int, end: int) -> None:
-        for graphs in groups[begin:end]:
-            stack = adjacency_stack(
-                graphs, batch.node_offsets, batch.indptr, batch.indices, -weights
-            )
-            diagonal = np.arange(stack.shape[1])
-            stack[:, diagonal, diagonal] = -stack.sum(axis=2)
-            values, vectors = np.linalg.eigh(stack)
-            largest = np.abs(values).max(axis=1, keepdims=True)
-            indefinite[graphs] = values[:, 0] < -_NEGATIVE * largest[:, 0]
-            kept = values > _DROPPED * largest
-            roots = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
-            write(graphs, roots[:, :, None] * vectors.transpose(0, 2, 1))
+    def halve(graphs: Ints, solved: tuple[Floats, Floats]) -> None:
+        values, vectors = solved
+        largest = np.abs(values).max(axis=1, keepdims=True)
+        indefinite[graphs] = values[:, 0] < -_NEGATIVE * largest[:, 0]
+        kept = values > _DROPPED * largest
+        roots = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
+        write(graphs, roots[:, :, None] * vectors.transpose(0, 2, 1))
 
-    for_tiles(work, len(groups), costs=eigen_costs(batch.sizes, groups), **tiling)
+    for_eigensystems(batch.sizes, laplacian_stacks(batch), halve, **tiling)
     if indefinite.any():
         raise ValueError(
             f"Graph {int(indefinite.argmax())}: D − A has negative eigenvalues, because edge "

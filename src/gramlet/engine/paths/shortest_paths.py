@@ -36,6 +36,8 @@ __all__ = ["count_paths"]
 _WIDTH = 2
 # Visits of nodes and arcs in a range of sources that is not split: about a tenth of a second.
 _UNCUT = 1e7
+# Visits and counts in a tile of about a tenth of a millisecond, beside which a call is cheap.
+_SHORT = 1e4
 # Numbers of pairs of nodes, times levels: up to the first, all kinds fit into any memory; from the
 # second on, kinds are estimated from a sample of the third size.
 _SMALL, _LARGE, _SAMPLED = 3e6, 1e9, 1e6
@@ -124,10 +126,11 @@ def count_paths(
             raise too_many_kinds(label, node_offsets, len(levels), expected, room)
         tell_cost(label, node_offsets, costs.sum(), 0.5 * n_pairs, expected, n_jobs)
     parts: dict[int, _Part] = {}
+    n_found: list[int] = []
     scale = np.where(ways == SOME, (1.0 if ordered else 0.5) / np.maximum(share, 1e-300), 1.0)
 
     def work(begin: int, end: int) -> None:
-        left = most - sum(len(part[3]) for part in parts.values())
+        left = most - sum(n_found)
         found = _count_sources(
             bounds[begin], bounds[end], node_offsets, indptr, indices, levels, given, ordered, left,
             chosen, ways, scale,
@@ -135,9 +138,12 @@ def count_paths(
         if len(found[3]) > left:
             raise too_many_kinds(label, node_offsets, len(levels), most, room)
         parts[begin] = found
+        n_found.append(len(found[3]))
 
     if share.any():
-        for_tiles(work, len(costs), costs=costs, n_jobs=n_jobs, verbose=verbose, label=label)
+        tiling = Tiling(n_jobs, verbose, label)
+        n_tiles = min(128, 1 + int(costs.sum() * len(levels) / _SHORT))
+        for_tiles(work, len(costs), costs=costs, n_tiles=n_tiles, **tiling)
     found = [parts[begin] for begin in sorted(parts)]
     found += [(np.array([[graph, len(table[2])]]), *table) for graph, table in tables.items()]
     return _joined(found, len(sizes), in_order=not tables)

@@ -20,8 +20,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.short_sort import stable_order
-from gramlet.engine.core.stacked_matrices import adjacency_stack, size_groups
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
 
 __all__ = ["Coordinates", "adjacency_coordinates", "laplacian_coordinates"]
 
@@ -88,30 +87,22 @@ def _coordinates(
     sizes = np.diff(node_offsets)
     points = np.zeros((int(node_offsets[-1]), n_dims))
     values = np.zeros((len(sizes), n_dims))
-    jobs = size_groups(sizes, _DENSE)
-    small = len(jobs)
-    jobs += [np.array([graph]) for graph in np.flatnonzero(sizes > _DENSE)]
-
     by_magnitude = order == "magnitude"
 
-    def solve(begin: int, end: int) -> None:
-        for job in range(begin, end):
-            graphs = jobs[job]
-            if job < small:
-                stack = adjacency_stack(graphs, node_offsets, indptr, indices, weights)
-                eigenvalues, vectors = np.linalg.eigh(stack)
-                _place_all(
-                    graphs, node_offsets, eigenvalues, vectors**2, by_magnitude, points, values
-                )
-            else:
-                graph = int(graphs[0])
-                rows = slice(node_offsets[graph], node_offsets[graph + 1])
-                matrix = _sparse_graph(graph, node_offsets, indptr, indices, weights)
-                leading, squares = _large_spaces(matrix, n_dims, order, graph)
-                _place(leading, squares, by_magnitude, points[rows], values[graph])
+    def stack_of(graphs: Ints) -> Floats:
+        return adjacency_stack(graphs, node_offsets, indptr, indices, weights)
 
-    costs = np.array([float(sizes[g[0]]) ** 2 * len(g) for g in jobs])
-    for_tiles(solve, len(jobs), costs=costs, n_jobs=n_jobs)
+    def place(graphs: Ints, solved: tuple[Floats, Floats]) -> None:
+        eigenvalues, vectors = solved
+        _place_all(graphs, node_offsets, eigenvalues, vectors**2, by_magnitude, points, values)
+
+    def place_large(graph: int) -> None:
+        rows = slice(node_offsets[graph], node_offsets[graph + 1])
+        matrix = _sparse_graph(graph, node_offsets, indptr, indices, weights)
+        leading, squares = _large_spaces(matrix, n_dims, order, graph)
+        _place(leading, squares, by_magnitude, points[rows], values[graph])
+
+    for_eigensystems(sizes, stack_of, place, largest=_DENSE, large=place_large, n_jobs=n_jobs)
     return Coordinates(points, values)
 
 

@@ -7,12 +7,14 @@ together.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.memory import require_room
-from gramlet.engine.core.stacked_matrices import adjacency_stack, eigen_costs, size_groups
+from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
 from gramlet.engine.core.tiles import Tiling, for_tiles
 
 __all__ = ["distance_histograms", "laplacian_eigenvalues", "spectral_sums"]
@@ -37,28 +39,30 @@ def laplacian_eigenvalues(
     values = np.zeros(int(node_offsets[-1]))
     sizes = np.diff(node_offsets)
     require_room(int(sizes.max(initial=0)), int(sizes.max(initial=0)), tiling.label)
-    groups = size_groups(sizes)
 
-    def solve(begin: int, end: int) -> None:
-        for graphs in groups[begin:end]:
-            # Rounding can move eigenvalues slightly outside [0, 2].
-            found = np.linalg.eigvalsh(_laplacians(graphs, node_offsets, indptr, indices))
-            places = node_offsets[graphs][:, None] + np.arange(found.shape[1])
-            values[places] = np.clip(found, 0.0, 2.0)
+    def keep(graphs: Ints, found: Floats) -> None:
+        # Rounding can move eigenvalues slightly outside [0, 2].
+        places = node_offsets[graphs][:, None] + np.arange(found.shape[1])
+        values[places] = np.clip(found, 0.0, 2.0)
 
-    for_tiles(solve, len(groups), costs=eigen_costs(sizes, groups), **tiling)
+    stack_of = _laplacians(node_offsets, indptr, indices)
+    for_eigensystems(sizes, stack_of, keep, vectors=False, **tiling)
     return values
 
 
-def _laplacians(graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints) -> Floats:
-    """The normalised Laplacians of graphs of one size, stacked."""
-    stack = adjacency_stack(graphs, node_offsets, indptr, indices, None)
-    degrees = stack.sum(axis=2)
-    roots = np.sqrt(np.maximum(degrees, 1.0))
-    stack /= -roots[:, :, None] * roots[:, None, :]
-    diagonal = np.arange(stack.shape[1])
-    stack[:, diagonal, diagonal] = degrees > 0
-    return stack
+def _laplacians(node_offsets: Ints, indptr: Ints, indices: Ints) -> Callable[[Ints], Floats]:
+    """A function that gives the normalised Laplacians of graphs of one size, stacked."""
+
+    def stack_of(graphs: Ints) -> Floats:
+        stack = adjacency_stack(graphs, node_offsets, indptr, indices, None)
+        degrees = stack.sum(axis=2)
+        roots = np.sqrt(np.maximum(degrees, 1.0))
+        stack /= -roots[:, :, None] * roots[:, None, :]
+        diagonal = np.arange(stack.shape[1])
+        stack[:, diagonal, diagonal] = degrees > 0
+        return stack
+
+    return stack_of
 
 
 def spectral_sums(
@@ -101,17 +105,14 @@ def distance_histograms(
     out = np.zeros((len(node_offsets) - 1, n_bins))
     sizes = np.diff(node_offsets)
     require_room(int(sizes.max(initial=0)), 3 * int(sizes.max(initial=0)), tiling.label)
-    groups = size_groups(sizes)
 
-    def solve(begin: int, end: int) -> None:
-        for graphs in groups[begin:end]:
-            stack = _laplacians(graphs, node_offsets, indptr, indices)
-            values, vectors = np.linalg.eigh(stack)
-            inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values >= _ZERO)
-            pseudo = (vectors * inverse[:, None, :]) @ vectors.transpose(0, 2, 1)
-            _count_distances(graphs, pseudo, low, high, out)
+    def count(graphs: Ints, solved: tuple[Floats, Floats]) -> None:
+        values, vectors = solved
+        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values >= _ZERO)
+        pseudo = (vectors * inverse[:, None, :]) @ vectors.transpose(0, 2, 1)
+        _count_distances(graphs, pseudo, low, high, out)
 
-    for_tiles(solve, len(groups), costs=eigen_costs(sizes, groups), **tiling)
+    for_eigensystems(sizes, _laplacians(node_offsets, indptr, indices), count, **tiling)
     return out
 
 

@@ -17,7 +17,7 @@ from scipy.sparse.linalg import ArpackError, eigsh
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import copy_into
-from gramlet.engine.core.stacked_matrices import adjacency_stack, eigen_costs, size_groups
+from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
 from gramlet.engine.core.tiles import Tiling, for_tiles
 
 __all__ = ["ThetaValues", "least_eigenvalues", "theta_values"]
@@ -69,20 +69,20 @@ def least_eigenvalues(node_offsets: Ints, indptr: Ints, indices: Ints, tiling: T
     sizes = np.diff(node_offsets)
     n_arcs = np.diff(indptr[node_offsets])
     least = np.zeros(len(sizes))
-    groups = size_groups(np.where(n_arcs > 0, sizes, 0), _DENSE)
-    small = len(groups)
-    groups += [np.array([graph]) for graph in np.flatnonzero((sizes > _DENSE) & (n_arcs > 0))]
 
-    def solve(begin: int, end: int) -> None:
-        for at in range(begin, end):
-            graphs = groups[at]
-            if at < small:
-                stack = adjacency_stack(graphs, node_offsets, indptr, indices, None)
-                least[graphs] = np.linalg.eigvalsh(stack)[:, 0]
-            else:
-                least[graphs] = _least_of_large(int(graphs[0]), node_offsets, indptr, indices)
+    def stack_of(graphs: Ints) -> Floats:
+        return adjacency_stack(graphs, node_offsets, indptr, indices, None)
 
-    for_tiles(solve, len(groups), costs=eigen_costs(sizes, groups), **tiling)
+    def keep(graphs: Ints, values: Floats) -> None:
+        least[graphs] = values[:, 0]
+
+    def of_large(graph: int) -> None:
+        least[graph] = _least_of_large(graph, node_offsets, indptr, indices)
+
+    for_eigensystems(
+        np.where(n_arcs > 0, sizes, 0), stack_of, keep,
+        vectors=False, largest=_DENSE, large=of_large, **tiling,
+    )  # fmt: skip
     return least
 
 

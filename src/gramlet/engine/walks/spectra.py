@@ -15,8 +15,7 @@ from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require_array, require_offsets
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import taken
-from gramlet.engine.core.stacked_matrices import adjacency_stack, eigen_costs, size_groups
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
 from gramlet.engine.walks.product_walks import EXPONENTIAL, GEOMETRIC
 
 __all__ = ["WalkSpectra", "spectral_walk_rows", "walk_spectra"]
@@ -74,18 +73,18 @@ def walk_spectra(
     sizes = np.diff(node_offsets)
     values, masses = np.zeros(int(node_offsets[-1])), np.zeros(int(node_offsets[-1]))
     radii = np.zeros(len(sizes))
-    groups = size_groups(sizes)
 
-    def solve(begin: int, end: int) -> None:
-        for graphs in groups[begin:end]:
-            stack = adjacency_stack(graphs, node_offsets, indptr, indices, weights)
-            eigenvalues, vectors = np.linalg.eigh(stack)
-            nodes = node_offsets[graphs][:, None] + np.arange(stack.shape[1])
-            values[nodes] = eigenvalues
-            masses[nodes] = vectors.sum(axis=1) ** 2
-            radii[graphs] = np.abs(eigenvalues).max(axis=1)
+    def stack_of(graphs: Ints) -> Floats:
+        return adjacency_stack(graphs, node_offsets, indptr, indices, weights)
 
-    for_tiles(solve, len(groups), costs=eigen_costs(sizes, groups), n_jobs=n_jobs)
+    def keep(graphs: Ints, solved: tuple[Floats, Floats]) -> None:
+        eigenvalues, vectors = solved
+        nodes = node_offsets[graphs][:, None] + np.arange(eigenvalues.shape[1])
+        values[nodes] = eigenvalues
+        masses[nodes] = vectors.sum(axis=1) ** 2
+        radii[graphs] = np.abs(eigenvalues).max(axis=1)
+
+    for_eigensystems(sizes, stack_of, keep, n_jobs=n_jobs)
     kept = masses > _NOTHING * np.repeat(sizes, sizes)
     offsets = np.concatenate([[0], np.cumsum(kept)])[node_offsets].astype(np.int64)
     return WalkSpectra(offsets, values[kept], masses[kept]), radii

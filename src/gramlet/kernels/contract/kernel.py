@@ -12,12 +12,12 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Floats
-from gramlet.common.parameters import require_parameters
+from gramlet.common.parameters import CheckedEstimator, require_parameters
 from gramlet.common.stored_state import require, require_flag, require_instance, require_integer
 from gramlet.engine.core.memory import require_room
 from gramlet.engine.core.tiles import Tiling
@@ -56,7 +56,7 @@ def set_unit_diagonal(matrix: Floats) -> None:
     np.fill_diagonal(matrix, np.where(own > 0, 1.0, 0.0))
 
 
-class GraphKernel(Algebra, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class GraphKernel(Algebra, TransformerMixin, CheckedEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Base of all kernels.
 
     A subclass defines `_fit` and `_profile`, lists its parameters' constraints in

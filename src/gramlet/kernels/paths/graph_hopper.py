@@ -36,17 +36,17 @@ from gramlet.kernels.contract.profile import QUIET, CountProfile, Profile
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.paths.place_counting import PlaceCounter, PlaceReader
 
-__all__ = ["GraphHopper", "HopperProfile", "SumProfile"]
+__all__ = ["AttributeSumProfile", "GraphHopper", "HopperProfile"]
 
 _EXPLICIT = ("label", "linear")
 
 
 @dataclass(frozen=True)
-class SumProfile(CountProfile):
+class AttributeSumProfile(CountProfile):
     """Sums of attributes: as counts, but of either sign."""
 
-    def take(self, rows: Ints) -> SumProfile:
-        return SumProfile(self.counts[rows], self.measure, self.n_known)
+    def take(self, rows: Ints) -> AttributeSumProfile:
+        return AttributeSumProfile(self.counts[rows], self.measure, self.n_known)
 
     def validate(self) -> None:
         # Everything but the sign is as with counts.
@@ -217,7 +217,8 @@ class GraphHopper(GraphKernel):
             use_labels = self.use_labels if linear else True
             self.counter_: Any = PlaceCounter(use_labels, self.weighted, linear)
             counts = self.counter_.fit(batch, tiling)
-            return (SumProfile if linear else CountProfile)(counts, "dot", int(counts.shape[1]))
+            kind = AttributeSumProfile if linear else CountProfile
+            return kind(counts, "dot", int(counts.shape[1]))
         self.counter_ = PlaceReader(self.use_labels, self.weighted)
         return self._with_scale(self.counter_.fit(batch, tiling))
 
@@ -247,7 +248,7 @@ class GraphHopper(GraphKernel):
         if explicit:
             linear = self.node_kernel_ == "linear"
             require(linear == (counter.reader is not None), "counter_ does not fit node_kernel")
-            kind = SumProfile if linear else CountProfile
+            kind = AttributeSumProfile if linear else CountProfile
             require(type(profile) is kind, f"profile_ must be a {kind.__name__}")
             known = (profile.n_known, profile.counts.shape[1])
             require(known == (counter.n_features,) * 2, "counter_ does not have as many features")
