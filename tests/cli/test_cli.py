@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import gramlet
 from gramlet.cli import main
-from gramlet.cli.params import parse_params
+from gramlet.cli.arguments.params import parse_params
 from gramlet.cli.program import app
 from gramlet.common.safe_writing import writing
 from gramlet.evaluation import Result

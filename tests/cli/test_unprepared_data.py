@@ -58,7 +58,7 @@ class TestClasses:
         graphs = as_batch([([(0, 1)], "CO")] * 21)
         data = Dataset(graphs, [0] * 20 + [1], name="rare", target_names={0: "calm", 1: "toxic"})
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("gramlet.cli.inputs._read", lambda text, reading: data)
+            patch.setattr("gramlet.cli.arguments.inputs._read", lambda text, reading: data)
             assert "toxic 1" in run("info", "rare.zip")[1]
             code, _, said = run(command, "rare.zip", *(["-o", "m"] if command == "train" else []))
         assert code == 2

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet.cli import main
+from gramlet.cli.arguments.params import parse_params
 from gramlet.cli.errors import WrongUse
-from gramlet.cli.params import parse_params
 
 READING = {
     "info": ["info", "{}"],

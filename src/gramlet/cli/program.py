@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from gramlet._version import __version__
-from gramlet.cli import (
+from gramlet.cli.arguments.option_groups import spread
+from gramlet.cli.commands import (
     convert,
     datasets,
     duplicates,
@@ -26,10 +27,9 @@ from gramlet.cli import (
     train,
     warm_up,
 )
-from gramlet.cli import report as report_command
+from gramlet.cli.commands import report as report_command
 from gramlet.cli.errors import debug_wanted, flush_output, guarded, report
-from gramlet.cli.option_groups import spread
-from gramlet.cli.output import prepare_streams, show_warning
+from gramlet.cli.results.output import prepare_streams, show_warning
 
 __all__ = ["COMMANDS", "app", "run"]
 

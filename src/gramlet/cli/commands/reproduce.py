@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gramlet.cli.arguments.options import DataDir, Jobs
 from gramlet.cli.errors import WrongUse
-from gramlet.cli.options import DataDir, Jobs
-from gramlet.cli.output import console, grid, note
+from gramlet.cli.results.output import console, grid, note
 
 if TYPE_CHECKING:
     from gramlet.reproduce.runner import Line

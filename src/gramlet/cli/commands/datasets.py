@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gramlet.cli.options import DataDir
-from gramlet.cli.output import console, grid
+from gramlet.cli.arguments.options import DataDir
+from gramlet.cli.results.output import console, grid
 
 if TYPE_CHECKING:
     from gramlet.files.catalogue import DatasetFacts

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from gramlet.cli.arguments.inputs import refuse_numbers
+from gramlet.cli.arguments.option_groups import Learning
 from gramlet.cli.errors import WrongUse
-from gramlet.cli.evaluation_report import Report
-from gramlet.cli.inputs import refuse_numbers
 from gramlet.cli.interrupts import leave_words
-from gramlet.cli.option_groups import Learning
-from gramlet.cli.output import note
+from gramlet.cli.results.evaluation_report import Report
+from gramlet.cli.results.output import note
 from gramlet.cli.wording import with_options
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gramlet._version import __version__
-from gramlet.cli.output import console
+from gramlet.cli.results.output import console
 from gramlet.cli.wording import with_options
 from gramlet.common.safe_writing import writing
 

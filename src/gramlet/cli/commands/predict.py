@@ -9,12 +9,12 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from gramlet.cli.arguments.inputs import stream_input
+from gramlet.cli.arguments.option_groups import OnError, Reading
+from gramlet.cli.arguments.options import Input, Jobs, Model, output_option
 from gramlet.cli.errors import WrongUse
-from gramlet.cli.inputs import stream_input
-from gramlet.cli.models import load_classifier
-from gramlet.cli.option_groups import OnError, Reading
-from gramlet.cli.options import Input, Jobs, Model, output_option
-from gramlet.cli.output import check_place, note
+from gramlet.cli.results.output import check_place, note
+from gramlet.cli.work.models import load_classifier
 from gramlet.common.notices import counted
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gramlet.cli.errors import Failure
-from gramlet.cli.output import note
+from gramlet.cli.results.output import note
 
 __all__ = ["warm_up"]
 

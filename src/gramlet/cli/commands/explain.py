@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gramlet.cli.errors import Failure, WrongUse
-from gramlet.cli.estimators import Training, choose_and_fit
-from gramlet.cli.explanation_files import check_folder, write_explanation
-from gramlet.cli.inputs import read_input, refuse_numbers, target_of
-from gramlet.cli.models import load_model
-from gramlet.cli.option_groups import Learning, Reading
-from gramlet.cli.options import (
+from gramlet.cli.arguments.inputs import read_input, refuse_numbers, target_of
+from gramlet.cli.arguments.option_groups import Learning, Reading
+from gramlet.cli.arguments.options import (
     INPUT_HELP,
     Costs,
     InnerFolds,
@@ -24,8 +20,12 @@ from gramlet.cli.options import (
     Seed,
     output_option,
 )
-from gramlet.cli.output import console, note
-from gramlet.cli.params import parse_params
+from gramlet.cli.arguments.params import parse_params
+from gramlet.cli.errors import Failure, WrongUse
+from gramlet.cli.results.explanation_files import check_folder, write_explanation
+from gramlet.cli.results.output import console, note
+from gramlet.cli.work.estimators import Training, choose_and_fit
+from gramlet.cli.work.models import load_model
 
 if TYPE_CHECKING:
     from gramlet.evaluation.task import Target

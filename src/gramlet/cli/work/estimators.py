@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gramlet.cli.arguments.option_groups import Learning
 from gramlet.cli.errors import WrongUse
-from gramlet.cli.option_groups import Learning
 from gramlet.cli.wording import with_options
 
 if TYPE_CHECKING:

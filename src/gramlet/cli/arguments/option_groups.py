@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from gramlet.cli.arguments.options import DataDir
 from gramlet.cli.errors import WrongUse
-from gramlet.cli.options import DataDir
 
 if TYPE_CHECKING:
     from gramlet.common.arrays import Array

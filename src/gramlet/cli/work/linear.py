@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
+from gramlet.cli.arguments.option_groups import Learning
 from gramlet.cli.errors import Failure, WrongUse
-from gramlet.cli.option_groups import Learning
-from gramlet.cli.output import note
+from gramlet.cli.results.output import note
 from gramlet.cli.wording import with_options
 
 __all__ = ["Linear", "is_store", "train_linear"]

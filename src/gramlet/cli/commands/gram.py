@@ -8,15 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gramlet.cli.arguments.inputs import classes_of, read_input
+from gramlet.cli.arguments.on_disk import OnDisk, check_folder, cluster_client
+from gramlet.cli.arguments.option_groups import Reading
+from gramlet.cli.arguments.options import (
+    Input,
+    Jobs,
+    Kernel,
+    Normalize,
+    Params,
+    Seed,
+    output_option,
+)
+from gramlet.cli.arguments.params import parse_params
 from gramlet.cli.errors import WrongUse
-from gramlet.cli.estimators import seeded, working_estimator
-from gramlet.cli.inputs import classes_of, read_input
-from gramlet.cli.matrix_files import ENDINGS, write_matrix
-from gramlet.cli.on_disk import OnDisk, check_folder, cluster_client
-from gramlet.cli.option_groups import Reading
-from gramlet.cli.options import Input, Jobs, Kernel, Normalize, Params, Seed, output_option
-from gramlet.cli.output import check_place
-from gramlet.cli.params import parse_params
+from gramlet.cli.results.matrix_files import ENDINGS, write_matrix
+from gramlet.cli.results.output import check_place
+from gramlet.cli.work.estimators import seeded, working_estimator
 
 if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset

@@ -9,21 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from gramlet.cli.errors import Failure
-from gramlet.cli.evaluation_report import Report
-from gramlet.cli.evaluation_work import (
-    BASELINES,
-    CONSTANTS,
-    Groups,
-    Work,
-    checked_arguments,
-    checked_names,
-    kept_store,
-    options_by_kernel,
-)
-from gramlet.cli.inputs import read_input, target_of
-from gramlet.cli.option_groups import Learning, Reading
-from gramlet.cli.options import (
+from gramlet.cli.arguments.inputs import read_input, target_of
+from gramlet.cli.arguments.option_groups import Learning, Reading
+from gramlet.cli.arguments.options import (
     Costs,
     Folds,
     Fresh,
@@ -35,8 +23,20 @@ from gramlet.cli.options import (
     Seed,
     output_option,
 )
-from gramlet.cli.output import check_place, note
-from gramlet.cli.params import parse_params
+from gramlet.cli.arguments.params import parse_params
+from gramlet.cli.errors import Failure
+from gramlet.cli.results.evaluation_report import Report
+from gramlet.cli.results.output import check_place, note
+from gramlet.cli.work.evaluation_work import (
+    BASELINES,
+    CONSTANTS,
+    Groups,
+    Work,
+    checked_arguments,
+    checked_names,
+    kept_store,
+    options_by_kernel,
+)
 
 __all__ = ["report"]
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from gramlet import GraphBatch, WeightedWassersteinWL, load, load_dataset, write_tu
-from gramlet.cli import explanation_files, main
+from gramlet.cli import main
+from gramlet.cli.results import explanation_files
 from gramlet.common.safe_writing import writing
 
 mpl = pytest.importorskip("matplotlib", reason="pictures need matplotlib")

@@ -6,12 +6,9 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-from gramlet.cli.errors import WrongUse
-from gramlet.cli.estimators import Training, choose_and_fit
-from gramlet.cli.inputs import read_input, refuse_numbers, target_of
-from gramlet.cli.linear import Linear, is_store, train_linear
-from gramlet.cli.option_groups import Learning, Reading
-from gramlet.cli.options import (
+from gramlet.cli.arguments.inputs import read_input, refuse_numbers, target_of
+from gramlet.cli.arguments.option_groups import Learning, Reading
+from gramlet.cli.arguments.options import (
     Costs,
     InnerFolds,
     Input,
@@ -22,8 +19,11 @@ from gramlet.cli.options import (
     Seed,
     output_option,
 )
-from gramlet.cli.output import check_place
-from gramlet.cli.params import parse_params
+from gramlet.cli.arguments.params import parse_params
+from gramlet.cli.errors import WrongUse
+from gramlet.cli.results.output import check_place
+from gramlet.cli.work.estimators import Training, choose_and_fit
+from gramlet.cli.work.linear import Linear, is_store, train_linear
 
 __all__ = ["train"]
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gramlet.cli.arguments.option_groups import Learning, OnError, Reading
 from gramlet.cli.errors import Failure, WrongUse
-from gramlet.cli.option_groups import Learning, OnError, Reading
 from gramlet.cli.wording import with_options
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from gramlet.cli.arguments.inputs import read_input
+from gramlet.cli.arguments.on_disk import OnDisk, check_folder, cluster_client
+from gramlet.cli.arguments.option_groups import Reading
 from gramlet.cli.errors import WrongUse
-from gramlet.cli.inputs import read_input
-from gramlet.cli.on_disk import OnDisk, check_folder, cluster_client
-from gramlet.cli.option_groups import Reading
 from gramlet.common.notices import counted
 
 __all__ = ["write_store"]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gramlet.cli.estimators import seeded
-from gramlet.cli.inputs import classes_of, read_input
-from gramlet.cli.option_groups import Reading
-from gramlet.cli.options import Input, Jobs, Kernel, Params, Seed, output_option
-from gramlet.cli.output import check_place
-from gramlet.cli.params import parse_params
-from gramlet.cli.tables import names_of, write_table
+from gramlet.cli.arguments.inputs import classes_of, read_input
+from gramlet.cli.arguments.option_groups import Reading
+from gramlet.cli.arguments.options import Input, Jobs, Kernel, Params, Seed, output_option
+from gramlet.cli.arguments.params import parse_params
+from gramlet.cli.results.output import check_place
+from gramlet.cli.results.tables import names_of, write_table
+from gramlet.cli.work.estimators import seeded
 
 if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset

@@ -7,12 +7,20 @@ from typing import Annotated
 
 import typer
 
-from gramlet.cli.estimators import seeded, working_estimator
-from gramlet.cli.inputs import classes_of, read_input
-from gramlet.cli.option_groups import Reading
-from gramlet.cli.options import Input, Jobs, Kernel, Normalize, Params, Seed, output_option
-from gramlet.cli.output import check_place
-from gramlet.cli.params import parse_params
+from gramlet.cli.arguments.inputs import classes_of, read_input
+from gramlet.cli.arguments.option_groups import Reading
+from gramlet.cli.arguments.options import (
+    Input,
+    Jobs,
+    Kernel,
+    Normalize,
+    Params,
+    Seed,
+    output_option,
+)
+from gramlet.cli.arguments.params import parse_params
+from gramlet.cli.results.output import check_place
+from gramlet.cli.work.estimators import seeded, working_estimator
 from gramlet.common.safe_writing import writing
 
 __all__ = ["map_"]

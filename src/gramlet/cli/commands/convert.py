@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
+from gramlet.cli.arguments.inputs import read_input
+from gramlet.cli.arguments.option_groups import Reading
+from gramlet.cli.arguments.options import Input
 from gramlet.cli.errors import Failure, WrongUse
-from gramlet.cli.inputs import read_input
-from gramlet.cli.option_groups import Reading
-from gramlet.cli.options import Input
-from gramlet.cli.output import check_place, note
+from gramlet.cli.results.output import check_place, note
 
 __all__ = ["convert"]
 

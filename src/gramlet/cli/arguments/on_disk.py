@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from gramlet.cli.arguments.options import Fresh
 from gramlet.cli.errors import WrongUse
-from gramlet.cli.options import Fresh
 
 __all__ = ["OnDisk", "check_folder", "cluster_client"]
 

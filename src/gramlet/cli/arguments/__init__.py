@@ -1,0 +1,1 @@
+"""What commands are given: options, groups of them, ``--param``, and INPUT."""

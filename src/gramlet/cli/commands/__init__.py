@@ -1,0 +1,1 @@
+"""The commands, one file each: the function is the command, its docstring the help."""

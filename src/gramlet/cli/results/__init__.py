@@ -1,0 +1,1 @@
+"""What commands print and write: tables, files, feature stores, and the evaluation's table."""

@@ -1,0 +1,1 @@
+"""What several commands do in between: machines, evaluations, models from files."""
