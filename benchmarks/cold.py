@@ -17,22 +17,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.cold_child import NOT_THERE
 from benchmarks.measure import ONE_THREAD
-from benchmarks.parent import REVISION, ROOT, WITH_ATTRIBUTES, _load, source_of
+from benchmarks.parent import REVISION, ROOT, source_of
 from benchmarks.report import save_result
 
 __all__ = ["cold_seconds", "main"]
 
 HALF = 0.5
-_GRAPHS = 30
-_NOT_THERE = 3  # the exit code for a kernel that a revision does not have
 
 
 def cold_seconds(name: str, source: Path, place: Path) -> float | None:
     """Processor seconds of a new process that writes one matrix; None: no such kernel there."""
     with tempfile.TemporaryDirectory() as empty:
         process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.cold", "--child", name, str(place)],
+            [sys.executable, "-m", "benchmarks.cold_child", name, str(place)],
             env={
                 **os.environ,
                 **ONE_THREAD,
@@ -44,25 +43,11 @@ def cold_seconds(name: str, source: Path, place: Path) -> float | None:
         _, status, usage = os.wait4(process.pid, 0)
     code = os.waitstatus_to_exitcode(status)
     process.returncode = code
-    if code == _NOT_THERE:
+    if code == NOT_THERE:
         return None
     if code:
         raise RuntimeError(f"The process that computes {name!r} ended with status {code}.")
     return usage.ru_utime + usage.ru_stime
-
-
-def _compute(name: str, place: str) -> int:
-    """In the child: one matrix of one kernel."""
-    import numpy as np
-
-    from gramlet.kernels import registry
-
-    if name not in {entry.name for entry in registry.entries()}:
-        return _NOT_THERE
-    graphs, y = _load("MUTAG", _GRAPHS, name in WITH_ATTRIBUTES)
-    matrix = registry.get(name).make().fit_transform(graphs, y)
-    np.save(place, np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix))
-    return 0
 
 
 def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
@@ -114,9 +99,3 @@ def main(arguments: Sequence[str]) -> int:
             print(_line(name, found[name]), flush=True)
     print(f"\nsaved in {save_result('cold', {'cases': found}, {'revision': parsed.revision})}")
     return 0
-
-
-if __name__ == "__main__":
-    if sys.argv[1:2] != ["--child"]:
-        sys.exit(main(sys.argv[1:]))
-    sys.exit(_compute(*sys.argv[2:]))

@@ -11,7 +11,18 @@ import numpy as np
 
 from gramlet import GraphBatch, load_dataset
 
-__all__ = ["Source", "default_folder", "random_batch", "to_grakel", "to_igraph"]
+__all__ = [
+    "WITH_ATTRIBUTES",
+    "Source",
+    "default_folder",
+    "random_batch",
+    "sample",
+    "to_grakel",
+    "to_igraph",
+]
+
+# Kernels that get random node attributes, without which they cannot be computed.
+WITH_ATTRIBUTES = ("wwl-attr",)
 
 
 def default_folder() -> str | None:
@@ -48,6 +59,24 @@ class Source:
             return graphs
         chosen = np.random.default_rng(0).permutation(len(graphs))[:wanted]
         return graphs[np.sort(chosen)]
+
+
+def sample(data: str, n_graphs: int, with_attributes: bool) -> tuple[GraphBatch, Any]:
+    """A sample of a data set without edge labels, and its classes."""
+    whole = load_dataset(data, data_home=default_folder())
+    chosen = np.sort(np.random.default_rng(0).permutation(len(whole.graphs))[:n_graphs])
+    graphs = whole.graphs[chosen]
+    tails, heads = graphs.arcs()
+    once = tails < heads
+    attributes = np.random.default_rng(1).normal(size=(graphs.n_nodes_total, 2))
+    batch = GraphBatch.from_arcs(
+        graphs.node_offsets,
+        tails[once],
+        heads[once],
+        node_labels=graphs.node_labels,
+        node_attributes=attributes if with_attributes else None,
+    )
+    return batch, np.asarray(whole.target)[chosen]
 
 
 def to_grakel(batch: GraphBatch, edge_codes: Any = None) -> list[list[Any]]:

@@ -34,8 +34,6 @@ GRAPHS = {
     "rw-steps": 80, "geometric-assignment": 60, "graphlet": 100,
 }  # fmt: skip
 DATA_SETS = ("MUTAG", "NCI1")
-# Kernels that get random node attributes, without which they cannot be computed.
-WITH_ATTRIBUTES = ("wwl-attr",)
 
 
 def source_of(revision: str) -> Path:
@@ -120,29 +118,6 @@ def compare(
     }
 
 
-def _load(data: str, n_graphs: int, with_attributes: bool) -> tuple[Any, Any]:
-    """A sample of a data set without edge labels, and its classes."""
-    import numpy as np
-
-    from benchmarks.data import default_folder
-    from gramlet import GraphBatch, load_dataset
-
-    whole = load_dataset(data, data_home=default_folder())
-    chosen = np.sort(np.random.default_rng(0).permutation(len(whole.graphs))[:n_graphs])
-    graphs = whole.graphs[chosen]
-    tails, heads = graphs.arcs()
-    once = tails < heads
-    attributes = np.random.default_rng(1).normal(size=(graphs.n_nodes_total, 2))
-    batch = GraphBatch.from_arcs(
-        graphs.node_offsets,
-        tails[once],
-        heads[once],
-        node_labels=graphs.node_labels,
-        node_attributes=attributes if with_attributes else None,
-    )
-    return batch, np.asarray(whole.target)[chosen]
-
-
 def _answer_requests(source: str) -> None:
     """In the child: one line of JSON in, one out, until the input ends."""
     import time
@@ -153,6 +128,7 @@ def _answer_requests(source: str) -> None:
         raise RuntimeError(f"gramlet was imported from {gramlet.__file__}, not from {source}.")
     import numpy as np
 
+    from benchmarks.data import WITH_ATTRIBUTES, sample
     from gramlet.kernels import registry
 
     loaded: dict[Any, Any] = {}
@@ -164,7 +140,7 @@ def _answer_requests(source: str) -> None:
         entry = registry.get(request["kernel"])
         key = (request["data"], request["n_graphs"], entry.name in WITH_ATTRIBUTES)
         if key not in loaded:
-            loaded[key] = _load(*key)
+            loaded[key] = sample(*key)
         graphs, y = loaded[key]
         begin, seconds, runs = time.process_time(), 0.0, 0
         while seconds < LONG_ENOUGH and runs < 100 and not (runs and request.get("save")):

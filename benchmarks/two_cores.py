@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.data import Source, default_folder
-from benchmarks.parent import GRAPHS, WITH_ATTRIBUTES
+from benchmarks.data import WITH_ATTRIBUTES, Source, default_folder
+from benchmarks.parent import GRAPHS
 from benchmarks.report import save_result
 
 __all__ = ["compare", "main", "watched_tiles"]
