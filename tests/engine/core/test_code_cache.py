@@ -94,3 +94,34 @@ def test_code_of_a_read_only_installation_is_used(tmp_path, sealed):
     # For root every folder can be written to: another folder is preferred, this one only read.
     user = {"GRAMLET_CACHE": str(tmp_path / "user")}
     assert run(user, sealed) == ("False", str(tmp_path / "user" / "compiled"), "")
+
+
+CALLS_INNER = """
+import numpy as np
+from gramlet.engine.core.compiled import njit
+from gramlet.engine.core.compiling import n_compiled
+from gramlet.engine.core.hash_table import hash_of
+from gramlet.engine.core.short_sort import sort_short
+@njit(cache=False)
+def tried(values):
+    sort_short(values)
+    return hash_of(values, 0, len(values))
+print(tried(np.arange(100)[::-1].copy()), n_compiled())
+"""
+
+
+def test_inner_functions_are_kept_for_callers_to_come(tmp_path):
+    """A caller that is not kept itself finds the functions it calls, as they were."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", CALLS_INNER],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        for _ in range(2)
+    )
+    assert first[0] == second[0]
+    assert int(first[1]) > int(second[1]) == 1

@@ -72,6 +72,59 @@ def test_collection_is_as_it_was_after_compiling(enabled):
         (gc.enable if was else gc.disable)()
 
 
+@inner(cache=False)
+def _checked(values, at):
+    if at >= len(values):
+        raise ValueError("no such place", at)
+    return values[at]
+
+
+@njit(cache=False)
+def _entry(values, at):
+    return _checked(np.sort(values), at)
+
+
+@compiled_only
+def test_inner_functions_have_no_machine_code_and_raise_errors_all_the_same():
+    assert _entry(np.array([3, 1, 2]), 1) == 2
+    with pytest.raises(ValueError, match="no such place") as caught:
+        _entry(np.array([3, 1, 2]), 7)
+    assert caught.value.args == ("no such place", 7)
+    (compiled,) = _checked.overloads.values()
+    assert compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name) == 0
+
+
+@compiled_only
+def test_functions_of_numba_serve_other_code_too():
+    """`_entry` has compiled np.sort and what it consists of; others get the same."""
+    import numba
+
+    assert _entry(np.array([3, 1, 2]), 0) == 1
+
+    @numba.njit
+    def sorted_twice(values):
+        return np.sort(values), np.sort(values[::-1])
+
+    once, again = sorted_twice(np.array([3, 1, 2]))
+    assert once.tolist() == again.tolist() == [1, 2, 3]
+
+
+@compiled_only
+def test_numba_is_as_it_was_after_compiling():
+    import numba
+    from numba.core.target_extension import CPU, jit_registry
+
+    @njit(cache=False)
+    def wrong(x):
+        return x.no_such_attribute
+
+    assert jit_registry[CPU] is numba.jit
+    with pytest.raises(numba.TypingError):
+        wrong(1)
+    assert jit_registry[CPU] is numba.jit
+    assert gc.isenabled()
+
+
 def test_read_only_is_a_view():
     values = np.arange(3)
     view = read_only(values)

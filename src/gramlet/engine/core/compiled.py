@@ -18,6 +18,12 @@ from numba.core.registry import CPUDispatcher
 from numba.core.types.misc import unliteral
 
 from gramlet.engine.core.code_cache import CodeCache
+from gramlet.engine.core.lean_compiling import (
+    InnerCompiler,
+    OuterCompiler,
+    inner_libraries,
+    lean_helpers,
+)
 
 __all__ = ["inner", "njit", "read_only"]
 
@@ -37,19 +43,15 @@ def njit(*, cache: bool = True, **options: Any) -> Callable[[Any], Any]:
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = numba.njit(no_cfunc_wrapper=True, **options)(function)
-        if dispatcher is function:  # the compiler is off
-            return function
-        if cache:
+        dispatcher = _lean(function, OuterCompiler, options)
+        if cache and dispatcher is not function:
             dispatcher._cache = CodeCache(function)
-        _ignore_constants(dispatcher)
-        _pause_collection(dispatcher)
         return dispatcher
 
     return decorate
 
 
-def inner(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+def inner(function: Callable[..., Any] | None = None, *, cache: bool = True, **options: Any) -> Any:
     """A decorator: compile a function that only compiled code calls.
 
     Without the code that unpacks Python objects, compiling takes about half as long. A call from
@@ -61,12 +63,31 @@ def inner(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = njit(no_cpython_wrapper=True, **options)(function)
+        dispatcher = _lean(function, InnerCompiler, {**options, "no_cpython_wrapper": True})
         if dispatcher is not function:
             dispatcher.__class__ = _InnerDispatcher
+            if cache:
+                dispatcher._cache = _InnerCache(function)
         return dispatcher
 
     return decorate if function is None else decorate(function)
+
+
+def _lean(function: Callable[..., Any], steps: Any, options: dict[str, Any]) -> Any:
+    """A dispatcher of numba that compiles no more than is needed; the function if that is off."""
+    dispatcher = numba.njit(no_cfunc_wrapper=True, pipeline_class=steps, **options)(function)
+    if dispatcher is not function:
+        _ignore_constants(dispatcher)
+        _compile_leanly(dispatcher)
+    return dispatcher
+
+
+class _InnerCache(CodeCache):
+    """The compiled code of an inner function: what its callers link, no machine code."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        with inner_libraries(target_context.codegen()):
+            return super().load_overload(sig, target_context)
 
 
 class _InnerDispatcher(CPUDispatcher):
@@ -108,20 +129,24 @@ def _ignore_constants(dispatcher: Any) -> None:
     dispatcher.get_call_template = general_template
 
 
-def _pause_collection(dispatcher: Any) -> None:
-    """Compile without garbage collection, which takes an eighth of the time and frees nothing."""
+def _compile_leanly(dispatcher: Any) -> None:
+    """Compile without garbage collection, which takes an eighth of the time and frees nothing.
+
+    numba's own functions that are called from here are compiled as inner functions.
+    """
     compile_now = dispatcher.compile
 
-    def compile_without_collection(signature: Any) -> Any:
-        if not gc.isenabled():
-            return compile_now(signature)
+    def compile_in_peace(signature: Any) -> Any:
+        collects = gc.isenabled()
         gc.disable()
         try:
-            return compile_now(signature)
+            with lean_helpers():
+                return compile_now(signature)
         finally:
-            gc.enable()
+            if collects:
+                gc.enable()
 
-    dispatcher.compile = compile_without_collection
+    dispatcher.compile = compile_in_peace
 
 
 def _general(given: Any) -> Any:
