@@ -250,7 +250,8 @@ def _graph_tile(
         )
         rows = np.empty((count, order))
         for q in range(count):
-            rows[count - 1 - q] = coordinates[queue[q]]
+            for k in range(order):
+                rows[count - 1 - q, k] = coordinates[queue[q], k]
         _whiten(rows, count, first, start, envelope)
         _packed_gram(rows, count, gamma, packed[g])
 

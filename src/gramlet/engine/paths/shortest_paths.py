@@ -46,6 +46,8 @@ _BYTES_PER_KIND = 160.0
 
 # Graphs and their numbers of kinds; levels and colours of the kinds; lengths; counts.
 _Part = tuple[Ints, Int32s, Floats, Floats]
+# Graphs and their numbers of kinds; keys; counts.
+_Counted = tuple[Ints, Ints, Floats]
 
 
 def count_paths(
@@ -98,7 +100,7 @@ def count_paths(
     MemoryError
         If the kinds do not fit into the available memory, or will not according to a sample.
     """
-    given = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    given = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     levels = np.ascontiguousarray(levels, dtype=np.int64)
     sizes = np.diff(node_offsets).astype(np.float64)
     chosen, ways, share = chosen_sources(node_offsets, indptr, indices, n_sources, seed)
@@ -125,26 +127,27 @@ def count_paths(
         if expected > 2.0 * most:
             raise too_many_kinds(label, node_offsets, len(levels), expected, room)
         tell_cost(label, node_offsets, costs.sum(), 0.5 * n_pairs, expected, n_jobs)
-    parts: dict[int, _Part] = {}
+    parts: dict[int, _Counted] = {}
     n_found: list[int] = []
     scale = np.where(ways == SOME, (1.0 if ordered else 0.5) / np.maximum(share, 1e-300), 1.0)
+    graphs = _graphs_of(node_offsets, bounds[:-1], bounds[1:])
 
     def work(begin: int, end: int) -> None:
         left = most - sum(n_found)
-        found = _count_sources(
-            bounds[begin], bounds[end], node_offsets, indptr, indices, levels, given, ordered, left,
-            chosen, ways, scale,
+        found = _count_range(
+            bounds[begin], bounds[end], graphs[0][begin], graphs[1][end - 1], node_offsets, indptr,
+            indices, levels, given, ordered, left, chosen, ways, scale,
         )  # fmt: skip
-        if len(found[3]) > left:
+        if len(found[2]) > left:
             raise too_many_kinds(label, node_offsets, len(levels), most, room)
         parts[begin] = found
-        n_found.append(len(found[3]))
+        n_found.append(len(found[2]))
 
     if share.any():
         tiling = Tiling(n_jobs, verbose, label)
         n_tiles = min(128, 1 + int(costs.sum() * len(levels) / _SHORT))
         for_tiles(work, len(costs), costs=costs, n_tiles=n_tiles, **tiling)
-    found = [parts[begin] for begin in sorted(parts)]
+    found = [_read([parts.pop(begin) for begin in sorted(parts)], weights is not None)]
     found += [(np.array([[graph, len(table[2])]]), *table) for graph, table in tables.items()]
     return _joined(found, len(sizes), in_order=not tables)
 
@@ -182,8 +185,8 @@ def _source_ranges(node_offsets: Ints, indptr: Ints, share: Floats) -> tuple[Int
 
 
 def _expected_kinds(
-    node_offsets: Ints, indptr: Ints, indices: Ints, levels: Ints, weights: Floats, ordered: bool,
-    share: Floats,
+    node_offsets: Ints, indptr: Ints, indices: Ints, levels: Ints, weights: Floats | None,
+    ordered: bool, share: Floats,
 ) -> float:  # fmt: skip
     """Estimate the number of kinds of all graphs from a few sources of the largest one.
 
@@ -198,8 +201,8 @@ def _expected_kinds(
     more_of_them = min(2 * few, n_sources)
     every = chosen_sources(node_offsets, indptr, indices, None, 0)
     some, more = (
-        len(_count_sources(first, first + k, node_offsets, indptr, indices, levels, weights,
-                           ordered, np.inf, *every)[3])
+        len(_count_range(first, first + k, graph, graph, node_offsets, indptr, indices, levels,
+                         weights, ordered, np.inf, *every)[2])
         for k in (few, more_of_them)
     )  # fmt: skip
     power = min(1.0, np.log2(max(more, 1) / max(some, 1)))
@@ -209,52 +212,86 @@ def _expected_kinds(
     return float(kinds * (sizes * sizes * share).sum() / (n * n * share[graph]))
 
 
+def _graphs_of(node_offsets: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """The first and the last graph with sources in each range; a range may be without sources."""
+    first = np.searchsorted(node_offsets, begin, side="right") - 1
+    return first, np.searchsorted(node_offsets, end, side="left") - 1
+
+
+def _count_range(
+    begin: int, end: int, first_graph: int, last_graph: int, node_offsets: Ints, indptr: Ints,
+    indices: Ints, levels: Ints, weights: Floats | None, ordered: bool, most: float, chosen: Bools,
+    ways: Ints, scale: Floats,
+) -> _Counted:  # fmt: skip
+    """Count the paths from sources ``begin:end``: kinds per graph, their keys and counts."""
+    owners = np.zeros((max(last_graph + 1 - first_graph, 0), 2), dtype=np.int64)
+    keys, counts, n_kinds = _count_sources(
+        begin, end, first_graph, node_offsets, indptr, indices, levels, weights, ordered, most,
+        chosen, ways, scale, owners,
+    )  # fmt: skip
+    return owners, keys[: n_kinds * _WIDTH].copy(), counts[:n_kinds].copy()
+
+
+def _read(parts: list[_Counted], weighted: bool) -> _Part:
+    """Join the parts; read the levels, the colours of the ends and the lengths from the keys."""
+    owners = np.concatenate([np.zeros((0, 2), np.int64), *(part[0] for part in parts)])
+    keys = np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)])
+    counts = np.concatenate([np.zeros(0), *(part[2] for part in parts)])
+    ends, last = keys[::_WIDTH], keys[1::_WIDTH]
+    kinds = np.empty((len(ends), 3), dtype=np.int32)
+    kinds[:, 0] = 0 if weighted else last >> 32
+    kinds[:, 1], kinds[:, 2] = ends >> 32, ends & 0xFFFFFFFF
+    lengths = last.copy().view(np.float64) if weighted else (last & 0xFFFFFFFF).astype(np.float64)
+    return owners, kinds, lengths, counts
+
+
 @njit(nogil=True, cache=True)
 def _count_sources(
-    begin: int, end: int, node_offsets: Ints, indptr: Ints, indices: Ints, levels: Ints,
-    weights: Floats, ordered: bool, most: float, chosen: Bools, ways: Ints, scale: Floats,
-) -> tuple[Ints, Int32s, Floats, Floats]:  # fmt: skip
-    """Count the paths from sources ``begin:end``: kinds per graph; kinds, lengths and counts.
+    begin: int, end: int, first_graph: int, node_offsets: Ints, indptr: Ints, indices: Ints,
+    levels: Ints, weights: Floats | None, ordered: bool, most: float, chosen: Bools, ways: Ints,
+    scale: Floats, owners: Ints,
+) -> tuple[Ints, Floats, int]:  # fmt: skip
+    """Count the paths from sources ``begin:end``: keys of kinds, counts, and how many there are.
 
     A hash table per graph finds the kinds, whose keys are consecutive in one array. The count stops
     early if there are more than ``most`` kinds. ``ways`` tells which nodes of a graph are sources:
-    all, those marked in ``chosen``, or none.
+    all, those marked in ``chosen``, or none. ``owners`` gets the graphs and their numbers of kinds.
+    Without weights, None, only breadth-first search is compiled.
     """
-    weighted = len(weights) > 0
-    # The graphs of the first and the last source; no graph if there is no source.
-    first_graph = np.searchsorted(node_offsets, begin, side="right") - 1 if begin < end else 0
-    last_graph = np.searchsorted(node_offsets, end, side="left") - 1 if begin < end else -1
-    owners = np.zeros((last_graph + 1 - first_graph, 2), dtype=np.int64)
     keys = np.empty(1024 * _WIDTH, dtype=np.int64)
-    offsets = np.arange(1025) * _WIDTH
+    offsets = _key_offsets(1024)
     counts = np.empty(1024)
     filled = 0
     slots = slots_for(512)
-    for graph in range(first_graph, last_graph + 1):
+    for graph in range(first_graph, first_graph + len(owners)):
         first, last = node_offsets[graph], node_offsets[graph + 1]
         start = filled
         slots[:] = -1
         row = np.empty(last - first)
-        bits = row.view(np.int64)
-        for source in range(max(begin, first), min(end, last)):
+        if weights is not None:
+            bits = row.view(np.int64)
+        for source in range(begin if begin > first else first, end if end < last else last):
             if ways[graph] == NONE or (ways[graph] == SOME and not chosen[source]):
                 continue
             # The lengths of all paths from this source.
-            if weighted:
+            if weights is not None:
                 dijkstra(source, indptr, indices, weights, first, row)
             else:
                 breadth_first(source, indptr, indices, first, row)
             for v in range(first if ordered or ways[graph] == SOME else source + 1, last):
                 if row[v - first] < 0.0 or v == source:
                     continue
-                length = bits[v - first] if weighted else np.int64(row[v - first])
+                if weights is not None:
+                    length = bits[v - first]
+                else:
+                    length = np.int64(row[v - first])
                 for level in range(levels.shape[0]):
                     a, b = levels[level, source], levels[level, v]
                     low, high = (a, b) if ordered or a < b else (b, a)
                     # The key is written to the place of the next new kind, and looked up.
                     place = filled * _WIDTH
                     keys[place] = (low << 32) | high
-                    keys[place + 1] = length if weighted else (level << 32) | length
+                    keys[place + 1] = (level << 32) | length if weights is None else length
                     code = hash_of(keys, place, place + _WIDTH)
                     at = find_slot(slots, offsets, keys, code, keys, place, place + _WIDTH)
                     if slots[at] >= 0:
@@ -267,7 +304,7 @@ def _count_sources(
                     if filled == len(counts):
                         counts = grown(counts, filled + 1)
                         keys = grown(keys, len(counts) * _WIDTH)
-                        offsets = np.arange(len(counts) + 1) * _WIDTH
+                        offsets = _key_offsets(len(counts))
                     if 2 * (filled - start) > len(slots):
                         slots = slots_of(offsets, keys, start, filled, len(slots))
             if filled > most:
@@ -277,22 +314,13 @@ def _count_sources(
             counts[i] *= scale[graph]
         owners[graph - first_graph, 0] = graph
         owners[graph - first_graph, 1] = filled - start
-    kinds, lengths = _kinds_and_lengths(keys[: filled * _WIDTH], weighted)
-    return owners, kinds, lengths, counts[:filled].copy()
+    return keys, counts, filled
 
 
 @inner
-def _kinds_and_lengths(keys: Ints, weighted: bool) -> tuple[Int32s, Floats]:
-    """The level, the colours of the ends, and the length of each key."""
-    n = len(keys) // _WIDTH
-    kinds, lengths = np.empty((n, 3), dtype=np.int32), np.empty(n)
-    bits = lengths.view(np.int64)
-    for i in range(n):
-        ends, last = keys[i * _WIDTH], keys[i * _WIDTH + 1]
-        kinds[i, 0] = 0 if weighted else last >> 32
-        kinds[i, 1], kinds[i, 2] = ends >> 32, ends & 0xFFFFFFFF
-        if weighted:
-            bits[i] = last
-        else:
-            lengths[i] = last & 0xFFFFFFFF
-    return kinds, lengths
+def _key_offsets(n: int) -> Ints:
+    """Where the keys of ``n`` kinds begin and end."""
+    offsets = np.empty(n + 1, dtype=np.int64)
+    for i in range(n + 1):
+        offsets[i] = i * _WIDTH
+    return offsets
