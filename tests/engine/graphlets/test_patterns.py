@@ -241,5 +241,5 @@ def test_labelled_forms_are_equal_exactly_for_isomorphic_patterns(k):
 
 
 def test_labelled_patterns_of_many_nodes_are_refused():
-    with pytest.raises(ValueError, match="up to 5 nodes; got k=6"):
+    with pytest.raises(ValueError, match="at most 5 nodes; got k=6"):
         canonical_labelled(np.array([0]), np.array([0]), 6, 2)

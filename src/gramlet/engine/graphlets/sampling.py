@@ -33,6 +33,10 @@ __all__ = ["PatternCounts", "sample_codes", "sample_counts"]
 # Steps without a new node after which the next one is drawn directly (see `draws.draw_walk`).
 _PATIENCE = 32
 _UNIFORM = -1.0
+# Draws in a tile of about a tenth of a millisecond, beside which a call is cheap.
+_SHORT = 10_000
+# Up to so many nodes, a table has room for every code: faster than hashing.
+_TABLE_NODES = 6
 
 
 class PatternCounts(NamedTuple):
@@ -168,7 +172,8 @@ def sample_counts(
                 *(n_labels, k, n_samples, seed, law, patience, begin, end),
             )
 
-    for_tiles(fill, len(batch), n_jobs=n_jobs, verbose=verbose, label="subgraphs")
+    n_tiles = min(128, 1 + len(batch) * n_samples // _SHORT)
+    for_tiles(fill, len(batch), n_tiles=n_tiles, n_jobs=n_jobs, verbose=verbose, label="subgraphs")
     return _joined_parts([parts[begin] for begin in sorted(parts)])
 
 
@@ -287,7 +292,9 @@ def _counts_of_range(
     width = 2 if len(labels) else 1  # the key of a pattern: its code and, with labels, a word
     drawn = np.empty((n_samples, width), dtype=np.int64)
     offsets = np.arange(n_samples + 1) * width
-    slots = slots_for(n_samples)
+    in_table = width == 1 and k <= _TABLE_NODES
+    slots = slots_for(0 if in_table else n_samples)
+    places = np.full(1 << (k * (k - 1) // 2) if in_table else 0, -1, dtype=np.int64)
     first = np.empty(n_samples, dtype=np.int64)
     repeats = np.empty(n_samples, dtype=np.int64)
     n_entries = np.zeros(end - begin, dtype=np.int64)
@@ -300,7 +307,10 @@ def _counts_of_range(
             g, node_offsets, indptr, indices, labels, n_labels, seed, law, patience, nodes, drawn
         )  # fmt: skip
         # Count the distinct patterns, and append them.
-        n = _count(drawn.reshape(-1), offsets, slots, first, repeats)
+        if in_table:
+            n = _count_in_table(drawn, places, first, repeats)
+        else:
+            n = _count(drawn.reshape(-1), offsets, slots, first, repeats)
         codes, words = grown(codes, total + n), grown(words, total + n)
         counts = grown(counts, total + n)
         for s in first[:n]:
@@ -328,4 +338,20 @@ def _count(keys: Ints, offsets: Ints, slots: Ints, first: Ints, repeats: Ints) -
             first[n], repeats[s] = s, 0
             n += 1
         repeats[number_in(slots[at])] += 1
+    return n
+
+
+@inner
+def _count_in_table(drawn: Ints, places: Ints, first: Ints, repeats: Ints) -> int:
+    """As `_count`, for keys that are positions in ``places``, which is −1 before and after."""
+    n = 0
+    for s in range(len(drawn)):
+        code = drawn[s, 0]
+        if places[code] < 0:
+            places[code] = s
+            first[n], repeats[s] = s, 0
+            n += 1
+        repeats[places[code]] += 1
+    for s in first[:n]:
+        places[drawn[s, 0]] = -1
     return n
