@@ -1,13 +1,13 @@
-"""gramlet: graph kernels and graph embeddings, exact and fast, at home in scikit-learn.
+"""gramlet: graph kernels and graph embeddings for scikit-learn, exact and fast.
 
-The public names are loaded when first used, so that ``import gramlet`` costs next to nothing.
+The public names are loaded when first used, so that ``import gramlet`` costs almost nothing.
 """
 
 from __future__ import annotations
 
 from gramlet._version import __version__
 
-# Not from typing: until the program has taken over Ctrl-C, every import is a moment too long.
+# Not from typing: imports should be few until the program handles Ctrl-C.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

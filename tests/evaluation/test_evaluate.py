@@ -324,14 +324,14 @@ class TestErrors:
         [
             (np.zeros(7), r"one value per graph: got shape \(7,\) for 24 graphs"),
             (np.zeros((24, 2)), r"got shape \(24, 2\)"),
-            (np.zeros(24), r"y holds 1 class \(0.0\); a classifier needs at least two"),
+            (np.zeros(24), r"y has 1 class \(0.0\); a classifier needs at least two"),
             (
                 np.r_[np.nan, np.zeros(11), np.ones(12)],
                 "no usable value .* 1 of 24 graphs, at position 0",
             ),
             ([*[0] * 11, None, *[1] * 11, None], "for 2 of 24 graphs, at positions 11, 23"),
             (np.r_[np.zeros(12), np.ones(11), np.inf], "infinite.* at position 23"),
-            (["a", 1] * 12, "values of one kind, strings or numbers; got int, str"),
+            (["a", 1] * 12, "values of one type, strings or numbers; got int, str"),
             (np.repeat(["few", "many"], [3, 21]), "Class 'few' has 3 graphs, fewer than the 4"),
             (
                 np.repeat(["one", "many"], [1, 23]),
@@ -492,7 +492,7 @@ class TestResults:
         assert compare_results(a, b).difference == pytest.approx(0.1)
 
     def test_results_on_other_folds_are_not_compared(self):
-        with pytest.raises(ValueError, match="do not stand on the same folds"):
+        with pytest.raises(ValueError, match="do not have the same folds"):
             compare_results(result_of("a", [[0.8, 0.6]]), result_of("b", [[0.8, 0.6]], "other"))
 
 

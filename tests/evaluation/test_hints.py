@@ -102,7 +102,8 @@ def test_the_hint_of_twins_says_which_columns_were_not_compared():
     graphs = GraphBatch.from_edges(edge, node_attributes=list(attributes))
     (hint,) = kinds(evaluate("vertex", graphs, np.arange(24) % 2, QUICK), "duplicates")
     assert (
-        "24 of 24 graphs are isomorphic to another one but for their node attributes" in hint.text
+        "24 of 24 graphs are isomorphic to another one except for their node attributes"
+        in hint.text
     )
 
 

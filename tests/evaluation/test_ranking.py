@@ -150,5 +150,5 @@ def test_graphs_without_a_name_belong_to_the_named_data_set():
     (found,) = compare_results([named, without])
     assert found.difference == pytest.approx(named.mean - without.mean)
     other = evaluate("size", mutag.graphs[:100], mutag.target[:100], quick)
-    with pytest.raises(ValueError, match="do not stand on the same folds"):
+    with pytest.raises(ValueError, match="do not have the same folds"):
         compare_results([named, other])

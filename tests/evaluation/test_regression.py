@@ -193,11 +193,9 @@ class TestOtherMachines:
         y = 3.0 * graphs.sizes + 0.5
         result = evaluate(make_pipeline(Sizes(), Ridge(alpha=1e-9)), graphs, y, QUICK)
         assert result.mean == pytest.approx(1.0)
-        with pytest.raises(
-            ValueError, match="is a classifier, and the target is one of regression"
-        ):
+        with pytest.raises(ValueError, match="is a classifier, but the target is for regression"):
             evaluate(make_pipeline(Sizes(), SVC()), graphs, y, QUICK)
-        with pytest.raises(ValueError, match="is a regressor, and the target"):
+        with pytest.raises(ValueError, match="is a regressor, but the target"):
             evaluate(make_pipeline(Sizes(), Ridge()), graphs, graphs.sizes > 7, QUICK)
 
     def test_decision_values_of_pipelines(self):

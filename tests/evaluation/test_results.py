@@ -68,7 +68,7 @@ def test_the_confusion_matrix(three):
 
 def test_calibration_of_classes(three):
     y, result = three
-    with pytest.raises(ValueError, match="label: say which class, one of 'low', 'middle', 'top'"):
+    with pytest.raises(ValueError, match="label: choose a class, one of 'low', 'middle', 'top'"):
         result.calibration()
     found = result.calibration(4, "top")
     assert sum(found["count"]) == 144

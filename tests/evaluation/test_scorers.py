@@ -100,11 +100,11 @@ def test_every_name_is_scikit_learns_and_those_left_out_need_something_else():
 @pytest.mark.parametrize(
     ("name", "task", "n_classes", "message"),
     [
-        ("r2", "classification", 2, "'r2' is for regression, and this is a classification. .*f1"),
+        ("r2", "classification", 2, "'r2' is for regression, but this is a classification. .*f1"),
         ("accuracy", "regression", 0, "'accuracy' is for classification.*neg_mean_squared_error"),
         ("neg_log_loss", "classification", 2, "needs probabilities"),
         ("acuracy", "classification", 2, "'acuracy' is not a scorer.* fit: accuracy, "),
-        ("f1", "classification", 3, "'f1' is for two classes, and there are 3.*f1_macro"),
+        ("f1", "classification", 3, "'f1' is for two classes, but there are 3.*f1_macro"),
         ("adjusted_rand_score", "classification", 2, "is not a scorer"),
         (len, "classification", 2, "is not a scorer"),
     ],
@@ -167,5 +167,5 @@ class TestPooling:
         zeros = np.zeros(4, dtype=int)
         with pytest.raises(ValueError, match="'roc_auc' cannot be computed"):
             part_scores(scorer, zeros, zeros, np.zeros(4), [np.arange(4)])
-        with pytest.raises(ValueError, match="needs decision values, and this classifier has none"):
+        with pytest.raises(ValueError, match="needs decision values, but this classifier has none"):
             part_scores(scorer, np.arange(4) % 2, zeros, None, [np.arange(4)])

@@ -50,9 +50,9 @@ def test_the_task_can_be_said():
     assert target.values.tolist() == [1.0, 2.0, 2.0, 1.0, 3.0]
     with pytest.raises(ValueError, match=r"not whole, e.g. 0.5 at position 1. Use task='regress"):
         target_of([1, 0.5, 2], 3, "classification")
-    with pytest.raises(ValueError, match="task='regression' needs numbers; y holds strings"):
+    with pytest.raises(ValueError, match="task='regression' needs numbers; y contains strings"):
         target_of(["1.5", "2.5"], 2, "regression")
-    with pytest.raises(ValueError, match="y holds booleans"):
+    with pytest.raises(ValueError, match="y contains booleans"):
         target_of([True, False], 2, "regression")
     with pytest.raises(ValueError, match="task must be 'auto'"):
         target_of(y, 5, "ranking")

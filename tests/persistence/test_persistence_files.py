@@ -240,7 +240,7 @@ def test_a_small_file_that_claims_much_is_refused(tmp_path):
         target.comment = container._SEAL + b"0" * 64
     path = tmp_path / "m"
     path.write_bytes(reseal(file.getvalue()))
-    with pytest.raises(ModelFileError, match="claims to hold"):
+    with pytest.raises(ModelFileError, match="declares"):
         gramlet.load(path)
 
 

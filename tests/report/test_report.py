@@ -80,11 +80,11 @@ def test_the_page_of_mutag_has_everything(mutag_page, mutag_results):
     reader = read(text)
     for words in (
         "Scores of all results", "95 % interval", "majority (baseline)", "Every pair of results",
-        "What the data set holds", "Nodes per graph", "Graphs per class", "Node labels",
-        "No two graphs are the same", "ROC of pooled decision values", "Calibration", "n_iter",
+        "Contents of the data set", "Nodes per graph", "Graphs per class", "Node labels",
+        "No two graphs are isomorphic", "ROC of pooled decision values", "Calibration", "n_iter",
         "Learning curve", "positive semi-definite", "effective rank", "diagonal dominance",
         "Eigenvalues, largest first", "One point per graph", "Leading patterns", "For mutagenic",
-        "Most wrongly predicted", "Most surely and rightly predicted", "Most similar graphs",
+        "Worst predicted", "Best predicted (correct and most confident)", "Most similar graphs",
         "gramlet report MUTAG -o mutag.html", "Checksums", "seed", "scikit-learn",
     ):  # fmt: skip
         assert words in reader.text, words
@@ -96,7 +96,7 @@ def test_the_page_of_mutag_has_everything(mutag_page, mutag_results):
 
 def test_numbers_have_scatter_and_a_scale(regression_page):
     reader = read(regression_page.read_text(encoding="utf-8"))
-    for words in ("Values of logBB", "mean absolute error", "For higher values", "Most nearly"):
+    for words in ("Values of logBB", "mean absolute error", "For higher values", "Best predicted"):
         assert words in reader.text, words
 
 
@@ -179,16 +179,16 @@ def test_repeated_graphs_of_two_classes_are_told():
 def test_a_result_without_predictions(mutag, mutag_results):
     bare = replace(mutag_results[0], predictions=None, decisions=None, folds=None)
     text = read(report_html(bare, mutag)).text
-    assert text.count("This result holds no predictions.") >= 2
+    assert text.count("This result has no predictions.") >= 2
     assert "Leading patterns" in text
     nothing = replace(bare, target=None)
-    assert "The results hold no target." in read(report_html(nothing)).text
+    assert "The results contain no target." in read(report_html(nothing)).text
 
 
 def test_one_kernel_without_graphs(mutag_results):
     text = read(report_html(mutag_results[0])).text
     assert "The graphs were not given to this report" in text
-    assert "There is one result; nothing to compare it with but the baselines." in text
+    assert "There is one result; it can only be compared with the baselines." in text
     assert "ROC" in text
 
 
@@ -197,7 +197,7 @@ def test_results_of_ready_matrices(mutag):
     results = evaluate(matrices, None, mutag.target, QUICK)
     for data in (None, mutag):
         text = read(report_html(results, data)).text
-        assert "The kernel behind it is not known" in text
+        assert "Its kernel is not known" in text
         assert "ROC of pooled decision values" in text
         assert "Every pair of results" in text
 
@@ -234,7 +234,7 @@ def test_classes_too_small_are_said(mutag):
     with pytest.warns(UserWarning, match="min_class_size"):
         result = evaluate("vertex", mutag.graphs, y, QUICK, min_class_size=5)
     text = read(report_html(result, Dataset(mutag.graphs, y))).text
-    assert "graphs of classes too small to take part" in text
+    assert "graphs left out, of classes that are too small" in text
 
 
 def test_results_of_estimators_say_which_kernel_is_missing(mutag):
@@ -316,7 +316,7 @@ def test_every_kind_of_kernel_has_a_page(name):
     some = Dataset(mutag.graphs[:24], mutag.target[:24], name="some")
     result = evaluate(name, some, protocol=QUICK, options={})
     text = read(report_html(result, some)).text
-    assert "The kernel behind it is not known" not in text
+    assert "Its kernel is not known" not in text
     assert "could not be computed" not in text
     drawn = name in ("sp", "graphlet", "nspdk", "odd-sth")
     assert ("no explicit features" in text) == (name in ("v-oa", "weighted-wwl", "emd", "netlsd"))

@@ -150,8 +150,8 @@ def test_a_data_set_that_is_not_there_is_told_of_and_the_others_run(folder):
     assert [line.data for line in lines] == ["MUTAG", "NOT-THERE"]
     assert lines[0].cells
     assert not lines[1].cells
-    assert "NOT-THERE is not there" in lines[1].missing
-    assert "--download fetches it" in lines[1].missing
+    assert "NOT-THERE is missing" in lines[1].missing
+    assert "--download gets it" in lines[1].missing
     assert "NOT-THERE.zip" in lines[1].missing
     assert told == lines
 
@@ -233,7 +233,7 @@ def test_experiments_are_kept_and_done_again_by_another_version(folder, monkeypa
 
 def test_experiments_on_data_that_is_not_there(folder):
     absent = replace(EXPERIMENTS["weighted-3"], data=("NOT-THERE",))
-    assert "is not there" in run_experiment(absent, folder)["NOT-THERE"]
+    assert "is missing" in run_experiment(absent, folder)["NOT-THERE"]
 
 
 def test_measurements_of_the_smallest_kind():

@@ -209,7 +209,7 @@ def test_a_store_of_another_version(data, tmp_path):
     journal = place / "gramlet.journal"
     content = journal.read_bytes()
     journal.write_bytes(content.replace(b'"n_iter"', b'"rounds"'))
-    with pytest.raises(ValueError, match=r"holds features that this version .* does not know"):
+    with pytest.raises(ValueError, match=r"contains features that this version .* does not know"):
         FeatureStore(place)
     journal.write_bytes(content.replace(b'"gramlet": "', b'"gramlet": "9.'))
     with pytest.raises(ValueError, match=r'gramlet is "9\..*" in the store and "'):

@@ -184,7 +184,7 @@ def test_tiles_on_workers(cluster, tmp_path):
         there = TileStore(tmp_path / "B.zarr", TileGrid(4, 4, 4, symmetric=True))
         load_block(lost)
         lost.path.unlink()
-        with pytest.raises(FileNotFoundError, match="nobody waits for this tile"):
+        with pytest.raises(FileNotFoundError, match="this tile is no longer needed"):
             write_tile(there, (0, 0), lost, None)
 
         rectangular = gramlet.gram(

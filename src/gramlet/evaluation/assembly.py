@@ -1,4 +1,4 @@
-"""From the outcome of a race to a result: predictions back in the order of the graphs, scored."""
+"""Converts the outcome of a race to a result: scored predictions in the order of the graphs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def result_of(race: Race, protocol: Protocol, facts: DataFacts, classifier: str)
 
 
 def _out_of_fold(race: Race) -> tuple[Array, Floats | None, Ints]:
-    """Predictions, decision values and test parts by repeat, of the graphs that take part."""
+    """Predictions, decision values and test parts by repeat, of the graphs that are used."""
     n, task = len(race.data), race.data.target.task
     repeats = race.splits[-1].repeat + 1
     missing = np.nan if task == "regression" else -1
@@ -80,7 +80,7 @@ def _out_of_fold(race: Race) -> tuple[Array, Floats | None, Ints]:
 
 
 def _spread(values: Array, kept: Ints, n: int, missing: Any) -> Array:
-    """Columns of the graphs that take part among those of all graphs."""
+    """Columns of the graphs that are used, within those of all graphs."""
     if len(kept) == n:
         return values
     found = np.full((values.shape[0], n, *values.shape[2:]), missing, dtype=values.dtype)
@@ -89,7 +89,7 @@ def _spread(values: Array, kept: Ints, n: int, missing: Any) -> Array:
 
 
 def _named(race: Race, predictions: Array, folds: Ints) -> Array:
-    """Predictions by the classes' names; None where there is none."""
+    """Predictions as classes; None for graphs without one."""
     target = race.data.target
     if target.task == "regression":
         return _spread(predictions, target.kept, len(target.plain), np.nan)
@@ -129,7 +129,7 @@ def join_draws(results: Sequence[Result]) -> Result:
 def with_hints(
     result: Result, baselines: Mapping[str, Floats], hints: Sequence[Hint], overlap: float
 ) -> Result:
-    """A result beside the baselines, with what there is to say about it."""
+    """A result with its baselines and hints."""
     from gramlet.evaluation.hints import baseline_hints, edge_of_grid_hints
 
     chosen = [
@@ -146,7 +146,7 @@ def with_hints(
 def facts_of(
     values: Array, classes: Array, left_out: int, splits: Sequence[Split], name: str
 ) -> DataFacts:
-    """What was evaluated on, with a digest of targets and splits."""
+    """Facts about the data, with a digest of targets and splits."""
     import hashlib
 
     digest = hashlib.sha256(values.tobytes())

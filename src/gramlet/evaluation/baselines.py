@@ -22,17 +22,17 @@ BASELINES = {"classification": ("majority", "size"), "regression": ("mean", "siz
 
 
 class Baseline(ABC):
-    """Predicts held graphs from the target of a training part and, maybe, the graphs' sizes."""
+    """Predicts held-out graphs from the target of a training part and, if used, sizes."""
 
     needs_graphs = False
 
     @abstractmethod
     def outcome(self, target: Target, sizes: Floats | None, train: Array, held: Array) -> Outcome:
-        """Predictions for the held graphs, as a grid of one."""
+        """Predictions for the held-out graphs, as a grid of one entry."""
 
 
 class _Constant(Baseline):
-    """The most frequent class of the training part, the first of equals; or the mean."""
+    """The most frequent class of the training part, the first if tied; or the mean."""
 
     def outcome(self, target: Target, sizes: Floats | None, train: Array, held: Array) -> Outcome:
         seen = target.values[train]
@@ -52,7 +52,7 @@ class _Size(Baseline):
 
         assert sizes is not None, "size needs graphs"
         seen = sizes[train]
-        # Compared, not by the deviation: that of equal logarithms may be rounding in place of 0.
+        # Values are compared, because the deviation of equal logarithms may not be exactly 0.
         spread = np.where(seen.max(axis=0) > seen.min(axis=0), seen.std(axis=0), 1.0)
         centre = seen.mean(axis=0)
         points, new = (seen - centre) / spread, (sizes[held] - centre) / spread
@@ -68,28 +68,28 @@ def _logistic_outcome(machine: Any, points: Floats, n_classes: int) -> Outcome:
     predictions = np.asarray(machine.predict(points), dtype=np.int64)[None]
     if n_classes == 2:
         return Outcome(predictions, values[None])
-    if values.ndim == 1:  # two of more classes in this training part
+    if values.ndim == 1:  # only two of several classes are in this training part
         values = np.column_stack([-values, values])
-    # A class that the training part lacks gets less than all others.
+    # A class that is not in the training part gets less than all others.
     decisions = np.repeat(values.min(axis=1)[:, None] - 1.0, n_classes, axis=1)
     decisions[:, machine.classes_] = values
     return Outcome(predictions, decisions[None])
 
 
 def size_features(graphs: GraphBatch) -> Floats:
-    """n, m, ln(1+n), ln(1+m) of each graph; m counts arcs where graphs are directed."""
+    """n, m, ln(1+n), ln(1+m) of each graph; m counts arcs if graphs are directed."""
     nodes = graphs.sizes.astype(np.float64)
     edges = graphs.n_edges.astype(np.float64)
     return np.column_stack([nodes, edges, np.log1p(nodes), np.log1p(edges)])
 
 
 def baseline_named(name: str, task: str) -> Baseline | None:
-    """The baseline of a name, or None if a kernel must be meant.
+    """The baseline of a name, or None if it is not a baseline.
 
     Raises
     ------
     ValueError
-        If the baseline is one of the other task.
+        If the baseline is for the other task.
     """
     if name == "size":
         return _Size()

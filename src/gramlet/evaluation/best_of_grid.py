@@ -1,7 +1,7 @@
 """Options chosen on the test parts themselves, as some papers did: one choice for all of them.
 
-Kept apart from `selection.nested` so that it is not taken for an estimate; results made here say
-"optimistic" wherever they are shown.
+Separate from `selection.nested`, because the result is not an unbiased estimate; these results are
+marked "optimistic" wherever they are shown.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _outcomes(
 def _narrowed(trial: Trial, race: Race, split: Split) -> Outcome:
     """Predictions for the test part: of each entry of the grid, or of each set of options.
 
-    The latter where a machine chooses C by inner folds that keep groups whole.
+    The latter if a machine chooses C by inner folds that do not split groups.
     """
     tested = trial.tried(split.train, split.test)
     if not trial.chooses_cost:
@@ -119,7 +119,7 @@ def _mean_scores(race: Race, outcomes: Sequence[Outcome]) -> Floats:
 
 
 def _test_again(race: Race, group: Sequence[int], position: int) -> None:
-    """Predict with scikit-learn's machine where a compiled one went through the grid."""
+    """Predict with scikit-learn's machine, after a compiled one has scored the grid."""
     machine = race.machine
     if race.subject.kind in ("baseline", "predictor") or machine.chooses_cost or not machine.costs:
         return
@@ -144,7 +144,7 @@ def _test_again(race: Race, group: Sequence[int], position: int) -> None:
 
 
 def _settle(race: Race, group: Sequence[int], position: int, found: Sequence[Outcome]) -> None:
-    """Make the predictions of one entry of the grid the race's outcome."""
+    """Use the predictions of one entry of the grid as the race's outcome."""
     grid = race.grid(group)
     if len(grid) != len(found[0].predictions):  # one entry per set of options
         grid = race.sets_of(group)

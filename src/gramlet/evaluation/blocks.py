@@ -1,7 +1,7 @@
-"""Blocks of Gram matrices: a training part among itself, and held graphs against it.
+"""Blocks of Gram matrices: a training part against itself, and held-out graphs against it.
 
-Fits an estimator and makes matrices of whatever it gives, a kernel's or dot products of features;
-checks them; and centres and scales those of features. No machine and no choice is made here.
+Fits an estimator, computes matrices from its output (kernel values or dot products of features),
+checks them, and centres and scales those of features. Machines and selection are elsewhere.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Features", "centred_and_scaled", "fitted_blocks", "gives_features", 
 
 
 def centred_and_scaled(gram: Floats, cross: Floats) -> tuple[Floats, Floats]:
-    """What dot products become when features are centred and divided by one number.
+    """Centres dot products of features and divides them by one number.
 
     The number is the root mean square length of the centred training rows; 1 if that is 0.
     """
@@ -40,7 +40,7 @@ def whole_grams(
     n_jobs: int | None,
     target: Array | None = None,
 ) -> tuple[list[Floats], Features | None]:
-    """The Gram matrix of all graphs for each set of options, and the features it is one of."""
+    """The Gram matrix of all graphs for each set of options, and the features, if any."""
     from sklearn.base import clone
 
     threaded = clone(estimator)
@@ -53,7 +53,8 @@ def whole_grams(
 def gives_features(estimator: Any) -> bool:
     """Whether an estimator's output is features, not kernel values.
 
-    gramlet's own say so; of a stranger that has self-similarities it is taken for a kernel.
+    gramlet's estimators have a tag for this; other estimators with self-similarities are treated as
+    kernels.
     """
     if hasattr(estimator, "__graph_tags__"):
         return is_embedding(estimator)
@@ -67,15 +68,15 @@ def fitted_blocks(
     target: Array,
     held: GraphBatch,
 ) -> Iterator[tuple[Floats, Floats, bool]]:
-    """Fit a clone on the training graphs; their Gram matrix, and the held graphs against them.
+    """Fit a clone on the training graphs; their Gram matrix, and held-out graphs against them.
 
-    One pair of matrices for each set of options, and whether they are products of features. The
+    One pair of matrices per set of options, and whether they are products of features. The
     sets may differ only in parameters that can be set after the fit, of which there is one.
     """
     from sklearn.base import clone
 
     fitted = clone(estimator)
-    # Both are lazy and go through the options together; the first Gram matrix fits.
+    # Both are lazy and iterate over the options together; the first Gram matrix fits.
     grams = _fitted_grams(fitted, option_sets, train, target)
     crosses = _outputs(fitted, option_sets, held)
     for (gram, features), cross in zip(grams, crosses, strict=True):
@@ -90,9 +91,9 @@ def _fitted_grams(
     graphs: GraphBatch,
     target: Array | None,
 ) -> Iterator[tuple[Floats, Features | None]]:
-    """Fit on the graphs; for each set of options their Gram matrix, and features if there are any.
+    """Fit on the graphs; per set of options their Gram matrix, and features if there are any.
 
-    A machine on dot products is a linear one on the features.
+    A machine on dot products is a linear machine on the features.
     """
     estimator.set_params(**option_sets[0])
     if len(option_sets) > 1 and _by_distances(estimator):
@@ -110,9 +111,9 @@ def _fitted_grams(
 def _outputs(
     fitted: Any, option_sets: Sequence[dict[str, Any]], graphs: GraphBatch
 ) -> Iterator[Any]:
-    """What a fitted estimator gives for the graphs with each set of options.
+    """The output of a fitted estimator for the graphs with each set of options.
 
-    Where outputs are functions of distances, these are computed once.
+    If outputs are functions of distances, these are computed once.
     """
     distances = None
     for option_set in option_sets:
@@ -139,9 +140,9 @@ def _gram_of_output(
 
 
 class Features:
-    """Features of the fitted graphs; dense ones without their mean, which only costs digits.
+    """Features of the fitted graphs; the mean of dense ones is removed to keep precision.
 
-    All products are centred by a training part later on.
+    All products are centred on a training part later.
     """
 
     def __init__(self, output: Any) -> None:

@@ -1,4 +1,4 @@
-"""Options chosen on all graphs, for a model to be used, and the machine behind the kernel."""
+"""Options chosen on all graphs, for a final model, and the machine that uses the kernel."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Choice:
     ----------
     options : dict
     C : float or None
-        None if there is no C to choose (an estimator that predicts by itself).
+        None if there is no C to choose (the estimator predicts itself).
     score : float
-        Of the cross-validation that chose them: too good to be quoted as an estimate.
+        The score in the cross-validation that chose them; too optimistic as an estimate.
     estimator : estimator
         Unfitted, with these options.
     machine : estimator or None
-        Unfitted, from scikit-learn: what predicts from the estimator's output as `evaluate` did,
-        with the C or penalty for all graphs. None for an estimator that predicts by itself.
+        Unfitted, from scikit-learn: predicts from the estimator's output as in `evaluate`, with
+        the C or penalty for all graphs. None for an estimator that predicts itself.
     task, scoring : str
     """
 
@@ -52,7 +52,7 @@ class Choice:
 
     @property
     def accuracy(self) -> float:
-        """The score, under the name it has for classes."""
+        """The score, under its name for classification."""
         return self.score
 
 
@@ -75,9 +75,9 @@ def choose(
 ) -> Choice:
     """Choose C and a kernel's options by cross-validation over all the graphs.
 
-    For a model to be used, after `evaluate` has shown what to expect of it. The arguments are those
-    of `evaluate`; of the protocol only ``inner_folds``, ``C``, ``scale_C``, ``groups`` and
-    ``random_state`` matter.
+    For a final model, after `evaluate` has estimated its quality. The arguments are those of
+    `evaluate`; of the protocol only ``inner_folds``, ``C``, ``scale_C``, ``groups`` and
+    ``random_state`` are used.
 
     Examples
     --------
@@ -133,8 +133,8 @@ def _machine(
 ) -> Any:
     """scikit-learn's machine for these graphs, on the estimator's own output.
 
-    Features that evaluation divides by one number are here as they come: the C of a linear machine
-    is divided by that number's square, which comes to the same.
+    Evaluation divides features by one number. Here they are unscaled, and the C of a linear machine
+    is divided by the square of that number, which is equivalent.
     """
     features, spread = None, 0.0
     if protocol.scale_C or name == "ridge" or gives_features(estimator):
@@ -143,7 +143,7 @@ def _machine(
     if name == "ridge":
         return _ridge(spread / cost if spread > 0 else 1.0, features is not None, target)
     if spread > 0:
-        cost = cost / spread  # scaled features have a spread of 1, so both rules agree on them
+        cost = cost / spread  # scaled features have a spread of 1, so both rules agree
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC, SVR
@@ -154,7 +154,7 @@ def _machine(
         machine = SVC(kernel=kernel, C=cost, tol=protocol.tol, class_weight=class_weight)
     if features is None or features.sparse:
         return machine
-    # Centring changes nothing but rounding: scikit-learn's machines compute with single precision.
+    # Centring only changes rounding: scikit-learn's machines compute in single precision.
     return make_pipeline(StandardScaler(with_std=False), machine)
 
 

@@ -1,7 +1,7 @@
-"""What was evaluated, as one number: a digest of graphs, targets, kernels and their parameters.
+"""A digest of graphs, targets, kernels and their parameters, which identifies an evaluation.
 
-Equal calls give equal digests in every process; used to find stored work again. What cannot be
-written down (an object known by its address only) is refused, so that nothing is found by mistake.
+Equal calls give equal digests in every process; they are used to find stored work. Objects without
+a description of their content (known by their address only) are refused, to avoid wrong matches.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gramlet.graphs.columns import Categorical
 
 __all__ = ["digest_of"]
 
-# How something is computed is no part of what it is.
+# Parameters that do not change the result.
 _WAYS = ("n_jobs", "verbose")
 
 
@@ -27,7 +27,7 @@ def digest_of(*things: Any) -> str:
     Raises
     ------
     TypeError
-        If something has no content that can be written down.
+        If the content of something cannot be described.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def _feed(state: Any, thing: Any) -> None:
 
 
 def _written(state: Any, thing: Any) -> None:
-    """Anything else by its text, if that says more than where in memory it is."""
+    """Anything else by its repr, if that is more than its address in memory."""
     text = repr(thing)
     if f"0x{id(thing):x}" in text.lower() or " at 0x" in text:
         raise TypeError(_refusal(thing))
@@ -83,8 +83,8 @@ def _written(state: Any, thing: Any) -> None:
 
 def _refusal(thing: Any) -> str:
     return (
-        f"{thing!r} cannot be written down, so work with it cannot be found again. Leave store= "
-        "out, or use a named function or an estimator in its place."
+        f"{thing!r} cannot be written down, so stored work cannot be found again. Leave store= "
+        "out, or use a named function or an estimator instead."
     )
 
 

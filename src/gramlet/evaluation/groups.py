@@ -1,4 +1,4 @@
-"""Graphs that belong together: groups given by hand, or molecules with the same scaffold."""
+"""Groups of graphs: given by the user, or molecules with the same scaffold."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["groups_of"]
 
 
 def groups_of(given: Any, protocol: Protocol, graphs: Any, n_graphs: int) -> Ints | None:
-    """A code per graph, equal for graphs of one group; None if there are no groups.
+    """One code per graph, equal for graphs of one group; None if there are no groups.
 
     Parameters
     ----------
     given : array-like, "scaffold" or None
-        The ``groups`` of `evaluate`, which come before the protocol's.
+        The ``groups`` of `evaluate`, which override the protocol's.
     protocol : Protocol
     graphs : Dataset or anything else
         Scaffolds are those of a Dataset's molecules.
@@ -35,7 +35,7 @@ def groups_of(given: Any, protocol: Protocol, graphs: Any, n_graphs: int) -> Int
     values = np.asarray(groups)
     if values.ndim != 1 or len(values) != n_graphs:
         raise ValueError(
-            f"groups must hold one value per graph: got shape {values.shape} for {n_graphs} graphs."
+            f"groups must have one value per graph: got shape {values.shape} for {n_graphs} graphs."
         )
     codes: dict[Any, int] = {}
     for position, value in enumerate(values.tolist()):

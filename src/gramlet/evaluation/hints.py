@@ -1,7 +1,7 @@
-"""Hints that prevent mistakes, as data: what a result alone does not show.
+"""Hints about a result that its scores alone do not show, as data.
 
 Options at the edge of their grid, kernels not better than a baseline, graphs that are in training
-and test parts at once, columns of the data that the kernel does not look at. Tables print them.
+and test parts at once, columns of the data that the kernel does not use. Tables print them.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ BASELINE_WORDS = {
 
 _MOSTLY = 0.5
 _LEVEL = 0.05
-_NOTABLE = 0.02  # share of test graphs with an isomorphic graph among those that trained
+_NOTABLE = 0.02  # share of test graphs with an isomorphic training graph
 _LAST: list[tuple[ref[GraphBatch], Ints]] = []
 
 
 @dataclass(frozen=True)
 class Hint:
-    """Something to know before a number is believed.
+    """Something to know before a score is trusted.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Hint:
 def edge_of_grid_hints(
     tried: Mapping[str, Sequence[Any]], chosen: Sequence[Mapping[str, Any]]
 ) -> list[Hint]:
-    """Options of which the smallest or the largest value tried was chosen in most parts."""
+    """Options whose smallest or largest value was chosen in most parts."""
     found = []
     for name, values in tried.items():
         numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
@@ -112,10 +112,10 @@ def baseline_hints(
 
 
 def isomorphism_classes(graphs: GraphBatch) -> Ints:
-    """A number per graph, the same for isomorphic graphs and different for all others.
+    """One number per graph, the same for isomorphic graphs and different for all others.
 
-    Node labels, edge labels and directions count; attributes and weights are not looked at. The
-    answer for the last batch is kept while the batch lives: kernels are evaluated one by one.
+    Node labels, edge labels and directions are compared; attributes and weights are not. The
+    numbers of the last batch are cached, because kernels are evaluated one by one.
     """
     from gramlet.combine.duplicates import find_duplicates
 
@@ -135,8 +135,8 @@ def duplicate_hints(
 ) -> list[Hint]:
     """Graphs that are isomorphic to one in their training part, or to one of another class.
 
-    Says what accuracy the former could explain: the share of all test graphs that the most frequent
-    class among their twins in the training part gets right.
+    Also gives the accuracy that the former could explain: the share of all test graphs that the
+    most frequent class among their twins in the training part predicts correctly.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def duplicate_hints(
         "share_of_test_graphs": share,
         "exact": True,
     }
-    but = f" but for their {' and '.join(unlike)}" if unlike else ""
+    but = f" except for their {' and '.join(unlike)}" if unlike else ""
     text = (
         f"{facts['graphs']} of {len(numbers)} graphs are isomorphic to another one{but} "
         f"({counted(len(repeated), 'group')}, {conflicts} with different targets); "
@@ -176,14 +176,14 @@ def duplicate_hints(
     if target.task == "classification":
         facts["explained_accuracy"] = explained / max(1, tested)
         text += (
-            f" Predicting from twins alone gets {100 * facts['explained_accuracy']:.0f} % of all "
-            "test graphs right."
+            f" Predicting from twins alone is right for {100 * facts['explained_accuracy']:.0f} % "
+            "of all test graphs."
         )
     return [Hint("duplicates", text, facts)]
 
 
 def _seen_in_training(numbers: Ints, target: Target, split: Split) -> tuple[int, int]:
-    """Test graphs with a twin in the training part, and those whose class it tells."""
+    """Test graphs with a twin in the training part, and those whose class the twin predicts."""
     mine, theirs = numbers[split.test], numbers[split.train]
     there = np.isin(mine, theirs)
     if target.task != "classification":
@@ -199,7 +199,7 @@ def column_hints(subject: Subject, graphs: GraphBatch) -> list[Hint]:
     found = []
     if graphs.node_labels is None:
         text = (
-            "The graphs have no node labels: every node counts as the same label. "
+            "The graphs have no node labels: all nodes get the same label. "
             "as_batch(graphs, node_labels='degree') labels nodes by their degrees."
         )
         found.append(Hint("no-labels", text))
@@ -220,7 +220,7 @@ _PARAMETERS = {
 
 
 def _uses(subject: Subject, column: str) -> bool:
-    """Whether a kernel looks at a column; yes, where nothing is known about it."""
+    """Whether a kernel uses a column; True if that is unknown."""
     if subject.kind in ("baseline", "ready"):
         return True
     estimators = [subject.estimator, *subject.estimator.get_params().values()]

@@ -1,7 +1,8 @@
 """The machines that predict from a kernel: support vectors and ridge, for classes and numbers.
 
-A machine is given the Gram matrix of a training part and the rows of held graphs, and predicts
-these for every C at once, or for the one it chooses itself. It knows no graphs, folds or scorers.
+A machine gets the Gram matrix of a training part and the rows of held-out graphs, and predicts
+these for every C at once, or for the C it chooses itself. It is independent of graphs, folds and
+scorers.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ CLASSIFIERS = {"classification": ("svc", "ridge"), "regression": ("ridge", "svr"
 
 @dataclass(frozen=True)
 class Outcome:
-    """Predictions for held graphs, one row per entry of a grid.
+    """Predictions for held-out graphs, one row per entry of a grid.
 
     Attributes
     ----------
@@ -36,7 +37,7 @@ class Outcome:
     decisions : array, shape (grid, m) or (grid, m, classes), or None
         Decision values: of the last of two classes, or of each class.
     chosen : tuple of float or None
-        The C that a machine has chosen by itself, one per row.
+        The C that a machine chose itself, one per row.
     """
 
     predictions: Array
@@ -54,34 +55,34 @@ class Outcome:
 
 
 class Machine(ABC):
-    """Predicts held graphs from a training part's Gram matrix.
+    """Predicts held-out graphs from a training part's Gram matrix.
 
     Attributes
     ----------
     costs : tuple of float
-        The C among which the scorer chooses; empty if the machine chooses by itself.
+        The C among which the scorer chooses; empty if the machine chooses itself.
     chooses_cost : bool
-        Whether C is to be chosen among ``costs`` by `losses` over inner folds.
+        Whether C is chosen among ``costs`` by `losses` over inner folds.
     unfinished : list of int
-        Machines that ran out of steps.
+        Machines that reached the limit of steps.
     """
 
     chooses_cost = False
 
     def __init__(self, costs: tuple[float, ...]) -> None:
         self.costs = costs
-        self.unfinished: list[int] = []  # a list, because threads may append at one time
+        self.unfinished: list[int] = []  # a list, because several threads may append
 
     @abstractmethod
     def tried(self, gram: Floats, cross: Floats, target: Array) -> Outcome:
-        """Predictions for each C, quickly; one row if the machine chooses by itself."""
+        """Predictions for each C, by the fast solver; one row if the machine chooses itself."""
 
     @abstractmethod
     def final(self, gram: Floats, cross: Floats, target: Array, position: int) -> Outcome:
         """Predictions with one C."""
 
     def losses(self, truth: Array, predictions: Array) -> Floats | None:
-        """For each C what the machine chooses C by, if it is not the scorer; smaller is better."""
+        """The loss by which the machine chooses C, if not by the scorer; smaller is better."""
         return None
 
 
@@ -105,7 +106,7 @@ class _VectorMachine(Machine):
 
 
 class _SupportVectors(_VectorMachine):
-    """One machine per pair of classes; the class with most votes wins, the first of equals."""
+    """One machine per pair of classes; the class with most votes wins, the first if tied."""
 
     def __init__(self, protocol: Protocol, n_classes: int, class_weight: Any) -> None:
         super().__init__(protocol)
@@ -139,7 +140,7 @@ class _SupportVectors(_VectorMachine):
         ).fit(gram, target)
         self._finish(machine)
         values = machine.decision_function(cross)
-        # Of two classes scikit-learn's value is the second's, of a pair among more the first's.
+        # scikit-learn's value is for the second of two classes, but for the first of a pair.
         pairs = -values[None] if values.ndim == 1 else values.T
         return _by_votes(pairs[:, None], machine.classes_, self._n_classes)
 
@@ -168,8 +169,8 @@ class _VectorRegression(_VectorMachine):
 class _Ridge(Machine):
     """Kernel ridge regression with a bias; classes as one column each.
 
-    Chooses its penalty by leave-one-out inside the training part; or, where graphs belong to
-    groups, leaves that to inner folds.
+    Chooses its penalty by leave-one-out inside the training part; if there are groups, inner folds
+    choose it.
     """
 
     def __init__(self, protocol: Protocol, n_classes: int, by_folds: bool) -> None:
@@ -221,7 +222,7 @@ class _Ridge(Machine):
         return error
 
     def _least(self, residuals: Floats, columns: Floats) -> int:
-        """The penalty with the least error; the first C of equals is the largest penalty."""
+        """The penalty with the smallest error; among equals the largest penalty, the first C."""
         if not self._n_classes:
             return int(np.argmin((residuals**2).sum(axis=(1, 2))))
         told = (columns - residuals).argmax(axis=2)
@@ -237,13 +238,13 @@ class _Ridge(Machine):
 
 
 def class_outcome(values: Floats, chosen: tuple[float, ...] | None = None) -> Outcome:
-    """The class with the largest value, the first of equals; values of shape (grid, m, classes)."""
+    """The class with the largest value, the first if tied; values of shape (grid, m, classes)."""
     decisions = values[:, :, 1] - values[:, :, 0] if values.shape[2] == 2 else values
     return Outcome(values.argmax(axis=2), decisions, chosen)
 
 
 def _by_votes(pairs: Floats, present: Ints, n_classes: int) -> Outcome:
-    """Votes of the pairs of classes, and scikit-learn's decision values made of them.
+    """Votes of the pairs of classes, and scikit-learn's decision values computed from them.
 
     Parameters
     ----------
@@ -264,7 +265,7 @@ def _by_votes(pairs: Floats, present: Ints, n_classes: int) -> Outcome:
             confidence[..., first] += pairs[pair]
             confidence[..., second] -= pairs[pair]
             pair += 1
-    # Less than half a vote, so that confidence only decides between equal numbers of votes.
+    # Less than half a vote, so that confidence only breaks ties.
     values = votes + confidence / (3 * (np.abs(confidence) + 1))
     decisions = np.repeat(values.min(axis=-1)[..., None] - 1.0, n_classes, axis=-1)
     decisions[..., present] = values
@@ -272,7 +273,7 @@ def _by_votes(pairs: Floats, present: Ints, n_classes: int) -> Outcome:
 
 
 def weights_of(class_weight: Any, target: Ints, n_classes: int) -> Floats:
-    """What C is multiplied with for each class, as scikit-learn defines it.
+    """The factor of C for each class, as scikit-learn defines it.
 
     ``class_weight`` is None, "balanced", or a mapping from codes to numbers; classes that are not
     in the training part get 1.

@@ -14,12 +14,12 @@ __all__ = ["calibration", "confusion_matrix"]
 
 
 def confusion_matrix(result: Result, repeat: int | None = None) -> Ints:
-    """How often each class (rows) was taken for each class (columns).
+    """How often each class (rows) was predicted as each class (columns).
 
     Parameters
     ----------
     result : Result
-        Of a classification.
+        The result of a classification.
     repeat : int, optional
         One repeat, in which every graph counts once; by default all of them.
     """
@@ -38,14 +38,14 @@ def confusion_matrix(result: Result, repeat: int | None = None) -> Ints:
 
 
 def calibration(result: Result, n_bins: int = 10, label: Any = None) -> dict[str, list[float]]:
-    """What is true among graphs with similar values, in bins of equal numbers of graphs.
+    """Observed values of graphs with similar predictions, in bins of equal numbers of graphs.
 
     Parameters
     ----------
     result : Result
     n_bins : int
     label : class, optional
-        Which class the decision values are of; needed with more than two, by default the last.
+        The class of the decision values; required for more than two classes, else the last.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def calibration(result: Result, n_bins: int = 10, label: Any = None) -> dict[str
 
 
 def _values_and_truth(result: Result, label: Any) -> tuple[Floats, Floats]:
-    """Values and truth of all predictions of all repeats, one after the other."""
+    """Values and true targets of all predictions of all repeats, concatenated."""
     predictions, target = _stored(result)
     truth = result.codes(target)
     if result.task == "regression":
@@ -89,7 +89,7 @@ def _code(result: Result, label: Any) -> int:
     known = result.classes.tolist()
     if label is None:
         if len(known) > 2:
-            raise ValueError(f"label: say which class, one of {', '.join(map(repr, known))}.")
+            raise ValueError(f"label: choose a class, one of {', '.join(map(repr, known))}.")
         return len(known) - 1
     if label not in known:
         raise ValueError(
@@ -100,5 +100,5 @@ def _code(result: Result, label: Any) -> int:
 
 def _stored(result: Result) -> tuple[Any, Any]:
     if result.predictions is None or result.target is None:
-        raise ValueError(f"The result {result.name!r} holds no predictions.")
+        raise ValueError(f"The result {result.name!r} has no predictions.")
     return result.predictions, result.target

@@ -1,6 +1,6 @@
-"""How an evaluation goes: how many folds, which C are tried, how options are chosen.
+"""The protocol of an evaluation: number of folds, values of C, how options are chosen.
 
-The folds themselves are made in `splits`; what is fitted on them is left to `selection`.
+`splits` makes the folds; `selection` fits and tests on them.
 """
 
 from __future__ import annotations
@@ -26,44 +26,44 @@ DEFAULT_C = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
 class Protocol:
     """Repeated stratified cross-validation with options chosen on the training parts only.
 
-    Every outer training part is cut into ``inner_folds`` stratified folds of its own; the options
+    Every outer training part is split into ``inner_folds`` stratified folds; the options
     and the C with the best score over these are fitted on the whole training part and tested
     once on the outer test part. Ties go to the options listed first, then to the smaller C. Folds
-    of a regression are plain and shuffled.
+    of a regression are shuffled and not stratified.
 
     Parameters
     ----------
     folds : int, default 10
-        Outer folds; of no meaning if ``test_size`` is given.
+        Outer folds; ignored if ``test_size`` is given.
     repeats : int, default 10
-        How often, each time with new random folds.
+        Number of repetitions, each with new random folds.
     inner_folds : int, default 5
         Folds of the inner cross-validation.
     C : sequence of float, default 1e-3, 1e-2, ..., 1e3
         Penalties of the support vector machine to choose from; a ridge penalty is the mean
         self-similarity of the centred training matrix divided by C.
     test_size : float, optional
-        Instead of folds: hold out this share of the graphs, ``repeats`` times over. See `holdout`.
+        Instead of folds: hold out this share of the graphs, ``repeats`` times. See `holdout`.
     random_state : int, default 0
         Seed of all splits. Two evaluations with one protocol see the same splits.
     tol : float, default 1e-3
         Tolerance of the support vector machines.
     max_iter : int, default 1,000,000
-        Steps a support vector machine may take; one that stops there is reported by a warning.
+        Limit of steps of a support vector machine; a warning reports machines that reach it.
     groups : "scaffold" or sequence, optional
-        Graphs of one group are never in a training part and its test part at once, in inner folds
-        neither. "scaffold": molecules with the same Murcko scaffold; or one value per graph.
+        Graphs of one group are never in a training part and its test part at once, also in inner
+        folds. "scaffold": molecules with the same Murcko scaffold; or one value per graph.
     selection : {"nested", "best-of-grid"}, default "nested"
         "best-of-grid" chooses on the test parts themselves, as some papers did: one set of options
-        and one C for all of them. Its results are optimistic, and say so wherever they are shown.
+        and one C for all of them. Its results are marked "optimistic" wherever they are shown.
     scale_C : bool, default False
         Whether C of a support vector machine is relative to the data: divided by the mean
         self-similarity of the centred training matrix.
     inner_size : float, optional
         Instead of inner folds: hold out this share of each training part once, and choose by it.
     retrainings : int, default 1
-        How often what draws random numbers is fitted anew, with other seeds, on each training part
-        with the options chosen there; scores are means over these. See `errica`.
+        How often an estimator that draws random numbers is fitted, with different seeds, on each
+        training part with the options chosen there; scores are means over these. See `errica`.
 
     Examples
     --------
@@ -158,7 +158,7 @@ class Protocol:
     def holdout(
         cls, test_size: float = 0.2, repeats: int = 10, inner_folds: int = 10, **others: Any
     ) -> Protocol:
-        """A share of the graphs held out, several times; the rest cross-validated for the options.
+        """Hold out a share of the graphs several times; choose options by folds of the rest.
 
         The setting of the multiscale Laplacian kernel's experiments (Kondor and Pan, 2016).
         """
@@ -171,8 +171,8 @@ class Protocol:
         """Ten folds, options chosen on a held-out tenth of each training part, three final fits.
 
         The protocol of Errica et al. (2020), A fair comparison of graph neural networks for graph
-        classification. What draws no random numbers, such as most kernels, is fitted once on the
-        same splits.
+        classification. Estimators without random numbers, such as most kernels, are fitted once on
+        the same splits.
 
         >>> Protocol.errica().describe()
         '10-fold cross-validation × 1, C and options chosen on a held-out 10 %, 3 final fits'
@@ -181,17 +181,17 @@ class Protocol:
 
     @property
     def inner_parts(self) -> int:
-        """Parts that a training part is cut into at least: ``inner_folds``, or 2."""
+        """The least number of parts of a training part: ``inner_folds``, or 2."""
         return self.inner_folds if self.inner_size is None else 2
 
     @property
     def folds_a_repeat(self) -> int:
-        """Test parts a repeat: ``folds``, or 1 with a held-out share."""
+        """Test parts per repeat: ``folds``, or 1 with a held-out share."""
         return self.folds if self.test_size is None else 1
 
     @property
     def n_runs(self) -> int:
-        """How many test parts there are in all."""
+        """The total number of test parts."""
         return self.repeats * self.folds_a_repeat
 
     @property
@@ -220,7 +220,7 @@ class Protocol:
         return f"{outer}, C and options chosen {inner}{finals}"
 
     def splits(self, codes: Ints, classes: Array, groups: Ints | None = None) -> list[Split]:
-        """All splits of graphs with these class codes; the same whenever it is asked.
+        """All splits of graphs with these class codes; the same at every call.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class Protocol:
         classes : array
             The classes' own names, for messages; empty for a regression.
         groups : array of int64, optional
-            A code per graph; graphs with the same code stay together.
+            One code per graph; graphs with the same code stay together.
         """
         return make_splits(self, codes, classes, groups)
 
@@ -244,7 +244,7 @@ class Protocol:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Protocol:
-        """The protocol that `to_dict` wrote down."""
+        """The protocol that `to_dict` wrote."""
         fields: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value for key, value in plain.items()
         }

@@ -1,7 +1,6 @@
 """Several kernels on several data sets, compared by their ranks: Friedman, Nemenyi, Wilcoxon.
 
-What two results on the same folds have to say of each other is in `significance`; the picture is
-in `gramlet.plotting`.
+`significance` compares two results on the same folds; `gramlet.plotting` draws the ranking.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Ranking:
     ranks : array, shape (data sets, methods)
         1 for the best method on a data set; ties share the mean of their ranks.
     friedman, friedman_p : float
-        Friedman's χ² of the hypothesis that all methods are alike, corrected for ties, and its
+        Friedman's χ² for the hypothesis that all methods are equal, corrected for ties, and its
         p-value.
     critical_difference : float
         By Nemenyi: mean ranks that differ by less are not significantly different.
@@ -84,7 +83,7 @@ class Ranking:
         return dict(sorted(means.items(), key=lambda item: item[1]))
 
     def cliques(self, test: str = "wilcoxon") -> list[tuple[str, ...]]:
-        """Largest groups of methods, neighbours by mean rank, of which no two differ significantly.
+        """Maximal groups of methods, adjacent by mean rank, of which no two differ significantly.
 
         Parameters
         ----------
@@ -137,7 +136,7 @@ def rank_scores(
     alpha: float = 0.05,
     scoring: str = "accuracy",
 ) -> Ranking:
-    """Rank methods by their scores on data sets, larger being better.
+    """Rank methods by their scores on data sets; larger scores are better.
 
     Parameters
     ----------
@@ -146,7 +145,7 @@ def rank_scores(
     alpha : float
         The level of significance, between 0 and 1.
     scoring : str
-        What the scores are.
+        The name of the score.
 
     Examples
     --------
@@ -166,10 +165,10 @@ def rank_scores(
         )
     if not (isinstance(alpha, float) and 0 < alpha < 1):
         raise ValueError(f"alpha must be a number between 0 and 1; got {alpha!r}.")
-    # Rounded, so that scores that are one and the same number of graphs tie.
+    # Rounded, so that scores of the same number of graphs tie.
     ranks = rankdata(-scores.round(12), axis=1)
     means = ranks.mean(axis=0)
-    # With ties the sum of squared deviations is the actual one instead of n k (k² − 1) / 12.
+    # With ties the actual sum of squared deviations is used instead of n k (k² − 1) / 12.
     spread = float(((ranks - (k + 1) / 2) ** 2).sum())
     between = n * float(((means - (k + 1) / 2) ** 2).sum())
     statistic = n * (k - 1) * between / spread if spread > 0 else 0.0
@@ -203,13 +202,13 @@ def _wilcoxon(differences: Floats) -> tuple[float, float]:
     differences = differences.round(12)
     if not differences.any():
         return 0.0, 1.0
-    # Ranks of zeros are split between both sides, as Demšar has it.
+    # Ranks of zeros are split between both sides, as in Demšar.
     found = wilcoxon(differences, zero_method="zsplit")
     return float(found.statistic), float(found.pvalue)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values corrected for being several, by Holm's step-down rule.
+    """p-values with Holm's step-down correction for multiple tests.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]

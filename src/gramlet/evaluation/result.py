@@ -1,6 +1,6 @@
-"""Results as data: what an evaluation found, with every prediction, to be scored again at any time.
+"""Results as data: scores and every prediction, so that other scores can be computed later.
 
-To JSON and back is in `result_json`, tables are in `tables`, comparisons in `significance`.
+`result_json` converts to JSON and back, `tables` makes tables, `significance` compares results.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ __all__ = ["DataFacts", "Result"]
 
 @dataclass(frozen=True)
 class DataFacts:
-    """What was evaluated on.
+    """Facts about the data of an evaluation.
 
     Attributes
     ----------
     name : str
     n_graphs : int
-        Those that took part.
+        The number of graphs that were used.
     classes : dict
-        How many graphs each class has; empty for a regression.
+        The number of graphs per class; empty for a regression.
     splits : str
-        Digest of targets and splits: equal if and only if two results stand on the same folds.
+        Digest of targets and splits: equal if and only if two results have the same folds.
     left_out : int
         Graphs of classes smaller than ``min_class_size``.
     """
@@ -49,7 +49,7 @@ class DataFacts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """What an evaluation found.
+    """The result of an evaluation.
 
     Attributes
     ----------
@@ -61,12 +61,12 @@ class Result:
     refitted : bool
         Whether the kernel was fitted on each training part (or else computed once and sliced).
     kernel_seconds, other_seconds : float
-        Time in the kernel, and in choosing and fitting machines; as the clock on the wall goes.
-        Of work that was found in a store, only what was done now.
+        Wall time in the kernel, and in choosing and fitting machines. Work that was found in a
+        store is not included.
     protocol : Protocol
     data : DataFacts
     task, scoring, classifier : str
-        What was predicted, by what it was scored, and the machine ("" where there is none).
+        The task, the scorer, and the machine ("" if there is none).
     classes : array
         In sorted order, the last one positive; empty for a regression.
     target : array, shape (n,), or None
@@ -83,7 +83,7 @@ class Result:
     baselines : dict
         Scores of the baselines on the same test parts.
     hints : tuple of Hint
-        What may be wrong or better, as data.
+        Possible problems and improvements, as data.
     """
 
     name: str
@@ -116,8 +116,8 @@ class Result:
     def std(self) -> float:
         """Standard deviation (n − 1) of the repeats' mean scores.
 
-        The number most papers print behind ±. With one repeat there is none, and `std_folds` stands
-        in. It says how much random folds change the mean, not how sure the mean is: for comparing
+        The number that most papers print after ±. With one repeat, `std_folds` is used instead. It
+        measures how much random folds change the mean, not the uncertainty of the mean: to compare
         two kernels use `gramlet.compare_results`.
         """
         if len(self.scores) == 1:
@@ -137,7 +137,7 @@ class Result:
 
     @property
     def n_draws(self) -> int:
-        """How often random numbers were drawn anew."""
+        """The number of draws of random numbers."""
         return max(1, len(self.by_draw))
 
     @property
@@ -147,18 +147,18 @@ class Result:
 
     @property
     def seconds(self) -> float:
-        """All the time the evaluation took."""
+        """The total time of the evaluation."""
         return self.kernel_seconds + self.other_seconds
 
     @property
     def accuracies(self) -> Floats:
-        """The share of right answers in each test part, whatever the scorer was."""
+        """The share of correct predictions in each test part, whatever the scorer was."""
         return self.scores if self.scoring == "accuracy" else self.part_scores("accuracy")
 
     def score(self, name: str) -> float:
-        """Any scorer of predictions or decision values, computed now: the mean over test parts.
+        """The mean over test parts of any scorer of predictions or decision values.
 
-        Parts of fewer than two graphs, or of one class where the scorer needs two, are pooled
+        Parts of fewer than two graphs, or of one class if the scorer needs two, are pooled
         within a repeat.
 
         Parameters
@@ -185,7 +185,7 @@ class Result:
             return found
         scorer = scorer_of(name, self.task, len(self.classes))
         if self.predictions is None or self.folds is None or self.target is None:
-            raise ValueError(f"The result {self.name!r} holds no predictions to score.")
+            raise ValueError(f"The result {self.name!r} has no predictions to score.")
         rows = []
         for repeat, row in enumerate(self.folds):
             parts = [np.flatnonzero(row == fold) for fold in range(row.max() + 1)]
@@ -202,7 +202,7 @@ class Result:
         return np.array([known.get(value, -1) for value in values.tolist()], dtype=np.int64)
 
     def confusion_matrix(self, repeat: int | None = None) -> Ints:
-        """How often each class (rows) was taken for each class (columns), as `classes` has them.
+        """How often each class (rows) was predicted as each class (columns), in order of `classes`.
 
         Over all repeats, or one of them; see `gramlet.evaluation.measures`.
         """
@@ -211,7 +211,7 @@ class Result:
         return confusion_matrix(self, repeat)
 
     def calibration(self, n_bins: int = 10, label: Any = None) -> dict[str, list[float]]:
-        """How decision values, or predicted numbers, compare with what is true, in bins."""
+        """Decision values, or predicted numbers, compared with the true values, in bins."""
         from gramlet.evaluation.measures import calibration
 
         return calibration(self, n_bins, label)
@@ -250,7 +250,7 @@ class Result:
         others: Sequence[Result] = (),
         **options: Any,
     ) -> Path:
-        """Write one self-contained HTML page about this result, and maybe others.
+        """Write one self-contained HTML page about this result, and optionally others.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ class Result:
         data : Dataset or graphs, optional
             What was evaluated; without it the page has no drawings, kernel matrices and maps.
         others : sequence of Result
-            Results on the same graphs, to be shown beside this one.
+            Results on the same graphs, shown beside this one.
         **options
             As for `gramlet.write_report`.
 
@@ -278,17 +278,17 @@ class Result:
         return to_dict(self)
 
     def to_json(self, indent: int | None = None) -> str:
-        """As JSON; options that JSON does not know (estimators) are written as their repr."""
+        """As JSON; options that JSON does not support (estimators) are written as their repr."""
         return json.dumps(self.to_dict(), indent=indent)
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Result:
-        """The result that `to_dict` wrote down."""
+        """The result that `to_dict` wrote."""
         from gramlet.evaluation.result_json import from_dict
 
         return from_dict(fields)
 
     @classmethod
     def from_json(cls, text: str) -> Result:
-        """The result that `to_json` wrote down."""
+        """The result that `to_json` wrote."""
         return cls.from_dict(json.loads(text))

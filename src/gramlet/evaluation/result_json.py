@@ -1,4 +1,4 @@
-"""Results as plain lists and dicts, and back: every number as it was, missing ones as null."""
+"""Results as plain lists and dicts, and back: numbers are exact, missing ones are null."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def to_dict(result: Result) -> dict[str, Any]:
 
 
 def from_dict(fields: dict[str, Any]) -> Result:
-    """The result that `to_dict` wrote down.
+    """The result that `to_dict` wrote.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def from_dict(fields: dict[str, Any]) -> Result:
 
 
 def _listed(values: Array | None) -> Any:
-    """As lists; numbers that are not there as None."""
+    """As lists; missing numbers as None."""
     if values is None:
         return None
     if values.dtype.kind != "f":
@@ -117,7 +117,7 @@ def _predictions(values: Any, task: str) -> Array | None:
 
 
 def plain_value(value: Any) -> Any:
-    """A value that JSON knows: lists for arrays and tuples, the repr of anything else."""
+    """A value that JSON supports: lists for arrays and tuples, the repr of anything else."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, list | tuple):

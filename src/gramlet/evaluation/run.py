@@ -1,7 +1,6 @@
-"""The evaluation itself: data, subject, folds and store brought together.
+"""The function `evaluate`, which combines data, subject, folds and store.
 
-What is fitted is in `trials`, how options are chosen in `selection` and `best_of_grid`, what comes
-out in `result`.
+`trials` fits, `selection` and `best_of_grid` choose options, `result` contains the outcome.
 """
 
 from __future__ import annotations
@@ -67,10 +66,10 @@ def evaluate(
     """Estimate how well a kernel predicts the target of graphs it has not seen.
 
     A machine with the kernel is tested by repeated cross-validation, stratified for classes. C and
-    the kernel's options are chosen by a second cross-validation inside each training part; test
-    graphs have no part in it. A kernel between two graphs that depends on these two alone is
-    computed once for each set of options and cut into parts; a kernel that learns from the graphs
-    or the target it is fitted on is fitted on each training part anew.
+    the kernel's options are chosen by a second cross-validation inside each training part, without
+    the test graphs. A kernel whose values depend on the two graphs alone is computed once per set
+    of options and sliced; a kernel that learns from the graphs or the target it is fitted on is
+    fitted on each training part.
 
     Cost: one Gram matrix per set of options, and (options × C × inner folds) small support vector
     machines per split; for ridge one tridiagonal reduction per training part, for all penalties
@@ -82,10 +81,10 @@ def evaluate(
         A name of the registry (``gramlet kernels`` lists them); a baseline: "majority" (the most
         frequent class), "mean" (of a regression), "size" (numbers of nodes and edges); a kernel; an
         embedding or any other transformer, whose features are centred and divided by one number;
-        a classifier or regressor, such as a pipeline that ends in one, which is fitted as it stands
-        and for which C is one of the ``options``. A dict ``{name: K}`` of ready Gram matrices, with
-        None for the graphs, gives a dict of results.
-    graphs : whatever `gramlet.as_batch` takes, or a Dataset
+        a classifier or regressor, such as a pipeline that ends in one, which is fitted as it is
+        and for which C is one of the ``options``. A dict ``{name: K}`` of precomputed Gram
+        matrices, with None for the graphs, gives a dict of results.
+    graphs : Dataset, or anything that `gramlet.as_batch` accepts
     y : array-like, optional
         One class or number per graph, matched by position; by default the Dataset's target.
     protocol : Protocol, optional
@@ -97,41 +96,40 @@ def evaluate(
         scikit-learn's name of a scorer of predictions or decision values. By default "accuracy" or
         "r2". Options are chosen by the scorer that is reported.
     classifier : {"svc", "ridge", "svr"}, optional
-        The machine. By default "svc" for classes (which "ridge", on one column per class, is for
-        too) and "ridge" for a regression (or "svr"). The ridge penalty is chosen by leave-one-out
-        inside the training part; with groups, by inner folds.
+        The machine: for classes "svc" (default) or "ridge" on one column per class, for a
+        regression "ridge" (default) or "svr". The ridge penalty is chosen by leave-one-out inside
+        the training part; with groups, by inner folds.
     class_weight : "balanced" or mapping, optional
-        What C of "svc" is multiplied with for each class.
+        The factor of C of "svc" for each class.
     groups : array-like or "scaffold", optional
         Graphs of one group are never in a training part and its test part at once.
     min_class_size : int, optional
-        Leave out classes of fewer graphs; they get no prediction.
+        Leave out classes with fewer graphs; these graphs get no prediction.
     draws : int, optional
-        Repeat a kernel or embedding that draws random numbers with so many seeds; the result has
-        the mean, `Result.std_draws` and `Result.by_draw`. One without random numbers is run once.
+        Number of seeds with which a kernel or embedding that draws random numbers is repeated; the
+        result has the mean, `Result.std_draws` and `Result.by_draw`. Others are run once.
     store : path or Store, optional
-        A folder in which finished work is kept: the same call goes on from there, or finds its
-        result. Damaged files are reported and computed again.
+        A folder in which finished work is kept: the same call continues from there, or returns the
+        stored result. Damaged files are reported and computed again.
     options : mapping, optional
         Parameters to choose, each with the values to try, e.g. ``{"n_iter": [1, 2, 3]}``. By
-        default those the registry names for a kernel given by name (``{}`` for none of them), and
-        none for an estimator.
+        default those that the registry lists for a kernel given by name (``{}`` for none), and none
+        for an estimator.
     normalize : bool, optional
-        Whether the kernel is normalised to k(G, G) = 1. By default it is if given by name, and an
-        estimator stays as it is. ``options={"normalize": [False, True]}`` leaves the choice to the
-        data.
+        Whether the kernel is normalised to k(G, G) = 1. By default it is normalised if given by
+        name, and an estimator is not changed. ``options={"normalize": [False, True]}`` chooses by
+        cross-validation.
     name : str, optional
-        What the result is called; by default the kernel's name.
+        The name of the result; by default the kernel's name.
     dataset : str
-        What the data are called in tables.
+        The name of the data in tables.
     fit_once : bool
-        Fit a kernel that learns from the graphs, though not from their target, once on all of them
-        (random graphs scaled to all graphs, say), where otherwise it is fitted in each training
-        part. Many times faster and common in papers; but the test graphs, without their target,
-        have then been seen.
+        Fit a kernel that learns from the graphs, but not from their target, once on all graphs
+        instead of on each training part. This is many times faster and common in papers, but the
+        kernel has then seen the test graphs, without their target.
     baselines : bool
-        Whether the result has the scores of "majority" (or "mean") and "size" beside its own, and
-        hints (`Result.hints`).
+        Whether the result also contains the scores of "majority" (or "mean") and "size", and hints
+        (`Result.hints`).
     n_jobs : int or None
         Threads (-1: all cores). The result does not depend on it.
     verbose : bool
@@ -193,7 +191,7 @@ def _store_of(given: str | os.PathLike[str] | Store | None) -> Store | None:
 
 @dataclass(frozen=True, eq=False)
 class _Case:
-    """Graphs, target and rules, on which subjects are evaluated."""
+    """Graphs, target and protocol, on which subjects are evaluated."""
 
     graphs: GraphBatch | None
     target: Target
@@ -229,7 +227,7 @@ class _Case:
         return self.classifier or CLASSIFIERS[self.target.task][0]
 
     def ready(self, matrices: Mapping[str, Any], graphs: Any) -> dict[str, Result]:
-        """Results of Gram matrices that were given."""
+        """Results of precomputed Gram matrices."""
         if graphs is not None:
             raise ValueError(
                 "A dict of ready matrices is evaluated without graphs: give None for them."
@@ -246,8 +244,8 @@ class _Case:
         return {subject.name: self.run(subject) for subject in subjects}
 
     def run(self, subject: Subject) -> Result:
-        """The result of one subject, from the store if it is there."""
-        self._machine()  # one that does not fit is refused before anything is done
+        """The result of one subject, from the store if it exists there."""
+        self._machine()  # a wrong one is refused before any work is done
         key = "" if self.store is None else self._key(subject)
         if self.store is not None:
             stored = self.store.read(key, key)
@@ -301,7 +299,7 @@ class _Case:
 
     @cached_property
     def _baselines(self) -> dict[str, Floats]:
-        """Scores of the baselines that need no kernel; without graphs, of those that need none."""
+        """Scores of the baselines without a kernel; without graphs, of those without sizes."""
         found = {}
         for name in BASELINES[self.target.task]:
             if name == "size" and self.graphs is None:

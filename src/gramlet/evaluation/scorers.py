@@ -1,7 +1,7 @@
-"""What predictions are worth: scikit-learn's scorers by name, from stored predictions.
+"""Scores of stored predictions: scikit-learn's scorers by name.
 
-A scorer sees predictions or decision values, never an estimator, so that it can be computed long
-after the machines are gone. How parts are pooled that are too small to be scored is said here too.
+A scorer needs predictions or decision values, not an estimator, so that it can be computed later.
+This module also pools parts that are too small to be scored.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Scorer:
     name : str
     task : str
     function : str
-        Of ``sklearn.metrics``, or of this module where that is faster (`_OWN`).
+        The function of ``sklearn.metrics``, or of this module if that is faster (`_OWN`).
     sign : int
-        −1 for errors, which scikit-learn's "neg_" names turn round.
+        −1 for errors, which scikit-learn negates ("neg_").
     kwargs : dict
     needs : {"predictions", "decisions"}
     binary : bool
@@ -69,7 +69,7 @@ class Scorer:
             shape = np.shape(given)
             kwargs["labels"] = np.arange(shape[1] if len(shape) > 1 else 2)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a class without predictions scores 0, as it should
+            warnings.simplefilter("ignore")  # a class without predictions scores 0, as intended
             return float(
                 self.sign * getattr(sklearn.metrics, self.function)(truth, given, **kwargs)
             )
@@ -92,7 +92,7 @@ def _squared_error(truth: Floats, predictions: Floats) -> float:
 
 
 def _r2(truth: Floats, predictions: Floats) -> float:
-    """1 − residual / total sum of squares; a constant truth gives 1 if met exactly, else 0."""
+    """1 − residual / total sum of squares; for a constant target 1 if exact, else 0."""
     residual = float(((truth - predictions) ** 2).sum())
     total = float(((truth - truth.mean()) ** 2).sum())
     if total == 0.0:
@@ -111,9 +111,9 @@ def _area(positive: Array, values: Floats) -> float:
 
 
 def _roc_auc(truth: Ints, decisions: Floats) -> float:
-    """Of the last class; with more than two, one against the rest and averaged.
+    """The area for the last class; with more than two classes, the average of one against the rest.
 
-    A class that no graph of the part has, or all have, is left out of the average.
+    A class that none or all graphs of the part have is left out of the average.
     """
     if decisions.ndim == 1:
         return _area(truth == 1, decisions)
@@ -124,7 +124,7 @@ def _roc_auc(truth: Ints, decisions: Floats) -> float:
 
 
 def _likelihood_ratio(truth: Ints, predictions: Ints, which: int) -> float:
-    """Of a positive (0) or a negative (1) answer."""
+    """The likelihood ratio of a positive (0) or a negative (1) prediction."""
     from sklearn.metrics import class_likelihood_ratios
 
     with warnings.catch_warnings():
@@ -189,7 +189,7 @@ _PROBABILITIES = (
 
 
 def scorer_names(task: str, n_classes: int = 0) -> list[str]:
-    """The scorers that fit a task, and so many classes.
+    """The scorers for a task and a number of classes.
 
     >>> scorer_names("regression")[:2]
     ['r2', 'explained_variance']
@@ -207,7 +207,7 @@ def scorer_of(name: str | None, task: str, n_classes: int = 0) -> Scorer:
     Raises
     ------
     ValueError
-        If the name is unknown, or of the other task, or needs probabilities; lists those that fit.
+        If the name is unknown, for the other task, or needs probabilities; lists the allowed names.
     """
     if name is None:
         name = "accuracy" if task == "classification" else "r2"
@@ -215,13 +215,13 @@ def scorer_of(name: str | None, task: str, n_classes: int = 0) -> Scorer:
     if row is not None and row.task == task and not (row.binary and n_classes > 2):
         return row
     if row is None and name in _PROBABILITIES:
-        why = "needs probabilities, and the machines give decision values"
+        why = "needs probabilities, but the machines give decision values"
     elif row is None:
         why = "is not a scorer that can be computed from predictions"
     elif row.task != task:
-        why = f"is for {row.task}, and this is a {task}"
+        why = f"is for {row.task}, but this is a {task}"
     else:
-        why = f"is for two classes, and there are {n_classes}"
+        why = f"is for two classes, but there are {n_classes}"
     fitting = ", ".join(scorer_names(task, n_classes))
     raise ValueError(f"scoring: {name!r} {why}. Those that fit: {fitting}.")
 
@@ -235,13 +235,13 @@ def part_scores(
 ) -> Floats:
     """The score of each test part of one repeat.
 
-    Parts of fewer than two graphs, or of one class where the scorer needs two, are pooled: each of
-    them gets the score of all of them together; of all parts of the repeat, if that is too small
-    still.
+    Parts of fewer than two graphs, or of one class if the scorer needs two, are pooled: each of
+    them gets the score of all of them together, or of all parts of the repeat if these are still
+    too few.
     """
     if scorer.needs == "decisions" and decisions is None:
         raise ValueError(
-            f"The scorer {scorer.name!r} needs decision values, and this classifier has none."
+            f"The scorer {scorer.name!r} needs decision values, but this classifier has none."
         )
 
     def score(members: Ints) -> float:
@@ -260,7 +260,7 @@ def part_scores(
             small = list(range(len(parts)))
         if not scorer.can_score(truth[pool]):
             raise ValueError(
-                f"The scorer {scorer.name!r} cannot be computed: the test parts of a repeat hold "
+                f"The scorer {scorer.name!r} cannot be computed: the test parts of a repeat have "
                 f"{len(pool)} graphs of {len(np.unique(truth[pool]))} distinct values together. "
                 "Test more graphs, or choose another scorer."
             )

@@ -1,10 +1,9 @@
 """Options chosen and tested: inside each training part, or on the test parts.
 
-Goes through the sets of options one by one and keeps for every split the best so far. Where the
-Gram matrices of all sets are small, choices are tested once all options are scored; otherwise one
-matrix is in memory at a time, and a choice is tested before a later one replaces it. What is fitted
-on a part is in `trials`, what predictions are worth in `scorers`; what is found is handed to a
-ledger of `store` at once.
+Tries the sets of options one by one and keeps the best so far for every split. If the Gram matrices
+of all sets fit into memory, choices are tested after all options are scored; otherwise one matrix
+is in memory at a time, and a choice is tested before a later one replaces it. `trials` fits on a
+part, `scorers` scores predictions; results are passed to a ledger of `store` at once.
 """
 
 from __future__ import annotations
@@ -30,23 +29,23 @@ from gramlet.evaluation.trials import Data, Trial, grid_of, prepare
 
 __all__ = ["Race", "machine_warnings_off", "nested", "retrained", "settled_costs"]
 
-_TILES = 64  # pieces of work for the threads: more would cost more than they even out
+_TILES = 64  # tasks for the threads: more would cost more than they gain in balance
 _KEPT_BYTES = 1 << 30  # Gram matrices that may stay in memory until all options are scored
 
 
 class Race:
-    """A subject's sets of options against each other, and what came of it.
+    """The comparison of a subject's sets of options, and its outcome.
 
     Attributes
     ----------
     best : array
-        The score at which each split's options were chosen.
+        The best score of each split.
     chosen : list of dict
         The options of each split.
     outcomes : list of Outcome or None
         Predictions for each split's test part.
     places : array of int64, shape (splits, 2)
-        Which group of options each split's choice is from, and its place in that group's grid.
+        The group of options of each split's choice, and its position in that group's grid.
     """
 
     def __init__(
@@ -79,16 +78,16 @@ class Race:
         return [self.subject.option_sets[position] for position in group]
 
     def grid(self, group: Sequence[int]) -> list[dict[str, Any]]:
-        """What there is to choose from in one group."""
+        """The grid of one group."""
         return grid_of(self.subject, self.sets_of(group), self.machine)
 
     @contextmanager
     def trial(
         self, group: Sequence[int], made: list[Trial] | None = None
     ) -> Iterator[Callable[[], Trial]]:
-        """A function that prepares a trial when it is first called; its time is taken.
+        """A function that prepares a trial when it is first called, and measures its time.
 
-        ``made`` holds the trial afterwards; one that is there is not prepared again.
+        ``made`` contains the trial afterwards; an existing one is not prepared again.
         """
         made = [] if made is None else made
         started = clock()
@@ -113,11 +112,11 @@ class Race:
     def keeps_trials(self) -> bool:
         """Whether the Gram matrices of all sets of options may be in memory together."""
         if self.subject.kind not in ("sliced", "once"):
-            return True  # nothing large is kept
+            return True  # nothing large is stored
         return 8 * len(self.data) ** 2 * len(self.subject.option_sets) <= _KEPT_BYTES
 
     def over(self, n: int, work: Callable[[int], None]) -> None:
-        """Do pieces of work by their numbers, on threads."""
+        """Run tasks by their numbers, on threads."""
 
         def tile(begin: int, end: int) -> None:
             for number in range(begin, end):
@@ -134,7 +133,7 @@ class Race:
     ) -> None:
         """Score the grid over the inner folds of some splits.
 
-        ``keep`` is given each split's scores as soon as its last fold is done.
+        ``keep`` receives each split's scores as soon as its last fold is done.
         """
         parts = [(s, k) for s in which for k in range(len(self.splits[s].inner))]
         waiting: dict[int, dict[int, Outcome]] = {s: {} for s in which}
@@ -167,7 +166,7 @@ class Race:
             for g in allowed:
                 values = None if decisions is None else decisions[g]
                 scores[g] = part_scores(self.scorer, truth, predictions[g], values, parts).mean()
-        return np.round(scores, 12)  # equal but for rounding is equal
+        return np.round(scores, 12)  # scores that differ by rounding are equal
 
     def _joined(
         self, split: Split, outcomes: Sequence[Outcome]
@@ -181,7 +180,7 @@ class Race:
         return truth, predictions, np.concatenate(decisions, axis=1) if decisions else None, parts
 
     def warn_of_unfinished(self, max_iter: int) -> None:
-        """One warning for all machines that ran out of steps."""
+        """Warn once of all machines that reached the limit of steps."""
         unfinished = sum(self.machine.unfinished)
         if not unfinished:
             return
@@ -198,8 +197,8 @@ class Race:
 def settled_costs(trial: Trial, truth: Array, predictions: Array) -> Ints:
     """The entries of the grid among which the scorer chooses.
 
-    All of them; or, where a machine has its own way to choose C (the ridge's error), one for each
-    set of options, the first of equals.
+    All of them; or, if a machine chooses C itself (by the error of the ridge), one per set of
+    options, the first if tied.
     """
     losses = trial.losses(truth, predictions)
     if losses is None:
@@ -210,7 +209,7 @@ def settled_costs(trial: Trial, truth: Array, predictions: Array) -> Ints:
 
 @contextmanager
 def machine_warnings_off() -> Iterator[None]:
-    """Of thousands of machines each could complain; they are counted, and one warning is given."""
+    """Suppress the warnings of single machines, which are counted and reported in one warning."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Solver terminated early")
         yield
@@ -232,7 +231,7 @@ def nested(race: Race, verbose: int | bool, always_score: bool = False) -> None:
             with race.trial(group, kept[number]) as trial:
                 scores = _scores(race, number, len(grid), trial, choice, advance)
                 ranks = np.repeat(group, len(grid) // len(group))
-                positions = scores.argmax(axis=1)  # the first of equals: the smallest C
+                positions = scores.argmax(axis=1)  # the first if tied: the smallest C
                 top = scores.max(axis=1)
                 earlier = (top == race.best) & (ranks[positions] < ranks_of_best)
                 better = np.flatnonzero((top > race.best) | earlier)
@@ -255,7 +254,7 @@ def nested(race: Race, verbose: int | bool, always_score: bool = False) -> None:
 
 
 def retrained(race: Race, chosen: Race) -> None:
-    """Fit and test with the options that another race has chosen, split by split."""
+    """Fit and test with the options that another race chose, split by split."""
     race.places = chosen.places
     with machine_warnings_off():
         for number, group in enumerate(race.subject.groups()):
@@ -274,7 +273,7 @@ def _scores(
     choice: bool,
     advance: Callable[[], None],
 ) -> Floats:
-    """One row per split, one column per entry of the grid; what the ledger knows is not redone."""
+    """One row per split, one column per entry of the grid; recorded scores are not recomputed."""
     scores = np.zeros((len(race.splits), n_entries))
     if not choice:
         return scores

@@ -1,4 +1,4 @@
-"""Whether one result is better than another by more than the luck of the folds."""
+"""Whether one result is significantly better than another."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class Comparison:
     Attributes
     ----------
     first, second : str
-        Their names; those of optimistic results say so.
+        Their names; optimistic results are marked.
     difference : float
         Mean score of the first minus that of the second.
     statistic : float
         The corrected t.
     p_value : float
-        Two-sided: how often so large a difference would come up between equally good classifiers.
+        Two-sided: the probability of such a difference between equally good classifiers.
     n_runs : int
         Test parts compared.
     scoring : str
         The scorer of both.
     adjusted : float or None
-        The p-value by Holm's correction, where several results were compared at once.
+        The p-value with Holm's correction, if several results were compared.
     """
 
     first: str
@@ -76,21 +76,21 @@ def compare_results(
 ) -> Comparison | list[Comparison] | Ranking:
     """Compare results: two or more on one data set, or several kernels on several data sets.
 
-    On one data set, every pair by the corrected resampled t-test, corrected for the number of pairs
-    by Holm's rule where there are more than two results:
+    On one data set, every pair is compared by the corrected resampled t-test, with Holm's
+    correction for the number of pairs if there are more than two results:
     t = d̄ / sqrt((1/J + n_test/n_train) s²), with d̄ and s² the mean and variance of the J
-    differences of scores, and J − 1 degrees of freedom. The plain t-test takes the J test parts
-    for independent, though their training parts overlap, and finds differences that are not there;
+    differences of scores, and J − 1 degrees of freedom. The plain t-test assumes that the J test
+    parts are independent, although their training parts overlap, and finds too many differences;
     n_test/n_train corrects for the overlap.
 
-    On several data sets, by ranks: Friedman's test, Nemenyi's critical difference of mean ranks,
-    and Wilcoxon's signed-rank tests of pairs with Holm's correction. Data sets are what is
-    independent there, not folds; `gramlet.plot_critical_differences` draws it.
+    On several data sets, kernels are compared by ranks: Friedman's test, Nemenyi's critical
+    difference of mean ranks, and Wilcoxon's signed-rank tests of pairs with Holm's correction. The
+    independent units are data sets there, not folds; `gramlet.plot_critical_differences` draws it.
 
     Parameters
     ----------
     a, b : Result
-        Of the same graphs, targets, protocol splits and scorer. Or ``a`` alone: results of one data
+        With the same graphs, targets, splits and scorer. Or ``a`` alone: results of one data
         set on the same folds, or results by name of a kernel (`Result.name`) and of a data set
         (``evaluate(dataset=...)``), every kernel on every data set.
     alpha : float, default 0.05
@@ -125,7 +125,7 @@ def compare_results(
     results = list(a)
     if len(results) < 2:
         raise ValueError(f"A comparison needs at least two results; got {len(results)}.")
-    # Graphs given without a name may be those of the named data set: their folds decide.
+    # Graphs without a name may be those of the named data set: the folds decide.
     if len({result.data.name for result in results if result.data.name}) <= 1:
         found = [_compared(first, second) for first, second in combinations(results, 2)]
         adjusted = holm([comparison.p_value for comparison in found])
@@ -183,7 +183,7 @@ def corrected_t(differences: Floats, overlap: float) -> tuple[float, float]:
     variance = float(differences.var(ddof=1))
     if variance > 0:
         statistic = mean / math.sqrt((1 / runs + overlap) * variance)
-    else:  # one and the same difference everywhere
+    else:  # all differences are equal
         statistic = math.copysign(math.inf, mean) if mean else 0.0
     return statistic, float(2 * student.sf(abs(statistic), runs - 1))
 
@@ -202,7 +202,7 @@ def _check_same_folds(a: Result, b: Result) -> None:
         )
     if a.data.splits != b.data.splits or a.scores.shape != b.scores.shape:
         raise ValueError(
-            f"The results {a.name!r} and {b.name!r} do not stand on the same folds of the same "
+            f"The results {a.name!r} and {b.name!r} do not have the same folds of the same "
             "data. Evaluate both with one Protocol (same folds, repeats and random_state) on the "
             "same graphs."
         )

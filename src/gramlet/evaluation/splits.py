@@ -1,6 +1,6 @@
-"""Which graphs train and which test: folds by class, by group, or plain, within each other.
+"""Outer and inner folds: stratified by class, by group, or plain.
 
-Made from a `Protocol` and a target; what is fitted on the parts is left to `selection`.
+They are made from a `Protocol` and a target; `selection` fits on the parts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Pair = tuple[Ints, Ints]
 class Split:
     """One training part with its test part, and the inner folds of the training part.
 
-    All indices count graphs over the whole set; ``inner`` never mentions a test graph.
+    All indices count graphs over the whole set; ``inner`` never contains a test graph.
     """
 
     repeat: int
@@ -36,7 +36,7 @@ class Split:
 def make_splits(
     protocol: Any, values: Array, classes: Array, groups: Ints | None, inner: bool = True
 ) -> list[Split]:
-    """All splits of a protocol; the same whenever they are asked for.
+    """All splits of a protocol; the same at every call.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ def make_splits(
     values : array
         Codes of classes, or numbers.
     classes : array
-        The classes; empty for a regression, whose folds are plain and shuffled.
+        The classes; empty for a regression, whose folds are shuffled and not stratified.
     groups : array of int64, optional
-        Graphs of one group are never apart, in inner folds neither.
+        Graphs of one group are never separated, also in inner folds.
     inner : bool
         Whether inner folds are needed.
     """
@@ -80,7 +80,7 @@ class _Maker:
         self._inner = inner
 
     def check(self) -> None:
-        """Refuse a protocol that these graphs are too few for."""
+        """Refuse a protocol if there are too few graphs for it."""
         if self._groups is not None:
             self._check_groups()
         elif len(self._classes):
@@ -167,7 +167,7 @@ class _Maker:
         if rules.test_size is None:
             if n_groups < rules.folds:
                 raise ValueError(
-                    f"There are {n_groups} groups for {rules.folds} folds, and groups stay whole. "
+                    f"There are {n_groups} groups for {rules.folds} folds; groups are not split. "
                     "Use fewer folds."
                 )
             left = n_groups - math.ceil(n_groups / rules.folds)
@@ -209,7 +209,7 @@ class _Maker:
         return tuple(found)
 
     def _check_inner_size(self, n: int) -> None:
-        """A share that holds out fewer graphs than there are classes cannot hold out each class."""
+        """Refuse a share that holds out fewer graphs than there are classes."""
         held = math.ceil(n * self._protocol.inner_size)
         if self._groups is None and min(held, n - held) < len(self._classes):
             raise ValueError(
@@ -246,7 +246,7 @@ class _Maker:
         return kind(1, test_size=share, random_state=seed)
 
     def _check_part(self, train: Ints, test: Ints, which: str) -> None:
-        """Groups of very unequal size can leave a part empty or with one class."""
+        """Refuse parts that are empty or have one class, because groups are of unequal size."""
         if self._groups is None:
             return
         if not len(test) or not len(train):
@@ -267,5 +267,5 @@ def _graphs(count: int) -> str:
 
 
 def _seed(*parts: int) -> int:
-    """One seed per split, unrelated to its neighbours'."""
+    """One seed per split, independent of the others."""
     return int(np.random.SeedSequence(parts).generate_state(1)[0])

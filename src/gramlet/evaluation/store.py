@@ -1,7 +1,7 @@
 """Finished work kept on disk: whole results, and the parts of one that was interrupted.
 
 A folder of JSON files, each named by the digest of everything its content depends on. Every file is
-written in one step and carries a checksum; one that is damaged is reported and computed again. Two
+written atomically and contains a checksum; a damaged one is reported and computed again. Two
 processes may use a folder at once: at worst both compute the same.
 """
 
@@ -29,14 +29,14 @@ _SHARE = 0.05  # of the time that writing may take
 
 
 class Ledger:
-    """Records of finished parts of an evaluation; this one forgets them."""
+    """Records of finished parts of an evaluation; this class does not store them."""
 
     def known(self, part: str) -> dict[int, Any]:
-        """What was recorded of a part, by split."""
+        """The records of a part, by split."""
         return {}
 
     def add(self, part: str, split: int, record: Any) -> None:
-        """Record what was found for one split."""
+        """Record the values of one split."""
 
     def add_outcome(self, part: str, split: int, outcome: Outcome) -> None:
         """Record predictions."""
@@ -69,9 +69,9 @@ class Store:
     Parameters
     ----------
     path : path
-        Made if it does not exist.
+        Created if it does not exist.
     fresh : bool
-        Whether work that was kept before is thrown away where it is asked for, and done anew.
+        Whether stored work is discarded and computed again.
     """
 
     def __init__(self, path: str | os.PathLike[str], fresh: bool = False) -> None:
@@ -80,7 +80,7 @@ class Store:
         self._own: set[str] = set()  # names that this store has written
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(
-                f"store: {str(self.path)!r} is a file; give a folder, which is made if missing."
+                f"store: {str(self.path)!r} is a file; give a folder, which is created if missing."
             )
         self.path.mkdir(parents=True, exist_ok=True)
 
@@ -109,7 +109,7 @@ class Store:
         return document["content"]
 
     def write(self, name: str, key: str, content: Any) -> None:
-        """Keep something, in one step."""
+        """Store something atomically."""
         document = {
             "format": _FORMAT,
             "key": key,
@@ -121,7 +121,7 @@ class Store:
             place.write_text(json.dumps(document), encoding="utf-8")
 
     def remove(self, start: str) -> None:
-        """Remove the files whose names begin so."""
+        """Remove the files whose names begin with this."""
         for place in self.path.glob(f"{start}*.json"):
             with contextlib.suppress(OSError):
                 place.unlink()
@@ -138,10 +138,10 @@ class Store:
 
 
 class StoredLedger(Ledger):
-    """Records of one evaluation, written as they come.
+    """Records of one evaluation, written as they arrive.
 
-    A part's file is written anew with each record, unless that would take more than a twentieth of
-    the time; then it waits for the next record, or for `flush`.
+    A part's file is rewritten with each record, unless that would take more than a twentieth of the
+    time; then it is written with a later record, or by `flush`.
     """
 
     def __init__(self, store: Store, key: str, name: str) -> None:
@@ -151,7 +151,7 @@ class StoredLedger(Ledger):
         self._parts: dict[str, dict[int, Any]] = {}
         self._waiting: set[str] = set()
         self._lock = threading.Lock()
-        self._next = 0.0  # when writing is affordable again
+        self._next = 0.0  # the time of the next write
 
     def known(self, part: str) -> dict[int, Any]:
         with self._lock:

@@ -1,7 +1,7 @@
-"""What is evaluated: a name, an estimator, a pipeline or a ready matrix, with options to try.
+"""What is evaluated: a name, an estimator, a pipeline or a precomputed matrix, with options to try.
 
-Decides here, and only here, whether one Gram matrix may serve all folds or a kernel must be fitted
-in every training part anew. The fitting itself is in `trials`.
+This module alone decides whether one Gram matrix is used for all folds or a kernel is fitted on
+every training part. `trials` fits.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Subject:
     ----------
     name : str
     kind : {"baseline", "ready", "sliced", "once", "refitted", "predictor"}
-        "ready": a matrix that was given. "sliced": k(G, G') depends on G and G' alone, so that one
-        Gram matrix serves all folds. "once": it does not, but is to be fitted on all graphs,
-        without their classes. "refitted": fitted in each training part. "predictor": predicts by
-        itself, without a machine.
+        "ready": a precomputed matrix. "sliced": k(G, G') depends on G and G' alone, so that one
+        Gram matrix is used for all folds. "once": it does not, but is fitted on all graphs, without
+        their classes. "refitted": fitted on each training part. "predictor": predicts itself,
+        without a machine.
     estimator : estimator, matrix or None
     option_sets : list of dict
         In the order in which ties are decided.
@@ -51,11 +51,11 @@ class Subject:
 
     @property
     def is_random(self) -> bool:
-        """Whether another seed gives other numbers."""
+        """Whether results depend on the seed."""
         return self.kind not in ("baseline", "ready") and bool(_seeds(self.estimator))
 
     def draw(self, number: int) -> Subject:
-        """The same with other random numbers; draw 0 is the subject itself."""
+        """The subject with another seed; draw 0 is the subject itself."""
         if number == 0 or not self.is_random:
             return self
         changes = {
@@ -65,13 +65,13 @@ class Subject:
         return replace(self, estimator=self.with_options(changes))
 
     def with_options(self, option_set: Mapping[str, Any]) -> Any:
-        """A fresh estimator with these options."""
+        """A new estimator with these options."""
         from sklearn.base import clone
 
         return clone(self.estimator).set_params(**option_set)
 
     def groups(self) -> list[list[int]]:
-        """Positions of the option sets, those that one fit can serve together."""
+        """Positions of the option sets, grouped by those that share one fit."""
         if self.kind not in ("refitted", "once"):
             return [[position] for position in range(len(self.option_sets))]
         found: dict[str, list[int]] = {}
@@ -91,7 +91,7 @@ def subject_of(
     fit_once: bool = False,
     task: str = "classification",
 ) -> Subject:
-    """Make a subject of whatever `evaluate` was given."""
+    """The subject for the first argument of `evaluate`."""
     if isinstance(kernel, str):
         baseline = baseline_named(kernel, task)
         if baseline is not None:
@@ -115,7 +115,7 @@ def subject_of(
 
 
 def ready_subject(name: str, matrix: Any, n_graphs: int) -> Subject:
-    """A Gram matrix that was computed elsewhere."""
+    """The subject for a precomputed Gram matrix."""
     values = np.asarray(matrix)
     place = f"The matrix {name!r}"
     if values.dtype.kind not in "biuf" or values.shape != (n_graphs, n_graphs):
@@ -131,8 +131,8 @@ def ready_subject(name: str, matrix: Any, n_graphs: int) -> Subject:
     if gap.max(initial=0.0) > 1e-8 * max(1.0, float(np.abs(gram).max(initial=0.0))):
         row, column = np.unravel_index(int(gap.argmax()), gap.shape)
         raise ValueError(
-            f"{place} must be symmetric; the entries at row {row}, column {column} and in the "
-            f"mirrored place differ by {gap.max():g}."
+            f"{place} must be symmetric; the entry at row {row}, column {column} and its "
+            f"mirror differ by {gap.max():g}."
         )
     return Subject(name, "ready", gram, [{}])
 
@@ -146,10 +146,10 @@ def _seeds(estimator: Any) -> dict[str, int]:
 
 
 def _tags_of(estimator: Any, option_sets: Sequence[Options]) -> GraphTags | None:
-    """What one of gramlet's estimators says of itself with each set of options.
+    """The tags of one of gramlet's estimators with each set of options.
 
-    None for a stranger: also for a class of someone else's that inherits from one of ours, whose
-    word does not hold for what was changed.
+    None for other estimators, also for subclasses defined elsewhere, since the tags may not hold
+    for what they change.
     """
     from sklearn.base import clone
 
@@ -180,8 +180,8 @@ def _check_estimator(estimator: Any, task: str) -> None:
         if is_classifier(estimator) != (task == "classification"):
             kind = "a classifier" if is_classifier(estimator) else "a regressor"
             raise ValueError(
-                f"{type(estimator).__name__} is {kind}, and the target is one of {task}. Say "
-                "task='classification' or task='regression' if the target was misunderstood."
+                f"{type(estimator).__name__} is {kind}, but the target is for {task}. Use "
+                "task='classification' or task='regression' if that is not intended."
             )
     elif not hasattr(estimator, "transform"):
         raise TypeError(
@@ -195,23 +195,23 @@ def _kind_of(estimator: Any, tags: GraphTags | None) -> Kind:
 
     if is_classifier(estimator) or is_regressor(estimator):
         return "predictor"
-    # Of a stranger nothing is known: fitting it in each training part is always right.
+    # Nothing is known about other estimators: fitting on each training part is always right.
     refitted = tags is None or tags.depends_on_fitted or tags.supervised
     return "refitted" if refitted else "sliced"
 
 
 def _once(kind: Kind, tags: GraphTags | None, name: str) -> Kind:
-    """What becomes of a subject that is to be fitted once."""
+    """The kind of a subject that is fitted once."""
     if kind == "predictor" or tags is None or tags.supervised:
         raise ValueError(
-            f"fit_once=True fits on all graphs, those of the test parts among them, which is only "
-            f"fair if classes play no part; {name!r} may use them. Leave fit_once out."
+            f"fit_once=True fits on all graphs, including those of the test parts, which is only "
+            f"valid without classes; {name!r} may use them. Leave fit_once out."
         )
     return "once" if kind == "refitted" else kind
 
 
 def _row_of(estimator: Any) -> registry.Entry | None:
-    """The registry's row that this estimator is an instance of; the most particular one."""
+    """The most specific row of the registry that this estimator is an instance of."""
     if not hasattr(estimator, "get_params"):
         return None
     params = estimator.get_params(deep=False)
@@ -236,7 +236,7 @@ def _name_of(estimator: Any) -> str:
 
 
 def _settled(estimator: Any, normalize: bool | None, random_state: int) -> Any:
-    """A clone whose randomness is fixed and, if so asked, whose kernel is normalised."""
+    """A clone with a fixed seed and, if requested, a normalised kernel."""
     from sklearn.base import clone
 
     estimator = clone(estimator)

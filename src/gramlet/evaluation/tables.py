@@ -17,19 +17,19 @@ _OPTIMISTIC = "Optimistic: C and options were chosen on the test parts; not an e
 def table(results: Sequence[Result] | Result, style: str = "text", hints: bool = True) -> Any:
     """A table with one row per result: the score with its spread, time, and the options chosen.
 
-    Behind ± stands the standard deviation of the repeats' means (of the folds, if there is only one
-    repeat), and that between draws of random numbers where there are several. Behind each option
-    stands the share of training parts that chose the value. Results whose options were chosen on
-    the test parts are marked "optimistic".
+    After ± is the standard deviation of the repeats' means (of the folds, if there is only one
+    repeat), and that between draws of random numbers if there are several. After each option is the
+    share of training parts that chose the value. Results whose options were chosen on the test
+    parts are marked "optimistic".
 
     Parameters
     ----------
     results : Result or sequence of Result
-        With one scorer.
+        All with the same scorer.
     style : {"text", "markdown", "rich"}
         Strings, or a ``rich.table.Table`` for a terminal.
     hints : bool
-        Whether the results' hints follow, each once.
+        Whether the results' hints are added, each once.
 
     Examples
     --------
@@ -47,13 +47,13 @@ def table(results: Sequence[Result] | Result, style: str = "text", hints: bool =
     scorers = sorted({row.scoring for row in rows})
     if len(scorers) > 1:
         raise ValueError(
-            f"The results have different scorers ({', '.join(scorers)}); make a table for each."
+            f"The results have different scorers ({', '.join(scorers)}); make one table per scorer."
         )
     return styles[style](rows, remarks(rows) if hints else [])
 
 
 def remarks(rows: Sequence[Result]) -> list[str]:
-    """What is said under a table: each hint once, with the kernels it is about."""
+    """The lines below a table: each hint once, with the kernels it is about."""
     found: dict[tuple[str, str], list[tuple[str, Hint]]] = {}
     for row in rows:
         for hint in row.hints:
@@ -64,7 +64,7 @@ def remarks(rows: Sequence[Result]) -> list[str]:
 
 
 def _remark(told: Sequence[tuple[str, Hint]], n_told: int) -> str:
-    """One line for hints that say the same of different rows."""
+    """One line for equal hints about different rows."""
     names, hint = [name for name, _ in told], told[0][1]
     shown = ", ".join(names)
     if len(names) > 1 and hint.kind == "baseline":

@@ -1,6 +1,6 @@
-"""What is to be predicted: classes or numbers, told apart, checked, and classes too small left out.
+"""The target: whether it has classes or numbers, its checks, and leaving out small classes.
 
-Folds are made in `splits`; what the predictions are worth is said in `scorers`.
+`splits` makes folds; `scorers` scores predictions.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ class Target:
     ----------
     task : {"classification", "regression"}
     values : array
-        Codes of the classes (int64), or the numbers (float64), of the graphs that take part.
+        Codes of the classes (int64), or the numbers (float64), of the graphs that are used.
     classes : array
         The classes in sorted order; empty for a regression.
     plain : array
         The target of all graphs as it was given.
     kept : array of int64
-        Positions of the graphs that take part, ascending.
+        Positions of the graphs that are used, ascending.
     names : mapping
-        What classes are called where that differs from their value.
+        Names of classes that differ from their value.
     """
 
     task: Task
@@ -54,16 +54,16 @@ class Target:
 
     @property
     def named(self) -> Array:
-        """The target of the graphs that take part, as supervised kernels are given it."""
+        """The target of the graphs that are used, for supervised kernels."""
         return self.classes[self.values] if self.task == "classification" else self.values
 
     @property
     def shown_classes(self) -> Array:
-        """The classes as messages call them: by their names, where they have some."""
+        """The classes in messages: by their names, if they have some."""
         return _shown(self.classes, self.names)
 
     def members(self) -> Ints:
-        """How many graphs each class has."""
+        """The number of graphs per class."""
         return np.bincount(self.values, minlength=self.n_classes)
 
 
@@ -74,7 +74,7 @@ def target_of(
     min_class_size: int | None = None,
     names: Mapping[Any, str] | None = None,
 ) -> Target:
-    """Check a target and tell what it is.
+    """Check a target and find its task.
 
     Parameters
     ----------
@@ -84,9 +84,9 @@ def target_of(
         None if there are as many graphs as values.
     task : {"auto", "classification", "regression"}
     min_class_size : int, optional
-        Classes of fewer graphs are left out, with a warning that counts them.
+        Classes with fewer graphs are left out, with a warning that counts them.
     names : mapping, optional
-        What classes are called, for messages.
+        Names of classes, for messages.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def target_of(
     expected = len(values) if n_graphs is None and values.ndim else n_graphs
     if values.ndim != 1 or len(values) != expected:
         raise ValueError(
-            f"y must hold one value per graph: got shape {values.shape} for {expected} graphs."
+            f"y must have one value per graph: got shape {values.shape} for {expected} graphs."
         )
     _refuse_missing(values)
     values = _plain(values)
@@ -133,7 +133,7 @@ def _is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value) or value in (float("inf"), float("-inf"))
-    except TypeError:  # pandas.NA refuses to be true or false
+    except TypeError:  # pandas.NA has no truth value
         return True
 
 
@@ -142,7 +142,7 @@ def _plain(values: Array) -> Array:
     if values.dtype != object:
         if values.dtype.kind not in "biufU":
             raise ValueError(
-                f"y must hold strings, booleans or numbers; its dtype is {values.dtype}."
+                f"y must contain strings, booleans or numbers; its dtype is {values.dtype}."
             )
         return values
     items = values.tolist()
@@ -151,7 +151,7 @@ def _plain(values: Array) -> Array:
     if len(kinds) > 1 or plain.ndim != 1 or plain.dtype.kind not in "biufU":
         names = sorted({type(value).__name__ for value in items})
         raise ValueError(
-            f"y must hold values of one kind, strings or numbers; got {', '.join(names)}."
+            f"y must contain values of one type, strings or numbers; got {', '.join(names)}."
         )
     return plain
 
@@ -166,7 +166,7 @@ def _numbers(values: Array, min_class_size: int | None) -> Target:
     if values.dtype.kind not in "iuf":
         kind = "booleans" if values.dtype.kind == "b" else "strings"
         raise ValueError(
-            f"task='regression' needs numbers; y holds {kind}. Use task='classification'."
+            f"task='regression' needs numbers; y contains {kind}. Use task='classification'."
         )
     if min_class_size is not None:
         raise ValueError("min_class_size is for classes; this is a regression. Leave it out.")
@@ -191,7 +191,7 @@ def _classes(values: Array, min_class_size: int | None, names: Mapping[Any, str]
         broken = np.flatnonzero(values != np.floor(values))
         if len(broken):
             raise ValueError(
-                f"task='classification' needs classes; y holds numbers that are not whole, e.g. "
+                f"task='classification' needs classes; y contains numbers that are not whole, e.g. "
                 f"{values[broken[0]].item()!r} at position {broken[0]}. Use task='regression'."
             )
     kept = np.arange(len(values), dtype=np.int64)
@@ -203,7 +203,7 @@ def _classes(values: Array, min_class_size: int | None, names: Mapping[Any, str]
         shown = ", ".join(repr(c.item()) for c in _shown(classes, names))
         left = f" left by min_class_size={min_class_size}" if len(kept) < len(values) else ""
         raise ValueError(
-            f"y holds {number}{left}{f' ({shown})' if shown else ''}; a classifier needs at least "
+            f"y has {number}{left}{f' ({shown})' if shown else ''}; a classifier needs at least "
             "two."
         )
     codes = codes.reshape(-1).astype(np.int64)

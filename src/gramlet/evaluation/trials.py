@@ -1,9 +1,8 @@
-"""Options at work: predicting parts of the data.
+"""Trials of options: predicting parts of the data.
 
-A trial is prepared once per set of options (or for several that one fit can serve) and then asked,
-from several threads, about many pairs of a training part and a held part. It sees the held graphs
-only to predict them. Blocks of Gram matrices come from `blocks`; which trial wins is decided in
-`selection`.
+A trial is prepared once per set of options (or for several that share one fit) and then used, from
+several threads, for many pairs of a training part and a held-out part. It uses the held-out graphs
+only to predict them. `blocks` computes blocks of Gram matrices; `selection` chooses among trials.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ __all__ = ["Data", "Trial", "grid_of", "prepare"]
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Graphs that take part, with their target; no graphs where matrices were given."""
+    """The graphs that are used, with their target; no graphs if matrices were given."""
 
     graphs: GraphBatch | None
     target: Target
@@ -45,20 +44,20 @@ class Data:
         return len(self.target.values)
 
     def batch(self) -> GraphBatch:
-        """The graphs, where there must be some."""
+        """The graphs, which must exist."""
         assert self.graphs is not None, "this needs graphs"
         return self.graphs
 
 
 class Trial(ABC):
-    """Sets of options, ready to be tried.
+    """Sets of options, prepared for predictions.
 
     Attributes
     ----------
     grid : list of dict
-        What there is to choose from: the sets of options one after the other, each with all C.
+        All combinations: the sets of options one after the other, each with all C.
     per_set : int
-        How many entries of the grid belong to one set of options.
+        The number of entries of the grid per set of options.
     refitted : bool
         Whether the kernel is fitted on each training part.
     chooses_cost : bool
@@ -71,36 +70,36 @@ class Trial(ABC):
     def __init__(self, grid: list[dict[str, Any]], per_set: int = 1) -> None:
         self.grid = grid
         self.per_set = per_set
-        # Lists, because threads may append to them at one time.
+        # Lists, because several threads may append to them.
         self._seconds: list[float] = []
         self._kernel_seconds: list[float] = []
 
     @contextmanager
     def stopwatch(self) -> Iterator[None]:
-        """Time what is done with this trial in any thread."""
+        """Measure the time spent on this trial in any thread."""
         started = clock()
         yield
         self._seconds.append(clock() - started)
 
     def kernel_share(self) -> float:
-        """Which part of the time under the stopwatch went into the kernel."""
+        """The share of the measured time that was spent in the kernel."""
         return sum(self._kernel_seconds) / sum(self._seconds) if self._seconds else 0.0
 
     @abstractmethod
     def tried(self, train: Ints, held: Ints) -> Outcome:
-        """Predictions for the held graphs, one row per entry of the grid."""
+        """Predictions for the held-out graphs, one row per entry of the grid."""
 
     def final(self, train: Ints, held: Ints, position: int) -> Outcome:
         """The same for one entry of the grid."""
         return self.tried(train, held).row(position)
 
     def losses(self, truth: Array, predictions: Array) -> Floats | None:
-        """What a machine chooses C by where that is not the scorer; one number per entry."""
+        """The loss by which a machine chooses C, if not by the scorer; one number per entry."""
         return None
 
 
 class _Baseline(Trial):
-    """No kernel at all."""
+    """A baseline, without a kernel."""
 
     def __init__(self, baseline: Baseline, data: Data) -> None:
         super().__init__([{}])
@@ -113,7 +112,7 @@ class _Baseline(Trial):
 
 
 class _Predictor(Trial):
-    """An estimator that predicts by itself."""
+    """An estimator that predicts itself."""
 
     refitted = True
 
@@ -138,7 +137,7 @@ class _Predictor(Trial):
 
 
 def _class_values(fitted: Any, graphs: GraphBatch, target: Target) -> Floats | None:
-    """A value per graph and class, larger for the likelier class; None if there is none."""
+    """One value per graph and class, larger for the likelier class; None if there is none."""
     for name in ("decision_function", "predict_proba"):
         if not hasattr(fitted, name):
             continue
@@ -154,7 +153,7 @@ def _class_values(fitted: Any, graphs: GraphBatch, target: Target) -> Floats | N
 
 
 class _KernelMachine(Trial):
-    """A machine on blocks of a Gram matrix, wherever these come from."""
+    """A machine on blocks of a Gram matrix."""
 
     def __init__(self, option_sets: Sequence[dict[str, Any]], data: Data, machine: Machine) -> None:
         super().__init__(_with_costs(option_sets, machine), max(1, len(machine.costs)))
@@ -167,7 +166,7 @@ class _KernelMachine(Trial):
     def _blocks(
         self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
     ) -> Iterator[tuple[Floats, Floats]]:
-        """For each set of options the Gram matrix of the training part, and the held against it."""
+        """Per set of options the Gram matrix of the training part, and the held-out rows."""
 
     def tried(self, train: Ints, held: Ints) -> Outcome:
         target = self._data.target.values[train]
@@ -212,7 +211,7 @@ def _stacked(outcomes: Sequence[Outcome]) -> Outcome:
 
 
 class _Sliced(_KernelMachine):
-    """Blocks cut from the Gram matrices of all graphs, one per set of options."""
+    """Blocks sliced from the Gram matrices of all graphs, one per set of options."""
 
     def __init__(
         self,
@@ -236,14 +235,14 @@ class _Sliced(_KernelMachine):
 
 
 def _block(gram: Floats, rows: Ints, columns: Ints) -> Floats:
-    """Part of a Gram matrix, in memory of numpy: in large pages, which are quicker to walk."""
+    """Part of a Gram matrix, in memory allocated by numpy: in large pages, which are faster."""
     block = np.empty((len(rows), len(columns)))
     fill_block(gram, rows, columns, block)
     return block
 
 
 class _Refitted(_KernelMachine):
-    """Blocks of a kernel that is fitted on the training part, and on nothing else."""
+    """Blocks of a kernel that is fitted on the training part only."""
 
     refitted = True
 
@@ -273,9 +272,9 @@ def prepare(
     machine: Machine,
     n_jobs: int | None,
 ) -> Trial:
-    """Make a trial of one of the subject's groups of options.
+    """Prepare a trial of one of the subject's groups of options.
 
-    A kernel that can be sliced, or is to be fitted once, is computed now.
+    A kernel that can be sliced, or is fitted once, is computed now.
     """
     if subject.kind == "baseline":
         return _Baseline(subject.estimator, data)

@@ -1,4 +1,4 @@
-"""Which patterns, nodes and graphs decided."""
+"""Explanations of models: which patterns, nodes and graphs decide."""
 
 from gramlet.explain.linear import LinearExplanation, explain_linear
 from gramlet.explain.models import ModelExplanation, Pattern, explain_model

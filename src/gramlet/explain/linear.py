@@ -1,8 +1,8 @@
-"""What a linear decision is made of: the share of every pattern, and of every node.
+"""Linear decisions as sums: the contribution of every pattern, and of every node.
 
 A support vector machine or a ridge regression on a kernel with explicit features is linear in them,
-so its decision is a sum over patterns, exactly; on Weisfeiler-Lehman colours every node adds its
-own part.
+so its decision is exactly a sum over patterns; for Weisfeiler-Lehman colours it is also a sum over
+nodes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gramlet.kernels.weisfeiler_lehman.colour_counts import colouring_of
 
 __all__ = ["HIGHER", "LinearExplanation", "explain_linear"]
 
-HIGHER = "higher values"  # what positive coefficients of a regression speak for
+HIGHER = "higher values"  # the meaning of positive coefficients of a regression
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class LinearExplanation:
     Attributes
     ----------
     kernel : estimator
-        The fitted kernel the features come from.
+        The fitted kernel that gives the features.
     coefficients : array, shape (outputs, features)
         What one occurrence of a feature adds to each output.
     intercept : array, shape (outputs,)
     outputs : list of str
-        What each output decides: for two classes the one it speaks for, else a pair "a over b" or
+        The meaning of each output: for two classes the class it favours, else a pair "a over b" or
         a class; "higher values" for a regression.
     names : array of str
         The features' names.
@@ -51,13 +51,13 @@ class LinearExplanation:
     names: Array
 
     def decision(self, X: Any) -> Floats:
-        """The decision function, shape (graphs, outputs): the sum of all shares."""
+        """The decision function, shape (graphs, outputs): the sum of all contributions."""
         batch = as_batch(X)
         shares = np.asarray(self.kernel.features(batch) @ self.coefficients.T)
         return shares * self._scales(batch)[:, None] + self.intercept
 
     def top(self, n: int = 10, output: int = 0) -> list[tuple[str, float]]:
-        """The ``n`` features of the largest coefficients, by absolute value."""
+        """The ``n`` features with the largest coefficients, by absolute value."""
         values = self.coefficients[output]
         order = np.lexsort((np.arange(len(values)), -np.abs(values)))
         return [(str(self.names[f]), float(values[f])) for f in order[:n]]
@@ -133,7 +133,7 @@ def explain_linear(
         numbers or classes, that `gramlet.evaluation.choose` gives; or a `FeatureMap` and a linear
         model (anything with ``coef_``).
     class_names : mapping, optional
-        What to call a class in ``outputs``, e.g. ``{1: "mutagenic"}``.
+        Names of classes in ``outputs``, e.g. ``{1: "mutagenic"}``.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def _from_support_vectors(kernel: Any, model: Any, names: Mapping[Any, str]) -> 
     support = kernel.profile_[model.support_]
     if not hasattr(support, "features"):
         raise TypeError(
-            f"{kernel!r} keeps no features of its fitted graphs. Train a linear model on "
+            f"{kernel!r} does not store the features of its fitted graphs. Train a linear model on "
             "FeatureMap(kernel) and explain that."
         )
     features = sparse.csr_matrix(support.features())
@@ -240,9 +240,9 @@ def _centred_ridge(model: Any) -> tuple[Floats, float] | None:
 def _from_ridges(
     kernel: Any, ridges: list[tuple[Floats, float]], model: Any, names: Mapping[Any, str]
 ) -> LinearExplanation:
-    """w = Φᵀ(α − mean α), and what a graph with the mean of all features is given is the mean.
+    """w = Φᵀ(α − mean α); the prediction for a graph with mean features is the mean target.
 
-    One ridge for numbers or for two classes, of which it decides at a half; else one per class.
+    One ridge for numbers or for two classes, with the threshold 1/2; else one per class.
     """
     fitted = kernel.profile_
     features = sparse.csr_matrix(fitted.features())
@@ -267,7 +267,7 @@ def _named(classes: Iterable[Any], names: Mapping[Any, str]) -> list[str]:
 def _one_against_one(
     model: Any, features: sparse.csr_matrix, classes: list[str]
 ) -> tuple[Floats, list[str]]:
-    """One row for each pair of classes, as libsvm lays out its dual coefficients."""
+    """One row per pair of classes, in libsvm's layout of the dual coefficients."""
     ends = np.concatenate([[0], np.cumsum(model.n_support_)])
     rows, outputs = [], []
     for i, j in combinations(range(len(classes)), 2):

@@ -1,6 +1,6 @@
-"""What a fitted model makes of graphs: the value of each pattern, and which graphs have it.
+"""Explanation of a fitted model on graphs: the value of each pattern, and which graphs have it.
 
-Works on any model that gives patterns a value: linear ones on explicit features (coefficients), and
+Works for models that give values to patterns: linear ones on explicit features (coefficients), and
 weighted Wasserstein Weisfeiler-Lehman (weights). Tables and pictures are made elsewhere.
 """
 
@@ -30,7 +30,7 @@ Names = Mapping[Any, str]
 
 @dataclass(frozen=True)
 class Pattern:
-    """A pattern, its value, how many graphs have it, and which share of each class has it.
+    """A pattern, its value, the number of graphs that have it, and its share in each class.
 
     ``level`` is None for patterns of kernels without levels.
     """
@@ -44,32 +44,32 @@ class Pattern:
 
 @dataclass(frozen=True)
 class ModelExplanation:
-    """What a fitted model makes of a set of graphs, as `explain_model` gives it.
+    """The explanation of a fitted model on a set of graphs, returned by `explain_model`.
 
     Attributes
     ----------
     model : LinearExplanation or fitted WeightedWassersteinWL
-        What `plot_patterns` and `plot_graph_importance` take.
+        The argument for `plot_patterns` and `plot_graph_importance`.
     graphs : GraphBatch
         The graphs, their labels named as they are in the patterns.
     outputs : list of str
-        What is decided: for two classes the one that positive values speak for, for more a pair
+        The decisions: for two classes the one that positive values favour, for more a pair
         "a over b" each. One empty name for weights, which are the same for all classes.
     meaning : str
         What a value is: "coefficient" or "weight".
     neutral : float
-        The value of a pattern that does not matter: 0 for coefficients, 1 for weights.
+        The neutral value of a pattern: 0 for coefficients, 1 for weights.
     classes : list of str
-        The classes that ``shares`` are of: those of y, or the predicted ones without y. Of a
-        regression the values up to their median, and those above.
+        The classes of ``shares``: those of y, or the predicted ones without y. For a regression,
+        the values up to their median, and those above.
     codes : array of int64
         Each graph's class, as a position in ``classes``.
     predictions : array or None
-        What the model predicts for the graphs; None for a kernel without a classifier.
+        The model's predictions for the graphs; None for a kernel without a classifier.
     accuracy : float or None
-        The share of right predictions, where y is known and made of the model's classes.
+        The share of correct predictions, if y is given and consists of the model's classes.
     majority : float or None
-        The share of right answers of always saying the most frequent class of y.
+        The accuracy of always predicting the most frequent class of y.
     regression : bool
         Whether the model predicts numbers; accuracy and majority are None then.
     numbers : array or None
@@ -101,7 +101,7 @@ class ModelExplanation:
 
     @property
     def no_better(self) -> bool:
-        """Whether always saying the most frequent class is as good on these graphs."""
+        """Whether always predicting the most frequent class is as good on these graphs."""
         if self.accuracy is None or self.majority is None:
             return False
         return self.accuracy <= self.majority
@@ -125,7 +125,7 @@ class ModelExplanation:
         return [str(self._class_names.get(c, c)) for c in self.predictions.tolist()]
 
     def patterns(self, output: int = 0) -> list[Pattern]:
-        """All patterns of the model in its own order: level by level."""
+        """All patterns of the model in its order: level by level."""
         members = np.bincount(self.codes, minlength=len(self.classes))
         ones = np.ones(len(self.codes))
         belongs = sparse.csr_matrix(
@@ -154,7 +154,7 @@ class ModelExplanation:
     def contributions(self, output: int = 0) -> sparse.csr_matrix:
         """What each pattern adds to the decision on each graph, shape (graphs, patterns).
 
-        For linear models only: weights change similarities, and no decision is their sum.
+        For linear models only: weights change similarities, and a decision is not their sum.
         """
         if not isinstance(self.model, LinearExplanation):
             raise TypeError(
@@ -173,21 +173,21 @@ def explain_model(
     node_names: Names | None = None,
     edge_names: Names | None = None,
 ) -> ModelExplanation:
-    """Explain a fitted model on graphs: which patterns it values, and which graphs have them.
+    """Explain a fitted model on graphs: the values of patterns, and which graphs have them.
 
     Cost: linear in the graphs' features.
 
     Parameters
     ----------
     model : fitted Pipeline or WeightedWassersteinWL
-        What `explain_linear` takes, or a `WeightedWassersteinWL`, alone or with a classifier; also
-        from a file, by `gramlet.load`.
-    graphs : whatever `gramlet.as_batch` takes
+        A pipeline that `explain_linear` accepts, or a `WeightedWassersteinWL`, alone or with a
+        classifier; also one that `gramlet.load` returned.
+    graphs : anything that `gramlet.as_batch` accepts
         Those of the fit, or others.
     y : array-like, optional
         Their classes, or their numbers if the model is a regression.
     class_names, node_names, edge_names : mapping, optional
-        What to call classes, node labels and edge labels, e.g. ``{0: "C", 1: "N"}``. Names of
+        Names of classes, node labels and edge labels, e.g. ``{0: "C", 1: "N"}``. Names of
         labels are used in patterns of Weisfeiler-Lehman kernels.
 
     Returns
@@ -248,7 +248,7 @@ def explain_model(
 
 
 def _source(model: Any, class_names: Names | None) -> Any:
-    """Where the values are: a linear explanation, or the kernel that learned weights."""
+    """The object with the values: a linear explanation, or the kernel that learned weights."""
     steps = [step for _, step in getattr(model, "steps", [])]
     kernel = steps[0] if steps else model
     if hasattr(kernel, "weights_") and colouring_of(kernel) is not None:
@@ -267,12 +267,12 @@ def _source(model: Any, class_names: Names | None) -> Any:
 def _classes(
     y: Any, predictions: Array | None, n_graphs: int, names: Names
 ) -> tuple[list[str], Ints]:
-    """The classes to share patterns between, and each graph's position among them."""
+    """The classes for the shares of patterns, and each graph's position among them."""
     if y is not None:
         values = np.asarray(y)
         if values.shape != (n_graphs,):
             raise ValueError(
-                f"y must hold one class per graph: got shape {values.shape} for {n_graphs} graphs."
+                f"y must have one class per graph: got shape {values.shape} for {n_graphs} graphs."
             )
         prefix = ""
     elif predictions is not None:
@@ -285,11 +285,11 @@ def _classes(
 
 
 def _halves(y: Any, predictions: Array | None, n_graphs: int) -> tuple[list[str], Ints]:
-    """Numbers up to their median, and above it; of the predictions where there is no y."""
+    """Numbers up to their median, and above it; of the predictions if there is no y."""
     values = np.asarray(predictions if y is None else y, dtype=np.float64)
     if values.shape != (n_graphs,):
         raise ValueError(
-            f"y must hold one number per graph: got shape {values.shape} for {n_graphs} graphs."
+            f"y must have one number per graph: got shape {values.shape} for {n_graphs} graphs."
         )
     if not n_graphs:
         return ["all"], np.zeros(0, dtype=np.int64)
@@ -300,9 +300,9 @@ def _halves(y: Any, predictions: Array | None, n_graphs: int) -> tuple[list[str]
 
 
 def _accuracy(model: Any, predictions: Array | None, y: Any) -> tuple[float | None, float | None]:
-    """Of the predictions, and of the most frequent class; None where y is of other classes.
+    """Accuracies of the predictions and of the most frequent class; None if y has other classes.
 
-    Classes are compared as texts: a file may give numbers where the model has words.
+    Classes are compared as strings: a file may give numbers where the model has strings.
     """
     if predictions is None or y is None or not len(predictions):
         return None, None
@@ -340,7 +340,7 @@ def _patterns(
 def name_labels(
     batch: GraphBatch, node_names: Names | None = None, edge_names: Names | None = None
 ) -> GraphBatch:
-    """The graphs with names in place of their labels, where these are known and distinct."""
+    """The graphs with names in place of their labels, if these are known and distinct."""
     return _relabelled(
         batch,
         _renamed(batch.node_labels, node_names or {}, ()),
@@ -351,7 +351,7 @@ def name_labels(
 def _relabelled(
     batch: GraphBatch, node_labels: Categorical | None, edge_labels: Categorical | None
 ) -> GraphBatch:
-    """The same graphs, all other columns kept, with these labels."""
+    """The same graphs with these labels and all other columns."""
     columns = {name: getattr(batch, name) for name in inspect.signature(GraphBatch).parameters}
     return GraphBatch(**{**columns, "node_labels": node_labels, "edge_labels": edge_labels})
 
@@ -363,7 +363,7 @@ def _renamed(column: Categorical | None, names: Names, others: Any) -> Categoric
 
 
 def _distinct(values: Any, names: Names) -> bool:
-    """Whether there are names, and labels that differ still differ by name."""
+    """Whether there are names, and different labels have different names."""
     apart = dict.fromkeys(values)
     return bool(names) and len({str(names.get(v, v)) for v in apart}) == len(apart)
 
@@ -395,7 +395,7 @@ def _with_names(
 
 
 def _rename_both(labels: Any, column: Categorical | None, names: Names) -> tuple[Any, Any]:
-    """The fitted labels and a column of labels under the same names, or both as they are."""
+    """The fitted labels and a column of labels with the same names, or both unchanged."""
     fitted = None if labels.vocabulary is None else labels.vocabulary.values
     if fitted is None or column is None or not _distinct([*fitted, *column.categories], names):
         return labels, column

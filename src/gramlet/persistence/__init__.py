@@ -1,14 +1,13 @@
-"""Saving fitted models to files that run no code and do no harm when loaded.
+"""Saving fitted models to files that can be loaded safely: loading runs no code from the file.
 
-The file is a zip archive of this package's own: ``manifest.json``, which describes the model as a
-tree of plain values, and one ``.npy`` member per array. The format can express nothing but numbers,
-text, arrays and the names of classes. `container` is the file, `encoding` and `decoding` the tree,
-`values` and `parts` the types with a form of their own, `limits` how much there may be of it all.
+A file is a zip archive that contains ``manifest.json``, which describes the model as a tree of
+plain values, and one ``.npy`` member per array. The format can only express numbers, text, arrays
+and the names of classes. `container` reads and writes the archive, `encoding` and `decoding` the
+tree, `values` and `parts` types with a special encoding; `limits` sets the limits of size.
 
 `classes` decides which classes a file may name; `validation` checks every object before it is
-handed out, gramlet's by their own method ``validate``, scikit-learn's by the descriptions in
-`sklearn_models`. A model is still only as good as its author: numbers that are possible are
-believed.
+returned, gramlet's by their own method ``validate``, scikit-learn's by the descriptions in
+`sklearn_models`. These checks do not judge a model: numbers that are possible are accepted.
 """
 
 from gramlet.persistence.container import ModelFileError

@@ -1,9 +1,9 @@
-"""Which classes and functions a saved model may name, and how a name becomes a class again.
+"""Which classes and functions a saved model may name, and how names are resolved.
 
-The one place that decides which objects a file may create. Of scikit-learn these are the classes in
-`sklearn_models` and a list of functions; a name that is not on the list is refused before anything
-is imported. Of gramlet these are the classes of some rooms and modules that have a method
-``validate``.
+This module alone decides which objects a file may create. From scikit-learn these are the classes
+in `sklearn_models` and a list of functions; a name that is not on the list is refused before
+anything is imported. From gramlet these are the classes of some packages and modules that have a
+method ``validate``.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from gramlet.persistence.sklearn_models import SCHEMAS
 
 __all__ = ["find_class", "find_function", "qualified_name", "refusal", "refusal_of_function"]
 
-# Rooms of gramlet whose classes fitted models are made of.
+# Packages of gramlet whose classes occur in fitted models.
 _ROOMS = ("combine", "discrepancy", "embeddings", "engine", "kernels", "paths")
-# Of the other rooms, these modules alone.
+# From other packages, only these modules.
 _MODULES = ("gramlet.scale.hashed_features", "gramlet.scale.linear_model")
 # Scores for the selection of features: functions that compute and do nothing else.
 _SELECTION = {
@@ -33,7 +33,7 @@ _SELECTION = {
     "sklearn.feature_selection._mutual_info:mutual_info_classif",
     "sklearn.feature_selection._mutual_info:mutual_info_regression",
 }
-# Not made of attributes alone, so that they cannot be built from their attributes.
+# Classes with state besides their attributes, which cannot be rebuilt from them.
 _NOT_PLAIN = (
     dict, list, set, frozenset, str, bytes, bytearray, int, float, complex, type, enum.Enum,
     BaseException, types.ModuleType, np.ndarray, np.generic,
@@ -55,11 +55,11 @@ def refusal(cls: type) -> str | None:
     if room[0] != "gramlet":
         return "it is defined outside gramlet and scikit-learn"
     if cls.__module__ not in _MODULES and (len(room) < 2 or room[1] not in _ROOMS):
-        return "it is not a class that models are made of"
+        return "it is not a class that models consist of"
     if issubclass(cls, _NOT_PLAIN) or hasattr(cls, "__del__"):
-        return "it is made of more than its attributes"
+        return "it has state besides its attributes"
     if _is_abstract(cls):
-        return "it is a base of classes, not one that has instances"
+        return "it is an abstract base class"
     home = next((base for base in cls.__mro__ if "validate" in vars(base)), object)
     if not home.__module__.startswith("gramlet."):
         return "it has no method 'validate' that checks what comes from a file"
@@ -86,12 +86,12 @@ def refusal_of_function(function: Any) -> str | None:
     if not isinstance(function, types.FunctionType):
         return "it is not a plain function"
     if qualified_name(function) not in _allowed_functions():
-        return "of functions only the scores of scikit-learn can be saved"
+        return "only scikit-learn's scoring functions can be saved"
     return None
 
 
 def find_class(name: Any) -> type:
-    """The class of a name; ValueError if there is none that a model may have."""
+    """The class of a name; ValueError if it is not allowed in a model."""
     home, inside = _parts(name)
     if home.startswith("sklearn."):
         allowed = name in SCHEMAS
@@ -119,7 +119,7 @@ def find_class(name: Any) -> type:
 
 
 def find_function(name: Any) -> Any:
-    """The function of a name; ValueError if there is none that a model may have."""
+    """The function of a name; ValueError if it is not allowed in a model."""
     home, inside = _parts(name)
     if name not in _allowed_functions():
         raise ValueError(f"the function {name!r} is not allowed in a model.")

@@ -1,4 +1,4 @@
-"""What a codec is: a way to describe values of some types by simpler values.
+"""The class of codecs, which describe values of some types by simpler values.
 
 The codecs themselves are in `values` (Python, numpy, scipy) and `parts` (gramlet, scikit-learn).
 """
@@ -19,14 +19,14 @@ class Codec:
     Attributes
     ----------
     tag : str
-        What the tree calls them.
+        Their tag in the tree.
     matches : callable
         Whether a value is one of them.
     pack : callable
-        Takes a value apart into values that can be encoded.
+        Converts a value into values that can be encoded.
     unpack : callable
-        Builds it again, checking all that compiled code will rely on: indices in range, lengths
-        that agree.
+        Rebuilds the value and checks everything that compiled code relies on: indices in range,
+        lengths that agree.
     of_sklearn : bool
         Whether they are scikit-learn's, so that its version matters.
     """

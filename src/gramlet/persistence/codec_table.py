@@ -1,4 +1,4 @@
-"""All codecs in one table: what `encoding` and `decoding` look up."""
+"""The table of all codecs, used by `encoding` and `decoding`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The file of a saved model: a sealed zip archive of one JSON member and arrays.
 
-Sealed means that the archive ends in the SHA-256 of all that stands before: a file that was cut
-short or changed anywhere is refused before anything in it is read. Files are written beside their
-place and renamed, so that an interrupted write leaves the old file as it was. What the members mean
-is left to `encoding` and `decoding`.
+Sealed means that the archive ends in the SHA-256 of everything before: a file that was truncated or
+changed anywhere is refused before anything in it is read. Files are written under a temporary name
+and renamed, so that an interrupted write leaves the old file unchanged. `encoding` and `decoding`
+interpret the members.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ModelFileError(ValueError):
 
 
 def plain_dtype(dtype: np.dtype[Any]) -> bool:
-    """Whether an array of this type is nothing but its bytes: numbers, text, dates, records."""
+    """Whether an array of this type consists of its bytes only: numbers, text, dates, records."""
     return not dtype.hasobject and dtype.kind in "biufcSUmMV"
 
 
@@ -56,7 +56,7 @@ def plain_dtype(dtype: np.dtype[Any]) -> bool:
 
 
 def write_container(path: str | os.PathLike[str], manifest: Any, arrays: Sequence[Any]) -> None:
-    """Write the JSON value ``manifest`` and the arrays to ``path``, whole or not at all."""
+    """Write the JSON value ``manifest`` and the arrays to ``path``, completely or not at all."""
     target = _writable(path)
     with writing(target) as part, open(part, "x+b") as file:
         _write_archive(file, manifest, arrays)
@@ -64,7 +64,7 @@ def write_container(path: str | os.PathLike[str], manifest: Any, arrays: Sequenc
 
 
 def _writable(path: str | os.PathLike[str]) -> Path:
-    # A link keeps pointing where it points: the file it leads to is replaced.
+    # A link is kept: the file it points to is replaced.
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(
@@ -108,7 +108,7 @@ def _write_content(stream: Any, content: bytes | Array) -> None:
 
 
 class _Trial:
-    """Takes what is written to it and measures its length, as it is and compressed."""
+    """A stream that measures the length of what is written to it, plain and compressed."""
 
     level = 1
 
@@ -150,7 +150,7 @@ def _digest(file: IO[bytes], length: int) -> bytes:
 
 
 def read_container(path: str | os.PathLike[str]) -> tuple[Any, list[Array]]:
-    """The manifest and the arrays of a file; anything wrong is a `ModelFileError`."""
+    """The manifest and the arrays of a file; raise `ModelFileError` for anything wrong."""
     with open(path, "rb") as file:
         _check_seal(file, path)
         try:
@@ -177,7 +177,7 @@ def _check_seal(file: IO[bytes], path: str | os.PathLike[str]) -> None:
     if _digest(file, length - 64) != seal[len(_SEAL) :]:
         raise ModelFileError(
             f"{name!r} is damaged: its content does not match its checksum. Copy it again, or save "
-            "the model anew."
+            "the model again."
         )
     file.seek(0)
 
@@ -190,14 +190,14 @@ def _read_members(archive: zipfile.ZipFile, file_size: int) -> tuple[Any, list[A
     claimed = sum(member.file_size for member in members)
     if claimed > TIGHTEST * file_size:
         raise ModelFileError(
-            f"it claims to hold {claimed} bytes in a file of {file_size}; no saved model does."
+            f"it declares {claimed} bytes in a file of {file_size}, which no saved model does."
         )
     manifest = _parse(archive.read(_MANIFEST))
     return manifest, [_array(archive.read(f"arrays/{number}.npy")) for number in numbers]
 
 
 def _check_member(member: zipfile.ZipInfo) -> None:
-    """Refuse members that no saved model has, before one byte of them is unpacked."""
+    """Refuse members that no saved model has, before any of them is unpacked."""
     name = member.filename
     if member.flag_bits & 0x1:
         raise ModelFileError(f"its member {name!r} is encrypted.")
@@ -208,13 +208,13 @@ def _check_member(member: zipfile.ZipInfo) -> None:
     tightest = TIGHTEST_MANIFEST if name == _MANIFEST else TIGHTEST
     if member.file_size > tightest * max(member.compress_size, 1):
         raise ModelFileError(
-            f"its member {name!r} claims to hold {member.file_size} bytes in "
-            f"{member.compress_size}; no saved model does."
+            f"its member {name!r} declares {member.file_size} bytes in "
+            f"{member.compress_size}, which no saved model does."
         )
 
 
 def _numbers_of(names: list[str]) -> range:
-    """The numbers of the arrays: there must be ``arrays/0.npy`` and so on, and nothing else."""
+    """The numbers of the arrays, which must be ``arrays/0.npy`` and so on, and nothing else."""
     if _MANIFEST not in names:
         raise ModelFileError(f"it has no {_MANIFEST}; gramlet.save did not write it.")
     for name in names:
@@ -240,7 +240,7 @@ def _parse(text: bytes) -> Any:
 
 
 def _check_extent(text: bytes) -> None:
-    """Measure JSON before it becomes Python's objects: how deep it is, how many values it has."""
+    """Check the depth and the number of values of JSON before it is converted to objects."""
     bare = np.frombuffer(_TEXT.sub(b"", text), dtype=np.uint8)
     steps = np.zeros(256, dtype=np.int8)
     steps[[ord("["), ord("{")]] = 1
@@ -254,13 +254,13 @@ def _check_extent(text: bytes) -> None:
             raise ModelFileError(f"{_MANIFEST} is nested too deeply.")
         depth = int(depths[-1])
         n_values += int(np.isin(block, [ord(","), ord("["), ord("{")]).sum())
-    # A value of the tree takes up to two of JSON: its tag and itself.
+    # A value of the tree takes up to two JSON values: its tag and itself.
     if n_values > 4 * MOST_VALUES:
-        raise ModelFileError(f"{_MANIFEST} contains {n_values} values; no saved model does.")
+        raise ModelFileError(f"{_MANIFEST} contains {n_values} values, which no saved model does.")
 
 
 def _array(content: bytes) -> Array:
-    """The array of an ``.npy`` member, its claims checked against the bytes that are there."""
+    """The array of an ``.npy`` member, with its header checked against the number of bytes."""
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
     readers = {
@@ -271,7 +271,7 @@ def _array(content: bytes) -> Array:
         raise ModelFileError(f"an array is in version {version} of the npy format.")
     shape, by_columns, dtype = readers[version](stream)
     if not plain_dtype(dtype):
-        raise ModelFileError("an array holds Python objects; only plain arrays are read.")
+        raise ModelFileError("an array contains Python objects; only plain arrays are read.")
     begin = stream.tell()
     if math.prod(extent or 1 for extent in shape) > WIDEST_EMPTY and 0 in shape:
         raise ModelFileError(f"an array of shape {shape} has no entries.")
@@ -280,7 +280,7 @@ def _array(content: bytes) -> Array:
         or any(extent < 0 for extent in shape)
         or (math.prod(shape) * dtype.itemsize != len(content) - begin)
     ):
-        raise ModelFileError(f"an array of shape {shape} does not have as many bytes.")
+        raise ModelFileError(f"an array of shape {shape} does not have the right number of bytes.")
     array = np.empty(shape, dtype, order="F" if by_columns else "C")
     if array.nbytes:
         flat = np.frombuffer(content, dtype, offset=begin)

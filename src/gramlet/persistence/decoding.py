@@ -1,9 +1,9 @@
-"""The model of a tree that `encoding` made.
+"""Rebuilds a model from the tree that `encoding` wrote.
 
-Every tag has one method here. Trees come from files that may be damaged or hostile: whatever does
-not fit is an exception, which `files.load` turns into a `ModelFileError`. Nothing is called but the
-methods of this module, the builders of the codecs, ``__setstate__`` of gramlet's own classes, and
-the checks of `validation`.
+Every tag has one method here. Trees come from files that may be damaged or malicious: anything
+unexpected raises an exception, which `files.load` turns into a `ModelFileError`. Only the methods
+of this module, the builders of the codecs, ``__setstate__`` of gramlet's own classes, and the
+checks of `validation` are called.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ class Decoder:
         return value
 
     def _count(self, n_values: int) -> None:
-        # What is shared counts wherever it stands: small files must not stand for endless trees.
+        # Shared parts count at every reference, so that small files cannot describe huge trees.
         self._n_values += n_values
         if self._n_values > MOST_VALUES:
-            raise ValueError(f"it is made of more than {MOST_VALUES} values.")
+            raise ValueError(f"it has more than {MOST_VALUES} values.")
 
     def _tagged(self, node: dict[str, Any]) -> Any:
         tags = [tag for tag in node if tag in self._methods or tag in CODECS]
@@ -102,9 +102,9 @@ class Decoder:
         return _FLOATS[node["float"]]
 
     def _ref(self, node: dict[str, Any]) -> Any:
-        # Only what is complete has a number: nothing can contain itself.
+        # Only complete parts have a number, so that nothing can contain itself.
         if node["ref"] not in self._shared:
-            raise ValueError(f"it refers to a part {node['ref']!r} that does not come before.")
+            raise ValueError(f"it refers to a part {node['ref']!r} that is not defined before.")
         value, weight = self._shared[node["ref"]]
         self._count(weight)
         return value
@@ -140,10 +140,10 @@ class Decoder:
         return value
 
     def _fill(self, value: Any, node: dict[str, Any]) -> None:
-        """Give an instance what it was made of."""
+        """Restore the state of an instance."""
         cls = type(value)
         if has_own_state(cls, "__setstate__"):
-            # Not by attributes, even if the file says so: the class checks what it is given.
+            # Never by attributes, even if the file requests it: the class checks its state itself.
             value.__setstate__(self.decode(node["state"]))
             return
         if type(node["attributes"]) is not dict:
@@ -155,5 +155,5 @@ class Decoder:
             if name in slots:
                 object.__setattr__(value, name, decoded)
             else:
-                # Past the class's own ``__setattr__``: what does not change is not sealed yet.
+                # Bypasses the class's ``__setattr__``, which refuses changes to immutable objects.
                 value.__dict__[name] = decoded

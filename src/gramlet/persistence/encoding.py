@@ -2,8 +2,8 @@
 
 None, booleans, text and ordinary numbers stand for themselves; everything else is an object with
 one tag: ``{"tuple": [...]}``, ``{"array": 3}``, ``{"object": "gramlet…:WeisfeilerLehman", …}``.
-What the model holds twice is stored once: the first place gets an ``id``, the others refer to it.
-`decoding` is the way back; it knows the same tags. Objects are checked as they are when loaded.
+Shared parts are stored once: the first place gets an ``id``, the others refer to it. `decoding`
+rebuilds the model from the same tags. Objects are checked in the same way as when loaded.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from gramlet.persistence.validation import check_names, validate_object
 
 __all__ = ["DEEPEST", "Encoder", "has_own_state"]
 
-# Models are nested some dozen levels deep; the limit keeps Python's own out of reach.
+# Models are nested some dozen levels deep; the limit is below Python's recursion limit.
 DEEPEST = 80
 # JSON readers agree on integers up to here.
 _PLAIN_INTEGERS = 1 << 53
 _COLLECTIONS = (list, tuple, set, frozenset, dict)
 _WAY_OUT = (
-    "A model is saved if it is made of gramlet's and scikit-learn's estimators, numbers, text, "
+    "A model can be saved if it consists of estimators of gramlet and scikit-learn, numbers, text, "
     "arrays and collections of these. Leave the part out (for instance save the kernel, or "
     "search.best_estimator_, alone) and set it again after loading."
 )
@@ -47,7 +47,7 @@ class Encoder:
     def __init__(self) -> None:
         self.arrays: list[Array] = []
         self._nodes: dict[int, dict[str, Any]] = {}
-        self._alive: list[Any] = []  # an id is only good while its object lives
+        self._alive: list[Any] = []  # an id is only valid while its object lives
         self._open: set[int] = set()
         self._n_shared = 0
         self._n_values = 0
@@ -158,13 +158,13 @@ class Encoder:
 
 
 def has_own_state(cls: type, method: str) -> bool:
-    """Whether a class of gramlet's says itself what is stored of it."""
+    """Whether a class of gramlet defines itself what is stored."""
     home = next((base for base in cls.__mro__ if method in vars(base)), object)
     return home.__module__.startswith("gramlet.")
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """What an instance holds, but for what it computes from the rest when asked."""
+    """The state of an instance, without cached properties."""
     cls = type(value)
     held = dict(getattr(value, "__dict__", {}))
     for name in copyreg._slotnames(cls):  # type: ignore[attr-defined]

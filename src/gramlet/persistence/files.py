@@ -22,16 +22,16 @@ _FORMAT_VERSION = 2
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Save a fitted kernel or embedding, or a pipeline of one with a scikit-learn classifier.
 
-    The file contains numbers, text and arrays only, and loading it runs no code that is in it. It
-    is written beside its place and renamed: a file of that name is replaced, and stays as it was
-    if anything goes wrong. What `load` would refuse is not saved. Cost: linear in its size.
+    The file contains numbers, text and arrays only, and loading it runs no code from the file. It
+    is written under a temporary name and renamed: an existing file is replaced, and stays unchanged
+    if anything goes wrong. A model that `load` would refuse is not saved. Cost: linear in its size.
 
     Parameters
     ----------
     model : estimator
-        Of gramlet or scikit-learn, fitted or not; parts of it may be shared. Functions and classes
-        of your own, and classes of scikit-learn whose state gramlet cannot check, cannot be saved:
-        the error says where in the model they are.
+        An estimator of gramlet or scikit-learn, fitted or not; parts of it may be shared. Your own
+        functions and classes, and classes of scikit-learn whose state gramlet cannot check, cannot
+        be saved: the error names their place in the model.
     path : str or path
         The file; its folder must exist. The usual ending is ``.gramlet``.
 
@@ -64,11 +64,11 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Load a model that `save` wrote, without running any code that is in the file.
+    """Load a model that `save` wrote, without running any code from the file.
 
-    Only classes on a list of gramlet's and scikit-learn's are built, and everything in them that
-    compiled code relies on is checked: a forged or damaged file is refused and does no harm. If the
-    model was saved with another version of scikit-learn or gramlet, one warning names both.
+    Only classes on a list of gramlet's and scikit-learn's classes are created, and everything in
+    them that compiled code relies on is checked: a forged or damaged file is refused. If the model
+    was saved with another version of scikit-learn or gramlet, one warning names both versions.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     model : estimator
-        As it was saved: it gives the same numbers.
+        The saved model, which gives the same numbers.
 
     Raises
     ------
@@ -135,13 +135,13 @@ def _check_format(manifest: Any) -> None:
 
 
 def _wrote(saved_with: Any, library: str) -> str:
-    """The version of a library that wrote a file, as the file says, fit for a message."""
+    """The version of a library that wrote a file, as stored in the file, for messages."""
     version = saved_with.get(library) if isinstance(saved_with, dict) else None
     return version[:40] if isinstance(version, str) else "(unknown)"
 
 
 def _warn_of_versions(path: str | os.PathLike[str], saved_with: Any, uses_sklearn: bool) -> None:
-    """One warning if the code that is to run the model is not the code that fitted it."""
+    """Warn once if the versions that load the model are not the versions that saved it."""
     here = _libraries()
     relevant = ["gramlet", "scikit-learn"] if uses_sklearn else ["gramlet"]
     other = [name for name in relevant if _wrote(saved_with, name) != here[name]]

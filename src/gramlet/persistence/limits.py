@@ -1,4 +1,4 @@
-"""How much a model file may hold: far beyond what models need, far below what harms a machine."""
+"""Limits of the size of model files: far above what models need, far below what is harmful."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = [
     "WIDEST_EMPTY",
 ]
 
-# Single values of the tree, what is shared counted wherever it stands: some 500 MB in Python.
+# Values of the tree, with shared parts counted at every reference: some 500 MB in Python.
 MOST_VALUES = 5_000_000
 # Seeds have 128 bits; longer integers cost more than linear time in places.
 LARGEST_INTEGER = 1 << 4096
 # A level of the model takes up to four levels of JSON.
 DEEPEST_JSON = 400
-# No member is packed tighter than this, so that a file which claims to be is a trap.
+# No member is compressed more than this; a file that declares more is malicious.
 TIGHTEST = 100
 TIGHTEST_MANIFEST = 30
-# Arrays without entries take no bytes, whatever their extents say.
+# Arrays without entries take no bytes, whatever their shape.
 WIDEST_EMPTY = 1 << 24

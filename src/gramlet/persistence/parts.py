@@ -1,4 +1,4 @@
-"""Parts of models that are more than their attributes: sets of graphs, trees, losses."""
+"""Parts of models with state besides their attributes: batches of graphs, trees, losses."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _unpack_batch(packed: dict[str, Any]) -> GraphBatch:
         raise ValueError("a set of graphs in it does not fit together.")
     columns = {name: packed[name] for name in _BATCH_COLUMNS}
     _check_columns(columns, n_nodes, len(heads))
-    # Built as from a foreign source, with all the checks on the way.
+    # Built as from an external source, with all checks.
     tails = np.repeat(np.arange(n_nodes), np.diff(indptr))
     directed = require_flag("directed", packed["directed"])
     batch = GraphBatch.from_arcs(packed["node_offsets"], tails, heads, directed=directed, **columns)
@@ -115,7 +115,7 @@ def _unpack_tree(parts: tuple[int, Array, int, dict[str, Any]]) -> Any:
 
 
 def _depth(nodes: Array, n_features: int) -> int:
-    """The depth of a tree, every node of which is reached exactly once; -1 if it is none."""
+    """The depth of a tree whose nodes are all reached exactly once; -1 if it is not a tree."""
     here = np.arange(len(nodes))
     left, right, feature = nodes["left_child"], nodes["right_child"], nodes["feature"]
     inner = left != -1
@@ -181,7 +181,7 @@ def _unpack_search_tree(parts: tuple[str, Array, int, str, dict[str, float]]) ->
     return classes[kind](data, leaf_size=leaf_size, metric=metric, **options)
 
 
-# Losses of boosting, built anew: what they keep follows from their name and number of classes.
+# Losses of boosting are rebuilt: their state follows from their name and number of classes.
 _BOOSTING_LOSSES = ("HalfSquaredError", "AbsoluteError", "HalfBinomialLoss", "ExponentialLoss")
 
 
@@ -232,7 +232,7 @@ def _loss_room(kind: type) -> str:
 def _pack_loss(value: Any) -> tuple[str, str, tuple[float, ...]]:
     kind = type(value)
     builder, numbers = value.__reduce__()[:2]
-    if builder is not kind:  # one without parameters is copied by means of Cython's own
+    if builder is not kind:  # one without parameters is copied by Cython's own method
         numbers = ()
     return _loss_room(kind), kind.__name__, tuple(float(number) for number in numbers)
 

@@ -1,9 +1,9 @@
-"""How the state of a foreign class is described and checked.
+"""How the state of a class of scikit-learn is described and checked.
 
 A `Schema` lists the attributes that instances of one class of scikit-learn have besides their
 parameters. Each is described by a `Field`; extents of arrays are given by name, and a name stands
-for one number throughout an object: ``floats("k", "p")`` for coefficients and ``count("p")`` for
-the number of features say that both have the same p.
+for one number within an object: ``floats("k", "p")`` for coefficients and ``count("p")`` for
+the number of features require that both have the same p.
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ class Field:
 
 @dataclass(frozen=True)
 class Schema:
-    """What instances of a class are made of.
+    """The state of instances of a class.
 
     Attributes
     ----------
     fitted : mapping of str to Field
-        What `fit` adds. An instance has all that is required of it, or nothing of it.
+        Attributes that `fit` adds. An instance has all required ones, or none of them.
     always : mapping of str to Field
-        What every instance has besides its parameters.
+        Attributes that every instance has besides its parameters.
     check : callable, optional
-        What has to hold between attributes; called on fitted instances.
+        Checks conditions between attributes; called on fitted instances.
     trial : bool
-        Whether a fitted instance is asked for the result of one row of zeros.
+        Whether a fitted instance is tried on one row of zeros.
     left_out : frozenset of str
-        What instances may have and do not need: it is not stored.
+        Attributes that instances may have but do not need; they are not stored.
     """
 
     fitted: Mapping[str, Field] = field(default_factory=dict)
@@ -133,7 +133,7 @@ def one_of(*options: Any) -> Field:
 
 
 def plain() -> Field:
-    """Numbers, text, arrays and collections of them: what is only looked at by people."""
+    """Numbers, text, arrays and collections of them, which no code relies on."""
     return Field(lambda place, value, dims: require_plain(place, value))
 
 
@@ -272,12 +272,12 @@ def instance(*names: str) -> Field:
 
 
 def _bind(place: str, name: str, number: int, dims: Dims) -> None:
-    """Let a name stand for a number, or compare with the number it stands for."""
-    # "k-1" and the like stand for a number that must be known before.
+    """Bind a name to a number, or compare with the number it is bound to."""
+    # "k-1" and the like refer to a number that must be bound already.
     match = re.fullmatch(r"([a-z_]+)([+-])([0-9]+)", name)
     if match:
         if match[1] not in dims:
-            raise ValueError(f"{place} is there without the attribute that gives its shape.")
+            raise ValueError(f"{place} exists without the attribute that gives its shape.")
         shift = int(match[3]) if match[2] == "+" else -int(match[3])
         known = dims[match[1]] + shift
     else:

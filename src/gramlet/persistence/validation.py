@@ -1,4 +1,4 @@
-"""Objects are checked before they are handed out: gramlet's by themselves, others by their schema.
+"""Checks objects before they are returned: gramlet's by their own method, others by a schema.
 
 `save` and `load` both call `validate_object` for every object in a model, parts before the whole,
 so that a model which was saved can be loaded.
@@ -25,7 +25,7 @@ __all__ = ["check_names", "validate_object"]
 
 # More threads or processes than any machine has.
 _MOST_JOBS = 4096
-# What `set_output` leaves.
+# The attribute that `set_output` sets.
 _OUTPUT = "_sklearn_output_config"
 _OUTPUTS = [{"transform": kind} for kind in ("default", "pandas", "polars")]
 _ANSWERS = ("predict", "predict_proba", "decision_function", "transform")
@@ -42,7 +42,7 @@ def validate_object(value: Any) -> None:
 
 
 def check_names(cls: type, names: Iterable[str]) -> None:
-    """Refuse attributes that would hide what the class itself defines."""
+    """Refuse attributes that would hide attributes of the class."""
     slots = set(copyreg._slotnames(cls))  # type: ignore[attr-defined]
     for name in names:
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
@@ -57,7 +57,7 @@ def check_names(cls: type, names: Iterable[str]) -> None:
 
 
 def _check_own(value: Any) -> None:
-    """What holds for every object of gramlet's, whatever its own check looks at."""
+    """Checks that apply to every object of gramlet, besides its own."""
     attributes = getattr(value, "__dict__", {})
     _check_jobs(attributes)
     if hasattr(value, "_get_param_names"):
@@ -68,7 +68,7 @@ def _check_own(value: Any) -> None:
 
 
 def _check_jobs(attributes: Mapping[str, Any]) -> None:
-    """The number of threads must be one that a machine may have."""
+    """Check that the number of threads is plausible."""
     n_jobs = attributes.get("n_jobs")
     if n_jobs is not None and require_integer("n_jobs", n_jobs, -_MOST_JOBS, _MOST_JOBS) == 0:
         raise ValueError("n_jobs must not be 0.")
@@ -90,7 +90,7 @@ def _check_state(value: Any, schema: Schema) -> None:
         raise ValueError(f"{name} lacks {missing}.")
     _check_jobs(attributes)
     if attributes.get(_OUTPUT, {"transform": "default"}) not in _OUTPUTS:
-        raise ValueError(f"{name} asks for an unknown kind of output.")
+        raise ValueError(f"{name} requests an unknown type of output.")
     if getattr(value, "_parameter_constraints", None):
         value._validate_params()
     dims: Dims = {}
@@ -125,12 +125,12 @@ def _check_fields(
 
 
 def _has_no_shares(value: Any) -> bool:
-    """Gaussian processes in pairs have a method for probabilities that only raises."""
+    """Whether it is a one-vs-one Gaussian process, whose predict_proba only raises."""
     return getattr(value, "multi_class", None) == "one_vs_one" and len(value.classes_) > 2
 
 
 def _try(value: Any, n_features: int) -> None:
-    """Ask an estimator for its answers to a row of zeros, which must be finite numbers."""
+    """Check that an estimator's results for a row of zeros are finite numbers."""
     row = np.zeros((1, n_features))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Plain values of Python, numpy and scipy that JSON does not have."""
+"""Plain values of Python, numpy and scipy that JSON does not support."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _is_type(value: Any) -> bool:
         return False
     if value in _TYPES.values():
         return True
-    # Abstract ones (np.floating) stand for a concrete one in np.dtype; they are not encoded.
+    # np.dtype maps abstract types (np.floating) to concrete ones; they are not encoded.
     return issubclass(value, np.generic) and value.__name__ in np.sctypeDict
 
 
@@ -70,7 +70,7 @@ def _unpack_scalar(parts: tuple[str, Any]) -> np.generic:
     if dtype.kind == "S":
         return np.bytes_(content)
     if not plain_dtype(dtype) or len(content) != dtype.itemsize:
-        raise ValueError(f"a number of type {name!r} does not have as many bytes.")
+        raise ValueError(f"a number of type {name!r} does not have the right number of bytes.")
     scalar: np.generic = np.frombuffer(content, dtype)[0]
     return scalar
 
@@ -90,7 +90,7 @@ def _unpack_object_array(parts: tuple[tuple[int, ...], list[Any]]) -> Array:
     if any(not is_integer(extent) or extent < 0 for extent in shape) or (
         math.prod(shape) != len(items) or math.prod(extent or 1 for extent in shape) > WIDEST_EMPTY
     ):
-        raise ValueError(f"an array of shape {shape} does not have as many entries.")
+        raise ValueError(f"an array of shape {shape} does not have the right number of entries.")
     array = np.empty(len(items), dtype=object)
     for i, item in enumerate(items):  # one by one: numpy would unpack tuples into rows
         array[i] = item
@@ -132,7 +132,7 @@ def _pack_generator(value: np.random.Generator) -> tuple[Any, ...]:
     return dict(source.state), dict(source.seed_seq.state)  # type: ignore[attr-defined]
 
 
-# Seeds have up to this many words, and generators descend from each other up to this often.
+# Limit of the words of a seed, and of how often generators are spawned from each other.
 _LONGEST_SEED = 64
 _STATES = {
     "PCG64": (("state", "inc"), 128),
@@ -167,7 +167,7 @@ def _check_state(state: dict[str, Any]) -> None:
 
 
 def _check_seed(seed: dict[str, Any]) -> None:
-    """What a `SeedSequence` is made of: mixing takes as long as its numbers ask for."""
+    """The state of a `SeedSequence`; the cost of mixing depends on its numbers."""
     if set(seed) != {"entropy", "spawn_key", "pool_size", "n_children_spawned"}:
         raise ValueError(f"the seed of a random generator has the parts {sorted(map(str, seed))}.")
     entropy = seed["entropy"]
@@ -239,7 +239,7 @@ def _unpack_sparse(packed: dict[str, Any]) -> Any:
 def _check_compressed(
     form: str, shape: tuple[int, int], data: Any, indices: Any, indptr: Any
 ) -> None:
-    """The arrays of a compressed matrix; scipy's own check overlooks offsets that fall."""
+    """The arrays of a compressed matrix; scipy's own check misses decreasing offsets."""
     for array in (indices, indptr):
         if array.dtype not in (np.int32, np.int64) or array.ndim != 1:
             raise ValueError("the indices of a sparse matrix are not a list of integers.")
@@ -252,9 +252,9 @@ def _check_compressed(
     minor = shape[0] if form == "csc" else shape[1]
     inner = minor // data.shape[2] if form == "bsr" and data.shape[2] else minor
     if indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] != len(indices):
-        raise ValueError("the offsets of a sparse matrix must rise from 0 to its entries.")
+        raise ValueError("the offsets of a sparse matrix must increase from 0 to its entries.")
     if len(indices) and not (indices.min() >= 0 and indices.max() < inner):
-        raise ValueError("the indices of a sparse matrix point outside.")
+        raise ValueError("the indices of a sparse matrix are out of range.")
 
 
 def _check_diagonals(data: Any, offsets: Any) -> None:

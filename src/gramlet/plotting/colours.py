@@ -1,7 +1,7 @@
 """Colours: of elements, of labels, of classes with their markers, and of importance.
 
-One label has one colour wherever it is drawn: an element its own, any other by its place among all
-labels of the set of graphs.
+A label has the same colour wherever it is drawn: an element its own, any other by its position
+among all labels of the set of graphs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _BLUE, _WHITE, _RED = (np.array(c, float) for c in ((33, 102, 172), (247, 247, 2
 
 
 def label_colours(labels: Iterable[Hashable]) -> dict[str, str]:
-    """A colour per label of a set of graphs, whichever of its graphs is drawn.
+    """One colour per label of a set of graphs, the same for all of its graphs.
 
     >>> label_colours(["b", "a"]) == label_colours(["a", "b"])
     True
@@ -86,5 +86,5 @@ def text_on(colour: str) -> str:
 
 
 def named(names: Mapping[Hashable, str] | None, label: Hashable) -> str:
-    """What a label is called."""
+    """The name of a label."""
     return str((names or {}).get(label, label))

@@ -8,12 +8,12 @@ from gramlet.common.arrays import Bools, Floats, Ints
 
 __all__ = ["count_crossings", "crossed_edges"]
 
-# Products of lengths up to this are taken for a touch, not for a crossing.
+# Products of lengths up to this count as touching, not as crossing.
 _TOUCH = 1e-9
 
 
 def count_crossings(points: Floats, edges: Ints) -> int:
-    """How many pairs of edges without a common node cross.
+    """The number of pairs of edges without a common node that cross.
 
     Cost: O(m²) for m edges.
 

@@ -1,7 +1,6 @@
-"""The geometry of one drawn graph, from which SVG and matplotlib pictures are made alike.
+"""The geometry of one drawn graph, for SVG and for matplotlib.
 
-`drawing_of` decides where nodes are, what is written and in which colour; `svg` and `graphs` only
-put it on paper.
+`drawing_of` decides positions, texts and colours; `svg` and `graphs` draw them.
 """
 
 from __future__ import annotations
@@ -39,18 +38,18 @@ class Stroke(NamedTuple):
 
 @dataclass(frozen=True)
 class Drawing:
-    """A graph ready to be put on paper.
+    """The geometry of a graph, ready to be drawn.
 
     Attributes
     ----------
     points : array, shape (nodes, 2)
         The second coordinate grows upwards; edges are about 1 long.
     texts : list of str
-        What is written at each node; "" for nothing.
+        The text at each node; "" for none.
     names : list of str
         The whole label of each node.
     colours : list of str
-        Of the letters of a molecule, of the nodes of any other graph.
+        Colours of the letters of a molecule, or of the nodes of any other graph.
     strokes : list of Stroke
     radius : float
         Of a node.
@@ -59,7 +58,7 @@ class Drawing:
     values : array or None
         The importance of each node.
     note : str
-        What is not drawn.
+        A note about parts that are not drawn.
     boxes : bool
         Whether nodes are boxes as wide as their texts.
     marked : tuple of int
@@ -83,9 +82,9 @@ class Drawing:
         return replace(self, marked=nodes)
 
     def rails(self, stroke: Stroke) -> list[tuple[float, bool]]:
-        """The lines of a bond: how far to the left of its middle, and whether broken.
+        """The lines of a bond: offset to the left of its middle, and whether dashed.
 
-        The broken line of an aromatic bond is on the side of its ring.
+        The dashed line of an aromatic bond is on the side of its ring.
         """
         if not self.molecule or stroke.order == 1.0:
             return [(0.0, False)]
@@ -96,7 +95,7 @@ class Drawing:
         return [(-1.0, False), (0.0, False), (1.0, False)]
 
     def _ring_side(self, stroke: Stroke) -> float:
-        """On which side of an aromatic bond more of its aromatic neighbours are."""
+        """The side of an aromatic bond that has more of its aromatic neighbours."""
         a, b = self.points[stroke.tail], self.points[stroke.head]
         left = np.array([a[1] - b[1], b[0] - a[0]])
         towards = 0.0
@@ -125,16 +124,16 @@ def drawing_of(
 
     Parameters
     ----------
-    graph : one graph, as `gramlet.as_batch` takes it in a list
+    graph : one graph, of any type that `gramlet.as_batch` accepts in a list
     values : array, optional
         The importance of each node.
     node_names, edge_names : mapping, optional
-        What labels are called; atoms and bonds that are called so are drawn as molecules.
+        Names of labels; graphs whose names are atoms and bonds are drawn as molecules.
     colours : mapping, optional
         The colour of each label by its name; by default by its place among the labels of the batch
         that the graph was taken from.
     most_nodes, most_edges : int
-        Of larger graphs a connected part, and a part of the edges, is drawn, with a note.
+        For larger graphs only a connected part, or a part of the edges, is drawn, with a note.
 
     Examples
     --------
@@ -229,7 +228,7 @@ def _molecule(
 
 
 def _strokes(batch: GraphBatch, edges: Ints, most: int | None) -> tuple[list[Stroke], str]:
-    """The lines to draw, evenly thinned where there are too many, and a word about it."""
+    """The lines to draw, thinned evenly if there are too many, and a note about it."""
     if batch.directed:
         tails, heads = batch.arcs()
         edges = np.column_stack([tails, heads])
@@ -242,7 +241,7 @@ def _strokes(batch: GraphBatch, edges: Ints, most: int | None) -> tuple[list[Str
 
 
 def _radius(points: Floats) -> float:
-    """As large as nodes can be without covering their neighbours, up to a limit."""
+    """The largest radius at which nodes do not cover their neighbours, up to a limit."""
     if len(points) < 2:
         return 0.3
     from scipy.spatial import cKDTree
@@ -252,7 +251,7 @@ def _radius(points: Floats) -> float:
 
 
 def induced(batch: GraphBatch, nodes: Ints) -> GraphBatch:
-    """The part of one graph that these nodes, ascending, are."""
+    """The subgraph of these nodes, which are ascending."""
     place = np.full(batch.n_nodes_total, -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
     arcs = ranges(batch.indptr[nodes], batch.degrees[nodes])

@@ -1,4 +1,4 @@
-"""Matplotlib, or an error that says that it is missing."""
+"""Imports matplotlib, or raises an error that explains how to install it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["new_axes", "pyplot"]
 
 
 def pyplot() -> Any:
-    """matplotlib.pyplot, imported when a picture is asked for."""
+    """matplotlib.pyplot, imported when it is first needed."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:

@@ -1,4 +1,4 @@
-"""Drawing one graph with matplotlib: what `drawing` decided, put on axes."""
+"""Drawing one graph with matplotlib, from the geometry of `drawing`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gramlet.plotting.figure import new_axes
 
 __all__ = ["draw_graph", "put_on_axes"]
 
-_DARK = 0.7  # beyond this share of the largest value a node is too dark for black letters
+_DARK = 0.7  # above this share of the largest value a node is too dark for black letters
 _BESIDE = 0.12  # between the lines of a double bond
 _GAP = 0.24  # between the end of a bond and the middle of a letter
 
@@ -38,25 +38,25 @@ def draw_graph(
 
     Parameters
     ----------
-    graph : one graph, as `gramlet.as_batch` takes it in a list
-        SMILES strings and RDKit molecules too.
+    graph : one graph, of any type that `gramlet.as_batch` accepts in a list
+        This includes SMILES strings and RDKit molecules.
     values : array, optional
-        One number per node; nodes are coloured by it, ``centre`` being white. Without it nodes are
-        coloured by label.
+        One number per node; nodes are coloured by it, with white at ``centre``. Without it, nodes
+        are coloured by label.
     ax : matplotlib axes, optional
     centre : float
     reach : float, optional
-        The distance from ``centre`` that has the full colour: the same for several pictures that
-        are to be compared. By default the largest of this graph.
+        The distance from ``centre`` at which the colour is full; use the same value to compare
+        several pictures. By default the largest distance in this graph.
     node_names, edge_names : mapping, optional
-        What to write for a label, e.g. ``{0: "C", 1: "N"}``. Graphs whose labels are atoms and
+        Names of labels, e.g. ``{0: "C", 1: "N"}``. Graphs whose labels are atoms and
         bonds by name ("single", "double", "triple", "aromatic") are drawn as molecules.
     colours : mapping, optional
         The colour of each label by its name, see `label_colours`.
     value_label : str
-        What the colour bar says.
+        The label of the colour bar.
     small : bool
-        Draw with little dots, for insets.
+        Draw with small dots, for insets.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def _draw_boxes(drawing: Drawing, ax: Any) -> Any:
 def _draw_nodes(
     drawing: Drawing, ax: Any, centre: float, reach: float | None, label: str, small: bool
 ) -> list[bool]:
-    """Discs, coloured by value or label; which of them are dark."""
+    """Draw discs, coloured by value or label; return which of them are dark."""
     size = 34.0 if small else 260.0
     if len(drawing.points) > 40:
         size *= 40 / len(drawing.points)

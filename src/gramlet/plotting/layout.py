@@ -1,8 +1,8 @@
-"""Where the nodes of a graph are drawn: rings open, trees spread, components side by side.
+"""Positions of the nodes of a graph: rings open, trees spread, components side by side.
 
-A component starts from a drawing without crossings where `outer_face` finds one, and its distances
-are then brought near the graph's by `stress`. Molecules have coordinates of their own, see
-`molecule_layout`.
+A component starts from a drawing without crossings if `outer_face` finds one; `stress` then moves
+its nodes so that their distances are near the graph's distances. Molecules have their own
+coordinates, see `molecule_layout`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["LARGEST_DRAWN", "component_nodes", "edges_of", "layout", "sampled"]
 LARGEST_DRAWN = 1000
 _GAP = 1.2  # between components
 _NARROWEST = 9.0  # rows of components
-# Rounds times squared nodes: what a component may cost, some tenths of a second.
+# Limit of rounds times squared nodes per component: some tenths of a second.
 _WORK = 6e7
 _MOST_EDGES_CHECKED = 400
 
@@ -30,15 +30,16 @@ _MOST_EDGES_CHECKED = 400
 def layout(graph: GraphBatch, n_rounds: int = 200) -> Floats:
     """Positions of the nodes of one graph, with drawn distances near the graph's distances.
 
-    Deterministic. Edges of graphs made of rings and trees do not cross. Components stand side by
-    side. Cost: O(n²) per round for a component of n nodes; fewer rounds where n is large.
+    Deterministic. Edges of graphs that consist of rings and trees do not cross. Components are
+    placed side by side. Cost: O(n²) per round for a component of n nodes; fewer rounds if n is
+    large.
 
     Parameters
     ----------
     graph : GraphBatch
-        Of one graph.
+        A batch of one graph.
     n_rounds : int
-        At most so many rounds of improvement.
+        The largest number of rounds of improvement.
 
     Examples
     --------
@@ -62,7 +63,7 @@ def layout(graph: GraphBatch, n_rounds: int = 200) -> Floats:
 
 
 def _corners(parts: list[Floats]) -> list[Floats]:
-    """Where the components' lower left corners are: in a row, or in rows where there are many."""
+    """The lower left corners of the components: in one row, or in several if there are many."""
     sizes = [points.max(axis=0) + _GAP for points in parts]
     area = sum(float(width * height) for width, height in sizes)
     widest = max([_NARROWEST, 1.6 * area**0.5, *(float(width) for width, _ in sizes)])
@@ -92,9 +93,9 @@ def component_nodes(graph: GraphBatch) -> list[Ints]:
 
 
 def sampled(graph: GraphBatch, most: int = LARGEST_DRAWN) -> Ints | None:
-    """The nodes to draw of a graph that is too large; None if it is not.
+    """The nodes to draw of a graph that is too large; None if it is not too large.
 
-    They are those nearest to the node of most neighbours, so that what is drawn hangs together.
+    They are those nearest to the node of highest degree, so that the drawn part is connected.
     """
     n = int(graph.sizes[0])
     if n <= most:

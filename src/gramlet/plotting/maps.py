@@ -18,7 +18,7 @@ from gramlet.plotting.graphs import draw_graph
 __all__ = ["plot_map"]
 
 
-_MOST_IN_LEGEND = 20  # classes; of more, the largest
+_MOST_IN_LEGEND = 20  # classes; if there are more, the largest
 
 
 def plot_map(
@@ -40,18 +40,18 @@ def plot_map(
     graph_map : fitted KernelMap
         Its first two components are drawn.
     y : array, optional
-        The classes of the fitted graphs, or numbers, which `infer_task` tells from classes and
-        for which there is a colour bar.
+        The classes of the fitted graphs, or numbers, for which there is a colour bar; `infer_task`
+        decides which they are.
     graphs : the fitted graphs or their Dataset, optional
         If given, some of them are drawn around the map, joined to their points. A `Dataset` also
-        tells what its classes and labels are called.
+        provides the names of its classes and labels.
     examples : int or sequence of int
         How many (spread over the map), or which graphs to draw.
     ax : matplotlib axes, optional
     value_name : str, optional
-        What the numbers are called, for the colour bar.
+        The name of the numbers, for the colour bar.
     class_names, node_names, edge_names : mapping, optional
-        What classes, and labels in the drawn graphs, are called.
+        Names of classes, and of labels in the drawn graphs.
 
     Returns
     -------
@@ -86,9 +86,9 @@ def plot_map(
 def _draw_classes(
     ax: Any, scores: Floats, values: Array | None, names: Mapping[Any, str], beside: bool
 ) -> None:
-    """Points by class, each with a colour and a marker that no other of 70 classes has.
+    """Points by class; up to 70 classes have distinct pairs of colour and marker.
 
-    The legend is beside the map where there are many classes, or graphs around the points.
+    The legend is beside the map if there are many classes, or graphs around the points.
     """
     classes = np.zeros(len(scores), dtype=int) if values is None else values
     known, counts = np.unique(classes, return_counts=True)
@@ -108,7 +108,7 @@ def _draw_classes(
 
 
 def _draw_numbers(ax: Any, scores: Floats, values: Array, name: str | None) -> None:
-    """Points coloured by number, with a bar that says which colour is which."""
+    """Points coloured by number, with a colour bar."""
     points = ax.scatter(
         *scores[:, :2].T, s=22, alpha=0.85, linewidths=0, c=values.astype(float), cmap="viridis"
     )
@@ -119,7 +119,7 @@ def _draw_examples(
     ax: Any, points: Floats, graphs: Any, examples: Any, node_names: Any, edge_names: Any
 ) -> None:
     if len(graphs) != len(points):
-        raise ValueError(f"{len(graphs)} graphs are given, but {len(points)} were fitted.")
+        raise ValueError(f"{len(graphs)} graphs were given, but {len(points)} were fitted.")
     chosen = _spread(points, examples) if isinstance(examples, int) else np.asarray(examples)
     if len(chosen) == 0:
         return

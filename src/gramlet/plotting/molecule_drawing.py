@@ -1,8 +1,8 @@
-"""Molecules as chemists draw them: which graphs are molecules, and where their atoms are.
+"""Drawings of molecules: which graphs are molecules, and the positions of their atoms.
 
 A graph is drawn as a molecule if all its node labels begin with an element's symbol, as
 `gramlet.molecules` writes them, and its edge labels are bond types. Coordinates come from RDKit
-where it is installed.
+if it is installed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gramlet.graphs.parsing import quiet
 
 __all__ = ["BOND_ORDERS", "Atom", "atom_of", "atoms_of", "molecule_points"]
 
-# Strokes per bond type; aromatic ones are a whole line and a broken one.
+# Lines per bond type; aromatic bonds have a solid line and a dashed one.
 BOND_ORDERS = {"single": 1.0, "double": 2.0, "triple": 3.0, "aromatic": 1.5, "quadruple": 4.0,
                "dative": 1.0}  # fmt: skip
 
@@ -36,13 +36,13 @@ _BOND_LENGTH = 1.5  # of RDKit
 
 
 class Atom(tuple[str, str]):
-    """(symbol, text): the element, and what is written for the atom, e.g. ("N", "NH₂⁺")."""
+    """(symbol, text): the element, and the text of the atom, e.g. ("N", "NH₂⁺")."""
 
     __slots__ = ()
 
 
 def atom_of(label: str) -> Atom | None:
-    """The atom that a label stands for; None if it is no atom's.
+    """The atom that a label stands for; None if it is not an atom.
 
     >>> atom_of("N+"), atom_of("OH1"), atom_of("Cl"), atom_of("Car"), atom_of("helix")
     (('N', 'N⁺'), ('O', 'OH'), ('Cl', 'Cl'), ('C', 'C'), None)
@@ -62,7 +62,7 @@ def atom_of(label: str) -> Atom | None:
 
 
 def atoms_of(labels: Sequence[str], bonds: Sequence[str]) -> list[Atom] | None:
-    """The atoms of a graph with these labels of nodes and edges; None if it is no molecule.
+    """The atoms of a graph with these labels of nodes and edges; None if it is not a molecule.
 
     >>> atoms_of(["C", "O"], ["double"])
     [('C', 'C'), ('O', 'O')]
@@ -77,7 +77,7 @@ def atoms_of(labels: Sequence[str], bonds: Sequence[str]) -> list[Atom] | None:
 
 
 def molecule_points(atoms: Sequence[Atom], edges: Ints, orders: Sequence[float]) -> Floats | None:
-    """RDKit's coordinates with bonds of length 1; None without RDKit, or where it has none."""
+    """RDKit's coordinates with bonds of length 1; None without RDKit, or if it gives none."""
     try:
         from rdkit import Chem
         from rdkit.Chem import rdDepictor

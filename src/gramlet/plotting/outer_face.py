@@ -1,9 +1,9 @@
 """An order of the nodes around the outside of a graph, in which no edge crosses another.
 
-Nodes put on a circle in this order, with the nodes that rings enclose at the means of their
-neighbours, are a drawing without crossings: the start from which `stress` makes a readable one.
-Rings are the faces of the drawing, found as a basis of shortest cycles in which no edge is in
-more than two. Graphs without such a basis are left to others.
+Nodes placed on a circle in this order, with the nodes inside of rings at the means of their
+neighbours, give a drawing without crossings, which `stress` then improves. Rings are the faces of
+the drawing, found as a basis of shortest cycles in which no edge is in more than two. For graphs
+without such a basis there is no start.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LARGEST_BLOCK = 30_000
 
 
 def flat_start(neighbours: Sequence[Sequence[int]]) -> Floats | None:
-    """Positions without crossings of a connected graph; None where none were found.
+    """Positions without crossings of a connected graph; None if none were found.
 
     >>> flat_start([[1, 3], [0, 2], [1, 3], [2, 0]]).round(3).tolist()
     [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [-0.0, -1.0]]
@@ -42,7 +42,7 @@ def flat_start(neighbours: Sequence[Sequence[int]]) -> Floats | None:
 
 
 def blocks_of(neighbours: Sequence[Sequence[int]]) -> list[list[Edge]]:
-    """The edges of a connected graph by block: bridges alone, rings with those they share nodes.
+    """The edges of a connected graph by biconnected block; a bridge is a block of its own.
 
     >>> blocks_of([[1], [0, 2, 3], [1, 3], [1, 2]])
     [[(3, 1), (2, 3), (1, 2)], [(0, 1)]]
@@ -83,7 +83,7 @@ def _taken(waiting: list[Edge], last: Edge) -> list[Edge]:
 def ring_basis(edges: Sequence[Edge]) -> list[int]:
     """A shortest basis of the cycles of a block, each as a mask of edges (bit i: edge i).
 
-    Horton's: the candidates are two shortest ways from a node that an edge closes.
+    By Horton: the candidates are two shortest paths from a node, closed by an edge.
 
     >>> ring_basis([(0, 1), (1, 2), (2, 0)])
     [7]
@@ -110,7 +110,7 @@ def ring_basis(edges: Sequence[Edge]) -> list[int]:
 
 
 def _independent(candidates: Sequence[int], wanted: int) -> list[int]:
-    """The first cycles none of which is a sum of others."""
+    """The first linearly independent cycles."""
     reduced: dict[int, int] = {}
     chosen = []
     for cycle in candidates:
@@ -204,7 +204,7 @@ def _around(faces: Sequence[Sequence[int]], n_nodes: int) -> list[int]:
 
 
 def _place_enclosed(points: Floats, block: Sequence[Edge], face: Sequence[int]) -> None:
-    """Put the nodes inside a block at the means of their neighbours, all at once."""
+    """Place the nodes inside a block at the means of their neighbours, all at once."""
     inside = sorted({node for edge in block for node in edge} - set(face))
     if not inside:
         return

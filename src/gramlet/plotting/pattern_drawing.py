@@ -1,8 +1,8 @@
-"""Patterns of kernels as drawings: what one column of a kernel's features stands for.
+"""Drawings of patterns: one column of a kernel's features as a small graph.
 
 Subtrees of Weisfeiler-Lehman kernels and ODD-STh are trees, graphlets are small graphs, shortest
-paths are chains, pairs of balls are cut out of a graph that contains them. Values and bars are
-left to `patterns`.
+paths are chains, pairs of balls are subgraphs of a graph that contains them. `patterns` draws
+values and bars.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Names = Mapping[Any, str]
 
 _WIDE, _HIGH = 1.9, 0.9  # between the levels and the leaves of a drawn tree
 _LONGEST_CHAIN = 8
-_SEARCHED = 200  # graphs that are looked through at once for an example
+_SEARCHED = 200  # graphs that are searched at once for an example
 _PAPER = "#f3f1ea"
 _LONGEST_NAME, _LONGEST_BOND = 14, 12  # letters in a box, and along an edge
 
@@ -55,20 +55,20 @@ def pattern_drawing(
     graphs: Any = None,
     colours: Mapping[str, str] | None = None,
 ) -> Drawing | None:
-    """What a column of a fitted kernel's features stands for; None where it cannot be drawn.
+    """The pattern of a column of a fitted kernel's features; None if it cannot be drawn.
 
     Parameters
     ----------
     kernel : fitted kernel with explicit features
     column : int
     node_names, edge_names : mapping, optional
-        What labels are called.
+        Names of labels.
     graphs : graphs, optional
-        Where an example of a pair of balls is looked for (`NSPDK`); without it, or if there is
+        Graphs to search for an example of a pair of balls (`NSPDK`); without them, or if there is
         none, the labels of the balls are drawn hop by hop.
     colours : mapping, optional
-        The colour of each label by its name, as other drawings of the same graphs have it; by
-        default by its place among the labels that the kernel knows.
+        The colour of each label by its name, as in other drawings of the same graphs; by default
+        by its position among the labels that the kernel knows.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def tree_drawing(
     colours: Names | None = None,
     bonds: Mapping[str, str] | None = None,
 ) -> Drawing:
-    """A rooted tree, its root at the left; equal children are drawn once, with ×count."""
+    """A rooted tree with its root at the left; equal children are drawn once, with ×count."""
     spots: list[tuple[float, float, str]] = []
     strokes: list[Stroke] = []
     _place(tree, 0, 0.0, spots, strokes, words or {}, bonds or {})
@@ -116,7 +116,7 @@ def tree_drawing(
 
 
 def cut_text(text: str, most: int) -> str:
-    """A text that is written into a picture, cut where it is too long.
+    """A text in a picture, shortened if it is too long.
 
     >>> cut_text("aromatic", 5), cut_text("C", 5)
     ('arom…', 'C')
@@ -133,7 +133,7 @@ def _place(
     words: Mapping[str, str],
     bonds: Mapping[str, str],
 ) -> tuple[int, float, float]:
-    """Place a subtree below ``top``: its root's number and height, and where the next begins."""
+    """Place a subtree below ``top``; return its root's number and height, and its bottom."""
     below, children = top, []
     for edge, child, count in tree.children:
         node, middle, below = _place(child, depth + 1, below, spots, strokes, words, bonds)
@@ -216,12 +216,12 @@ def _chain(
 
 
 def _by_text(names: Names | None) -> dict[str, str]:
-    """What labels are called, by their text."""
+    """Names of labels, by their text."""
     return {str(label): str(name) for label, name in (names or {}).items()}
 
 
 def _palette(counter: Any, words: Names) -> dict[str, str]:
-    """A colour per label that the kernel knows; none for patterns without labels."""
+    """One colour per label that the kernel knows; none for patterns without labels."""
     labels = getattr(getattr(counter, "colouring", counter), "labels", None)
     names = [] if labels is None else labels.names()
     return label_colours(words.get(name, name) for name in names)
@@ -275,7 +275,7 @@ def _balls(
     graphs: Any,
     colours: Names,
 ) -> Drawing:
-    """Both balls and a shortest path between their roots, cut out of a graph; roots are marked."""
+    """Both balls and a shortest path between their roots, from a graph; roots are marked."""
     radius, distance, a, b = counter.types.signature(column).tolist()
     example = None if graphs is None else _example(counter, graphs, radius, distance, (a, b))
     if example is None:
@@ -296,7 +296,7 @@ def _by_label(graph: GraphBatch, words: Names) -> dict[Any, str]:
 def _example(
     counter: BallPairCounter, graphs: Any, radius: int, distance: int, pair: tuple[int, int]
 ) -> tuple[GraphBatch, Ints, tuple[int, int]] | None:
-    """A graph, the nodes of both balls and the way between them, and the roots."""
+    """A graph, the nodes of both balls and of the path between them, and the roots."""
     batch = as_batch(graphs)
     for first in range(0, len(batch), _SEARCHED):
         part = batch[first : first + _SEARCHED]
@@ -336,7 +336,7 @@ def _way(graph: GraphBatch, hops: Any, u: int, v: int) -> list[int]:
 
 
 def _shells(counter: BallPairCounter, column: int) -> SubtreePattern:
-    """The text of a pair of balls as two nodes, where there is no example."""
+    """The text of a pair of balls as two nodes, if there is no example."""
     text = counter.names()[column].partition(": ")[2]
     first, _, second = text.partition(" - ")
     _, distance, _, _ = counter.types.signature(column).tolist()

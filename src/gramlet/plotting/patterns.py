@@ -19,12 +19,12 @@ from gramlet.plotting.pattern_drawing import can_draw, pattern_drawing
 __all__ = ["node_importance", "plot_graph_importance", "plot_patterns"]
 
 
-# Inches: a line of a drawn pattern, and the most that one pattern may take.
+# Inches: the height of a line of a drawn pattern, and the largest height of a pattern.
 _LINE, _TALLEST = 0.22, 2.5
 
 
 class _Learned(NamedTuple):
-    """The values of a kernel's patterns, the one that means nothing, and what they are called."""
+    """The values of a kernel's patterns, the neutral value, and their name."""
 
     kernel: Any
     values: Floats
@@ -37,7 +37,7 @@ class _Learned(NamedTuple):
         return colouring_of(self.kernel)
 
     def levels(self) -> list[tuple[int | None, Ints]]:
-        """The columns of each level; all of them, at level None, where there are no levels."""
+        """The columns of each level; all of them, at level None, if there are no levels."""
         if self.colouring is None:
             return [(None, np.arange(len(self.values)))]
         ends = np.cumsum(self.colouring.n_colours)[:-1]
@@ -74,7 +74,7 @@ def plot_patterns(
     Parameters
     ----------
     model : fitted WeightedWassersteinWL, or the result of `explain_linear`
-        Of a kernel whose patterns can be drawn: `WeisfeilerLehman` over nodes, `ODDSTh`,
+        For a kernel whose patterns can be drawn: `WeisfeilerLehman` over nodes, `ODDSTh`,
         `GraphletKernel`, `ShortestPath`, `NSPDK`, `VertexHistogram`, `EdgeHistogram`.
     n : int
         Patterns per level: those whose weight is farthest from 1 (coefficients: from 0).
@@ -85,7 +85,7 @@ def plot_patterns(
     node_names, edge_names : mapping, optional
         What to write for a label, e.g. ``{0: "C", 1: "N"}``.
     graphs : graphs, optional
-        From which examples of pairs of balls (`NSPDK`) are taken.
+        The source of examples of pairs of balls (`NSPDK`).
 
     Returns
     -------
@@ -164,7 +164,7 @@ def _draw_level(
 
 
 def node_importance(model: Any, graph: Any, output: int = 0) -> tuple[Floats, float, str]:
-    """The value of each node of a graph, the value that means nothing, and what it is called."""
+    """The value of each node of a graph, the neutral value, and its name."""
     batch = as_single(graph)
     learned = _learned(model, output)
     if isinstance(model, LinearExplanation):
@@ -201,8 +201,8 @@ def plot_graph_importance(
         Which decision, for `explain_linear` with more than two classes.
     ax : matplotlib axes, optional
     reach : float, optional
-        The value, counted from the one that means nothing, that has the full colour: one scale for
-        several pictures. By default the largest of this graph.
+        The distance from the neutral value at which the colour is full; use the same value for
+        several pictures. By default the largest distance in this graph.
     node_names, edge_names : mapping, optional
         What to write for a label; molecules by name are drawn as such.
 

@@ -1,4 +1,4 @@
-"""Mean ranks of methods over data sets, with those that do not differ significantly joined."""
+"""Critical-difference diagrams: mean ranks of methods over data sets."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _BAR = 0.42  # between the bars of cliques, in rows
 def plot_critical_differences(ranking: Ranking, test: str = "wilcoxon", ax: Any = None) -> Any:
     """Draw a critical-difference diagram.
 
-    Methods stand on an axis of mean ranks, the best at the right. A thick bar joins methods of
+    Methods are placed on an axis of mean ranks, the best at the right. A thick bar joins methods of
     which no two differ significantly. With "nemenyi" the critical difference is drawn above.
 
     Parameters
     ----------
     ranking : Ranking
-        As `gramlet.compare_results` gives it for results on several data sets.
+        As returned by `gramlet.compare_results` for results on several data sets.
     test : {"wilcoxon", "nemenyi"}
-        By which test methods are joined: Holm-corrected Wilcoxon tests of pairs, or the critical
-        difference of mean ranks.
+        The test by which methods are joined: Holm-corrected Wilcoxon tests of pairs, or the
+        critical difference of mean ranks.
     ax : matplotlib axes, optional
-        Where to draw; by default a new figure.
+        By default those of a new figure.
 
     Returns
     -------

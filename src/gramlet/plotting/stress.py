@@ -18,7 +18,7 @@ _STEPS = (1.0, 0.5, 0.2, 0.05)  # shares of a move that are tried
 
 
 def majorise(points: Floats, distances: Floats, n_rounds: int) -> Floats:
-    """Improve positions; stops early when nothing moves any more.
+    """Improve positions; stops early when nodes no longer move.
 
     Cost: O(n²) per round for n nodes.
     """
@@ -38,7 +38,7 @@ def majorise(points: Floats, distances: Floats, n_rounds: int) -> Floats:
 
 
 def majorise_flat(points: Floats, distances: Floats, edges: Ints, n_rounds: int) -> Floats:
-    """Improve positions without crossings, node by node, as far as none comes about."""
+    """Improve positions without crossings, node by node, without creating any."""
     points = points.copy()
     weights, total, pulls = _weights(distances)
     around = [np.flatnonzero((edges == node).any(axis=1)) for node in range(len(points))]
@@ -56,7 +56,7 @@ def majorise_flat(points: Floats, distances: Floats, edges: Ints, n_rounds: int)
 
 
 def _moved(points: Floats, node: int, move: Floats, edges: Ints, own: Ints) -> float:
-    """Move a node by the largest share of the move that lets no edge cross; how far it went."""
+    """Move a node by the largest share of the move without crossings; return the distance."""
     before = points[node].copy()
     for share in _STEPS:
         points[node] = before + share * move
@@ -73,7 +73,7 @@ def _weights(distances: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def turned(points: Floats) -> Floats:
-    """Centred, the longest way across the page."""
+    """Centred, with the longest direction horizontal."""
     centred = points - points.mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     return np.asarray(centred @ axes.T)

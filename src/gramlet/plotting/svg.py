@@ -1,7 +1,7 @@
-"""A drawing as SVG text: small, without styles or scripts of its own, everything escaped.
+"""A drawing as SVG text: small, without styles or scripts, with all texts escaped.
 
-Lines and letters without a colour of their own are drawn in ``currentColor``, so that the picture
-follows the page it stands in, light or dark.
+Lines and letters without a colour are drawn in ``currentColor``, so that the picture follows the
+colours of its page, light or dark.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ def drawing_svg(
     ----------
     drawing : Drawing
     title : str
-        What it shows, for those who do not see it.
+        A description for screen readers.
     reach : float, optional
-        The importance that has the full colour, for one scale over several pictures; by default
+        The importance at which the colour is full, for one scale over several pictures; by default
         the largest of this one.
     largest : float
-        The most that width and height may be, in pixels.
+        The largest width and height, in pixels.
     least_zoom : float
-        How small letters may become for it, as a share of their own size; a drawing that needs
-        more is larger.
+        The smallest scale of letters, as a share of their size; a drawing that would need a
+        smaller scale becomes larger than ``largest``.
     css_class : str
 
     Examples
@@ -127,7 +127,7 @@ def _lines(drawing: Drawing, points: Floats) -> str:
 
 
 def _bond(drawing: Drawing, points: Floats, stroke: Stroke, offset: float) -> str:
-    """One line of a bond; it ends before letters, and lies on the side of its ring."""
+    """One line of a bond; it ends before letters, and is on the side of its ring."""
     a, b = points[stroke.tail], points[stroke.head]
     along = b - a
     length = max(float(np.hypot(*along)), 1e-9)
@@ -191,7 +191,7 @@ def _share(value: float, full: float) -> float:
 
 
 def _strong(drawing: Drawing, reach: float | None) -> list[bool]:
-    """Atoms on discs too dark for letters of their own colour."""
+    """Atoms on discs that are too dark for coloured letters."""
     if drawing.values is None or not drawing.molecule:
         return [False] * len(drawing.points)
     full = _reach(drawing.values, reach)

@@ -1,7 +1,7 @@
 """Small charts as SVG text: axes with round numbers, and points, lines and bars on them.
 
-Texts are escaped, lines and letters without a colour of their own follow the page. What a chart
-shows is `figures`' part.
+Texts are escaped; lines and letters without a colour follow the page. `figures` decides what a
+chart shows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _AXIS = 'class="axis" fill="none" stroke="currentColor"'
 
 
 def round_ticks(low: float, high: float, about: int = 5, whole: bool = False) -> list[float]:
-    """Round numbers from low to high, about so many; whole ones for what is counted.
+    """About this many round numbers from low to high; whole numbers for counts.
 
     >>> round_ticks(0.0, 1.0), round_ticks(-3.2, 14.9)
     ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 5.0, 10.0])
@@ -38,7 +38,7 @@ def round_ticks(low: float, high: float, about: int = 5, whole: bool = False) ->
 
 
 def shown_number(value: float) -> str:
-    """A number as it is read: 1,200 and 0.05, not 1200.0 and 5e-2.
+    """A number in readable form: 1,200 and 0.05, not 1200.0 and 5e-2.
 
     >>> shown_number(1200.0), shown_number(0.05), shown_number(1e-7)
     ('1,200', '0.05', '1e-07')
@@ -54,7 +54,7 @@ class Chart:
     Parameters
     ----------
     title : str
-        What it shows, for those who do not see it.
+        A description for screen readers.
     x, y : (float, float)
         Lowest and highest value of each axis.
     x_label, y_label : str
@@ -64,9 +64,9 @@ class Chart:
         Names at 0, 1, 2, ... in place of numbers.
     log_x, log_y : bool
     whole : str
-        The axes that count something, "x", "y" or both: only whole numbers are marked.
+        The axes of counts, "x", "y" or both: only whole numbers are marked.
     left, bottom : float, optional
-        Room for the names beside and below the axes.
+        Space for the names beside and below the axes.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Chart:
         self._axes(x_label, y_label, x_names, y_names)
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """Where a pair of values is on the paper."""
+        """The position of a pair of values in the picture."""
         right, low = self.width - _RIGHT, self.height - self.bottom
         return (
             self.left + _share(x, self.x, self._log[0]) * (right - self.left),
@@ -156,7 +156,7 @@ class Chart:
         )
 
     def key(self, position: int, colour: str, words: str) -> None:
-        """An entry of a legend below the chart, two per line; `bottom` has room for them."""
+        """An entry of a legend below the chart, two per line; `bottom` reserves space for them."""
         line, column = divmod(position, 2)
         x = self.left + column * (self.width - self.left) / 2
         y = self.height - self.bottom + 56 + 17 * line
@@ -217,7 +217,7 @@ def _title(words: str) -> str:
 
 
 def _wide(ends: tuple[float, float], log: bool) -> tuple[float, float]:
-    """A range that is not a point."""
+    """The range, widened if it is a single point."""
     low, high = float(ends[0]), float(ends[1])
     if high > low:
         return low, high
@@ -234,7 +234,7 @@ def _share(value: float, ends: tuple[float, float], log: bool) -> float:
 def _marks(
     ends: tuple[float, float], names: Sequence[str] | None, log: bool, whole: bool
 ) -> list[tuple[float, str]]:
-    """Where an axis is marked, and with what."""
+    """The positions and texts of the marks of an axis."""
     if names is not None:
         return [(float(i), _short(name)) for i, name in enumerate(names)]
     if log:

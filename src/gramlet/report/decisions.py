@@ -1,7 +1,7 @@
-"""Which patterns speak for a class, or for higher values: one linear explanation per class.
+"""Which patterns favour a class, or higher values: one linear explanation per class.
 
 With two classes there is one decision; with more, one machine per class against all others. They
-are fitted on all graphs with the C chosen most often: for looking at, not for estimates.
+are fitted on all graphs with the C chosen most often, for illustration and not for estimates.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _MOST_CLASSES = 6
 
 
 class Decision(NamedTuple):
-    """What speaks for one class, or for higher or lower values.
+    """The explanation for one class, or for higher or lower values.
 
-    ``sign`` turns the explanation's values round where it speaks for the other side; ``kernel`` is
-    the name of the result it belongs to.
+    ``sign`` is −1 if the explanation is for the other side; ``kernel`` is the name of the result it
+    belongs to.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Decision(NamedTuple):
 
 
 def decisions_of(material: Material, view: KernelView) -> list[Decision]:
-    """A decision per class (the largest six of many), or two for a regression.
+    """One decision per class (for the largest six of many), or two for a regression.
 
     Raises
     ------
@@ -65,12 +65,12 @@ def decisions_of(material: Material, view: KernelView) -> list[Decision]:
     kernel = view.estimator
     if not hasattr(kernel, "__graph_tags__") or not graph_tags(kernel).features:
         raise ValueError(
-            f"{type(kernel).__name__} has no explicit features, so no pattern has a value of its "
-            "own in its decisions. Kernels with explicit features are, for example, wl, sp, "
+            f"{type(kernel).__name__} has no explicit features, so patterns have no values "
+            "in its decisions. Kernels with explicit features are, for example, wl, sp, "
             "graphlet, nspdk and odd-sth."
         )
     if material.target is None:
-        raise ValueError("The results hold no target.")
+        raise ValueError("The results contain no target.")
     name = view.result.name
     try:
         if material.regression:

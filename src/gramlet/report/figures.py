@@ -1,4 +1,4 @@
-"""The pictures of a report: histograms, bars, confusion, curves, scatter. Numbers in, SVG out."""
+"""The pictures of a report as SVG: histograms, bars, confusion, curves, scatter."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_POINTS = 2000
 
 
 def histogram(values: Array, title: str, x_label: str, n_bins: int = 24) -> Markup:
-    """How often values lie in equal parts of their range."""
+    """A histogram with bins of equal width."""
     numbers = np.asarray(values, dtype=np.float64)
     distinct = np.unique(numbers)
     whole = np.array_equal(distinct, distinct.round())
@@ -56,7 +56,7 @@ def bars(
     names: Sequence[str], counts: Sequence[float], title: str, x_label: str,
     colours: Sequence[str] | None = None, fixed: bool = False,
 ) -> Markup:  # fmt: skip
-    """Lying bars with their names; ``fixed``: colours are not made brighter on dark paper."""
+    """Horizontal bars with their names; ``fixed``: colours do not change on dark pages."""
     n = len(names)
     height = 56 + 22.0 * n
     chart = Chart(title, (0, max(counts) * 1.12 or 1), (n - 0.5, -0.5 if n else 0.5)[::-1],
@@ -88,7 +88,7 @@ def intervals(rows: Sequence[tuple[str, float, float, float]], title: str, x_lab
 
 
 def confusion_chart(counts: Ints, names: Sequence[str], title: str) -> Markup | None:
-    """How often each class (rows) was taken for each (columns); None for too many classes."""
+    """The confusion matrix, true classes in rows; None for too many classes."""
     n = len(names)
     if n > _MOST_CONFUSED:
         return None
@@ -103,7 +103,9 @@ def confusion_chart(counts: Ints, names: Sequence[str], title: str) -> Markup | 
         for column in range(n):
             share = float(shares[row, column])
             x = left + cell * column
-            words = f"{names[row]} taken for {names[column]}: {counts[row, column]} ({share:.0%})"
+            words = (
+                f"{names[row]} predicted as {names[column]}: {counts[row, column]} ({share:.0%})"
+            )
             colour = _BLUE if row == column else _RED
             parts.append(
                 f'<rect x="{x}" y="{y}" width="{cell - 1}" height="{cell - 1}" fill="{colour}" '
@@ -130,7 +132,7 @@ def _cut(name: str, most: int = 16) -> str:
 
 
 class RocCurve(NamedTuple):
-    """The ROC curve of one class: its place among the classes gives the colour."""
+    """The ROC curve of one class: its position among the classes gives the colour."""
 
     position: int
     name: str
@@ -156,7 +158,7 @@ def roc_chart(curves: Sequence[RocCurve], title: str) -> Markup:
 
 
 def calibration_chart(bins: Mapping[str, list[float]], title: str, regression: bool) -> Markup:
-    """What was true among graphs with similar values."""
+    """Observed values of graphs with similar predictions."""
     values, observed = bins["value"], bins["observed"]
     if regression:
         low, high = min(values + observed), max(values + observed)
@@ -176,7 +178,7 @@ def calibration_chart(bins: Mapping[str, list[float]], title: str, regression: b
 
 
 def scatter(truth: Floats, predicted: Floats, names: Sequence[str], title: str) -> Markup:
-    """Predictions against the truth."""
+    """Predictions against true values."""
     there = np.flatnonzero(np.isfinite(predicted))
     if len(there) > _MOST_POINTS:
         there = there[np.linspace(0, len(there) - 1, _MOST_POINTS).astype(int)]

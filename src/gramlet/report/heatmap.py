@@ -16,7 +16,7 @@ __all__ = ["block_means", "heatmap", "png", "scale_colour"]
 
 _MOST_CELLS = 220  # per side
 
-# Ten points of a scale from dark blue over green to yellow, even in lightness.
+# Ten points of a scale from dark blue over green to yellow, of uniform lightness steps.
 _SCALE = np.array([
     (68, 1, 84), (72, 40, 120), (62, 74, 137), (49, 104, 142), (38, 130, 142), (31, 158, 137),
     (53, 183, 121), (109, 205, 89), (180, 222, 44), (253, 231, 37),
@@ -42,7 +42,7 @@ def _colours(shares: Floats) -> Array:
 
 
 def block_means(matrix: Floats, most: int = _MOST_CELLS) -> Floats:
-    """The matrix, or means over blocks of it, with at most so many rows and columns.
+    """The matrix, or means over blocks of it, with a limited number of rows and columns.
 
     >>> block_means(np.arange(16.0).reshape(4, 4), 2).tolist()
     [[2.5, 4.5], [10.5, 12.5]]

@@ -1,7 +1,7 @@
 """One kernel on all graphs of a report: its matrix, spectrum, map, neighbours and machine.
 
-The kernel has the options that were chosen most often and is fitted once on all graphs: for
-looking at, not for estimates, which come from the results.
+The kernel has the options that were chosen most often and is fitted once on all graphs, for
+illustration; estimates come from the results.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from gramlet.report.material import Material
 __all__ = ["KernelView", "view_of"]
 
 _MOST_FOR_SPECTRUM = 1500
-_NEGATIVE = 1e-8  # of the largest eigenvalue: what rounding may leave
+_NEGATIVE = 1e-8  # of the largest eigenvalue: tolerance for rounding
 
 
 @dataclass(frozen=True, eq=False)
 class KernelView:
-    """A fitted kernel and its matrix between the graphs that take part.
+    """A fitted kernel and its matrix between the graphs that were used.
 
     Attributes
     ----------
     result : Result
     estimator : estimator
-        Fitted on the graphs that take part.
+        Fitted on the graphs that were used.
     gram : array
     supervised : bool
         Whether the kernel learned from the target.
@@ -45,19 +45,19 @@ class KernelView:
 
     @property
     def cost(self) -> float | None:
-        """The C chosen most often; None where there was none to choose."""
+        """The C chosen most often; None if there was none to choose."""
         value = self.result.most_chosen().get("C", (None, 0.0))[0]
         return None if value is None else float(value)
 
     @cached_property
     def sample(self) -> Ints:
-        """Graphs, evenly spread, that are enough for eigenvalues and curves."""
+        """An evenly spread sample of graphs for eigenvalues and curves."""
         n = len(self.gram)
         return np.unique(np.linspace(0, n - 1, min(n, _MOST_FOR_SPECTRUM)).astype(np.int64))
 
     @cached_property
     def eigenvalues(self) -> Floats:
-        """Of the matrix of the sample, ascending."""
+        """The eigenvalues of the matrix of the sample, ascending."""
         part = self.gram[np.ix_(self.sample, self.sample)]
         values: Floats = np.linalg.eigvalsh((part + part.T) / 2).astype(np.float64)
         return values
@@ -70,7 +70,7 @@ class KernelView:
 
     @property
     def effective_rank(self) -> float:
-        """exp of the entropy of the eigenvalues' shares: how many directions the kernel uses."""
+        """exp of the entropy of the eigenvalues' shares: the number of directions in use."""
         values = np.maximum(self.eigenvalues, 0)
         total = values.sum()
         if not total > 0:
@@ -80,7 +80,7 @@ class KernelView:
 
     @property
     def dominance(self) -> float:
-        """The mean of the diagonal over the mean of the rest; infinite where the rest is 0."""
+        """The mean of the diagonal over the mean of the rest; infinite if the rest is 0."""
         n = len(self.gram)
         own = float(np.trace(self.gram)) / n
         rest = (float(self.gram.sum()) - own * n) / max(1, n * (n - 1))
@@ -108,7 +108,7 @@ class KernelView:
         return axes * np.sqrt(leading), shares
 
     def neighbours(self, position: int, count: int = 3) -> list[tuple[int, float]]:
-        """The graphs most similar to one, with the cosine in the kernel's space."""
+        """The graphs most similar to one, by the cosine in the kernel's space."""
         own = np.maximum(np.diagonal(self.gram), 1e-300)
         cosines = self.gram[position] / np.sqrt(own * own[position])
         cosines[position] = -np.inf
@@ -117,12 +117,12 @@ class KernelView:
 
 
 def view_of(material: Material, result: Result) -> KernelView:
-    """Fit the kernel behind a result on all graphs that take part.
+    """Fit the kernel of a result on all graphs that were used.
 
     Raises
     ------
     ValueError, TypeError
-        If it cannot be.
+        If that is not possible.
     """
     batch = material.graphs
     if batch is None:
@@ -141,7 +141,7 @@ def view_of(material: Material, result: Result) -> KernelView:
     else:
         gram = np.asarray(estimator.fit_transform(batch, y), dtype=np.float64)
     if "n_jobs" in estimator.get_params(deep=False):
-        estimator.set_params(n_jobs=None)  # how it was computed is no part of what is shown
+        estimator.set_params(n_jobs=None)  # not part of what is shown
     if gram.shape != (len(batch), len(batch)):
         raise ValueError(
             f"{type(estimator).__name__} is not a kernel: its matrix has shape {gram.shape}."

@@ -13,7 +13,7 @@ __all__ = ["LearningCurve", "learning_curve", "machine_for"]
 
 _SHARES = (0.1, 0.2, 0.4, 0.6, 0.8)
 _SPLITS = 3
-_FEWEST = 20  # graphs from which on a curve means something
+_FEWEST = 20  # the least number of graphs for a curve
 _MOST_STEPS = 500_000
 
 
@@ -53,7 +53,7 @@ class LearningCurve:
     means, spreads : list of float
         Mean and standard deviation over the splits.
     n_graphs : int
-        Graphs the curve was made with.
+        The number of graphs used for the curve.
     """
 
     def __init__(self, n_graphs: int) -> None:
@@ -64,14 +64,14 @@ class LearningCurve:
 
 
 def learning_curve(view: KernelView, codes: Array, regression: bool, seed: int) -> LearningCurve:
-    """Accuracy, or R², on a fifth of the graphs, trained on more and more of the others.
+    """Accuracy, or R², on a fifth of the graphs, for growing training sets from the others.
 
-    C is the one chosen most often at full size; it is not chosen anew.
+    C is the one chosen most often at full size; it is not chosen again.
 
     Raises
     ------
     ValueError
-        If the kernel has seen the target, or there are too few graphs.
+        If the kernel learned from the target, or there are too few graphs.
     """
     if view.supervised:
         raise ValueError(
@@ -95,7 +95,7 @@ def learning_curve(view: KernelView, codes: Array, regression: bool, seed: int) 
             curve.means.append(float(np.mean(scores)))
             curve.spreads.append(float(np.std(scores)))
     if len(curve.sizes) < 2:
-        raise ValueError("The training parts are too small to hold two classes.")
+        raise ValueError("The training parts are too small to contain two classes.")
     return curve
 
 

@@ -1,4 +1,4 @@
-"""Text that is already HTML: what templates put into the page as it is, everything else escaped."""
+"""Text that is already HTML, which templates insert unchanged; all other text is escaped."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ __all__ = ["Markup"]
 
 
 class Markup(str):
-    """A piece of HTML or SVG whose texts have been escaped by who made it.
+    """A piece of HTML or SVG whose texts have been escaped already.
 
-    Templates know it by its method ``__html__``.
+    Templates recognise it by its method ``__html__``.
 
     >>> Markup("<b>bold</b>").__html__()
     '<b>bold</b>'

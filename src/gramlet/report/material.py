@@ -1,7 +1,7 @@
-"""What a report is made of: results, the data they stand on, and the kernels behind them.
+"""The input of a report: results, their data, and the kernels that gave them.
 
-`Material` brings them together and checks that they fit; what is missing is noted in words that
-the page shows in its place.
+`Material` combines them and checks that they agree; for missing parts it has a text that the page
+shows instead.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from gramlet.plotting.molecule_drawing import atoms_of
 
 __all__ = ["CONSTANTS", "Material", "kernel_behind", "material_of"]
 
-# Results that no kernel is behind.
+# Results without a kernel.
 CONSTANTS = ("majority", "mean", "size")
 
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """Results on one set of graphs, with everything that a page shows of them.
+    """Results on one set of graphs, with everything that a page shows about them.
 
     Attributes
     ----------
     results : list of Result
-        On the same target.
+        All on the same target.
     data : Dataset or None
     kernels : dict
-        The estimator behind each result, unfitted, by the result's name.
+        The unfitted estimator of each result, by the result's name.
     why_not : dict
         Why there is no estimator, by the result's name.
     n_jobs : int or None
@@ -53,7 +53,7 @@ class Material:
 
     @property
     def first(self) -> Result:
-        """Any one, for what all have in common."""
+        """The first result, for properties that all have in common."""
         return self.results[0]
 
     @property
@@ -62,20 +62,20 @@ class Material:
 
     @cached_property
     def graphs(self) -> GraphBatch | None:
-        """The graphs, with names in place of labels where the data have them."""
+        """The graphs, with names in place of labels if the data have them."""
         if self.data is None:
             return None
         return name_labels(self.data.graphs, self.data.node_label_names, self.data.edge_label_names)
 
     @cached_property
     def best(self) -> Result:
-        """The best result that is no constant, or the best."""
+        """The best result that is not a constant, or the best."""
         kernels = [r for r in self.results if r.name not in CONSTANTS] or self.results
         return max(kernels, key=lambda result: result.mean)
 
     @property
     def detailed(self) -> list[Result]:
-        """Those with a kernel, the best first."""
+        """Results with a kernel, the best first."""
         known = [result for result in self.results if result.name in self.kernels]
         return sorted(known, key=lambda result: -result.mean)
 
@@ -88,7 +88,7 @@ class Material:
 
     @cached_property
     def kept(self) -> Array:
-        """The graphs that take part, as positions."""
+        """The positions of the graphs that were used."""
         target = self.target
         if target is None:
             return np.arange(0 if self.graphs is None else len(self.graphs))
@@ -98,7 +98,7 @@ class Material:
 
     @cached_property
     def codes(self) -> Array:
-        """Of the graphs that take part: positions of their classes, or their numbers."""
+        """For the graphs that were used: positions of their classes, or their numbers."""
         assert self.target is not None, "asked for only where there is a target"
         if self.regression:
             found: Floats = np.asarray(self.target[self.kept], dtype=np.float64)
@@ -119,12 +119,12 @@ class Material:
 
     @property
     def node_names(self) -> Any:
-        """What node labels are called, where they do not have their names already."""
+        """Names of node labels, if the labels are not names already."""
         return self._names("node_labels", "node_label_names")
 
     @property
     def edge_names(self) -> Any:
-        """What edge labels are called, where they do not have their names already."""
+        """Names of edge labels, if the labels are not names already."""
         return self._names("edge_labels", "edge_label_names")
 
     def _names(self, column: str, names: str) -> Any:
@@ -151,7 +151,7 @@ class Material:
         }
 
     def graph_name(self, position: int) -> str:
-        """What a graph is called: its identifier, or its position."""
+        """The name of a graph: its identifier, or its position."""
         ids = None if self.data is None else self.data.ids
         return f"graph {position}" if ids is None else f"{ids[position]}"
 
@@ -178,12 +178,12 @@ def material_of(
     kernels: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
 ) -> Material:
-    """Check that results and data fit, and find the kernels behind the results.
+    """Check that results and data agree, and find the kernels of the results.
 
     Raises
     ------
     ValueError
-        If there is no result, or results or data are of different numbers of graphs.
+        If there is no result, or results or data have different numbers of graphs.
     """
     given = results.values() if isinstance(results, Mapping) else results
     found = [given] if isinstance(given, Result) else list(given)
@@ -192,13 +192,13 @@ def material_of(
     for result in found:
         if not isinstance(result, Result):
             raise TypeError(
-                f"A report is made of Results, as gramlet.evaluate returns them; got "
+                f"A report needs Results, as gramlet.evaluate returns them; got "
                 f"{type(result).__name__}."
             )
         if result.task != found[0].task or result.scoring != found[0].scoring:
             raise ValueError(
-                f"The results {found[0].name!r} and {result.name!r} are not of one task and one "
-                "scorer; make a report for each."
+                f"The results {found[0].name!r} and {result.name!r} do not have the same task and "
+                "scorer; make one report for each."
             )
     dataset = _dataset(data, found[0])
     estimators, why_not = _estimators(found, dict(kernels or {}))
@@ -234,7 +234,7 @@ def _estimators(
             except (ValueError, TypeError, KeyError) as why:
                 reason = " ".join(str(why).split())
                 why_not[result.name] = (
-                    f"The kernel behind it is not known ({reason}); give it as "
+                    f"Its kernel is not known ({reason}); give it as "
                     f"kernels={{{result.name!r}: estimator}}."
                 )
     return found, why_not

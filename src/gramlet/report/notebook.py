@@ -1,6 +1,6 @@
-"""What notebooks show: batches, data sets, results, maps and explanations as small pieces of HTML.
+"""Batches, data sets, results, maps and explanations as small pieces of HTML for notebooks.
 
-Everything is escaped; pieces stay small whatever they show.
+All texts are escaped; the size of the pieces is limited.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def batch_html(
     edge_names: Any = None,
     facts: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """The facts of a batch and some of its graphs, spread over it.
+    """The facts of a batch and a sample of its graphs.
 
     >>> from gramlet import GraphBatch
     >>> "<svg" in batch_html(GraphBatch.from_edges([[(0, 1)]]))
@@ -65,7 +65,7 @@ def batch_html(
 
 
 def result_html(result: Any) -> str:
-    """The score of a result beside its baselines, and what was chosen."""
+    """The score of a result, its baselines, and the chosen options."""
     percent = result.scoring == "accuracy"
 
     def shown(value: float) -> str:
@@ -106,7 +106,7 @@ def map_html(graph_map: Any) -> str:
 def explanation_html(
     kernel: Any, names: Any, values: Any, meaning: str, neutral: float = 0.0
 ) -> str:
-    """The leading patterns of a model, drawn where they can be."""
+    """The leading patterns of a model, drawn if possible."""
     numbers = np.asarray(values, dtype=np.float64)
     chosen = np.argsort(-np.abs(numbers - neutral), kind="stable")[:_PATTERNS]
     rows = []

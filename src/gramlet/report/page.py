@@ -1,4 +1,4 @@
-"""The page: all sections put into one HTML file that needs nothing else."""
+"""The page: all sections in one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -47,30 +47,30 @@ def write_report(
 ) -> Path:
     """Write one self-contained HTML page about an evaluation.
 
-    The page has the data, the scores with intervals and tests, and per kernel predictions, options
-    chosen, learning curve, kernel matrix, map, patterns and single graphs. It loads nothing from
-    the network. What cannot be shown is said in its place.
+    The page shows the data, the scores with intervals and tests, and per kernel predictions,
+    chosen options, learning curve, kernel matrix, map, patterns and single graphs. It loads nothing
+    from the network. If something cannot be shown, the page gives the reason instead.
 
     Parameters
     ----------
     path : path
-        The file, ending in .html; replaced if it is there.
+        The file, ending in .html; an existing file is replaced.
     results : Result, sequence of Result or mapping
-        Of `gramlet.evaluate` on the same graphs, with one scorer; of ready matrices as it gives
-        them.
+        Results of `gramlet.evaluate` on the same graphs, with one scorer; for precomputed matrices
+        the dict that it returns.
     data : Dataset or graphs, optional
-        What was evaluated. A `Dataset` also has names of classes and labels, and identifiers.
+        The evaluated graphs. A `Dataset` also has names of classes and labels, and identifiers.
     kernels : mapping, optional
-        The estimator behind a result, by the result's name, for results that were not made by a
-        name of the registry.
+        The estimator of a result, by the result's name, for results whose name is not in the
+        registry.
     title : str, optional
         By default the name of the data.
     command : str, optional
-        The command that made it, to be shown.
+        The command that wrote the page, to be shown in it.
     n_jobs : int, optional
         Threads for kernel matrices.
     progress : callable, optional
-        Called with a word before each longer step.
+        Called with a short text before each longer step.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def require_template() -> Any:
 def _kernel_sections(
     material: Material, say: Callable[[str], None]
 ) -> tuple[dict[str, tuple[KernelView, list[Decision]]], list[dict[str, Any]]]:
-    """A section per result, the best first, and what was fitted for them."""
+    """One section per result, the best first, and what was fitted for them."""
     views: dict[str, tuple[KernelView, list[Decision]]] = {}
     sections = []
     featured = [result.name for result in material.detailed][:_FEATURED]

@@ -1,6 +1,6 @@
-"""Drawings of graphs in a report: each made once, small, and in all not too many.
+"""Drawings of graphs in a report: small, made once, and limited in number.
 
-The page keeps them as templates that maps and tables show on demand.
+The page contains them as templates that maps and tables show on demand.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Pictures:
         return Markup(svg + note)
 
     def templates(self, first: Iterable[int]) -> dict[int, Markup]:
-        """The drawings to put into the page: the given graphs, then others evenly, to a limit."""
+        """The drawings in the page: the given graphs, then others evenly, up to a limit."""
         graphs = self._material.graphs
         n = 0 if graphs is None else len(graphs)
         step = max(1, -(-n // _MOST_DRAWN))

@@ -1,4 +1,4 @@
-"""Tables and notes as sections hand them to the template: plain text, escaped there."""
+"""Tables, figures and notes for the template: plain text, which the template escapes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Cell", "Figure", "Table", "percent_or_number", "score_limits", "scor
 
 
 class Cell(NamedTuple):
-    """What a cell shows, and the number or text it is sorted by."""
+    """The text of a cell, and the number or text by which it is sorted."""
 
     text: str
     key: Any = None
@@ -25,7 +25,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A table that can be sorted and, where it is long, filtered."""
+    """A table that can be sorted and, if it is long, filtered."""
 
     caption: str
     headings: Sequence[str]
@@ -40,7 +40,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture with its caption; or, where there is none, the reason.
+    """A picture with its caption; or, if there is none, the reason.
 
     A wide one has a line of its own.
     """
@@ -66,7 +66,7 @@ def score_limits(scoring: str) -> tuple[float, float]:
 
 
 def percent_or_number(value: float, scoring: str) -> str:
-    """A score as tables show it.
+    """A score as shown in tables.
 
     >>> percent_or_number(0.877, "accuracy"), percent_or_number(0.5, "r2")
     ('87.7 %', '0.500')
@@ -75,5 +75,5 @@ def percent_or_number(value: float, scoring: str) -> str:
 
 
 def score_text(scoring: str) -> str:
-    """A scorer's name in words: 'neg_' turned round is said."""
+    """A scorer's name as text, with 'neg_' explained."""
     return scoring.replace("_", " ")

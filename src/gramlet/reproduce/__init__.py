@@ -1,4 +1,4 @@
-"""The tables and figures of the texts, computed again and set beside the published numbers."""
+"""The tables and figures of papers, recomputed and compared with the published numbers."""
 
 from gramlet.reproduce.cells import Cell, CellFolder
 from gramlet.reproduce.published import Published, published, source_of

@@ -34,15 +34,15 @@ class Cell:
     scores : list of lists of float
         Accuracies, repeats × folds.
     seconds : float
-        Of the processor; of a run that was continued, its last part.
+        Processor time; for a run that was continued, of its last part.
     describe : str
-        The protocol, in words.
+        A description of the protocol.
     overlap : float
         n_test / n_train.
     chosen : dict
         Each option's most frequent value, and its share of the training parts.
     version : str
-        Of gramlet.
+        The version of gramlet.
     settings : str
         A digest of the row and the protocol it was computed with; "" if that is not known.
     """
@@ -69,9 +69,9 @@ class Cell:
         seconds: float,
         settings: str = "",
     ) -> Cell:
-        """What is kept of a result that took these seconds."""
+        """The cell of a result that took these seconds."""
         chosen = {key: [_plain(v), share] for key, (v, share) in result.most_chosen().items()}
-        # Six digits tell all numbers of right answers apart, and keep the files short.
+        # Six digits distinguish all possible accuracies, and keep the files short.
         scores = result.accuracies.round(6).tolist()
         return cls(
             table, row, result.data.name, protocol.selection, scores,
@@ -81,7 +81,7 @@ class Cell:
 
     @property
     def repeats(self) -> int:
-        """How often the folds were drawn."""
+        """The number of repeats."""
         return len(self.scores)
 
     @property
@@ -91,7 +91,7 @@ class Cell:
 
     @property
     def std(self) -> float:
-        """Standard deviation (n − 1) of the repeats' means, in percent; what papers print."""
+        """Standard deviation (n − 1) of the repeats' means, in percent, as papers print it."""
         means = np.mean(self.scores, axis=1)
         return 100.0 * float(np.std(means, ddof=1)) if len(means) > 1 else 0.0
 
@@ -122,7 +122,7 @@ class CellFolder:
     Parameters
     ----------
     path : Path
-        Made when the first cell is written.
+        Created when the first cell is written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -130,25 +130,25 @@ class CellFolder:
 
     @property
     def parts(self) -> Path:
-        """Where evaluations keep what they have done so far."""
+        """The folder of unfinished evaluations."""
         return self.path / "parts"
 
     def read(self, table: str, row: str, data: str, selection: str) -> Cell | None:
-        """The cell, of whatever version; None if there is none."""
+        """The cell, of any version; None if there is none."""
         document = self._document(self._place(table, f"{row}--{data}--{selection}"))
         return None if document is None else Cell(**document)
 
     def write(self, cell: Cell) -> None:
-        """Keep a finished cell, in one step."""
+        """Store a finished cell atomically."""
         name = f"{cell.row}--{cell.data}--{cell.selection}"
         self._write(self._place(cell.table, name), asdict(cell))
 
     def read_measurements(self, experiment: str, data: str) -> dict[str, Any] | None:
-        """What an experiment measured; None if it has not run."""
+        """The measurements of an experiment; None if it has not run."""
         return self._document(self._place(experiment, data or "measurements"))
 
     def write_measurements(self, experiment: str, data: str, found: dict[str, Any]) -> None:
-        """Keep what an experiment measured."""
+        """Store the measurements of an experiment."""
         self._write(
             self._place(experiment, data or "measurements"), {**found, "version": __version__}
         )

@@ -1,7 +1,7 @@
-"""Measurements of the texts that are not accuracies of kernels on data sets.
+"""Experiments of papers that are not accuracies of kernels on data sets.
 
-Each function returns what it measured as plain numbers: the heading of a table, its rows, how
-often it was repeated, and the seconds it took. Times are those of the processor.
+Each function returns its measurements as plain numbers: the heading of a table, its rows, the
+number of repeats, and the seconds it took. Times are processor times.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _seconds(work: Callable[[], Any]) -> float:
 def components(
     data: Dataset, repeats: int = 1, n_jobs: int | None = None, counts: tuple[int, ...] = ()
 ) -> dict[str, Any]:
-    """Accuracy, its spread over folds, and time of all features, for more and more random graphs.
+    """Accuracy, its spread over folds, and time of all features, by number of random graphs.
 
     10 folds, ridge; γ from 1 and 10, chosen by 3 inner folds.
     """
@@ -101,7 +101,7 @@ def growth(
         model = RandomGraphEmbedding(128, random_state=0, n_jobs=n_jobs).fit(graphs[:1])
         return min(_seconds(lambda: model.transform(graphs)) for _ in range(repeats))
 
-    spent(3, 200)  # nothing is left to compile
+    spent(3, 200)  # compile everything first
     rows: list[list[Any]] = []
     series = {
         "graphs N (n = 100)": ([(n, 100) for n in numbers], numbers),
@@ -169,7 +169,7 @@ def _planted_scores(kernel: Any, data: Any, protocol: Protocol) -> list[float]:
 def learning_times(data: Dataset, repeats: int = 1, n_jobs: int | None = None) -> dict[str, Any]:
     """Processor seconds of 500 steps or passes with two rounds of refinement, and the last loss.
 
-    The paper's times are of its whole classification task.
+    The paper's times are for its whole classification task.
     """
     begin = time.process_time()
     rows: list[list[Any]] = []
@@ -236,7 +236,7 @@ def blocks(
     similarities: tuple[float, ...] = (1.1, 1.5, 3.0),
     sizes: tuple[int, ...] = (3, 4, 5, 6),
 ) -> dict[str, Any]:
-    """Accuracies on two classes of community graphs that differ in how close communities are.
+    """Accuracies on two classes of community graphs that differ in the density of communities.
 
     300 graphs of 60 nodes, 2000 samples, 5000 features; five folds ``repeats`` times, a support
     vector machine with C = 10.
@@ -265,7 +265,7 @@ def blocks(
 
 
 def _block_accuracy(features: Floats, target: Any, repeats: int) -> float:
-    # The scale looks at no class: taking it from all graphs gives nothing away.
+    # The scale does not use classes, so it can be computed from all graphs without leakage.
     scaled = features - features.mean(axis=0)
     scaled /= np.maximum(scaled.std(axis=0), 1e-12)
     gram = scaled @ scaled.T

@@ -1,4 +1,4 @@
-"""What papers printed: the numbers of their tables, in one file, with their sources."""
+"""The published numbers of tables in papers, in one file, with their sources."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["Published", "published", "source_of"]
 
 @dataclass(frozen=True)
 class Published:
-    """One printed number.
+    """One published number.
 
     Attributes
     ----------
     mean : float or str
-        In percent; a time is kept as it was printed.
+        In percent; a time is a string, as printed.
     std : float or None
-        What stands behind ±, where that is known.
+        The number after ±, if it is known.
     """
 
     mean: float | str
@@ -40,7 +40,7 @@ def _document() -> dict[str, Any]:
 
 
 def published(table: str, row: str, data: str) -> Published | None:
-    """The printed number of a row on a data set; None where the paper has none.
+    """The published number of a row on a data set; None if the paper has none.
 
     >>> str(published("mlg-1", "MLG", "MUTAG")), published("mlg-1", "MLG", "COLLAB")
     ('84.21 ± 2.61', None)

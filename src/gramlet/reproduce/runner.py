@@ -1,7 +1,7 @@
-"""Runs tables cell by cell and experiments data set by data set; finished ones are found again.
+"""Runs tables cell by cell and experiments data set by data set; finished ones are reused.
 
 A cell that another version of gramlet computed, or that was computed with other options or another
-protocol, is computed again. For a data set that is missing, the cells say so and the others run.
+protocol, is computed again. If a data set is missing, its cells say so and the others run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Line", "run_experiment", "run_table"]
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table on a data set: what was printed, and what was found.
+    """A row of a table on a data set: the published number, and the computed cells.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Line:
     cells : dict
         Cells by selection.
     missing : str
-        Why there are none, and what to do about it; "" if there are.
+        Why there are no cells, and what to do about it; "" if there are.
     """
 
     data: str
@@ -62,24 +62,24 @@ def run_table(
     n_jobs: int | None = None,
     tell: Callable[[Line], None] = lambda line: None,
 ) -> list[Line]:
-    """Compute the cells of a table that are not there yet.
+    """Compute the missing cells of a table.
 
     Parameters
     ----------
     table : Table
     folder : CellFolder
         Where finished cells are kept. A cell of this version, of the same row and protocol, with
-        at least as many repeats is taken as it is.
+        at least as many repeats is reused.
     data, rows : sequences of str, optional
         Some of the table's data sets and rows; by default all.
     repeats : int, optional
         By default the protocol's.
     selections : sequence of {"nested", "best-of-grid"}
-        Of those, the ones that the table has.
+        Those among them that the table has are computed.
     data_home : path, optional
         A folder with data sets.
     download : bool
-        Whether data sets that are not there are fetched.
+        Whether missing data sets are downloaded.
     n_jobs : int or None
     tell : callable
         Called with each line when it is finished.
@@ -120,13 +120,13 @@ def _chosen(
 
 
 def _loaded(name: str, data_home: str | Path | None, download: bool) -> Dataset | str:
-    """The data set, or why it is not there and how to get it."""
+    """The data set, or the reason why it is missing and how to get it."""
     try:
         return load_dataset(name, data_home, download=download)
     except (DatasetNotFoundError, DownloadError) as why:
-        way = "" if download else "--download fetches it, or "
+        way = "" if download else "--download gets it, or "
         return (
-            f"{name} is not there ({str(why).splitlines()[0].rstrip('.')}). {way.capitalize()}"
+            f"{name} is missing ({str(why).splitlines()[0].rstrip('.')}). {way.capitalize()}"
             f"put {name}.zip into a folder and name it with --data-dir."
         )
 
@@ -141,7 +141,7 @@ def _line(
     folder: CellFolder,
     n_jobs: int | None,
 ) -> Line:
-    """A row on a data set; one that needs a library that is not installed says so."""
+    """A row on a data set; if it needs a library that is not installed, ``missing`` says so."""
     printed = published(table.name, row.name, name)
     try:
         cells = {
@@ -164,7 +164,7 @@ def _estimator(row: Row) -> Any:
 
 
 def _settings_of(row: Row, protocol: Protocol) -> str:
-    """A digest of what decides a cell, but for the graphs and the number of repeats."""
+    """A digest of the settings of a cell, except the graphs and the number of repeats."""
     rules = {key: value for key, value in protocol.to_dict().items() if key != "repeats"}
     chosen = [row.kernel, dict(row.params), dict(row.options), row.classifier, row.fit_once, rules]
     text = json.dumps(chosen, sort_keys=True, default=str)
@@ -216,14 +216,14 @@ def run_experiment(
     download: bool = False,
     n_jobs: int | None = None,
 ) -> dict[str, Any]:
-    """Measure what an experiment measures, where that has not been done by this version.
+    """Run an experiment, unless this version has run it already.
 
     Returns
     -------
     dict
-        By data set ("" where the experiment makes its own), the measurements: a dict with a
-        "heading", a list of "rows", and the seconds taken; or, for a data set that is not there,
-        a string that says so.
+        By data set ("" if the experiment generates its own), the measurements: a dict with a
+        "heading", a list of "rows", and the seconds taken; or, for a missing data set, a string
+        that says so.
     """
     function = getattr(experiments, experiment.function)
     found: dict[str, Any] = {}

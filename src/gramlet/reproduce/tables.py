@@ -1,8 +1,8 @@
-"""The tables and experiments there are, as data: rows, options, protocols.
+"""The tables and experiments, as data: rows, options, protocols.
 
-What is computed for a row is what the text says, with edge labels left out as in the texts'
-experiments; ``note`` says where a row differs. Published numbers are in `published`, what runs a
-table is in `runner`, experiments that are not accuracies of kernels in `experiments`.
+A row is computed as described in the paper, with edge labels left out as in the papers'
+experiments; ``note`` describes differences. `published` contains the published numbers, `runner`
+runs tables, `experiments` contains experiments that are not accuracies of kernels.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ _RIDGE_COSTS = tuple(10.0**power for power in range(-2, 9))
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table: a kernel with the options that are chosen from.
+    """A row of a table: a kernel with the options to choose from.
 
     Attributes
     ----------
     name : str
-        As the paper has it.
+        As in the paper.
     kernel : str
         A name of the registry, or "gin" or "deep-sets" for networks of `gramlet.learned`; "" for a
         row of published numbers only.
     params, options : mapping
-        What is fixed, and what is chosen.
+        Fixed parameters, and options with the values to choose from.
     classifier : {"svc", "ridge"}
     fit_once : bool
-        Whether the kernel sees all graphs, without their classes, as it did in the paper.
+        Whether the kernel is fitted on all graphs, without their classes, as in the paper.
     C : tuple of float or None
         Instead of the protocol's.
     note : str
-        Where the row differs from the paper's.
+        How the row differs from the paper's.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Table:
     rows : tuple of Row
     protocol : Protocol
     selections : tuple of str
-        Where options are chosen, of the ways the table has.
+        The ways of choosing options that the table has.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Experiment:
     function : str
         Its name in `gramlet.reproduce.experiments`.
     data : tuple of str
-        Data sets it runs on, one after the other; () if it makes its own.
+        Data sets it runs on, one after the other; () if it generates its own.
     """
 
     name: str
@@ -136,7 +136,7 @@ def _named(row: Row, name: str) -> Row:
 
 
 def _rge(name: str, note: str = "", **params: Any) -> Row:
-    """Random graph embedding with ridge and some parameters of its own."""
+    """A row of random graph embedding with ridge and these parameters."""
     return Row(
         name, "rge", {"n_components": 512, "random_state": 0, **params}, {"gamma": (1.0, 10.0)},
         classifier="ridge", fit_once=True, C=_RIDGE_COSTS, note=note,
@@ -144,7 +144,7 @@ def _rge(name: str, note: str = "", **params: Any) -> Row:
 
 
 def _weighted(name: str, note: str = "", **params: Any) -> Row:
-    """Learned weights with some parameters of their own."""
+    """A row of learned weights with these parameters."""
     return Row(
         name,
         "weighted-wwl",

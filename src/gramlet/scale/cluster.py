@@ -1,7 +1,7 @@
 """Dask clusters: clients, and a bounded number of tasks on their workers.
 
-What a dead worker was computing is computed again; a lost scheduler is an error that says what is
-kept. What the tasks do is left to those who give them.
+If a worker dies, its tasks are computed again; if the scheduler is lost, an error is raised that
+names what is kept. The callers define the tasks.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Any
 
 __all__ = ["Task", "bounded_results", "connected", "require_client", "started", "stopped"]
 
-_ASK_AGAIN = 2.0  # seconds after which the number of workers is asked for again
-_PATIENCE = "20s"  # until a scheduler must have answered
+_ASK_AGAIN = 2.0  # seconds after which the number of workers is requested again
+_PATIENCE = "20s"  # time limit for the answer of a scheduler
 _TASKS_PER_THREAD = 3  # with the scheduler: one that runs and two that wait
-_MOST_LOSSES = 20  # how often the same task may be lost before that is an error
+_MOST_LOSSES = 20  # how often the same task may be lost before an error is raised
 
 
 @dataclass(frozen=True)
 class Task:
-    """A call for a worker. ``name`` comes back with the result; ``shown`` is for messages."""
+    """A call for a worker. ``name`` is returned with the result; ``shown`` is for messages."""
 
     name: Hashable
     function: Callable[..., Any]
@@ -35,7 +35,7 @@ class Task:
 
 
 def require_client(client: Any) -> None:
-    """Raise if this is no Dask client that waits for its results, or one that was closed."""
+    """Raise if this is not a synchronous Dask client, or if it was closed."""
     if not all(hasattr(client, name) for name in ("submit", "nthreads", "status")):
         raise TypeError(
             "client must be a dask.distributed.Client, such as Client(address); got "
@@ -48,11 +48,11 @@ def require_client(client: Any) -> None:
 
 
 def started(n_workers: int) -> Any:
-    """A client with worker processes of its own on this machine; close both when done."""
+    """A client with its own worker processes on this machine; close both when done."""
     distributed = _distributed()
     import dask
 
-    # Dask samples its workers' stacks a hundred times per second, for a page that is not shown.
+    # Dask samples its workers' stacks a hundred times per second for a dashboard; not needed here.
     with dask.config.set({"distributed.worker.profile.enabled": False}):
         cluster = distributed.LocalCluster(
             n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
@@ -62,7 +62,7 @@ def started(n_workers: int) -> Any:
 
 def stopped(client: Any) -> None:
     """Close a client of `started` and its workers."""
-    # A worker that is slow to end on a busy machine is ended: nothing that a user could act on.
+    # Workers that end slowly on a busy machine are killed; the user need not be told.
     logging.getLogger("distributed.nanny").setLevel(logging.ERROR)
     cluster = client.cluster
     with contextlib.suppress(Exception):  # closing fails if the scheduler is lost
@@ -71,7 +71,7 @@ def stopped(client: Any) -> None:
 
 
 def connected(address: str) -> Any:
-    """A client of a scheduler that runs somewhere."""
+    """A client of a running scheduler."""
     distributed = _distributed()
     try:
         return distributed.Client(address, timeout=_PATIENCE)
@@ -101,9 +101,9 @@ def bounded_results(
     ----------
     client : dask.distributed.Client
     tasks : iterable of Task
-        Taken one by one, as workers get free. Results must not be None.
+        Submitted one by one, as workers become free. Results must not be None.
     kept : str
-        What stays if something goes wrong and where, for messages.
+        What is kept after an error, and where, for messages.
     """
     require_client(client)
     run = _Run(client, iter(tasks), kept)
@@ -115,7 +115,7 @@ def bounded_results(
 
 
 class _Run:
-    """Tasks on their way."""
+    """Submitted tasks."""
 
     def __init__(self, client: Any, tasks: Iterator[Task], kept: str) -> None:
         from distributed import as_completed
@@ -125,14 +125,14 @@ class _Run:
         self.again: deque[Task] = deque()
         self.running: dict[str, Task] = {}
         self.futures: dict[str, Any] = {}
-        # Of this client: without futures Dask would take the one that was made last.
+        # Of this client: without futures Dask would use the one that was created last.
         self.completed = as_completed(loop=client.loop, with_results=True, raise_errors=False)
         self.losses: dict[Hashable, int] = {}
         self.n_submitted = self.n_threads = 0
         self.asked = -math.inf
 
     def step(self) -> list[tuple[Hashable, Any]]:
-        """Some finished tasks; none if all are."""
+        """Some finished tasks; none if all are finished."""
         finished: list[tuple[Hashable, Any]] = []
         while not finished:
             self._require_scheduler()
@@ -149,9 +149,9 @@ class _Run:
         return finished
 
     def stop(self) -> None:
-        """Call back tasks that have not begun, after an error or Ctrl-C."""
+        """Cancel tasks that have not started, after an error or Ctrl-C."""
         if self.futures:
-            with contextlib.suppress(Exception):  # the scheduler may be what was lost
+            with contextlib.suppress(Exception):  # the scheduler may be lost
                 self.client.cancel(list(self.futures.values()))
 
     def _submit_more(self) -> None:
@@ -167,7 +167,7 @@ class _Run:
             self.completed.add(future)
 
     def _is_finished(self, future: Any, result: Any, task: Task) -> bool:
-        """Whether a task has its result; False if it has to be done again."""
+        """Whether a task has its result; False if it must be computed again."""
         if future.status == "finished" and not isinstance(result, BaseException):
             return True
         error = future.exception() if future.status == "error" else None
@@ -176,14 +176,14 @@ class _Run:
         self.losses[task.name] = self.losses.get(task.name, 0) + 1
         if error is not None or self.losses[task.name] > _MOST_LOSSES:
             raise RuntimeError(
-                f"The workers that computed {task.shown} died again and again; too little memory "
+                f"The workers that computed {task.shown} died repeatedly; too little memory "
                 "is the usual reason. Give workers more memory, or start again with smaller parts. "
                 f"{self.kept}"
             ) from error
         return False
 
     def _most_tasks(self) -> int:
-        """By the number of workers, which may change; asking takes a message to the scheduler."""
+        """The limit by the number of workers, which may change; the scheduler is asked for it."""
         now = time.monotonic()
         if now >= self.asked + _ASK_AGAIN:
             self.asked = now

@@ -1,6 +1,6 @@
 """Parts of a feature store: one file each, with the features, ids, targets and lines of a block.
 
-Which parts there are, and what they must be, is kept in the store's journal.
+The store's journal lists the parts and their checksums.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def part_path(folder: Path, number: int) -> Path:
 
 
 def write_part(folder: Path, number: int, block: Any, features: HashedFeatures) -> tuple[int, str]:
-    """Describe the graphs of a block and write them; the number of rows and the checksum."""
+    """Write the features of a block of graphs; return the number of rows and the checksum."""
     if not folder.is_dir():
         raise FileNotFoundError(
             f"A worker does not see the folder {str(folder)!r}. Workers write parts themselves: "
@@ -38,7 +38,7 @@ def write_part(folder: Path, number: int, block: Any, features: HashedFeatures) 
     members: dict[str, Any] = {
         "indptr": X.indptr.astype(np.int32),
         "indices": X.indices.astype(np.int32, copy=False),
-        # Counts, as small as they are: most fit into a byte.
+        # Counts in the smallest type: most fit into a byte.
         "data": X.data.astype(np.min_scalar_type(int(X.data.max(initial=0)))),
         **_columns(dataset),
     }
@@ -58,7 +58,7 @@ def write_part(folder: Path, number: int, block: Any, features: HashedFeatures) 
 
 
 def _columns(dataset: Dataset) -> dict[str, Array]:
-    """What belongs to the rows, and what was left out between them."""
+    """Ids, targets and lines of the rows, and the rows that were left out between them."""
     found: dict[str, Array] = {}
     if dataset.ids is not None:
         found["ids"] = np.asarray(dataset.ids, dtype=np.str_)
@@ -94,7 +94,7 @@ def read_part(path: Path, expected: str, shape: tuple[int, int]) -> dict[str, An
 
 
 def skipped_in(path: Path) -> list[Skipped]:
-    """What was left out of a part; reads nothing else of it."""
+    """The rows left out of a part; reads nothing else of it."""
     with np.load(path, allow_pickle=False) as archive:
         if "skipped_places" not in archive.files:
             return []
@@ -103,7 +103,7 @@ def skipped_in(path: Path) -> list[Skipped]:
 
 
 def is_intact(path: Path, expected: str) -> bool:
-    """Whether a part is there and has this checksum."""
+    """Whether a part exists and has this checksum."""
     return path.is_file() and _checksum(path.read_bytes()) == expected
 
 

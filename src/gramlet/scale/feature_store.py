@@ -1,8 +1,8 @@
 """FeatureStore: hashed features of any number of graphs, in numbered parts on disk.
 
-`FeatureStore.write` reads a file block by block and writes one part per block; killed and called
-again it goes on behind the last finished part. A store is read part by part, for `partial_fit`, or
-whole as one sparse matrix.
+`FeatureStore.write` reads a file block by block and writes one part per block; if it is killed and
+called again, it continues after the last finished part. A store is read part by part, for
+`partial_fit`, or completely as one sparse matrix.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from gramlet.scale.progress import tile_progress
 __all__ = ["FORMAT", "FeatureStore"]
 
 FORMAT = "gramlet feature store, 1"
-_END = -1  # the number of the journal's last entry, which says that all parts are there
+_END = -1  # the number of the journal's last entry, which marks the store as complete
 _NAMED_PARTS = 5  # how many damaged parts a warning names
 _PIECE = 1 << 22  # bytes of a file that are read at once
 
@@ -52,7 +52,7 @@ class FeatureStore:
     Attributes
     ----------
     features : HashedFeatures
-        What the columns are: it gives the same columns for other graphs.
+        Defines the columns; its `transform` gives the same columns for other graphs.
     n_parts : int
     shape : tuple of int
 
@@ -90,7 +90,7 @@ class FeatureStore:
             features.fit()
         except (KeyError, TypeError, ValueError) as why:
             raise ValueError(
-                f"{str(self.path)!r} holds features that this version of gramlet "
+                f"{str(self.path)!r} contains features that this version of gramlet "
                 f"({__version__}) does not know; it was written by gramlet "
                 f"{self._header.get('gramlet')!r}: {why}"
             ) from why
@@ -110,7 +110,7 @@ class FeatureStore:
         return self.shape[0]
 
     def __iter__(self) -> Iterator[tuple[Array | None, sparse.csr_matrix, Array | None]]:
-        """Part by part ``(ids, X, y)``; ids and y are None where the file has none."""
+        """Part by part ``(ids, X, y)``; ids and y are None if the file has none."""
         return (self.part(number) for number in range(self.n_parts))
 
     def part(self, number: int) -> tuple[Array | None, sparse.csr_matrix, Array | None]:
@@ -139,12 +139,12 @@ class FeatureStore:
 
     @property
     def lines(self) -> Array | None:
-        """The line of the file that each graph comes from; None if it was no table."""
+        """The line of each graph in the file; None if the file was not a table."""
         return self._joined("lines")
 
     @property
     def skipped(self) -> list[Skipped]:
-        """What was left out of the file with ``on_error="skip"``: places with reasons."""
+        """The rows left out of the file with ``on_error="skip"``: places with reasons."""
         parts = (part_path(self.path, number) for number, _, _ in self._parts)
         return [each for part in parts for each in skipped_in(part)]
 
@@ -152,7 +152,7 @@ class FeatureStore:
         return (self._members(number) for number in range(self.n_parts))
 
     def _joined(self, name: str) -> Array | None:
-        # A part without rows says nothing of what the others have.
+        # A part without rows does not determine whether the others have ids or targets.
         found = [part.get(name) for part in self._all_members() if part["X"].shape[0]]
         if not found or any(values is None for values in found):
             return None
@@ -175,7 +175,7 @@ class FeatureStore:
         client: Any = None,
         **reader_options: Any,
     ) -> FeatureStore:
-        """Write the features of a file, or of graphs, part by part; continue what is there.
+        """Write the features of a file, or of graphs, part by part; continue an unfinished store.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class FeatureStore:
         verify : bool, default False
             Check finished parts by their checksums and write damaged ones again.
         client : dask.distributed.Client, optional
-            Parts are read, described and written by its workers, which must see the same folder.
+            Its workers read the parts and write their features, and must have access to the folder.
         **reader_options
             As for `gramlet.read`. With ``on_error="skip"`` the store lists in ``skipped`` what was
             left out, by line, and a warning counts it.
@@ -229,7 +229,7 @@ class FeatureStore:
 def _plan(
     source: Any, features: HashedFeatures, batch_size: int, options: dict[str, Any]
 ) -> tuple[dict[str, Any], Iterator[Any]]:
-    """The journal's first line, and the blocks to describe."""
+    """The journal's first line, and the blocks whose features are written."""
     if isinstance(source, str | os.PathLike):
         fingerprint: Any = _source_fingerprint(Path(source).expanduser())
         blocks: Iterator[Any] = stream_blocks(Path(source), batch_size, **options)
@@ -257,7 +257,7 @@ def _plan(
 def _source_fingerprint(path: Path) -> dict[str, Any]:
     """The size and a digest of a file, or of all files of a folder.
 
-    Reading a file once more takes a small part of the time that making graphs of it does.
+    Reading a file once more takes little time compared with making graphs from it.
     """
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.is_file())
@@ -298,7 +298,7 @@ def _begin(
         foreign = sorted(name for name in os.listdir(folder) if name != LOCK)
         if foreign:
             raise ValueError(
-                f"{str(folder)!r} is not empty (it contains {foreign[0]!r}) and holds no feature "
+                f"{str(folder)!r} is not empty (it contains {foreign[0]!r}) and is not a feature "
                 "store. Name another place."
             )
         journal.rewrite(header, {})
@@ -311,17 +311,17 @@ def _begin(
         finished = {}
     elif found := differences(_with_rows_left_out(stored, header), header):
         raise ValueError(
-            f"{str(folder)!r} holds other features: {'; '.join(found)}. Name another place, or "
+            f"{str(folder)!r} contains other features: {'; '.join(found)}. Name another place, or "
             "start again with resume=False (--fresh), which deletes them."
         )
     if verify:
         finished = _intact(folder, finished)
-    journal.rewrite(header, finished)  # without a torn line
+    journal.rewrite(header, finished)  # without an incomplete line
     return finished
 
 
 def _intact(folder: Path, finished: dict[tuple[int, int], str]) -> dict[tuple[int, int], str]:
-    """The parts that have their checksums; one warning names the others."""
+    """The parts whose checksums are right; one warning names the others."""
     parts = {part: digest for part, digest in finished.items() if part[0] != _END}
     kept = {
         part: digest
@@ -340,10 +340,10 @@ def _intact(folder: Path, finished: dict[tuple[int, int], str]) -> dict[tuple[in
 
 
 def _with_rows_left_out(stored: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
-    """The stored line as if rows had been left out from the beginning, if that is wanted now.
+    """The stored line with ``on_error="skip"``, if that is requested now.
 
-    Parts that were finished without leaving anything out are the same. So whoever was stopped by a
-    row that cannot be read goes on with ``on_error="skip"``.
+    Parts that were finished without leaving anything out are the same. So a run that was stopped by
+    a row that cannot be read can be continued with ``on_error="skip"``.
     """
     options, now = stored.get("options"), wanted["options"].get("on_error")
     if now != "skip" or not isinstance(options, dict) or options.get("on_error") == "skip":
@@ -376,7 +376,7 @@ def _write_parts(
 
 
 def _tell_left_out(folder: Path, rows: dict[int, int]) -> None:
-    """Warn of rows that were left out, in this run or before; nothing left is an error."""
+    """Warn of rows that were left out, in this run or before; raise if none is left."""
     left_out = LeftOut(folder)
     for number in sorted(rows):
         left_out.add(rows[number], skipped_in(part_path(folder, number)))

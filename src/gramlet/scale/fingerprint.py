@@ -1,7 +1,6 @@
-"""What a store is of: graphs, target and parameters, as values that go into a journal's first line.
+"""Fingerprints of graphs, target and parameters, for the first line of a journal.
 
-Equal input gives equal fingerprints in every process. How work is done (``n_jobs``, ``verbose``)
-is no part of them.
+Equal input gives equal fingerprints in every process. ``n_jobs`` and ``verbose`` are not included.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _NOT_STORED = ("n_jobs", "verbose")
 
 
 def graphs_digest(batch: GraphBatch) -> str:
-    """32 hexadecimal digits: of the arcs and all columns, as the batch numbers its nodes.
+    """A digest of 32 hexadecimal digits of the arcs and all columns; depends on node numbers.
 
     >>> a = GraphBatch.from_edges([[(0, 1)]], node_labels=[["C", "O"]])
     >>> b = GraphBatch.from_edges([[(0, 1)]], node_labels=[["C", "N"]])
@@ -69,7 +68,7 @@ def _add_labels(digest: Any, column: Categorical | None) -> None:
         digest.update(b"none")
         return
     first = np.full(len(column.categories), len(column))
-    first[column.codes[::-1]] = np.arange(len(column))[::-1]  # of several, the last one stays
+    first[column.codes[::-1]] = np.arange(len(column))[::-1]  # the last assignment is kept
     by_appearance = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(column))]
     rank = np.zeros(len(column.categories), dtype=np.int64)
     rank[by_appearance] = np.arange(len(by_appearance))
@@ -126,12 +125,12 @@ def _params(estimator: Any) -> dict[str, Any]:
 def with_drawn_seeds(
     estimator: Any, drawn: dict[str, int] | None = None
 ) -> tuple[Any, dict[str, int]]:
-    """The estimator with a number in the place of every ``random_state`` that is not one.
+    """The estimator with a number in place of every ``random_state`` that is not a number.
 
     Parameters
     ----------
     estimator : estimator
-        A clone of the user's: it is changed.
+        A clone of the user's estimator; it is changed.
     drawn : dict, optional
         Numbers that were drawn before, by name of the parameter. Others are drawn now.
 
@@ -146,7 +145,7 @@ def with_drawn_seeds(
         *owners, last = name.split("__")
         if last != "random_state" or is_integer(params[name]):
             continue
-        # A part without a seed takes one from its owner's, so that it needs none of its own.
+        # A part without a seed gets one from its owner, so that it does not need one.
         above = ("__".join([*owners[:depth], "random_state"]) for depth in range(len(owners)))
         if owners and params[name] is None and any(owner in params for owner in above):
             continue

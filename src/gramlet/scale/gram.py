@@ -26,7 +26,7 @@ def gram(
 
     Parameters
     ----------
-    X : graphs, as `gramlet.as_batch` takes them
+    X : graphs, as `gramlet.as_batch` accepts them
     kernel : str or estimator
         A name of the registry (``gramlet kernels`` lists them) or one of gramlet's estimators. An
         embedding gives the dot products of its features.
@@ -34,19 +34,19 @@ def gram(
         If given, the matrix of X (rows) against Y (columns); the kernel is fitted on Y.
     output : path, optional
         A folder for the matrix, ``K.zarr``: a Zarr 3 array of float64 that is computed tile by
-        tile, for matrices that do not fit into memory and work that must survive being killed.
+        tile, for matrices that do not fit into memory and for work that may be interrupted.
         Called again with the same arguments, it computes what is missing. Needs the extra
         ``gramlet[scale]``.
     chunk : int, default 2048
-        Rows and columns of a tile.
+        Rows and columns per tile.
     client : dask.distributed.Client, optional
-        Tiles are computed by its workers, which write them to ``output`` themselves and so must
-        see the same folder.
+        Its workers compute the tiles and write them to ``output``, so they must have access to the
+        same folder.
     resume : bool, default True
-        False deletes what gramlet wrote to ``output`` before and starts anew.
+        False deletes what gramlet wrote to ``output`` before and starts again.
     verify : bool, default False
-        Check the tiles that are there by their checksums; those that differ are computed again,
-        with a warning that counts them.
+        Check finished tiles by their checksums; those that differ are computed again, with a
+        warning that counts them.
     **params
         Parameters of the kernel.
 

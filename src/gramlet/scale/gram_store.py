@@ -1,7 +1,7 @@
-"""A Gram matrix in a folder: begun, continued, checked; the work itself is left to others.
+"""Starts, continues and checks a Gram matrix in a folder; other modules compute the tiles.
 
-The folder holds a Zarr array, a journal whose first line says what is computed, and, while a
-process writes, a lock file.
+The folder contains a Zarr array, a journal whose first line describes what is computed, and, while
+a process writes, a lock file.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _refuse_whole_matrix(estimator: Any) -> None:
 
 @contextlib.contextmanager
 def _folder(folder: Path) -> Iterator[None]:
-    """The folder, made if need be and removed again if nothing was put there."""
+    """The folder, created if necessary and removed again if it stays empty."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{str(folder)!r} is a file; output= names a folder.")
     new = not folder.exists()
@@ -159,7 +159,7 @@ def _run(task: _Task, client: Any, resume: bool, verify: bool) -> None:
             _refuse_foreign(store.folder)
         task, header = _seeded(task, None)
         finished = {}
-        # Before anything is written: what cannot be computed leaves no store.
+        # Before anything is written, so that an error here leaves no store.
         work = prepared(task.estimator, task.X, task.Y, task.y)
         journal.rewrite(header, {})
         store.create()
@@ -183,7 +183,7 @@ def _compute(task: _Task, work: Any, missing: list[Tile], client: Any) -> None:
 
 
 def _seeded(task: _Task, drawn: Any) -> tuple[_Task, dict[str, Any]]:
-    """The task with its seeds, drawn now or taken from a journal, and its first line."""
+    """The task with its seeds, drawn now or read from a journal, and its first line."""
     known = drawn if isinstance(drawn, dict) else {}
     estimator, seeds = with_drawn_seeds(task.estimator, known)
     task = replace(task, estimator=estimator)
@@ -191,33 +191,33 @@ def _seeded(task: _Task, drawn: Any) -> tuple[_Task, dict[str, Any]]:
 
 
 def _refuse_other(stored: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
-    # A seed that was drawn and is now given is the same seed.
+    # A seed that was drawn before and is given now counts as the same seed.
     stored, wanted = ({**line, "drawn": None} for line in (stored, wanted))
     found = differences(stored, wanted)
     if found:
         raise ValueError(
-            f"{str(folder)!r} holds another matrix: {'; '.join(found)}. Name another place, or "
+            f"{str(folder)!r} contains another matrix: {'; '.join(found)}. Name another place, or "
             "start again with resume=False (--fresh), which deletes it."
         )
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Refuse a folder that holds anything, if there is no journal."""
+    """Refuse a folder that is not empty and has no journal."""
     found = sorted(name for name in os.listdir(folder) if name != LOCK)
     if TileStore.has_array(folder):
         raise ValueError(
-            f"{str(folder)!r} holds an array without a journal of gramlet's: it cannot be "
+            f"{str(folder)!r} contains an array without a journal of gramlet, so it cannot be "
             "continued. Name another place, or remove the folder yourself."
         )
     if found:
         raise ValueError(
-            f"{str(folder)!r} is not empty (it contains {found[0]!r}) and holds no matrix of "
+            f"{str(folder)!r} is not empty (it contains {found[0]!r}) and has no matrix of "
             "gramlet's. Name another place."
         )
 
 
 def _gram_header(journal: Journal) -> dict[str, Any]:
-    """The first line of a journal; ValueError if it is of something else than a Gram matrix."""
+    """The first line of a journal; ValueError if it is not that of a Gram matrix."""
     header = journal.header()
     if not str(header["format"]).startswith("gramlet Gram matrix"):
         raise ValueError(
@@ -240,7 +240,7 @@ def _delete(store: TileStore, journal: Journal) -> bool:
 def _kept(
     store: TileStore, journal: Journal, header: dict[str, Any], verify: bool
 ) -> dict[Tile, str]:
-    """The finished tiles, without those whose file is gone or, if asked, that are damaged."""
+    """The finished tiles, without missing ones and, if requested, without damaged ones."""
     listed = journal.finished()
     valid = set(store.grid.tiles())
     missing_files = store.create()
@@ -258,7 +258,7 @@ def _kept(
         for file in store.grid.files():
             if not store.index_is_intact(file):
                 store.write_index(file)
-    # A torn last line would spoil the next one; a tile that is lost must not stay listed.
+    # An incomplete last line would damage the next one; a lost tile must not stay listed.
     if len(kept) < len(store.grid.tiles()):
         journal.rewrite(header, kept)
     if lost:

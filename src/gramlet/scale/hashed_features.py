@@ -1,4 +1,4 @@
-"""Features by content hashes: nothing is fitted, so any part of any data gives the same rows."""
+"""Features by content hashes: nothing is fitted, so the rows do not depend on other graphs."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from gramlet.kernels.contract.tags import GraphTags
 __all__ = ["HashedFeatures"]
 
 _NOTHING = np.zeros(0, dtype=np.int64)
-# What tells kinds of features apart: the same numbers in other roles are other features.
+# Distinguishes kinds of features: the same numbers in other roles are other features.
 _LEVEL, _EDGE, _PATH = 0xA24BAED4963EE407, np.uint64(3), np.uint64(5)
 
 
 class HashedFeatures(TransformerMixin, BaseEstimator):
     """Counts of Weisfeiler-Lehman colours, edges or shortest paths in columns given by hashes.
 
-    The column of a pattern follows from the pattern alone: no vocabulary is learned, `fit` does
-    nothing, and graphs may come in blocks of any size, in any process, with the same rows as a
-    result. Two patterns share a column with a chance of 2⁻ⁿ for ``n_bits`` = n. Cost: O(H m) for m
-    edges ("sp": O(n m) per graph).
+    The column of a pattern depends on the pattern alone: no vocabulary is learned, `fit` does
+    nothing, and graphs may be split into blocks of any size, in any process, with the same rows as
+    a result. Two patterns share a column with probability 2⁻ⁿ for ``n_bits`` = n. Cost: O(H m) for
+    m edges ("sp": O(n m) per graph).
 
     Parameters
     ----------
@@ -48,10 +48,10 @@ class HashedFeatures(TransformerMixin, BaseEstimator):
     n_iter : int, default 3
         Rounds of refinement; "sp" uses none.
     n_bits : int or None, default 20
-        There are 2^n_bits columns. None keeps the 64-bit identities of patterns apart: the columns
-        are those of one call, and ``column_ids_`` says which patterns they are.
+        There are 2^n_bits columns. With None, each 64-bit identity of a pattern has its own
+        column: columns belong to one call, and ``column_ids_`` identifies their patterns.
     use_edge_labels : bool or "auto", default "auto"
-        Whether refinement tells neighbours apart by edge labels, where graphs have them.
+        Whether refinement distinguishes neighbours by edge labels, if graphs have them.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class HashedFeatures(TransformerMixin, BaseEstimator):
         return np.array(names, dtype=object)
 
     def _patterns(self, batch: GraphBatch) -> tuple[Ints, UInt64s, Array | None]:
-        """Offsets of the graphs, identities of their patterns (in lines), and their counts."""
+        """Offsets of the graphs, identities of their patterns (one per row), and their counts."""
         if self.kind == "sp":
             return _paths(batch)
         levels = _refined(batch, self.n_iter, self.use_edge_labels)
@@ -130,7 +130,7 @@ class HashedFeatures(TransformerMixin, BaseEstimator):
         return _edges(batch, levels)
 
     def validate(self) -> None:
-        """Check parameters and what a file may have brought; ValueError if anything is wrong."""
+        """Check parameters and state, which may come from a file; ValueError if wrong."""
         require_parameters(self)
         if "column_ids_" in vars(self):
             require_array("column_ids_", self.column_ids_, "uint64", (None,))
@@ -162,7 +162,7 @@ def _refined(batch: GraphBatch, n_iter: int, use_edge_labels: bool | str) -> UIn
 def _edges(batch: GraphBatch, levels: UInt64s) -> tuple[Ints, UInt64s, None]:
     """Edges by the unordered (of arcs: ordered) pair of colours, and their label if they have one.
 
-    Labels of edges count whatever ``use_edge_labels`` says of the refinement.
+    Edge labels are always used here; ``use_edge_labels`` applies to the refinement only.
     """
     tails, heads = batch.arcs()
     labels = column_hashes(batch.edge_labels, len(batch.indices))[:, 0]
@@ -184,7 +184,7 @@ def _paths(batch: GraphBatch) -> tuple[Ints, UInt64s, Array]:
         batch.node_offsets, batch.indptr, batch.indices, codes.reshape(1, -1).astype(np.int64),
         ordered=batch.directed,
     )  # fmt: skip
-    # Ends ascend by code, and so by hash; along arcs the first is where a path begins.
+    # Ends are sorted by code, and so by hash; along arcs the first is the start of the path.
     ends = [labels[kinds[:, column]] for column in (1, 2)]
     return offsets, scramble(
         scramble(scramble(ends[0] + _PATH) + ends[1]) + lengths.astype(np.uint64)

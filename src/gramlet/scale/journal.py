@@ -1,7 +1,7 @@
 """The journal of a store: what is being computed, and which parts of it are finished.
 
-A text file of JSON lines. The first says what the store is; each further one names a finished part
-and its checksum. A line that is not whole counts as absent.
+A text file of JSON lines. The first describes the store; each further one names a finished part
+and its checksum. An incomplete line is ignored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Journal:
     ----------
     folder : Path
     key : str
-        What a part is called: "tile" or "part", with two numbers.
+        The name of a part: "tile" or "part", with two numbers.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Journal:
         return self.path.is_file()
 
     def header(self) -> dict[str, Any]:
-        """The first line; ValueError if it is not one."""
+        """The first line; ValueError if it is not valid."""
         with self.path.open("rb") as file:
             line = file.readline()
         found = _parsed(line)
@@ -83,7 +83,7 @@ class Journal:
 
     @contextlib.contextmanager
     def appending(self) -> Iterator[Any]:
-        """A function that adds lines for finished tiles and waits until they are on the disk."""
+        """A function that appends lines for finished tiles and waits until they are on disk."""
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND)
 
         def append(entries: Iterable[tuple[Tile, str]]) -> None:
@@ -112,7 +112,7 @@ class Journal:
 
 
 def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any], place: str = "") -> list[str]:
-    """What differs between two first lines, in words.
+    """The differences between two first lines, as text.
 
     >>> differences({"chunk": 2, "params": {"n_iter": 3}}, {"chunk": 2, "params": {"n_iter": 5}})
     ['params.n_iter is 3 in the store and 5 now']

@@ -1,7 +1,7 @@
 """HashedLinearModel: a linear classifier or regression that learns from a feature store.
 
-It chooses its penalty on graphs held out, tests itself on others, and then learns from all. How
-machines learn part by part is in `linear_training`, what the target is in `store_summary`.
+The penalty is chosen on held-out graphs and tested on others; then the model is trained on all.
+`linear_training` trains part by part, `store_summary` examines the target.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from gramlet.scale.store_summary import StoreSummary, summarize
 
 __all__ = ["HashedLinearModel"]
 
-_ALPHAS = (1e-5, 1e-6, 1e-4)  # the first is taken where there is nothing to choose by
-_UPDATES = 200_000  # steps that a machine takes at least, within these numbers of epochs
+_ALPHAS = (1e-5, 1e-6, 1e-4)  # the first is used if there are no graphs to choose by
+_UPDATES = 200_000  # least number of steps of a machine, within these numbers of epochs
 _EPOCHS = (5, 50)
 
 
@@ -57,27 +57,28 @@ class HashedLinearModel(BaseEstimator):
     """Logistic or linear regression on hashed features, learned from a `FeatureStore`.
 
     Averaged stochastic gradient descent (scikit-learn's `SGDClassifier`, `SGDRegressor`) over the
-    parts of the store, several at a time and in another order each epoch: a few parts and the
-    coefficients are in memory, whatever the size of the store. A tenth of the graphs chooses among
-    penalties and scalings of rows, another tenth tests the choice; the machine that is kept then
-    learns from all graphs. Once learned, it takes graphs: features are part of the model.
+    parts of the store, several at a time and in a new order each epoch: only a few parts and the
+    coefficients are in memory, whatever the size of the store. A tenth of the graphs is used to
+    choose among penalties and scalings of rows, another tenth to test the choice; the chosen
+    machine is then trained on all graphs. The features are part of the model, so that it predicts
+    from graphs.
 
     Parameters
     ----------
     task : {"auto", "classification", "regression"}
-        What the target of the store is; "auto" as in `gramlet.evaluate`.
+        Whether the target has classes or numbers; "auto" as in `gramlet.evaluate`.
     alpha : float or sequence of float
         Penalties to choose from.
     normalize : bool or "auto", default "auto"
         Whether each row is scaled to length 1, or all rows by one number; "auto" chooses.
     n_epochs : int or "auto", default "auto"
-        How often all parts are read; "auto": 5 times, and up to 50 times for small stores.
+        Number of passes over all parts; "auto": 5, and up to 50 for small stores.
     held_out : float, default 0.1
-        The share of graphs that chooses, and as many test; at most 20,000 graphs each.
+        The share of graphs to choose by, and as many to test; at most 20,000 graphs each.
     class_weight : dict, "balanced" or None
         Weights of classes.
     scoring : str, optional
-        What chooses and what is reported, as in `gramlet.evaluate`: "accuracy" or "r2".
+        The score to choose by and to report, as in `gramlet.evaluate`: "accuracy" or "r2".
     random_state : int, default 0
 
     Attributes
@@ -85,13 +86,13 @@ class HashedLinearModel(BaseEstimator):
     features_ : HashedFeatures
     task_, scoring_ : str
     classes_ : array
-        For classes only.
+        For classification only.
     coef_ : array, shape (1 or number of classes, 2^n_bits)
     intercept_ : array
     alpha_, normalize_ : float, bool
-        What was chosen.
+        The chosen values.
     score_ : float or None
-        On the graphs held out for the test, before the model learned from them.
+        On the graphs held out for the test, before the model was trained on them.
     baseline_ : float or None
         The score of the most frequent class, or of the mean, on the same graphs.
     n_graphs_, n_tested_, n_epochs_ : int
@@ -140,7 +141,7 @@ class HashedLinearModel(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, store: FeatureStore | str | os.PathLike[str], y: Any = None) -> Self:
-        """Learn from a store, or from the path of one. The targets are those of the store."""
+        """Learn from a store, or from its path. The targets are those of the store."""
         self._validate_params()
         settings = self._settings()
         if y is not None:
@@ -150,7 +151,7 @@ class HashedLinearModel(BaseEstimator):
         summary = summarize(store, self.task)
         scorer = scorer_of(self.scoring, summary.task, len(summary.classes))
         epochs = self._epochs(summary.n_graphs)
-        # As many passes as are made: learning twice, choosing and testing.
+        # The total number of passes: training twice, choosing and testing.
         passes = 2 * epochs + 2 if self.held_out else epochs
         with tile_progress(passes * store.n_parts, 0, "learning", "parts") as advance:
             weights = self._weights(summary)
@@ -200,7 +201,7 @@ class HashedLinearModel(BaseEstimator):
         return {known[name]: float(weight) for name, weight in self.class_weight.items()}
 
     def _choose(self, course: Course, settings: list[Setting], scorer: Scorer) -> Setting:
-        """The setting with the best score on the graphs for the choice; notes that of the test."""
+        """The setting with the best score on the graphs for the choice; sets the test score."""
         self.score_ = self.baseline_ = None
         self.n_tested_ = 0
         if not course.held_out:
@@ -219,7 +220,7 @@ class HashedLinearModel(BaseEstimator):
         return settings[best]
 
     def _keep(self, machine: Any, chosen: Setting, course: Course) -> None:
-        """Keep what predictions need; the averages of the descent are left behind."""
+        """Keep what predictions need, without the state of the descent."""
         summary = course.summary
         self.task_, self.n_graphs_ = summary.task, summary.n_graphs
         self.alpha_, self.normalize_ = chosen.alpha, chosen.normalize
@@ -247,12 +248,12 @@ class HashedLinearModel(BaseEstimator):
 
     @available_if(_has_classes)
     def decision_function(self, X: Any) -> Floats:
-        """One value per graph, above 0 for the second class; with more classes one for each."""
+        """One value per graph, above 0 for the second class; with more classes one per class."""
         return self._values(X)
 
     @available_if(_has_classes)
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities, one column per class; of more than two classes, each against the rest."""
+        """Probabilities, one column per class; for more than two classes, one against the rest."""
         shares = expit(self._values(X))
         if shares.ndim == 1:
             return np.column_stack([1.0 - shares, shares])
@@ -298,7 +299,7 @@ def _codes(values: Floats) -> Any:
 
 
 def _score(scorer: Scorer, truth: Array, decisions: Floats | None) -> float:
-    """The score of decision values; a machine that diverged has none and is the worst."""
+    """The score of decision values; a machine that diverged counts as the worst."""
     if decisions is None or not np.isfinite(decisions).all():
         return -np.inf
     predictions = decisions if scorer.task == "regression" else _codes(decisions)
@@ -306,7 +307,7 @@ def _score(scorer: Scorer, truth: Array, decisions: Floats | None) -> float:
 
 
 def _baseline(scorer: Scorer, truth: Array, summary: StoreSummary) -> float | None:
-    """What always saying the same would score, where a scorer of predictions is asked for."""
+    """The score of a constant prediction, if the scorer uses predictions."""
     if scorer.needs == "decisions":
         return None
     same = (

@@ -1,7 +1,7 @@
 """Linear machines that learn from a feature store by stochastic gradient descent, part by part.
 
-Several machines learn side by side, so that each part is read once per epoch for all of them. Which
-of them is kept, and what it is as a model, is left to `linear_model`.
+Several machines learn side by side, so that each part is read once per epoch for all of them.
+`linear_model` chooses one of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gramlet.scale.store_summary import StoreSummary
 
 __all__ = ["CHOICE", "LEARN", "TEST", "Course", "Scaling", "Setting", "decisions_of"]
 
-LEARN, CHOICE, TEST = 0, 1, 2  # what a graph is for
+LEARN, CHOICE, TEST = 0, 1, 2  # roles of graphs
 _MIXED_PARTS = 8  # parts whose rows are shuffled together: files are often sorted by class
 _MOST_HELD_OUT = 20_000  # graphs for the choice, and as many for the test
 _SAME_SPLIT = 0x5EED
@@ -28,7 +28,7 @@ _SAME_SPLIT = 0x5EED
 
 @dataclass(frozen=True)
 class Setting:
-    """What tells one machine from another: penalty, and whether rows are scaled to length 1."""
+    """The setting of a machine: penalty, and whether rows are scaled to length 1."""
 
     alpha: float
     normalize: bool
@@ -53,7 +53,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Course:
-    """The lessons: which store, how often, in which order, and what is held out.
+    """The plan of training: store, number of epochs, order of parts, and held-out graphs.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Course:
     summary : StoreSummary
     n_epochs : int
     held_out : float
-        The share of graphs that is kept for the choice, and as much for the test.
+        The share of graphs held out for the choice, and as much for the test.
     class_weight : mapping of code to weight, optional
     seed : int
     advance : callable
@@ -81,13 +81,13 @@ class Course:
         return Scaling(normalize, 1.0 if normalize else factor)
 
     def roles(self, number: int, n_rows: int) -> Array:
-        """What each graph of a part is for; the same at every call."""
+        """The role of each graph of a part; the same at every call."""
         share = min(self.held_out, _MOST_HELD_OUT / max(1, self.summary.n_graphs))
         drawn = np.random.default_rng([_SAME_SPLIT, self.seed, number]).random(n_rows)
         return np.where(drawn < share, TEST, np.where(drawn < 2 * share, CHOICE, LEARN))
 
     def train(self, settings: Sequence[Setting], roles: tuple[int, ...]) -> list[Any]:
-        """A machine per setting, taught on graphs of these roles; None where the steps diverged."""
+        """One machine per setting, trained on graphs of these roles; None if the steps diverged."""
         machines = [self._machine(setting) for setting in settings]
         rng = np.random.default_rng(self.seed)
         for _ in range(self.n_epochs):
@@ -132,13 +132,13 @@ class Course:
             except ValueError as why:
                 if "overflow" not in str(why):
                     raise
-                machines[i] = None  # its steps were too long for these rows
+                machines[i] = None  # its steps were too large for these rows
 
     def _scaled(self, X: Any, settings: Sequence[Setting]) -> dict[bool, Any]:
         return {kind: self.scaling(kind)(X) for kind in {each.normalize for each in settings}}
 
     def _rows(self, numbers: Sequence[int] | Ints, roles: tuple[int, ...]) -> tuple[Any, Array]:
-        """The rows of some parts that have one of some roles, and their targets."""
+        """The rows of some parts with one of these roles, and their targets."""
         found = list(self._parts(numbers, roles))
         if not found:
             return None, np.zeros(0)
@@ -159,7 +159,7 @@ class Course:
                 yield (X, target) if everything else (X[chosen], target[chosen])
 
     def _machine(self, setting: Setting) -> Any:
-        """Averaged stochastic gradient descent; the average begins after the first epoch."""
+        """Averaged stochastic gradient descent; averaging starts after the first epoch."""
         from sklearn.linear_model import SGDClassifier, SGDRegressor
 
         n = self.summary.n_graphs
@@ -171,8 +171,8 @@ class Course:
         if self.summary.task == "classification":
             weights = None if self.class_weight is None else dict(self.class_weight)
             return SGDClassifier(loss="log_loss", class_weight=weights, **common)
-        # The longest step at which squared errors cannot grow, falling slowly: with averages that
-        # is faster than short steps.
+        # The largest step at which squared errors cannot grow, decreasing slowly: with averaging
+        # this is faster than small steps.
         longest = (
             1.0
             if setting.normalize

@@ -1,6 +1,6 @@
-"""A lock on a folder that ends with the process that holds it.
+"""A lock on a folder that is released when its process ends.
 
-The system holds the lock, so one of a dead process is free; the file only says whose it is.
+The operating system keeps the lock and releases that of a dead process; the file names the owner.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def locked(folder: Path) -> Iterator[None]:
     Raises
     ------
     StoreInUseError
-        If another process has it; the message names the process.
+        If another process holds it; the message names the process.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def locked(folder: Path) -> Iterator[None]:
         stream.flush()
         yield
     finally:
-        # First the name, then the lock: who opened the file meanwhile finds that it has no name.
+        # Removed before it is unlocked: a process that opened the file meanwhile notices it.
         path.unlink(missing_ok=True)
         stream.close()
 

@@ -1,4 +1,4 @@
-"""Progress of work that takes hours: parts done, rate and time that remains, on a terminal."""
+"""A progress bar for long work: finished parts, rate and remaining time, on a terminal."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["tile_progress"]
 def tile_progress(
     total: int | None, done: int, label: str, unit: str = "tiles"
 ) -> Iterator[Callable[[], None]]:
-    """A function to call after each finished part; it moves a bar, if standard error is a terminal.
+    """A function to call after each finished part; it shows a bar if stderr is a terminal.
 
-    ``done`` of ``total`` parts were finished before; they do not count in the rate.
+    ``done`` of ``total`` parts were finished before; they are not part of the rate.
     """
     if not sys.stderr.isatty():
         yield lambda: None

@@ -1,7 +1,7 @@
-"""What a feature store has to teach: one pass over its targets and the lengths of its rows.
+"""A summary of a feature store: one pass over its targets and the lengths of its rows.
 
-The parts of a store are written apart from each other, so that one may hold whole numbers, another
-real ones or words; here they become one target. Learning from it is left to `linear_training`.
+The parts of a store are written independently, so that one may contain whole numbers, another
+real numbers or strings; here they become one target. `linear_training` learns from it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from gramlet.scale.feature_store import FeatureStore
 __all__ = ["StoreSummary", "summarize"]
 
 MOST_CLASSES = 10_000
-_MOST_VALUES = 1_000_000  # distinct values that are told apart; more are real numbers
+_MOST_VALUES = 1_000_000  # distinct values that are counted; more are treated as real numbers
 _MANY_GRAPHS = 50  # as in `gramlet.files.target`
 
 
 @dataclass(frozen=True)
 class StoreSummary:
-    """The target of a store, and how long its rows are.
+    """The target of a store, and the lengths of its rows.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class StoreSummary:
     classes : array
         Sorted; empty for a regression.
     members : array of int64
-        How many graphs each class has.
+        The number of graphs per class.
     mean, deviation : float
         Of the target of a regression.
     n_graphs : int
@@ -51,7 +51,7 @@ class StoreSummary:
     largest_square: float
 
     def codes(self, target: Array) -> Any:
-        """The target of a part as a machine takes it: codes of classes, or numbers near 0."""
+        """The target of a part for a machine: codes of classes, or standardised numbers."""
         if self.task == "regression":
             return (target.astype(np.float64) - self.mean) / self.deviation
         if self.classes.dtype.kind == "U" and target.dtype.kind == "f":
@@ -61,7 +61,7 @@ class StoreSummary:
 
 
 def summarize(store: FeatureStore, task: str = "auto") -> StoreSummary:
-    """Read all targets of a store and tell what they are.
+    """Read all targets of a store and summarise them.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def summarize(store: FeatureStore, task: str = "auto") -> StoreSummary:
 
 @dataclass
 class _Values:
-    """Targets of parts, added up."""
+    """Accumulated targets of parts."""
 
     n: int = 0
     counts: Counter[Any] = field(default_factory=Counter)
@@ -143,7 +143,7 @@ class _Values:
             self.broken = number
 
     def _add_moments(self, values: Floats) -> None:
-        """Mean and squares of both sets together, without the loss of a sum of squares."""
+        """Mean and squares of both sets together, without cancellation."""
         n, before = len(values), self.n - len(values)
         shift = float(values.mean()) - self.mean
         self.squares += float(((values - values.mean()) ** 2).sum())
@@ -184,7 +184,7 @@ class _Values:
             return "classification"
         warn_caller(
             f"The target has {len(self.counts)}{' or more' * self.many} distinct whole numbers for "
-            f'{self.n} graphs and is taken for real numbers; task="classification" takes them for '
+            f'{self.n} graphs and is treated as real; task="classification" treats them as '
             "classes."
         )
         return "regression"
@@ -198,7 +198,7 @@ class _Values:
 
     def classes(self) -> tuple[Array, Ints]:
         counts = self.counts
-        if len(self.kinds) > 1:  # whole numbers beside words: words, as in the file
+        if len(self.kinds) > 1:  # whole numbers and strings: all are strings, as in the file
             counts = Counter()
             for value, count in self.counts.items():
                 counts[_word(value)] += count

@@ -1,6 +1,6 @@
-"""Blocks of a profile in files, as workers of a cluster read them.
+"""Blocks of a profile in files, which workers of a cluster read.
 
-A task carries the file's place and its digest; a worker reads a file once, checks the digest before
+A task contains the file's path and digest; a worker reads a file once, checks the digest before
 anything is unpacked, and keeps the block for later tasks of the same run.
 """
 
@@ -19,7 +19,7 @@ __all__ = ["StoredBlock", "keep_block", "load_block"]
 
 @dataclass(frozen=True)
 class StoredBlock:
-    """Where a block is, and the SHA-256 of its file."""
+    """The path of a block, and the SHA-256 of its file."""
 
     path: Path
     digest: str
@@ -37,9 +37,9 @@ _loaded: dict[StoredBlock, Block] = {}
 
 
 def load_block(stored: StoredBlock) -> Block:
-    """The block, from the file the first time and from memory after that.
+    """The block, from the file the first time and from memory afterwards.
 
-    Blocks of earlier runs are forgotten.
+    Blocks of earlier runs are discarded.
     """
     with _lock:
         if stored in _loaded:

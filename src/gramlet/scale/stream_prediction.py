@@ -1,6 +1,6 @@
 """Predictions for files of any size: block by block, with ids and lines, in bounded memory.
 
-Models of any kind serve; each sees one block of graphs at a time.
+Works with any model, which sees one block of graphs at a time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def predict_stream(
     Parameters
     ----------
     model : estimator with ``predict``
-        Such as a `HashedLinearModel`, or a pipeline that `gramlet.load` gave back.
+        For example a `HashedLinearModel`, or a pipeline that `gramlet.load` returned.
     path : path
     batch_size : int, default 10,000
         Rows per block.
@@ -63,7 +63,7 @@ def predict_stream(
 
 
 def answers_of(model: Any, graphs: Any) -> dict[str, Array]:
-    """All that a model predicts for graphs: columns by their headings, "prediction" first.
+    """All outputs of a model for graphs: columns by their headings, "prediction" first.
 
     Decision values and probabilities of classes, and standard deviations of Gaussian processes.
     """
@@ -78,7 +78,7 @@ def answers_of(model: Any, graphs: Any) -> dict[str, Array]:
             continue
         values = getattr(model, method)(graphs)
         values = values[:, None] if values.ndim == 1 else values
-        # One column for two classes, or one for each; with others there are no names.
+        # One column for two classes, or one per class; other shapes have no names.
         shown = classes[1:] if values.shape[1] == 1 and len(classes) == 2 else classes
         if values.shape[1] == len(shown):
             columns |= {f"{heading} {name}": values[:, i] for i, name in enumerate(shown)}
@@ -95,14 +95,14 @@ def _is_gaussian_process(model: Any) -> bool:
 
 
 class PredictionWriter:
-    """A .csv file of predictions, written block by block and there as a whole at the end.
+    """A .csv file of predictions, written block by block; it appears when it is complete.
 
     Parameters
     ----------
     path : path
     with_lines : bool
-        Whether rows may be left out: a column "line" then says where each graph comes from, and a
-        second file, ``NAME.skipped.csv``, lists what was left out.
+        Whether rows may be left out: a column "line" then contains the line of each graph, and a
+        second file, ``NAME.skipped.csv``, lists the rows that were left out.
 
     Examples
     --------

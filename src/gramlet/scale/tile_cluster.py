@@ -1,9 +1,9 @@
 """Tiles on the workers of a Dask cluster.
 
-The profile is cut into blocks of graphs, which lie beside the store while the work lasts; a worker
-reads each block once and keeps it. A tile is a task on two blocks: the worker writes the tile to
-the store itself and sends back a checksum, which this process puts into the journal. Nothing but
-the tile in work is lost with a worker.
+The profile is split into blocks of graphs, which are stored beside the store during the work; a
+worker reads each block once and keeps it. A tile is a task on two blocks: the worker writes the
+tile to the store itself and returns a checksum, which this process adds to the journal. If a worker
+dies, only the tile it was computing is lost.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def run_on_cluster(
 
 
 def write_tile(store: TileStore, tile: Tile, rows: StoredBlock, columns: StoredBlock | None) -> str:
-    """Compute and write a tile on a worker; return its checksum when it is on the disk."""
+    """Compute and write a tile on a worker; return its checksum when it is on disk."""
     if not store.folder.is_dir():
         raise FileNotFoundError(
             f"A worker does not see the folder {str(store.folder)!r}. Workers write tiles "
@@ -54,8 +54,8 @@ def write_tile(store: TileStore, tile: Tile, rows: StoredBlock, columns: StoredB
     blocks = load_block(rows), None if columns is None else load_block(columns)
     values = compute_tile(*blocks)
     if not rows.path.is_file():
-        # The call that asked for it has ended; another one may be writing there now.
-        raise FileNotFoundError(f"{str(rows.path)!r} is gone: nobody waits for this tile any more.")
+        # The call that submitted it has ended; another one may be writing there now.
+        raise FileNotFoundError(f"{str(rows.path)!r} is gone: this tile is no longer needed.")
     digest = store.write(tile, values)
     store.flush([tile])
     return digest
@@ -69,7 +69,7 @@ class _Blocks:
         self.blocks: dict[tuple[str, int], StoredBlock] = {}
 
     def tasks(self, tiles: Iterable[Tile]) -> Iterator[Task]:
-        """A task per tile."""
+        """One task per tile."""
         for i, j in tiles:
             diagonal = self.work.columns is None and i == j
             columns = None if diagonal else self._block("columns", j)
@@ -77,7 +77,7 @@ class _Blocks:
             yield Task((i, j), write_tile, arguments, self.store.grid.named((i, j)))
 
     def _block(self, side: str, number: int) -> StoredBlock:
-        """A block where workers find it."""
+        """A block in a file that workers can read."""
         if self.work.columns is None:
             side = "rows"  # both sides are the same graphs
         if (side, number) not in self.blocks:

@@ -1,8 +1,8 @@
-"""How a matrix is cut into tiles, and where each tile lies in the files of a store.
+"""How a matrix is split into tiles, and the position of each tile in the files of a store.
 
-A tile is the unit of work. Several tiles share one file (a shard in Zarr's words), so that many
-tiles are not many files; in it, each tile has a place of its own, so that tiles are written in any
-order, by any process, without reading or moving others. Nothing here touches a disk.
+A tile is the unit of work. Several tiles share one file (a shard in Zarr), to limit the number of
+files; each tile has a fixed position in it, so that tiles can be written in any order, by any
+process, without reading or moving others. This module does not access the disk.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["Tile", "TileGrid"]
 
 Tile = tuple[int, int]
 
-_PAGE = 4096  # places begin at multiples: no two writers share a page of the file system
+_PAGE = 4096  # positions are multiples of it: no two writers share a page of the file system
 _TILES_PER_SIDE = 8  # of a file
-_STRIP_BYTES = 256 * 1024  # what reading one row takes at least from each tile
+_STRIP_BYTES = 256 * 1024  # least number of bytes that reading one row takes from each tile
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class TileGrid:
     n_rows, n_columns : int
         Shape of the matrix.
     chunk : int
-        Rows and columns of a tile; the last ones of a matrix are smaller.
+        Rows and columns per tile; the last ones of a matrix are smaller.
     symmetric : bool
         Whether only tiles on and above the diagonal are computed; the others are their mirrors.
 
@@ -52,7 +52,7 @@ class TileGrid:
 
     @property
     def tile_shape(self) -> tuple[int, int]:
-        """Rows and columns of a stored tile: those at the edges are filled up with zeros."""
+        """Rows and columns of a stored tile; tiles at the edges are padded with zeros."""
         return max(1, min(self.chunk, self.n_rows)), max(1, min(self.chunk, self.n_columns))
 
     @property
@@ -77,21 +77,21 @@ class TileGrid:
         return slice(j * width, min((j + 1) * width, self.n_columns))
 
     def named(self, tile: Tile) -> str:
-        """A tile as people count, for messages."""
+        """A tile counted from 1, for messages."""
         rows, columns = self.rows(tile[0]), self.columns(tile[1])
         return f"rows {rows.start}:{rows.stop}, columns {columns.start}:{columns.stop}"
 
-    # Places in files
+    # Positions in files
 
     @property
     def tiles_per_file(self) -> tuple[int, int]:
-        """Tiles of one file, downwards and across."""
+        """Tiles per file, vertically and horizontally."""
         down, across = self.shape
         return max(1, min(_TILES_PER_SIDE, down)), max(1, min(_TILES_PER_SIDE, across))
 
     @property
     def file_shape(self) -> tuple[int, int]:
-        """Rows and columns of the matrix that one file holds."""
+        """Rows and columns of the matrix in one file."""
         (down, across), (height, width) = self.tiles_per_file, self.tile_shape
         return down * height, across * width
 
@@ -112,12 +112,12 @@ class TileGrid:
 
     @property
     def file_bytes(self) -> int:
-        """Bytes of a file; places that were not written take no room on most file systems."""
+        """Bytes of a file; parts that were not written take no space on most file systems."""
         down, across = self.tiles_per_file
         return self._index_bytes + down * across * self._span
 
     def files(self) -> list[Tile]:
-        """All files, by their place in the grid of files."""
+        """All files, by their position in the grid of files."""
         (down, across), (per_column, per_row) = self.shape, self.tiles_per_file
         return [(a, b) for a in range(-(-down // per_column)) for b in range(-(-across // per_row))]
 
@@ -128,7 +128,7 @@ class TileGrid:
         return (a, b), self._index_bytes + (row * across + column) * self._span
 
     def index(self) -> bytes:
-        """The first bytes of every file: where Zarr finds each strip, as (offset, length)."""
+        """The first bytes of every file: Zarr's index of the strips, as (offset, length)."""
         (down, across), (height, width) = self.tiles_per_file, self.tile_shape
         strips = height // self.strip
         length = 8 * self.strip * width
@@ -141,7 +141,7 @@ class TileGrid:
 
     @property
     def _span(self) -> int:
-        """Bytes from the beginning of a tile to that of the next."""
+        """Bytes from the start of a tile to the start of the next."""
         return _whole_pages(self.tile_bytes)
 
     @property

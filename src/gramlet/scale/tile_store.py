@@ -1,7 +1,7 @@
 """A Zarr 3 array on disk whose tiles are written one by one, in place.
 
-The array is uncompressed and sharded with the index first, so every tile has a fixed place in a
-fixed file: a process that dies while it writes damages its own tile and nothing else, and workers
+The array is uncompressed and sharded with the index first, so every tile has a fixed position in a
+fixed file: a process that dies while it writes damages only its own tile, and workers can
 write to one file at the same time. (Zarr's own writing into shards would read and write the whole
 shard for each tile.) Any library for Zarr 3 reads the array.
 """
@@ -26,11 +26,11 @@ __all__ = ["TileStore", "checksum", "require_zarr"]
 
 _METADATA = "zarr.json"
 _CHUNKS = "c"
-_STRIPE = 64  # columns that are turned at once when a tile is mirrored
+_STRIPE = 64  # columns that are transposed at once when a tile is mirrored
 
 
 def require_zarr() -> Any:
-    """The module zarr, or an ImportError that says how to get it."""
+    """The module zarr; raises an ImportError that explains how to install it."""
     try:
         import zarr
     except ImportError as why:
@@ -46,7 +46,7 @@ def require_zarr() -> Any:
 
 
 def checksum(tile: Floats) -> str:
-    """SHA-256 of a stored tile's bytes, 32 hexadecimal digits of it."""
+    """The first 32 hexadecimal digits of the SHA-256 of a stored tile's bytes."""
     return hashlib.sha256(memoryview(np.ascontiguousarray(tile)).cast("B")).hexdigest()[:32]
 
 
@@ -64,9 +64,9 @@ class TileStore:
     grid: TileGrid
 
     def create(self) -> set[Tile]:
-        """Write what is missing of metadata and files; return the files that were missing.
+        """Write missing metadata and files; return the files that were missing.
 
-        A file that is not of the right length counts as missing and is made anew.
+        A file of the wrong length counts as missing and is created again.
         """
         metadata = self.folder / _METADATA
         text = self.metadata()
@@ -82,9 +82,9 @@ class TileStore:
         return missing
 
     def metadata(self) -> bytes:
-        """The file zarr.json, as Zarr itself writes it but for the checksum of the index.
+        """The file zarr.json, as Zarr itself writes it except for the checksum of the index.
 
-        The index is the same in every file and is compared whole by `index_is_intact`.
+        The index is the same in every file; `index_is_intact` compares all of it.
         """
         zarr = require_zarr()
         memory = zarr.storage.MemoryStore()
@@ -105,7 +105,7 @@ class TileStore:
         return json.dumps(found, indent=2).encode()
 
     def index_is_intact(self, file: Tile) -> bool:
-        """Whether a file begins with the index that it must have."""
+        """Whether a file begins with the right index."""
         index = self.grid.index()
         with self._path(file).open("rb") as stream:
             return stream.read(len(index)) == index
@@ -117,7 +117,7 @@ class TileStore:
     def write(self, tile: Tile, values: Floats) -> str:
         """Write a tile and, in a symmetric matrix, its mirror; return the checksum.
 
-        What was written is on the disk for sure after `flush`.
+        The data is guaranteed to be on disk after `flush`.
         """
         stored = self._filled_up(values)
         self._write(tile, stored)
@@ -126,7 +126,7 @@ class TileStore:
         return checksum(stored)
 
     def flush(self, tiles: Iterable[Tile]) -> None:
-        """Wait until tiles and their mirrors are on the disk."""
+        """Wait until tiles and their mirrors are on disk."""
         files = set()
         for i, j in tiles:
             files.add(self.grid.place((i, j))[0])
@@ -142,7 +142,7 @@ class TileStore:
                 os.close(handle)
 
     def read(self, tile: Tile) -> Floats:
-        """A tile as it is stored, with the zeros that fill it up."""
+        """A tile as it is stored, padded with zeros."""
         file, offset = self.grid.place(tile)
         with self._path(file).open("rb") as stream:
             stream.seek(offset)
@@ -151,7 +151,7 @@ class TileStore:
             )
 
     def is_intact(self, tile: Tile, expected: str) -> bool:
-        """Whether a tile has this checksum and its mirror is its mirror."""
+        """Whether a tile has this checksum and its mirror agrees with it."""
         stored = self.read(tile)
         if checksum(stored) != expected:
             return False
@@ -210,7 +210,7 @@ class TileStore:
             raise self._error(why, path) from why
 
     def _error(self, why: OSError, path: Path) -> OSError:
-        """The system's error with the place, what is kept and the way out."""
+        """The system's error with the path, what is kept and what to do."""
         text = (
             f"{str(path)!r} cannot be written: {why.strerror or why}. Finished tiles are kept in "
             f"{str(self.folder)!r}; make room and call again with the same arguments to compute "
@@ -220,7 +220,7 @@ class TileStore:
 
 
 def _mirrored(tile: Floats) -> Floats:
-    """The transposed tile in C order, turned in stripes that stay in cache."""
+    """The transposed tile in C order, transposed in stripes that stay in cache."""
     turned = np.empty((tile.shape[1], tile.shape[0]), dtype=tile.dtype)
     for begin in range(0, tile.shape[1], _STRIPE):
         turned[begin : begin + _STRIPE] = tile[:, begin : begin + _STRIPE].T

@@ -1,4 +1,4 @@
-"""What is computed in a tile: profiles of graphs, cut into blocks, compared block by block.
+"""The computation of a tile: blocks of the profiles of graphs are compared with each other.
 
 The same functions run in this process and on the workers of a cluster. Nothing here writes.
 """
@@ -22,7 +22,7 @@ from gramlet.scale.tile_grid import Tile, TileGrid
 
 __all__ = ["Block", "PairWork", "compute_tile", "prepared"]
 
-_OWN_BLOCK = 64  # graphs whose self-similarities are taken from one small matrix
+_OWN_BLOCK = 64  # graphs whose self-similarities are computed from one small matrix
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class PairWork:
 
 
 def prepared(estimator: Any, X: GraphBatch, Y: GraphBatch | None, y: Any) -> PairWork:
-    """Fit the estimator (on Y if given) and make ready what is compared."""
+    """Fit the estimator (on Y if given) and prepare the profiles to compare."""
     tiling = _tiling(estimator)
     fitted_on = X if Y is None else Y
     if is_embedding(estimator):
@@ -98,7 +98,7 @@ def prepared(estimator: Any, X: GraphBatch, Y: GraphBatch | None, y: Any) -> Pai
 
 
 def compute_tile(rows: Block, columns: Block | None, tiling: Tiling = QUIET) -> Floats:
-    """The values of a tile; without ``columns`` one on the diagonal, of rows against themselves."""
+    """The values of a tile; without ``columns`` a tile on the diagonal."""
     if columns is not None:
         values: Floats = rows.profile.compare(columns.profile, tiling)
         if rows.norms is not None and columns.norms is not None:
@@ -112,7 +112,7 @@ def compute_tile(rows: Block, columns: Block | None, tiling: Tiling = QUIET) -> 
 
 
 def _self_similarities(profile: Any, tiling: Tiling) -> Floats:
-    """The diagonal of the Gram matrix, to the last bit as in the whole matrix."""
+    """The diagonal of the Gram matrix, with the same bits as in the whole matrix."""
     if isinstance(profile, CountProfile):  # whole numbers, exact in any order
         return profile.norms(tiling)
     blocks = range(0, len(profile), _OWN_BLOCK)

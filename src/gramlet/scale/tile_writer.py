@@ -1,7 +1,7 @@
-"""Tiles computed in this process and written by a thread beside it.
+"""Tiles computed in this process and written by a second thread.
 
-While one tile is computed, those before it go to the disk. A tile's line is added to the journal
-when the tile is on the disk; several that wait are brought there together.
+While one tile is computed, earlier ones are written. A tile's line is added to the journal when the
+tile is on disk; several waiting tiles are flushed together.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _Writer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # After an error or Ctrl-C too: what was computed is kept.
+        # Also after an error or Ctrl-C: computed tiles are kept.
         self._queue.put(None)
         self._thread.join()
         if error is None:
@@ -81,18 +81,18 @@ class _Writer:
                         return
         except BaseException as error:
             self._error = error
-            while self._queue.get() is not None:  # no thread must wait for room in the queue
+            while self._queue.get() is not None:  # no thread may wait for space in the queue
                 pass
 
     def _others(self) -> list[tuple[Tile, Floats] | None]:
-        """What else waits already."""
+        """Further items that are already waiting."""
         found: list[tuple[Tile, Floats] | None] = []
         while not self._queue.empty():
             found.append(self._queue.get())
         return found
 
     def _write(self, items: list[tuple[Tile, Floats] | None], append: Any) -> bool:
-        """Write tiles, then their lines; False if the last item says that no more will come."""
+        """Write tiles, then their lines; False if the last item marks the end."""
         entries = [(item[0], self._store.write(*item)) for item in items if item is not None]
         self._store.flush(tile for tile, _ in entries)
         append(entries)

@@ -34,7 +34,7 @@ def test_a_matrix_in_a_folder(smiles, tmp_path, capsys):
     assert "1 tile was damaged" in capsys.readouterr().err
     assert np.array_equal(zarr.open_array(place, mode="r")[:], np.load(tmp_path / "K.npy"))
     assert run(["gram", str(smiles), "-o", str(place), "--chunk", "8", "-k", "wl"]) == 2
-    assert "holds another matrix: kernel is" in capsys.readouterr().err
+    assert "contains another matrix: kernel is" in capsys.readouterr().err
     assert run(["gram", str(smiles), "-o", str(place), "-k", "wl", "--fresh"]) == 0
 
 

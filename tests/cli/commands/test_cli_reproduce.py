@@ -49,7 +49,7 @@ def test_rows_without_data_say_how_to_get_it(run, tmp_path, monkeypatch):
         "--store", tmp_path,
     )  # fmt: skip
     assert code == 0
-    assert "PTC_MR is not there" in out
+    assert "PTC_MR is missing" in out
     assert "56.4 ± 1.8" in out
 
 

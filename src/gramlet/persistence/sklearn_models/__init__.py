@@ -1,6 +1,6 @@
 """The classes of scikit-learn that a model may contain, each with the description of its state.
 
-What is not in `SCHEMAS` is refused, when saving as when loading. To add a class: describe what its
+Classes that are not in `SCHEMAS` cannot be saved or loaded. To add a class: describe what its
 `fit` sets in the module of its kind, and add a model with it to the mutation test.
 """
 

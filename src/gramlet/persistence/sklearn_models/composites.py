@@ -52,7 +52,7 @@ _STEPS = Field(_check_steps)
 
 
 def _check_pipeline(model: Any, dims: Dims) -> None:
-    """Send a row of zeros through the steps behind the first: each must take what comes before."""
+    """Pass a row of zeros through the steps after the first: each must accept its input."""
     steps = [step for _, step in model.steps if step not in ("passthrough", None)]
     if not steps or not all(_is_fitted(step) for step in steps):
         return
@@ -74,7 +74,7 @@ def _is_fitted(step: Any) -> bool:
 
 
 def _width(step: Any) -> int | None:
-    """The number of columns that a fitted kernel or feature map of gramlet's gives."""
+    """The number of output columns of a fitted kernel or feature map of gramlet."""
     if hasattr(step, "n_fitted_"):
         return int(step.n_fitted_)
     inner = getattr(step, "kernel_", None)
@@ -91,7 +91,7 @@ def _check_several(model: Any, dims: Dims) -> None:
         raise ValueError(f"{n_classes} classes need {wanted} estimators.")
     own = getattr(model.label_binarizer_, "classes_", None)
     if own is None or len(own) != n_classes:
-        raise ValueError("label_binarizer_ does not have as many classes.")
+        raise ValueError("label_binarizer_ has another number of classes.")
     _same_features(model, model.estimators_)
 
 
@@ -108,7 +108,7 @@ def _same_features(model: Any, parts: Any) -> None:
     wanted = getattr(model, "n_features_in_", None)
     for part in parts:
         if wanted is not None and getattr(part, "n_features_in_", wanted) != wanted:
-            raise ValueError("a part does not have as many features as the whole.")
+            raise ValueError("a part has another number of features than the whole.")
 
 
 def _check_search(search: Any, dims: Dims) -> None:
@@ -116,7 +116,7 @@ def _check_search(search: Any, dims: Dims) -> None:
         return
     n_candidates = len(search.cv_results_["params"])
     if not is_integer(search.best_index_) or not 0 <= search.best_index_ < n_candidates:
-        raise ValueError("best_index_ points to no candidate.")
+        raise ValueError("best_index_ is not the index of a candidate.")
 
 
 def _check_calibrated(model: Any, dims: Dims) -> None:
@@ -124,7 +124,7 @@ def _check_calibrated(model: Any, dims: Dims) -> None:
         raise ValueError("there must be at least one calibrated classifier.")
     for part in model.calibrated_classifiers_:
         if len(part.classes) != dims["classes"]:
-            raise ValueError("a calibrated classifier does not have as many classes.")
+            raise ValueError("a calibrated classifier has another number of classes.")
     _same_features(model, [part.estimator for part in model.calibrated_classifiers_])
 
 

@@ -43,7 +43,7 @@ def _check_graphs(place: str, value: Any, dims: Dims) -> None:
     if not all(isinstance(graph, GraphBatch) for graph in graphs):
         raise ValueError(f"{place} must be graphs.")
     if isinstance(value, list) and any(len(graph) != 1 for graph in graphs):
-        raise ValueError(f"{place} must have one graph in each place.")
+        raise ValueError(f"{place} must have one graph per entry.")
     as_batch(value)
 
 
@@ -75,7 +75,7 @@ def _on_graphs(kernel: Any) -> bool:
 def _check_classifier(model: Any, dims: Dims) -> None:
     base = model.base_estimator_
     if not hasattr(base, "classes_") or len(base.classes_) != dims["classes"]:
-        raise ValueError("base_estimator_ does not have as many classes.")
+        raise ValueError("base_estimator_ has another number of classes.")
 
 
 def _kernel(**fields: Field) -> Schema:

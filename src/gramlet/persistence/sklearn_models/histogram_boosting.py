@@ -30,7 +30,7 @@ _MOST_THREADS = 4096
 
 
 def _check_nodes(place: str, value: Any, dims: Dims) -> None:
-    """Require a tree: children behind their parents, every node reached once, no categories."""
+    """Require a tree: children after their parents, every node reached once, no categories."""
     from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
 
     if type(value) is not np.ndarray or value.dtype != PREDICTOR_RECORD_DTYPE or value.ndim != 1:
@@ -49,7 +49,7 @@ def _check_nodes(place: str, value: Any, dims: Dims) -> None:
         and (value["feature_idx"] >= 0).all()
     )
     if not sound:
-        raise ValueError(f"{place} is not a sound tree.")
+        raise ValueError(f"{place} is not a valid tree.")
 
 
 def _check_boosting(model: Any, dims: Dims) -> None:
@@ -66,7 +66,7 @@ def _check_boosting(model: Any, dims: Dims) -> None:
         if len(stage) != per_stage:
             raise ValueError("a stage does not have as many trees as the others.")
         if any(tree.nodes["feature_idx"].max() >= dims["p"] for tree in stage):
-            raise ValueError("a tree asks for a feature that is not there.")
+            raise ValueError("a tree uses a feature that does not exist.")
 
 
 _NO_SETS = arrays("uint32", 0, 8)

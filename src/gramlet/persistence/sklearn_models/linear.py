@@ -51,7 +51,7 @@ _REGRESSOR: dict[str, Field] = {
 
 
 def _check_classifier(model: Any, dims: Dims) -> None:
-    n_classes = len(model.classes_)  # of some models in some versions a property
+    n_classes = len(model.classes_)  # a property of some models in some versions
     wanted = 1 if n_classes == 2 else n_classes
     if n_classes < 2 or dims["rows"] != wanted:
         raise ValueError(f"{n_classes} classes do not fit {dims['rows']} rows of coefficients.")

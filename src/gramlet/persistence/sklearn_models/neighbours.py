@@ -1,4 +1,4 @@
-"""Nearest neighbours; their search trees are built anew from the points (see `parts`)."""
+"""Nearest neighbours; their search trees are rebuilt from the points (see `parts`)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _NEIGHBOURS: dict[str, Field] = {
 def _check_neighbours(model: Any, dims: Dims) -> None:
     trees = {"brute": "NoneType", "kd_tree": "KDTree", "ball_tree": "BallTree"}
     if type(model._tree).__name__ != trees[model._fit_method]:
-        raise ValueError("the search tree is not the one that the method of search needs.")
+        raise ValueError("the search tree is not of the type that the method of search needs.")
     if model._tree is not None:
         data = np.asarray(model._tree.data)
         fitted = model._fit_X
@@ -64,7 +64,7 @@ def _check_neighbours(model: Any, dims: Dims) -> None:
     if type(params) is not dict or not set(params) <= {"p", "w"} or params.get("w") is not None:
         raise ValueError("the metric has unknown parameters.")
     if model.metric_params is not None or callable(model.weights):
-        raise ValueError("a metric or weights of their own cannot be restored.")
+        raise ValueError("a custom metric or custom weights cannot be restored.")
 
 
 def _check_classifier(model: Any, dims: Dims) -> None:
@@ -76,7 +76,7 @@ def _check_classifier(model: Any, dims: Dims) -> None:
     if codes.shape[1] != len(groups) or any(
         codes[:, i].max() >= len(classes) for i, classes in enumerate(groups)
     ):
-        raise ValueError("_y has codes that stand for no class.")
+        raise ValueError("_y has codes without a class.")
 
 
 _WHERE = "sklearn.neighbors"

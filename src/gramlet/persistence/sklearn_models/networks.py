@@ -1,4 +1,4 @@
-"""Multi-layer perceptrons: matrices whose extents follow each other."""
+"""Multi-layer perceptrons: matrices whose shapes match from layer to layer."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _check_network(model: Any, dims: Dims) -> None:
         and [len(each) for each in model.intercepts_] == [columns for _, columns in extents]
     )
     if not chained or not ends:
-        raise ValueError("the layers do not follow each other.")
+        raise ValueError("the shapes of the layers do not match.")
     if hasattr(model, "classes_"):
         n_classes = dims["classes"]
         if n_classes < 2 or dims["outputs"] != (1 if n_classes == 2 else n_classes):

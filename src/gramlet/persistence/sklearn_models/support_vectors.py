@@ -1,4 +1,4 @@
-"""Support vector machines: libsvm's predictions follow these arrays without looking back."""
+"""Support vector machines: libsvm's predictions rely on these arrays without checks."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ _CLASSES: dict[str, Field] = {"class_weight_": floats("classes"), "classes_": la
 
 
 def _check_machine(machine: Any, dims: Dims) -> None:
-    """The arrays of one model must fit together as libsvm reads them."""
+    """Check that the arrays of one model agree, as libsvm reads them."""
     if len(machine.shape_fit_) != 2 or machine.shape_fit_[1] != dims["p"]:
         raise ValueError("shape_fit_ does not fit the number of features.")
     precomputed = machine.kernel == "precomputed"
     if not isinstance(machine.kernel, str):
-        raise ValueError("a machine with a kernel function of its own cannot be restored.")
+        raise ValueError("a machine with a custom kernel function cannot be restored.")
     n_fitted, n_support = machine.shape_fit_[0], dims["support"]
     if n_support and machine.support_.max() >= n_fitted:
         raise ValueError("support_ points beyond the fitted samples.")

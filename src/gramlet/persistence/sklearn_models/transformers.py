@@ -42,7 +42,7 @@ def _transformer(**fields: Field) -> Schema:
 
 
 def _check_scale(name: str) -> Any:
-    """No division by numbers so small that the result is not finite."""
+    """Refuse divisors so small that the result is not finite."""
 
     def check(scaler: Any, dims: Dims) -> None:
         scale = getattr(scaler, name)
@@ -80,7 +80,7 @@ def _check_function(model: Any, dims: Dims) -> None:
 
 
 def _check_scores(place: str, value: Any, dims: Dims) -> None:
-    """Require one number per feature; a feature that never changes has none that is finite."""
+    """Require one number per feature; for a constant feature it may not be finite."""
     if type(value) is not np.ndarray or value.dtype != np.float64:
         raise ValueError(f"{place} must be an array of float64.")
     if value.shape != (dims["p"],):

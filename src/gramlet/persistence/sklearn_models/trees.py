@@ -44,7 +44,7 @@ _CLASSES: dict[str, Field] = {
 
 
 def _sizes(model: Any) -> list[int]:
-    """The numbers of classes, one per output; what is said twice must agree."""
+    """The numbers of classes, one per output; redundant attributes must agree."""
     groups = model.classes_ if isinstance(model.classes_, list) else [model.classes_]
     sizes = [len(group) for group in groups]
     said = np.atleast_1d(np.asarray(model.n_classes_)).tolist()
@@ -67,7 +67,7 @@ def _check_forest(forest: Any, dims: Dims) -> None:
         raise ValueError("a fitted forest must have a tree.")
     sizes = _sizes(forest) if hasattr(forest, "classes_") else [1] * forest.n_outputs_
     for tree in forest.estimators_:
-        # The forest hands its samples to the compiled trees without another look.
+        # The forest passes samples to the compiled trees without further checks.
         sound = (
             hasattr(tree, "tree_")
             and hasattr(tree, "classes_") is hasattr(forest, "classes_")
@@ -91,7 +91,7 @@ def _check_boosting(model: Any, dims: Dims) -> None:
     elif per_stage != 1:
         raise ValueError("a regression has one tree per stage.")
     for tree in stages.ravel():
-        # Compiled code goes through the stages: one number per leaf, features within the row.
+        # Compiled code runs the stages: it needs one number per leaf, and features within the row.
         fitted = getattr(tree, "tree_", None)
         if fitted is None or fitted.n_features != dims["p"] or fitted.value.shape[1:] != (1, 1):
             raise ValueError("a tree of estimators_ does not fit the model.")

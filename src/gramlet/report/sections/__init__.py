@@ -1,1 +1,1 @@
-"""The parts of a report, one file each: what the template shows of the material."""
+"""The parts of a report, one file each: the data for the template."""

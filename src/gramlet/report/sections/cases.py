@@ -1,4 +1,4 @@
-"""Single graphs in a report: those most wrongly and most surely predicted, and a table of all."""
+"""Single graphs in a report: the worst and the best predicted, and a table of all."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _MOST_ROWS = 500
 
 
 class Ranking(NamedTuple):
-    """How right a result is on each graph.
+    """How well a result predicts each graph.
 
     Attributes
     ----------
     margins : array
-        Per graph, large where it is predicted rightly and surely: the decision for the true class
+        Per graph, large if it is predicted correctly and clearly: the decision for the true class
         minus the best of the others; the negative error for a regression; NaN where not tested.
     predicted : list
-        What was predicted most often, or on average.
+        The most frequent prediction, or the mean.
     wrong : array
-        The share of repeats that predicted another class; NaN where not tested or a regression.
+        The share of repeats that predicted another class; NaN if not tested or for a regression.
     """
 
     margins: Floats
@@ -40,15 +40,15 @@ class Ranking(NamedTuple):
 
 
 def ranking_of(result: Result) -> Ranking:
-    """Order graphs by how surely they are predicted rightly.
+    """Order graphs by how well they are predicted.
 
     Raises
     ------
     ValueError
-        If the result holds no predictions.
+        If the result has no predictions.
     """
     if result.predictions is None or result.target is None:
-        raise ValueError("This result holds no predictions.")
+        raise ValueError("This result has no predictions.")
     if result.task == "regression":
         values = np.asarray(result.predictions, dtype=np.float64)
         there = np.isfinite(values)
@@ -65,7 +65,7 @@ def ranking_of(result: Result) -> Ranking:
 
 
 def _favourites(result: Result, told: Ints) -> list[Any]:
-    """The class predicted most often for each graph; None where none was."""
+    """The class predicted most often for each graph; None if there is none."""
     known = result.classes.tolist()
     votes = np.stack([(told == code).sum(axis=0) for code in range(len(known))])
     best = votes.argmax(axis=0)
@@ -92,7 +92,7 @@ def _margins(result: Result, truth: Ints, wrong: Floats) -> Floats:
 def cases_section(
     material: Material, view: KernelView | None, decisions: list[Decision], pictures: Pictures
 ) -> dict[str, Any]:
-    """The graphs most wrongly and most surely predicted by a result, drawn with neighbours."""
+    """The worst and the best predicted graphs of a result, drawn with neighbours."""
     result = material.best if view is None else view.result
     try:
         ranking = ranking_of(result)
@@ -137,7 +137,7 @@ def _told(material: Material, view: KernelView | None, decisions: list[Decision]
     if decisions[0].kernel != name:
         whose += f", since decisions of {name} cannot be split by node"
     return (
-        f"Red nodes speak for {side}, blue ones against it, on one scale for all drawings: "
+        f"Red nodes count for {side}, blue ones against it, on one scale for all drawings: "
         f"decisions {whose}."
     )
 
@@ -194,14 +194,14 @@ def _case(
 
 
 def graph_table(material: Material, result: Result, ranking: Ranking) -> Table:
-    """A row per graph, the most wrong first; of many graphs the most wrong and the surest."""
+    """One row per graph, the worst predicted first; of many graphs the worst and the best."""
     margins = ranking.margins
     order = np.argsort(np.where(np.isnan(margins), np.inf, margins), kind="stable")
     note = ""
     if len(order) > _MOST_ROWS:
         half = _MOST_ROWS // 2
         order = np.concatenate([order[:half], order[-half:]])
-        note = f"The {half} most wrong and the {half} surest of {len(margins):,} graphs."
+        note = f"The {half} worst and the {half} best predicted of {len(margins):,} graphs."
     measure = "error" if material.regression else "margin"
     sizes = None if material.graphs is None else material.graphs.sizes
     rows = []

@@ -28,12 +28,12 @@ class Repeats:
     Attributes
     ----------
     groups : list of lists of int
-        Positions of graphs that are the same.
+        Positions of isomorphic graphs.
     conflicting : list of lists of int
         Those among them with different targets.
     ceiling : float or None
-        The best score that a function of the graph can reach on these graphs: the share of right
-        answers, or R². None without a target.
+        The best score that a function of the graph can reach on these graphs: the share of correct
+        predictions, or R². None without a target.
     """
 
     groups: list[list[int]]
@@ -42,7 +42,7 @@ class Repeats:
 
 
 def repeats_of(groups: Sequence[Sequence[int]], target: Array | None, regression: bool) -> Repeats:
-    """What repeated graphs imply: no function of the graph tells those of one group apart.
+    """The effect of repeated graphs: no function of the graph distinguishes those of one group.
 
     >>> repeats_of([[0, 1, 2]], np.array([1, 1, 0, 0]), False).ceiling
     0.75
@@ -62,7 +62,7 @@ def repeats_of(groups: Sequence[Sequence[int]], target: Array | None, regression
 
 
 def data_section(material: Material) -> dict[str, Any]:
-    """What the template shows of the data."""
+    """The section about the data."""
     found: dict[str, Any] = {"facts": None, "figures": [_target_figure(material)], "notes": []}
     batch = material.graphs
     if batch is None:
@@ -108,9 +108,9 @@ def _facts(material: Material) -> Table:
     if skipped:
         rows.append(("rows left out when reading", f"{len(skipped)}, e.g. {skipped[0]}"))
     if len(material.kept) < len(batch):
-        rows.append(("graphs of classes too small to take part",
+        rows.append(("graphs left out, of classes that are too small",
                      f"{len(batch) - len(material.kept)}"))  # fmt: skip
-    return Table("What the data set holds", ("fact", "value"),
+    return Table("Contents of the data set", ("fact", "value"),
                  [(Cell(name), Cell(value)) for name, value in rows])  # fmt: skip
 
 
@@ -137,7 +137,7 @@ def _width(column: Any) -> str:
 
 def _target_figure(material: Material) -> Figure:
     if material.target is None:
-        return Figure(None, "Target", "The results hold no target.")
+        return Figure(None, "Target", "The results contain no target.")
     if material.regression:
         name = (None if material.data is None else material.data.target_name) or "target"
         return Figure(histogram(material.codes, f"Histogram of {name}", name), f"Values of {name}")
@@ -176,7 +176,7 @@ def _add_repeats(found: dict[str, Any], material: Material) -> None:
     score = "R²" if material.regression else "accuracy"
     what = "targets" if material.regression else "classes"
     if not groups:
-        words = "No two graphs are the same (isomorphic with equal labels)."
+        words = "No two graphs are isomorphic with equal labels."
     else:
         words = (
             f"{inside:,} of {len(batch):,} graphs occur more than once, in {len(groups):,} groups "
@@ -189,7 +189,7 @@ def _add_repeats(found: dict[str, Any], material: Material) -> None:
             f"{score} on these data."
         )
     elif groups and target is not None:
-        words += f" None of them has different {what}, so they put no ceiling on the {score}."
+        words += f" None of them has different {what}, so they do not limit the {score}."
     found["repeats"] = words
     found["notes"].append(words)
     if groups:
@@ -213,5 +213,5 @@ def _groups_table(material: Material, groups: list[list[int]], repeats: Repeats)
         rows.append((Cell(str(len(group)), len(group)), Cell(shown), Cell(values),
                      Cell("yes" if group[0] in conflicting else "no")))  # fmt: skip
     note = f"{_MOST_GROUPS} of {len(groups)} groups" if len(groups) > _MOST_GROUPS else ""
-    return Table("Graphs that are the same", ("graphs", "which", "target", "conflict"), rows,
+    return Table("Groups of isomorphic graphs", ("graphs", "which", "target", "conflict"), rows,
                  frozenset({0}), note)  # fmt: skip

@@ -1,4 +1,4 @@
-"""The matrix of a kernel in a report: sorted heat map, spectrum, and what both say."""
+"""The matrix of a kernel in a report: sorted heat map, spectrum, and facts about them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["curve_figure", "gram_section"]
 
 
 def gram_section(material: Material, view: KernelView) -> dict[str, Any]:
-    """What the template shows of a kernel matrix."""
+    """The section about a kernel matrix."""
     return {"facts": _facts(view), "figures": [_heat(material, view), _spectrum(view)]}
 
 
@@ -33,11 +33,13 @@ def _facts(view: KernelView) -> Table:
         ("positive semi-definite", f"{definite}: {smallest}"),
         ("effective rank", f"{view.effective_rank:.1f} of {n:,}{of_part}"),
         ("diagonal dominance", f"{view.dominance:.3g} (mean of the diagonal over mean of the "
-         "rest; large values mean that every graph is like itself alone)"),
+         "rest; large values mean that every graph is similar only to itself)"),
         ("self-similarities", f"{own.min():.4g} to {own.max():.4g}"),
     ]  # fmt: skip
     if view.supervised:
-        rows.append(("fitted on", "all graphs with their target: what is shown has seen all of it"))
+        rows.append(
+            ("fitted on", "all graphs with their target: the figures here are not estimates")
+        )
     return Table("The kernel matrix of all graphs, with the options chosen most often",
                  ("fact", "value"), [(Cell(a), Cell(b)) for a, b in rows])  # fmt: skip
 
@@ -77,7 +79,7 @@ def _spectrum(view: KernelView) -> Figure:
 def curve_figure(material: Material, view: KernelView) -> Figure:
     """The learning curve, or why there is none."""
     if material.target is None:
-        return Figure(None, "Learning curve", "The results hold no target.")
+        return Figure(None, "Learning curve", "The results contain no target.")
     seed = view.result.protocol.random_state
     try:
         curve = learning_curve(view, material.codes, material.regression, seed)

@@ -1,4 +1,4 @@
-"""The map of a kernel in a report: one point per graph, which the page joins to its drawing."""
+"""The map of a kernel in a report: one point per graph, which the page links to its drawing."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def map_section(material: Material, view: KernelView) -> dict[str, Any]:
         left=64,
     )  # fmt: skip
     groups, legend = _groups(material)
-    # A part of each class after the other, so that no class covers another one.
+    # Parts of the classes in turn, so that no class covers another one.
     mixed = np.random.default_rng(0).permutation(shown)
     for part in np.array_split(mixed, max(1, len(mixed) // _AT_ONCE)):
         for colour, marker, members in groups:

@@ -47,7 +47,7 @@ def patterns_section(
 
 
 def _halves_or_classes(material: Material) -> tuple[Any, list[str]]:
-    """The group of each graph and what groups are called: classes, or halves of the target."""
+    """The group of each graph and the names of groups: classes, or halves of the target."""
     if not material.regression:
         return material.codes, material.class_names
     middle = float(np.median(material.codes))

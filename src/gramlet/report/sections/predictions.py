@@ -23,9 +23,9 @@ from gramlet.report.words import Cell, Figure, Table
 __all__ = ["chosen_figures", "predictions_figures"]
 
 _MOST_CURVES = 8
-_PER_BIN = 10  # predictions, at least, that a point of a calibration curve stands for
-_LARGE = 10  # classes beyond which a confusion matrix has a line of its own
-_NO_PREDICTIONS = "This result holds no predictions."
+_PER_BIN = 10  # the least number of predictions per point of a calibration curve
+_LARGE = 10  # classes above which a confusion matrix has a line of its own
+_NO_PREDICTIONS = "This result has no predictions."
 
 
 def predictions_figures(material: Material, result: Result) -> list[Any]:
@@ -54,7 +54,7 @@ def _scatter(material: Material, result: Result) -> Figure:
 
 
 def _means(values: Floats) -> Floats:
-    """Means over repeats, NaN where there is none."""
+    """Means over repeats, NaN if there is none."""
     there = np.isfinite(values)
     sums = np.where(there, values, 0).sum(axis=0)
     counts = there.sum(axis=0)
@@ -75,7 +75,7 @@ def _confusion(material: Material, result: Result) -> Any:
 
 
 def _confused_pairs(counts: Any, names: list[str]) -> Table:
-    """Of many classes, the pairs that are taken for each other most often."""
+    """For many classes, the pairs that are confused most often."""
     off = counts.copy()
     np.fill_diagonal(off, 0)
     order = np.argsort(-off, axis=None, kind="stable")[:40]
@@ -87,14 +87,14 @@ def _confused_pairs(counts: Any, names: list[str]) -> Table:
                          Cell(f"{share:.0%}", share)))  # fmt: skip
     return Table(
         f"The pairs of classes confused most often, of {len(names)} classes",
-        ("true", "taken for", "predictions", "share of the class"), rows, frozenset({2, 3}),
+        ("true", "predicted", "predictions", "share of the class"), rows, frozenset({2, 3}),
     )  # fmt: skip
 
 
 def _roc(material: Material, result: Result) -> Figure:
     title = f"{result.name}: ROC curves"
     if result.decisions is None:
-        return Figure(None, "ROC", "This result holds no decision values.")
+        return Figure(None, "ROC", "This result has no decision values.")
     from sklearn.metrics import auc, roc_curve
 
     truth = result.codes(np.asarray(result.target))
@@ -110,7 +110,7 @@ def _roc(material: Material, result: Result) -> Figure:
             false, true, _ = roc_curve(right, flat[there])
             curves.append(RocCurve(code, names[code], false, true, float(auc(false, true))))
     if not curves:
-        return Figure(None, "ROC", "No class has both right and wrong answers to draw a curve of.")
+        return Figure(None, "ROC", "No class has both positive and negative graphs: no curve.")
     note = f"; the {_MOST_CURVES} largest of {len(names)} classes" if len(names) > len(shown) > 1 \
         else ""  # fmt: skip
     return Figure(roc_chart(curves, title), f"ROC of pooled decision values, with areas{note}")
@@ -127,7 +127,7 @@ def _calibration(material: Material, result: Result) -> Figure:
     label = None
     values = result.predictions if regression else result.decisions
     if values is None:
-        return Figure(None, "Calibration", "This result holds no decision values.")
+        return Figure(None, "Calibration", "This result has no decision values.")
     single = np.asarray(values, dtype=np.float64).reshape(*values.shape[:2], -1)[:, :, 0]
     n_predictions = int(np.isfinite(single).sum())
     n_bins = min(10, n_predictions // _PER_BIN)
@@ -165,7 +165,7 @@ def chosen_figures(result: Result) -> list[Figure]:
         picture = option_bars(shown, f"{result.name}: how often each {key} was chosen", key)
         found.append(Figure(picture, f"{key}: how often each value was chosen"))
     if not found:
-        reason = "There was one value of every option; nothing was chosen."
+        reason = "Every option had one value; nothing was chosen."
         return [Figure(None, "Options", reason)]
     return found
 

@@ -18,7 +18,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "jinja2", "rdk
 
 
 def provenance_section(material: Material, command: str | None) -> dict[str, Any]:
-    """What the template shows of where the numbers come from."""
+    """The section about the origin of the numbers."""
     return {
         "command": command,
         "python": _snippet(material),
@@ -40,11 +40,11 @@ def _versions() -> Table:
 
 
 def _sums(material: Material) -> Table:
-    rows = [("targets and folds", material.first.data.splits or "not kept in the results")]
+    rows = [("targets and folds", material.first.data.splits or "not stored in the results")]
     if material.target is not None:
         rows.append(("target", digest_of(material.target.tolist())))
     else:
-        rows.append(("target", "not kept in the results"))
+        rows.append(("target", "not stored in the results"))
     if material.data is not None:
         rows.append(("graphs with their labels", digest_of(material.data.graphs)))
     else:

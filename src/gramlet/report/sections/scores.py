@@ -1,4 +1,4 @@
-"""Results in a report: scores with intervals, beside the baselines, and who differs from whom."""
+"""Results in a report: scores with intervals and baselines, and comparisons of all pairs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def interval_of(scores: Floats, overlap: float) -> tuple[float, float] | None:
 
 
 def scores_section(material: Material) -> dict[str, Any]:
-    """What the template shows of the results."""
+    """The section about the results."""
     rows = sorted(material.results, key=lambda result: -result.mean)
     scoring = material.first.scoring
     extra = _baselines(material)
@@ -56,7 +56,7 @@ def scores_section(material: Material) -> dict[str, Any]:
 
 
 def _baselines(material: Material) -> dict[str, Floats]:
-    """Scores of baselines that are kept in the results and are no result themselves."""
+    """Scores of baselines that are stored in the results and are not results themselves."""
     shown = {result.name for result in material.results}
     found: dict[str, Floats] = {}
     for result in material.results:
@@ -115,7 +115,7 @@ def _interval(scores: Floats, overlap: float, scoring: str) -> Cell:
 
 
 def _possible(interval: tuple[float, float], scoring: str) -> tuple[float, float]:
-    """The part of an interval that scores can reach: of few test parts it goes beyond."""
+    """The interval, clipped to possible scores: with few test parts it exceeds them."""
     lowest, highest = score_limits(scoring)
     return max(interval[0], lowest), min(interval[1], highest)
 
@@ -146,7 +146,7 @@ def _chart(rows: list[Result], extra: dict[str, Floats], scoring: str) -> Figure
 
 def _verdict(rows: list[Result]) -> str:
     if len(rows) == 1:
-        return "There is one result; nothing to compare it with but the baselines."
+        return "There is one result; it can only be compared with the baselines."
     if rows[0].scores.size < 2:
         return "There is one test part only: results cannot be compared by a test."
     try:
@@ -160,7 +160,7 @@ def _verdict(rows: list[Result]) -> str:
 
 
 def _signed(value: float, digits: int) -> str:
-    """A difference with its sign; what rounds to 0 has none."""
+    """A difference with its sign; one that rounds to 0 has no sign."""
     return f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"
 
 
