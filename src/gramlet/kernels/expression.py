@@ -1,6 +1,6 @@
 """Kernels written as text: ``wl(n_iter=3) * sp + 0.5 * vertex``.
 
-A small grammar, read by hand; nothing is evaluated as Python:
+A small grammar with its own parser; nothing is evaluated as Python:
 
     expression := term {"+" term}
     term       := factor {"*" factor}
@@ -9,7 +9,7 @@ A small grammar, read by hand; nothing is evaluated as Python:
     value      := NUMBER | TEXT | True | False | None | word | "[" value {"," value} "]"
                   | expression with parentheses
 
-Names are those of the registry, which hands texts that are more than a name to this module.
+Names are those of the registry, which passes texts that are not plain names to this module.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _TOKENS = re.compile(
     r"|(?P<sign>[-+*(),=\[\]]))"
 )
 _WORDS = {"True": True, "true": True, "False": False, "false": False, "None": None, "none": None}
-# What an expression may be long and deep: more is a mistake, not a kernel.
+# The largest length and depth of an expression; more is a mistake.
 _LONGEST, _DEEPEST = 10_000, 50
 
 
 class ExpressionError(ValueError):
-    """A kernel expression that cannot be read; the message shows where, with a caret."""
+    """Error for a kernel expression that cannot be parsed; a caret shows the place."""
 
-    # The command line shows messages on one line, unless they say this.
+    # The command line prints messages on one line, unless they have this attribute.
     keeps_lines = True
 
 
@@ -59,7 +59,7 @@ def parse_kernel(text: str) -> Any:
     Returns
     -------
     estimator
-        A new, unfitted kernel (or embedding, where the text is one's name).
+        A new, unfitted kernel (or embedding, if the text is the name of one).
 
     Raises
     ------
@@ -98,24 +98,24 @@ def estimator_of(kernel: Any, **params: Any) -> Any:
 
 @dataclass(frozen=True)
 class ExpressionEntry(registry.Entry):
-    """An expression in the place of a row of the registry."""
+    """An expression that is used like a row of the registry."""
 
     @property
     def kind(self) -> Literal["kernel", "embedding"]:
-        """What the text describes."""
+        """Whether the text describes a kernel or an embedding."""
         return graph_tags(self.make()).kind
 
     @property
     def tags(self) -> GraphTags:
-        """What the estimator says of itself."""
+        """The tags of the estimator."""
         return graph_tags(self.make())
 
     def cls(self) -> type:
-        """The class of the whole."""
+        """The class of the estimator."""
         return type(self.make())
 
     def make(self, **params: Any) -> Any:
-        """A new estimator, with parameters of the whole."""
+        """A new estimator with the given parameters."""
         estimator = parse_kernel(self.name)
         allowed = estimator.get_params()
         for name in params:
@@ -128,7 +128,7 @@ class ExpressionEntry(registry.Entry):
 
 
 def entry_of(text: str) -> ExpressionEntry:
-    """The row that stands for an expression; ExpressionError if it cannot be read."""
+    """A registry row for an expression; raises ExpressionError if it cannot be parsed."""
     estimator = parse_kernel(text)
     return ExpressionEntry(
         text, __name__, type(estimator).__name__, "combined", f"the kernel {text}", ""
@@ -136,7 +136,7 @@ def entry_of(text: str) -> ExpressionEntry:
 
 
 class _Parser:
-    """Reads one text, token by token."""
+    """Parses one text, token by token."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -158,7 +158,7 @@ class _Parser:
                 place += len(self.text[place:]) - len(self.text[place:].lstrip())
                 raise self._error(f"{self.text[place]!r} cannot be read", place)
             kind = str(match.lastgroup)
-            # "a+1" is a sum; a sign belongs to a number only where no value stands before it.
+            # "a+1" is a sum; a sign belongs to a number only if no value precedes it.
             if kind == "number" and match[kind][0] in "-+" and _ends_a_value(found):
                 found.append(_Token("sign", match[kind][0], match.start(kind)))
                 place = match.start(kind) + 1
@@ -199,7 +199,7 @@ class _Parser:
         )
 
     def _meant(self) -> str:
-        """The name that the whole text may stand for, where nothing is combined in it."""
+        """A hint that the whole text may be meant as one name, if it has no operators."""
         combines = not set(self.text).isdisjoint("+*()")
         return "" if combines else registry.unknown_name(self.text.strip())[1]
 

@@ -1,8 +1,8 @@
-"""GraKeL's names of kernels, for people who come from there.
+"""GraKeL's names of kernels, for users of GraKeL.
 
-Which of our rows a name means, and what to say of the one that is not offered. GraKeL tells capital
-letters from small ones, and so does this table; none of its names is one of ours with another
-meaning. What else differs is on the page "Coming from GraKeL".
+The row of the registry for each name, and the message for the kernel that is not offered. GraKeL's
+names are case-sensitive, and so is this table; no name has a different meaning here. Other
+differences are on the page "Coming from GraKeL".
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ GRAKEL_NAMES = {
     "NSPD": "nspdk",
     "odd_sth": "odd-sth",
     "ODD": "odd-sth",
-    "PR": "propagation",  # its long name, "propagation", is ours
+    "PR": "propagation",  # its long name, "propagation", is the same here
     "pyramid_match": "pyramid-match",
     "PM": "pyramid-match",
     "graph_hopper": "graph-hopper",
@@ -52,7 +52,7 @@ GRAKEL_NAMES = {
     "CORE": "core",
 }
 
-# GraKeL's names of parameters that are not ours.
+# GraKeL's names of parameters that are not used here.
 GRAKEL_PARAMETERS = frozenset({
     "L", "M", "P", "R", "T", "algorithm_type", "as_attributes", "base_graph_kernel", "bits", "d",
     "h", "heta", "k", "ke", "kernel_type", "kv", "lamda", "lw", "max_dim", "method_type", "metric",
@@ -64,7 +64,7 @@ _NOT_OFFERED = frozenset({"lovasz_theta", "LOVT"})
 
 
 def not_offered(name: str) -> str | None:
-    """Why there is no kernel of this name of GraKeL, and the nearest; None for other names.
+    """Why a kernel of GraKeL is not offered, and the nearest one; None for other names.
 
     >>> not_offered("LOVT").endswith("see the page 'Coming from GraKeL' of the documentation.")
     True

@@ -1,7 +1,7 @@
-"""The registry: every kernel and embedding by its short name, and what is worth knowing of it.
+"""The registry: every kernel and embedding by its short name, with its family and parameters.
 
-`gramlet.gram`, the command line, the tables of the documentation and the test harness all read it.
-Classes are named, not imported, so that listing them costs nothing.
+`gramlet.gram`, the command line, the tables of the documentation and the test harness use it.
+Classes are given by name and not imported, so that listing them is fast.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ class Entry:
     Attributes
     ----------
     name : str
-        The short name, as the command line takes it.
+        The short name, as used on the command line.
     home, class_name : str
         The module and the name of the class.
     family : str
-        The heading it stands under.
+        The family, used as a heading.
     summary : str
         One line.
     paper : str
-        Who it comes from.
+        Authors and year of the paper.
     params : mapping
-        Parameters that make the row out of the class.
+        Parameters of the class for this row.
     tunable : mapping
         Options worth selecting by cross-validation, with values to try.
     """
@@ -52,21 +52,21 @@ class Entry:
 
     @property
     def kind(self) -> Literal["kernel", "embedding"]:
-        """Kernel or embedding, by its package: nothing needs to be imported to list it."""
+        """Kernel or embedding, by its package, so that nothing needs to be imported."""
         return "embedding" if self.home.startswith("gramlet.embeddings") else "kernel"
 
     @property
     def tags(self) -> GraphTags:
-        """What the estimator of this row says of itself."""
+        """The tags of the estimator of this row."""
         return graph_tags(self.make())
 
     def cls(self) -> type:
-        """The class, imported now."""
+        """Import and return the class."""
         found: type = getattr(importlib.import_module(self.home), self.class_name)
         return found
 
     def make(self, **params: Any) -> Any:
-        """A new estimator, with ``params`` over the row's own."""
+        """A new estimator; ``params`` override those of the row."""
         cls: Any = self.cls()
         merged = {**self.params, **params}
         known = cls._get_param_names()
@@ -135,12 +135,12 @@ _ROWS = (
     ),
     Entry(
         "neighborhood-hash", f"{_HASH}.neighborhood_hash", "NeighborhoodHash", "hashing",
-        "short codes mixed with those of neighbours", "Hido, Kashima 2009", {},
+        "short codes combined with those of neighbours", "Hido, Kashima 2009", {},
         {**_ITERATIONS, "kind": ("simple", "count")},
     ),
     Entry(
         "deep", "gramlet.kernels.weisfeiler_lehman.deep", "DeepGraphKernel", "Weisfeiler-Lehman",
-        "patterns alike that occur in the same graphs", "Yanardag, Vishwanathan 2015", {},
+        "patterns, similar if they occur in the same graphs", "Yanardag, Vishwanathan 2015", {},
         {"n_components": (16, 64, 256)},
     ),
     Entry(
@@ -187,7 +187,7 @@ _ROWS = (
     ),
     Entry(
         "marginalized", "gramlet.kernels.marginalized.marginalized", "MarginalizedKernel",
-        "walks and paths", "random walks that meet like nodes and edges", "Kashima et al. 2003", {},
+        "walks and paths", "random walks compared step by step", "Kashima et al. 2003", {},
         {"stop": (0.01, 0.05, 0.2, 0.5)},
     ),
     Entry(
@@ -202,7 +202,7 @@ _ROWS = (
     ),
     Entry(
         "odd-sth", f"{_NEAR}.odd_sth", "ODDSTh", "neighbourhoods",
-        "trees of descents around every node", "Da San Martino, Navarin, Sperduti 2012", {},
+        "descent trees around every node", "Da San Martino, Navarin, Sperduti 2012", {},
         {"height": (1, 2, 3, 4), "decay": (0.5, 0.8, 1.0)},
     ),
     Entry(
@@ -258,12 +258,12 @@ _ROWS = (
     ),
     Entry(
         "flg", "gramlet.kernels.laplacian.laplacian", "FeatureLaplacian", "Laplacians",
-        "overlap of the Gaussians that two graphs give to vertex features", _KONDOR, {},
+        "overlap of Gaussians of node features", _KONDOR, {},
         {"eta": (0.01, 0.1, 1.0)},
     ),
     Entry(
         "mlg", "gramlet.kernels.laplacian.multiscale", "MultiscaleLaplacian", "Laplacians",
-        "balls within balls, compared by their Laplacians level by level", _KONDOR,
+        "nested balls, compared by their Laplacians level by level", _KONDOR,
         {"random_state": 0},
         {"eta": (0.01, 0.1, 1.0), "radius": (1, 2, 3), "n_levels": (1, 2, 3)}
     ),
@@ -295,7 +295,7 @@ _ALIASES = {"shortest-path": "sp", **GRAKEL_NAMES}
 def _grakel_hint(parameter: str) -> str:
     if parameter not in GRAKEL_PARAMETERS:
         return ""
-    return f" If {parameter!r} is GraKeL's: {PAGE} says what it is called here."
+    return f" For GraKeL's {parameter!r}, {PAGE} has the name used here."
 
 
 def entries(kind: str | None = None) -> tuple[Entry, ...]:
@@ -309,7 +309,7 @@ _ONE_NAME = re.compile(r"[\w.-]+")
 def find(name: Any) -> Entry | None:
     """The row of a name or alias, or None.
 
-    GraKeL's names and aliases are understood as well; capital letters count, as they do there.
+    GraKeL's names and aliases are accepted as well; they are case-sensitive, as in GraKeL.
 
     >>> find("SP").name, find("shortest_path").name, find("Sp")
     ('sp', 'sp', None)
@@ -320,7 +320,7 @@ def find(name: Any) -> Entry | None:
 
 
 def unknown_name(name: Any) -> tuple[str, str]:
-    """What to say of a name that `find` does not know: the fact, and a way out."""
+    """The message for an unknown name, in two parts: the fact, and a hint."""
     why = not_offered(name) if isinstance(name, str) else None
     known = [*_BY_NAME, *GRAKEL_NAMES]
     near = difflib.get_close_matches(str(name), known, n=1)
@@ -334,10 +334,10 @@ def unknown_name(name: Any) -> tuple[str, str]:
 
 
 def get(name: str) -> Entry:
-    """The row of a name; an unknown name is a ValueError that suggests the nearest.
+    """The row of a name; raises a ValueError with the nearest name if it is unknown.
 
-    A text that is more than a name, such as ``"wl + 0.5 * sp"``, is read as an expression (see
-    `gramlet.kernels.expression`) and gets a row of its own.
+    Other texts, such as ``"wl + 0.5 * sp"``, are parsed as expressions (see
+    `gramlet.kernels.expression`), for which a row is created.
     """
     row = find(name)
     if row is not None:

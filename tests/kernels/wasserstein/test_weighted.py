@@ -279,7 +279,7 @@ def test_bound_follows_the_definition(fixed_levels):
         ({"radius": [0.1, 0.2]}, [0, 1, 0], "one per level"),
         ({"constraint": "sphere"}, [0, 1, 0], "'constraint' parameter"),
         ({"fixed_levels": 0}, [0, 1, 0], "'fixed_levels' parameter"),
-        ({"fixed_levels": (3,)}, [0, 1, 0], r"levels that are there, \[0, 1, 2\] here; got 3"),
+        ({"fixed_levels": (3,)}, [0, 1, 0], r"existing levels, \[0, 1, 2\] here; got 3"),
         ({"fixed_levels": (-1,)}, [0, 1, 0], "got -1"),
         ({"fixed_levels": (1.0,)}, [0, 1, 0], "got 1.0"),
         ({"fixed_levels": (0,), "include_initial": False}, [0, 1, 0], "got 0"),

@@ -1,4 +1,4 @@
-"""What sums and products of kernels do the same way: members, their names, fitting, comparing."""
+"""The base class of sums and products of kernels: members, their names, fitting, comparing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["CompositeKernel", "checked_weights", "named_members"]
 
 
 def named_members(kernels: Any) -> list[tuple[str, Any]]:
-    """The members with their names; unnamed ones are called as `make_pipeline` calls its steps.
+    """The members with their names; unnamed members are named as `make_pipeline` names its steps.
 
     >>> from gramlet import VertexHistogram
     >>> [name for name, _ in named_members([VertexHistogram(), VertexHistogram()])]
@@ -71,7 +71,7 @@ def checked_weights(weights: Any, n_members: int, owner: str) -> Floats:
 
 
 class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[call-arg]
-    """Base of the kernels made of kernels.
+    """Base class of kernels made of kernels.
 
     A subclass defines ``_operation`` and `_weights`. ``kernels`` are parameters like the steps of a
     Pipeline: ``set_params(weisfeilerlehman__n_iter=3)`` reaches into a member, and
@@ -105,7 +105,7 @@ class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[
         names = [name for name, _ in named_members(self.kernels)]
         replaced = {name: params.pop(name) for name in names if name in params}
         if replaced:
-            # Pairs from here on, so that names do not change with what they stand for.
+            # Stored as pairs, so that names do not change when a member is replaced.
             self.kernels = [
                 (name, replaced.get(name, member)) for name, member in named_members(self.kernels)
             ]
@@ -125,7 +125,7 @@ class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[
         return matrix
 
     def _gram_of(self, member: Any, batch: GraphBatch, y: Any) -> Floats:
-        """The Gram matrix of a fitted member, where some member's is only defined as a whole."""
+        """The Gram matrix of a fitted member, if that of some member is defined as a whole."""
         if member.__graph_tags__().whole_matrix:
             return np.array(clone(member).fit_transform(batch, y))
         matrix: Floats = member._current(member.profile_).compare_self(self._tiling())
@@ -166,15 +166,15 @@ class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[
         """Learn from the fitted members what the composition needs; by default nothing."""
 
     def _weights_of_parameters(self) -> Floats:
-        """The weights that the parameters say; checks them."""
+        """The weights given by the parameters, checked."""
         return np.ones(len(self.kernels))
 
     def _weights(self) -> Floats:
-        """The members' factors, once they are fitted."""
+        """The weights of the fitted members."""
         return self._weights_of_parameters()
 
     def _validate_fitted(self) -> None:
-        """Check what must hold between parameters and fitted state; ValueError if it does not."""
+        """Raise ValueError if parameters and fitted state do not fit together."""
         check_members(self)
         self._weights_of_parameters()
         require_items("kernels_", self.kernels_, GraphKernel, len(self.kernels))
@@ -207,7 +207,7 @@ class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[
 
 
 def check_members(composite: CompositeKernel) -> None:
-    """Refuse an empty list, what is not a kernel, and names that cannot serve."""
+    """Raise an error for an empty list, for members that are not kernels and for invalid names."""
     owner = type(composite).__name__
     members = named_members(composite.kernels)
     if not members:

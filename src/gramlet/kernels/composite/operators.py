@@ -1,4 +1,4 @@
-"""What ``+`` and ``*`` between kernels give: flat sums and products."""
+"""The results of ``+`` and ``*`` between kernels: flat sums and products."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["add", "multiply"]
 
 
 def add(left: Any, right: Any) -> KernelSum:
-    """The sum of two kernels; sums among them that are not normalised are taken apart."""
+    """The sum of two kernels; a sum that is not normalised is replaced by its members."""
     if not isinstance(right, GraphKernel):
         raise TypeError(_wrong("added to", left, right))
     (kernels, weights), (more, others) = _terms(left), _terms(right)
@@ -41,7 +41,7 @@ def multiply(left: Any, right: Any) -> GraphKernel:
 
 
 def _terms(kernel: Any) -> tuple[list[Any], list[float] | None]:
-    """The members of a sum and their weights; any other kernel is its own only member."""
+    """The members of a sum and their weights; any other kernel is a single member."""
     if type(kernel) is not KernelSum or kernel.normalize:
         return [kernel], None
     weights = kernel.weights
@@ -55,7 +55,7 @@ def _factors(kernel: Any) -> list[Any]:
 
 
 def _joined(first: list[Any], second: list[Any]) -> list[Any]:
-    """The members of both; names are given up where the same name occurs twice."""
+    """The members of both; names are dropped if a name occurs twice."""
     members = [*first, *second]
     names = [member[0] for member in members if isinstance(member, tuple)]
     if names and len({name for name, _ in named_members(members)}) < len(members):

@@ -18,14 +18,14 @@ __all__ = ["KernelProduct"]
 class KernelProduct(CompositeKernel):
     """Product of kernels.
 
-    k(G, G') = Π_k k_k(G, G'). ``k1 * k2`` makes one. A member is normalised if it says so itself;
-    where a normalised member's norm is 0 the product is 0. Positive semi-definite if all members
-    are (Schur). Cost: that of the members.
+    k(G, G') = Π_k k_k(G, G'). ``k1 * k2`` creates one. A member is normalised if its own
+    ``normalize`` is True; if the norm of a normalised member is 0, the product is 0. Positive
+    semi-definite if all members are (Schur). Cost: that of the members.
 
     Parameters
     ----------
     kernels : list of kernels or of (name, kernel) pairs
-        Unnamed ones are called as `make_pipeline` calls its steps, by their class in small letters.
+        Unnamed kernels are named as `make_pipeline` names its steps, by class in lower case.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s

@@ -21,7 +21,7 @@ Operation = Literal["sum", "product"]
 
 
 def combined(operation: Operation, weights: Floats, values: Iterator[Floats]) -> Floats:
-    """Σ w_k V_k or Π V_k, entry by entry; one V_k is held at a time.
+    """Σ w_k V_k or Π V_k, entry by entry; only one V_k is in memory at a time.
 
     >>> combined("sum", np.array([2.0, 1.0]), iter([np.ones(2), np.full(2, 3.0)]))
     array([5., 5.])
@@ -42,7 +42,7 @@ def combined(operation: Operation, weights: Floats, values: Iterator[Floats]) ->
 
 
 def side_by_side(weights: Floats, features: list[Any]) -> Any:
-    """√w_k Φ_k in consecutive columns; CSR if one of them is sparse."""
+    """√w_k Φ_k side by side; CSR if one of them is sparse."""
     scaled = [part * root for part, root in zip(features, np.sqrt(weights), strict=True)]
     if any(sparse.issparse(part) for part in scaled):
         return sparse.hstack(scaled, format="csr")
@@ -51,7 +51,7 @@ def side_by_side(weights: Floats, features: list[Any]) -> Any:
 
 @dataclass(frozen=True)
 class CompositeProfile(Profile):
-    """What every member of a sum or product knows of some graphs.
+    """The profiles of some graphs by every member of a sum or product.
 
     Attributes
     ----------

@@ -21,12 +21,12 @@ __all__ = ["KernelSum", "WeightedSum"]
 
 
 def _has_features(estimator: Any) -> bool:
-    """Whether all members, the fitted ones where there are, have features and none normalises."""
+    """Whether all members (if fitted, the fitted ones) have features and none is normalised."""
     return _side_by_side(estimator, by_graphs=False)
 
 
 def _side_by_side(estimator: Any, by_graphs: bool) -> bool:
-    """Whether features can be joined; ``by_graphs``: or could be, if fitted graphs allow it."""
+    """Whether features can be joined; with ``by_graphs``, also if that depends on fitted graphs."""
     members = [member for _, member in named_members(estimator.kernels)]
     members = getattr(estimator, "kernels_", members)
     if not members or not all(isinstance(member, GraphKernel) for member in members):
@@ -37,15 +37,15 @@ def _side_by_side(estimator: Any, by_graphs: bool) -> bool:
 
 
 class WeightedSum(CompositeKernel):
-    """Base of sums of kernels, whose weights are given or learned."""
+    """Base class of sums of kernels, whose weights are given or learned."""
 
     _operation: ClassVar[Operation] = "sum"
 
     @available_if(_has_features)
     def features(self, X: Any) -> Any:
-        """Compute the explicit features: √w_k times the members', side by side.
+        """Compute the explicit features: √w_k times those of the members, side by side.
 
-        There if all members have features and none is normalised.
+        Available if all members have features and none is normalised.
         ``features(X) @ features(fitted).T`` is the un-normalised `transform(X)`.
         """
         return self.profile_of(X).features()
@@ -72,14 +72,14 @@ class WeightedSum(CompositeKernel):
 class KernelSum(WeightedSum):
     """Weighted sum of kernels.
 
-    k(G, G') = Σ_k w_k k_k(G, G'). ``k1 + k2``, ``0.5 * k1`` and ``sum([k1, k2])`` make one. A
-    member is normalised if it says so itself; ``normalize`` is of the whole. Positive semi-definite
-    if all members are. Cost: that of the members.
+    k(G, G') = Σ_k w_k k_k(G, G'). ``k1 + k2``, ``0.5 * k1`` and ``sum([k1, k2])`` create one. A
+    member is normalised if its own ``normalize`` is True; ``normalize`` of the sum normalises the
+    total. Positive semi-definite if all members are. Cost: that of the members.
 
     Parameters
     ----------
     kernels : list of kernels or of (name, kernel) pairs
-        Unnamed ones are called as `make_pipeline` calls its steps, by their class in small letters.
+        Unnamed kernels are named as `make_pipeline` names its steps, by class in lower case.
     weights : list of float, optional
         One number of at least 0 per kernel; all 1 if None.
     %(normalize)s

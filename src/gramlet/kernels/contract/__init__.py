@@ -1,6 +1,6 @@
-"""What every kernel does the same way: the base classes, the profile and the tags.
+"""The contract of all kernels: base classes, profiles and tags.
 
-The names are loaded when first used: listing kernels needs none of them.
+Names are imported when they are first used, because listing kernels needs none of them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The operators of kernels: ``k1 + k2``, ``k1 * k2`` and ``c * k`` are kernels again.
 
-The classes are in `gramlet.kernels.composite`; it is imported when first used, since sums and
+The classes are in `gramlet.kernels.composite`, which is imported when first used, because sums and
 products are kernels themselves.
 """
 
@@ -23,7 +23,7 @@ class Algebra:
     KernelProduct(kernels=[WeisfeilerLehman(), ShortestPath()])
     """
 
-    # numpy's numbers and arrays leave ``c * k`` to the kernel.
+    # So that numpy's numbers and arrays let the kernel compute ``c * k``.
     __array_ufunc__: ClassVar[None] = None
 
     def __add__(self, other: Any) -> Any:
@@ -32,7 +32,7 @@ class Algebra:
         return add(self, other)
 
     def __radd__(self, other: Any) -> Any:
-        # sum() begins with 0.
+        # sum() starts with 0.
         if isinstance(other, int) and not isinstance(other, bool) and other == 0:
             return self
         return self.__add__(other)

@@ -1,6 +1,6 @@
-"""Checks on columns that some kernels need: attributes that are there and finite, weights that fit.
+"""Checks of columns that some kernels need: attributes must exist and be finite, weights valid.
 
-One wording for all of them; every error names the graph.
+All messages have the same wording; every error names the graph.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from gramlet.graphs.batch import GraphBatch
 __all__ = ["checked_weights", "place_of", "required_attributes", "required_edge_attributes"]
 
 
-_LARGEST = 1e140  # sums of squares of larger numbers would not be finite
+_LARGEST = 1e140  # sums of squares of larger numbers may overflow
 
 
 def required_attributes(batch: GraphBatch, name: str, width: int | None = None) -> Floats:
-    """The node attributes, finite, not absurdly large and of the fitted width.
+    """The node attributes, checked to be finite, not too large and of the fitted width.
 
-    ``name`` is who asks, for messages.
+    ``name`` is the kernel's name, for messages.
     """
     if batch.n_nodes_total == 0:
         return np.zeros((0, width or 0))
@@ -50,7 +50,7 @@ def required_attributes(batch: GraphBatch, name: str, width: int | None = None) 
 
 
 def required_edge_attributes(batch: GraphBatch, name: str, width: int | None = None) -> Floats:
-    """The edge attributes, a row per arc: finite, not absurdly large and of the fitted width."""
+    """The edge attributes, one row per arc, checked as in `required_attributes`."""
     if len(batch.indices) == 0:
         return np.zeros((0, width or 0))
     if batch.edge_attributes is None:
@@ -78,13 +78,13 @@ def required_edge_attributes(batch: GraphBatch, name: str, width: int | None = N
 
 
 def place_of(batch: GraphBatch, node: int) -> tuple[int, int]:
-    """The graph of a node of the batch and its number there, for messages."""
+    """The graph of a node of the batch and the node's number there, for messages."""
     graph = int(batch.graph_of_node[node])
     return graph, int(node - batch.node_offsets[graph])
 
 
 def checked_weights(batch: GraphBatch, name: str, *, positive: bool) -> Floats | None:
-    """The edge weights (None if there are none), finite and, if asked, above 0."""
+    """The edge weights (None if there are none), checked to be finite and, on request, above 0."""
     weights = batch.edge_weights
     if weights is None:
         return None

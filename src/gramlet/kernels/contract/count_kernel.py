@@ -1,4 +1,4 @@
-"""Kernels that compare counts of features: they only say how to count."""
+"""Kernels that compare counts of features; a subclass only defines how to count."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def count_new(offsets: Ints, codes: Ints, n_fitted: int) -> sparse.csr_matrix:
 
 
 class Counter(Protocol):
-    """Counts features: what a `CountKernel` needs to know of its family."""
+    """Counts the features of a family of kernels, for `CountKernel`."""
 
     def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
         """Learn the features of these graphs and count them, one row per graph."""
 
     def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
-        """Count in new graphs; columns beyond the fitted ones are features not seen at fit."""
+        """Count features of new graphs; columns after the fitted ones are unseen features."""
 
     def names(self) -> list[str]:
         """A readable name per fitted feature."""
@@ -46,7 +46,7 @@ class Counter(Protocol):
 
 
 class CountKernel(GraphKernel):
-    """Base of the kernels that compare counts of features: by dot product or sum of minima.
+    """Base class of kernels that compare counts of features by dot product or sum of minima.
 
     A subclass defines `_counter` and ``_measure``.
     """

@@ -1,8 +1,8 @@
-"""What every kernel does the same way: checking, normalising, diagonals, Gram matrices.
+"""The base class of all kernels: checks, normalisation, diagonals, Gram matrices.
 
-A kernel is a scikit-learn estimator. A subclass says how graphs become a `Profile`; the profile
-says how graphs are compared. Kernels that compare counts of features derive from `CountKernel` in
-`count_kernel` and only say how to count.
+A kernel is a scikit-learn estimator. A subclass defines how graphs become a `Profile`; the profile
+defines how graphs are compared. Kernels that compare counts of features derive from `CountKernel`
+in `count_kernel` and only define how to count.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def normalize_in_place(matrix: Floats, rows: Floats, columns: Floats) -> None:
-    """Divide by sqrt(rows ⊗ columns); where a norm is not above 0 the entry becomes 0.
+    """Divide by sqrt(rows ⊗ columns); an entry becomes 0 if one of its norms is not above 0.
 
-    Row by row, so that no second matrix is needed. Both factors of the divisor are rounded alike,
-    so a symmetric matrix stays exactly symmetric.
+    It is done row by row, so that no second matrix is needed. Both factors of the divisor are
+    rounded in the same way, so a symmetric matrix stays exactly symmetric.
     """
     left = np.where(rows > 0, np.sqrt(np.maximum(rows, 0.0)), np.inf)
     right = np.where(columns > 0, np.sqrt(np.maximum(columns, 0.0)), np.inf)
@@ -57,11 +57,11 @@ def set_unit_diagonal(matrix: Floats) -> None:
 
 
 class GraphKernel(Algebra, TransformerMixin, CheckedEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
-    """Base of all kernels.
+    """Base class of all kernels.
 
-    A subclass defines `_fit` and `_profile`, lists its parameters' constraints in
-    `_parameter_constraints`, says what it is in `__graph_tags__`, and takes ``normalize``,
-    ``n_jobs``, ``verbose``. Sums and products of kernels are kernels: see `Algebra`.
+    A subclass defines `_fit` and `_profile`, lists the constraints of its parameters in
+    `_parameter_constraints`, describes itself in `__graph_tags__`, and takes ``normalize``,
+    ``n_jobs`` and ``verbose``. Sums and products of kernels are kernels: see `Algebra`.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -73,11 +73,11 @@ class GraphKernel(Algebra, TransformerMixin, CheckedEstimator, auto_wrap_output_
     directed_: bool | None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Take in the graphs to compare with.
+        """Store the graphs that others are compared with.
 
         Parameters
         ----------
-        X : GraphBatch or whatever `gramlet.as_batch` takes
+        X : GraphBatch or any input of `gramlet.as_batch`
         y : array-like, optional
             Classes; only supervised kernels use them.
 
@@ -98,7 +98,7 @@ class GraphKernel(Algebra, TransformerMixin, CheckedEstimator, auto_wrap_output_
         return matrix
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
-        """Fit, and compute the exactly symmetric Gram matrix of X."""
+        """Fit to X and compute its exactly symmetric Gram matrix."""
         batch = as_batch(X)
         require_room(len(batch), len(batch), type(self).__name__)
         self._remember(batch, y)
@@ -110,21 +110,21 @@ class GraphKernel(Algebra, TransformerMixin, CheckedEstimator, auto_wrap_output_
     def diagonal(self, X: Any) -> Floats:
         """Compute the self-similarities k(G, G) of the graphs of X.
 
-        With ``normalize=True`` they are 1, or 0 where the norm is 0.
+        With ``normalize=True`` they are 1, or 0 if the norm is 0.
         """
         profile, _ = self._profiles(X)
         own = profile.norms(self._tiling())
         return np.where(own > 0, 1.0, 0.0) if self.normalize else own
 
     def profile_of(self, X: Any) -> Any:
-        """The `Profile` of graphs in terms of the fitted ones, ready to be compared."""
+        """The `Profile` of graphs, which can be compared with that of the fitted graphs."""
         check_is_fitted(self)
         batch = as_batch(X)
         require_same_direction(self.directed_, batch, type(self).__name__)
         return self._current(self._profile(batch, self._tiling()))
 
     def _profiles(self, X: Any) -> tuple[Any, Any]:
-        """The profiles of new graphs and of the fitted ones, with the present parameters."""
+        """The profiles of new graphs and of the fitted ones, with the current parameters."""
         return self.profile_of(X), self._current(self.profile_)
 
     def _remember(self, X: Any, y: Any) -> None:
@@ -140,7 +140,7 @@ class GraphKernel(Algebra, TransformerMixin, CheckedEstimator, auto_wrap_output_
         self.n_fitted_ = len(batch)
 
     def _check(self, batch: GraphBatch) -> None:
-        """Check parameters together, or parameters and graphs; raise ValueError."""
+        """Raise ValueError if parameters contradict each other or do not suit the graphs."""
 
     @abstractmethod
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> Any:
@@ -151,19 +151,19 @@ class GraphKernel(Algebra, TransformerMixin, CheckedEstimator, auto_wrap_output_
         """The profile of new graphs; must not change the fitted state."""
 
     def _current(self, profile: Any) -> Any:
-        """A profile with the parameters that `fit` makes no use of as they are now."""
+        """A profile with the current values of the parameters that `fit` does not use."""
         return profile
 
     def _finish_gram(self, matrix: Floats) -> Floats:
-        """What is left to do to a Gram matrix as a whole; see the tag ``whole_matrix``."""
+        """The last step for a Gram matrix as a whole; see the tag ``whole_matrix``."""
         return matrix
 
     def _finish_rows(self, matrix: Floats) -> Floats:
-        """What is left to do to rows against the fitted graphs."""
+        """The last step for rows against the fitted graphs."""
         return matrix
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
+        """Raise ValueError if parameters or fitted state, which may come from a file, are wrong."""
         require_parameters(self)
         if not any(name.endswith("_") for name in vars(self)):
             return
@@ -175,14 +175,14 @@ class GraphKernel(Algebra, TransformerMixin, CheckedEstimator, auto_wrap_output_
         self._validate_fitted()
 
     def _validate_fitted(self) -> None:
-        """Check what must hold between parameters and fitted state; ValueError if it does not."""
+        """Raise ValueError if parameters and fitted state do not fit together."""
 
     def _tiling(self) -> Tiling:
-        """How the engines' tiles are to run and what their progress bar says."""
+        """How the engines run their tiles, and the text of the progress bar."""
         return Tiling(self.n_jobs, self.verbose, type(self).__name__)
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """Refuse data frames: the columns of a Gram matrix are graphs and have no names.
+        """Raise ValueError for data frames, as the columns of a Gram matrix have no names.
 
         `FeatureMap` gives the features of kernels that have them, also as a data frame.
         """

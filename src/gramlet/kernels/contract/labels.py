@@ -1,7 +1,7 @@
 """Labels of nodes and edges as integer codes, in the vocabulary of the fitted graphs.
 
-One rule for every kernel about when labels count: ``use_labels`` and ``use_edge_labels`` are True,
-False or "auto", which means that labels count where the fitted graphs have them.
+All kernels have the same rule for when labels are used: ``use_labels`` and ``use_edge_labels`` are
+True, False or "auto", which means that labels are used if the fitted graphs have them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gramlet.kernels.contract.vocabulary import LabelVocabulary
 
 __all__ = ["LABEL_CHOICE", "EdgeLabels", "NodeLabels"]
 
-# What `use_labels` and `use_edge_labels` may be.
+# Allowed values of `use_labels` and `use_edge_labels`.
 LABEL_CHOICE: list[Any] = ["boolean", StrOptions({"auto"})]
 
 
@@ -26,7 +26,7 @@ class NodeLabels:
     Parameters
     ----------
     choice : bool or "auto"
-        Whether labels count. Without them, or where graphs have none, all nodes are alike.
+        Whether labels are used. If not, or if graphs have none, all nodes have the same code.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class NodeLabels:
         self.choice = choice
 
     def fit(self, batch: GraphBatch) -> Ints:
-        """Learn the labels of these graphs; the code of each node."""
+        """Learn the labels of these graphs; return the code of each node."""
         self.used = batch.node_labels is not None if self.choice == "auto" else bool(self.choice)
         column = batch.node_labels if self.used else None
         self.vocabulary, codes = LabelVocabulary.fit(column, batch.n_nodes_total, "node labels")
@@ -56,7 +56,7 @@ class NodeLabels:
         return self.vocabulary.names()
 
     def validate(self) -> None:
-        """Raise ValueError if the fitted state is not what `fit` leaves."""
+        """Raise ValueError if `fit` could not have produced this state."""
         require_flag("used", self.used)
         require_instance("vocabulary", self.vocabulary, LabelVocabulary)
 
@@ -67,15 +67,15 @@ class EdgeLabels:
     Parameters
     ----------
     choice : bool or "auto"
-        Whether edge labels count. Where the fitted graphs have none they do not, whatever this
-        says, and those of later graphs are ignored.
+        Whether edge labels are used. If the fitted graphs have none, they are not used in any
+        case, and those of later graphs are ignored.
     """
 
     def __init__(self, choice: bool | str = "auto") -> None:
         self.choice = choice
 
     def fit(self, batch: GraphBatch) -> Ints | None:
-        """Learn the labels; the code of each arc, or None if edge labels do not count."""
+        """Learn the labels; return the code of each arc, or None if edge labels are not used."""
         self.used = bool(self.choice) and batch.edge_labels is not None
         self.vocabulary: LabelVocabulary | None = None
         if not self.used:
@@ -86,19 +86,19 @@ class EdgeLabels:
         return codes
 
     def encode(self, batch: GraphBatch) -> Ints | None:
-        """The code of each arc of new graphs, or None if edge labels do not count."""
+        """The code of each arc of new graphs, or None if edge labels are not used."""
         if self.vocabulary is None:
             return None
         return self.vocabulary.encode(batch.edge_labels, len(batch.indices))
 
     def names(self) -> list[str] | None:
-        """Readable and distinct names of the labels; None if they do not count."""
+        """Readable and distinct names of the labels; None if they are not used."""
         return None if self.vocabulary is None else self.vocabulary.names()
 
     def validate(self) -> None:
-        """Raise ValueError if the fitted state is not what `fit` leaves."""
+        """Raise ValueError if `fit` could not have produced this state."""
         require_flag("used", self.used)
         require(
             self.vocabulary is None or isinstance(self.vocabulary, LabelVocabulary),
-            "vocabulary must be a vocabulary",
+            "vocabulary must be a LabelVocabulary or None",
         )

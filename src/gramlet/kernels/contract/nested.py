@@ -1,6 +1,6 @@
-"""Kernels over another kernel: how a base is found, checked, fitted and asked for profiles.
+"""Kernels over a base kernel: how the base is created, checked, fitted and used.
 
-What the base is applied to (levels of refinement, cores) is left to the kernels that have one.
+The kernels that have a base apply it to levels of refinement or to cores.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BASE_CONSTRAINT: list[Any] = [str, HasMethods(["fit", "transform"])]
 
 
 def new_base(base: Any, owner: str) -> GraphKernel:
-    """A new, unfitted base: a copy of a kernel, or the kernel of a name.
+    """A new, unfitted base: a clone of a kernel, or the kernel with a given name.
 
     >>> new_base("sp", "CoreKernel")
     ShortestPath()
@@ -51,14 +51,14 @@ def new_base(base: Any, owner: str) -> GraphKernel:
     if tags.whole_matrix:
         raise ValueError(
             f"{owner}(base={kernel!r}): its Gram matrix is repaired as a whole, so it cannot be "
-            'part of a sum. Take psd="none" for the base.'
+            'part of a sum. Use psd="none" for the base.'
         )
     copied: GraphKernel = clone(kernel)
     return copied
 
 
 def base_tags(base: Any) -> GraphTags:
-    """What a kernel over this base says of itself; the defaults for a base that `fit` refuses."""
+    """The tags of a kernel over this base; the defaults for a base that is not valid."""
     try:
         tags = graph_tags(registry.make(base) if isinstance(base, str) else base)
     except (TypeError, ValueError):
@@ -67,17 +67,17 @@ def base_tags(base: Any) -> GraphTags:
 
 
 def has_features(kernel: Any) -> bool:
-    """Whether a kernel has an explicit feature map with its present parameters."""
+    """Whether a kernel has an explicit feature map with its current parameters."""
     return bool(kernel.__graph_tags__().features)
 
 
 def as_fitted(tags: GraphTags, base: Any) -> GraphTags:
-    """The tags of a kernel over a base that is fitted, and so knows whether it has features."""
+    """The tags of a kernel over a fitted base, for which it is known whether it has features."""
     return replace(tags, features=has_features(base), features_by_graphs=False)
 
 
 def fit_base(kernel: GraphKernel, batch: GraphBatch, y: Any, tiling: Tiling) -> None:
-    """Fit a base with the threads of the kernel it is part of, and leave no trace of them."""
+    """Fit a base with the threads of the kernel it is part of, then restore its parameters."""
     own = kernel.n_jobs, kernel.verbose
     kernel.set_params(n_jobs=tiling.n_jobs, verbose=False)
     try:
@@ -96,7 +96,7 @@ def base_profile(kernel: GraphKernel, batch: GraphBatch, tiling: Tiling) -> Prof
 
 
 def member_features(kernel: Any, batch: GraphBatch) -> Any:
-    """The base's features; rows of length 1 (unseen patterns included) if it normalises."""
+    """The features of the base; if it is normalised, divided by the norm (with unseen patterns)."""
     rows = kernel.features(batch)
     if not kernel.normalize:
         return rows

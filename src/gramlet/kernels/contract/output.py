@@ -1,4 +1,4 @@
-"""Data frames for sparse features, which scikit-learn's own `set_output` refuses."""
+"""Data frames of sparse features, which scikit-learn's own `set_output` does not support."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["framed"]
 
 
 def framed(estimator: Any, matrix: Any, X: Any) -> Any:
-    """A sparse matrix as a data frame of sparse columns, where that is asked for.
+    """Convert a sparse matrix to a data frame of sparse columns, if the estimator is set to that.
 
-    Everything else is returned as it is; scikit-learn wraps dense arrays itself.
+    Dense arrays are returned unchanged; scikit-learn wraps these itself.
     """
     if not sparse.issparse(matrix):
         return matrix

@@ -19,14 +19,14 @@ __all__ = ["PointProfile"]
 class PointProfile(Profile):
     """Points with masses; k = exp(−γ EMD).
 
-    A graph without nodes has k = 0 to graphs with nodes and k = 1 to others without.
+    k of a graph without nodes is 0 with graphs that have nodes and 1 with graphs that have none.
 
     Attributes
     ----------
     sets : MassPoints
     gamma : float
     label_distance : float
-        What different labels add to the squared distance of two points.
+        Added to the squared distance of two points if their labels differ.
     """
 
     sets: MassPoints
@@ -58,14 +58,14 @@ class PointProfile(Profile):
         return np.exp(distances, out=distances)
 
     def _fitting(self, other: PointProfile) -> PointProfile:
-        """The other graphs in as many dimensions as these; sets without points fit any."""
+        """The other graphs with as many dimensions as these, if they have no points."""
         n_dims = len(self.sets.columns)
         if len(other.sets.columns) == n_dims or len(other.sets.masses):
             return other
         return replace(other, sets=replace(other.sets, columns=np.zeros((n_dims, 0))))
 
     def require_nodes(self, which: str) -> None:
-        """Refuse graphs without nodes, which have no distance to others."""
+        """Raise ValueError for graphs without nodes, which have no distance to others."""
         empty = np.flatnonzero(np.diff(self.sets.offsets) == 0)
         if len(empty):
             raise ValueError(

@@ -1,9 +1,9 @@
-"""The profile: everything a kernel knows of a set of graphs, and the unit of comparison.
+"""The profile: everything a kernel knows about a set of graphs, and the unit of comparison.
 
-In memory, on disk, on a cluster and for nearest neighbours the same calls compare the same
-profiles; no kernel knows which of these it is part of. Parameters that enter the comparison (a
-decay, a bandwidth) are part of the profile; how the work is done (threads, progress bars) comes
-with each call as a `Tiling` and is part of nothing.
+In memory, on disk, on a cluster and for nearest neighbours, the same calls compare the same
+profiles, and kernels need not know which of these is used. Parameters that enter the comparison (a
+decay, a bandwidth) are part of the profile; threads and progress bars are not, but are passed to
+each call as a `Tiling`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ QUIET = Tiling()
 
 
 class Profile(ABC):
-    """What a kernel knows of some graphs.
+    """Everything a kernel knows about some graphs.
 
-    A subclass holds arrays with one row (or one range) per graph.
+    A subclass has arrays with one row (or one range) per graph.
     """
 
     @abstractmethod
@@ -41,7 +41,7 @@ class Profile(ABC):
         """The profile of the graphs at these positions."""
 
     def __getitem__(self, rows: Any) -> Self:
-        """The profile of some of the graphs: by slice, positions or mask."""
+        """The profile of some of the graphs, selected by slice, positions or mask."""
         return self.take(row_numbers(rows, len(self)))
 
     @abstractmethod
@@ -57,12 +57,12 @@ class Profile(ABC):
         """The self-similarities k(G, G)."""
 
     def features(self) -> Any:
-        """The explicit features, one row per graph, where the profile holds them; else None."""
+        """The explicit features, one row per graph, or None if the profile has none."""
         return None
 
     @abstractmethod
     def validate(self) -> None:
-        """Raise ValueError if the arrays do not fit together, as in a forged file."""
+        """Raise ValueError if the arrays do not fit together."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class CountProfile(Profile):
     counts : csr_matrix of float64, one row per graph
     measure : {"dot", "min"}
     n_known : int
-        Columns from here on are features not seen at `fit`: they count in a graph's own norm and
-        match no fitted graph.
+        Columns from here on are features not seen in `fit`: they are part of a graph's own norm
+        and match no fitted graph.
     """
 
     counts: sparse.csr_matrix
@@ -100,7 +100,7 @@ class CountProfile(Profile):
         return norms(self.counts, self.measure)
 
     def features(self) -> sparse.csr_matrix:
-        """The columns that were known at `fit`."""
+        """The columns of the fitted features."""
         return self.counts[:, : self.n_known]
 
     def validate(self) -> None:

@@ -1,4 +1,4 @@
-"""Profiles made of other profiles: one per level or part, whose kernel values are added up."""
+"""Profiles made of other profiles, one per level or part, whose kernel values are summed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _norms(rows: Profile, normalize: bool, tiling: Tiling) -> Floats:
 
 
 def _features(rows: Any, normalize: bool) -> sparse.csr_matrix:
-    """The features that a profile keeps; rows of length 1 if it is normalised."""
+    """The features of a profile; if normalised, divided by the norms."""
     found = sparse.csr_matrix(rows.features())
     if not normalize:
         return found
@@ -57,7 +57,7 @@ class SumProfile(Profile):
     members : tuple of Profile
         At least one, all of the same graphs.
     normalized : bool
-        Whether each member's values are divided by its own norms before they are added.
+        Whether the values of each member are normalised before they are summed.
     """
 
     members: tuple[Profile, ...]
@@ -88,7 +88,7 @@ class SumProfile(Profile):
         return total
 
     def features(self) -> sparse.csr_matrix:
-        """The features of the members side by side, where they keep some."""
+        """The features of the members side by side, if they have features."""
         blocks = [_features(member, self.normalized) for member in self.members]
         return sparse.csr_matrix(sparse.hstack(blocks, format="csr"))
 
@@ -98,24 +98,24 @@ class SumProfile(Profile):
         for member in self.members:
             require_instance("a member", member, Profile)
         alike = {len(member) for member in self.members}
-        require(len(alike) == 1, "the members of a sum must have as many graphs each")
+        require(len(alike) == 1, "the members of a sum must have equally many graphs")
         require_flag("normalized", self.normalized)
 
 
 @dataclass(frozen=True)
 class PartsProfile(Profile):
-    """Graphs with parts in order, such as cores; the i-th parts of two graphs are compared.
+    """Graphs with ordered parts, such as cores; the i-th parts of two graphs are compared.
 
-    k(G, G') is the sum over the i for which both graphs have an i-th part.
+    k(G, G') is the sum over all i for which both graphs have an i-th part.
 
     Attributes
     ----------
     parts : Profile
-        The parts of all graphs, graph after graph.
+        The parts of all graphs, ordered by graph.
     offsets : array of int64
         Graph g has the parts ``offsets[g]:offsets[g + 1]``.
     normalized : bool
-        Whether the values of parts are divided by their norms before they are added.
+        Whether the values of parts are normalised before they are summed.
     """
 
     parts: Profile
@@ -166,9 +166,9 @@ class PartsProfile(Profile):
         return total
 
     def features(self) -> sparse.csr_matrix:
-        """The features of the first parts, the second ones, ... side by side, where kept.
+        """The features of the first parts, of the second parts, ... side by side.
 
-        As many blocks of columns as a graph has parts at most.
+        There are as many blocks of columns as the largest number of parts of a graph.
         """
         rows = sparse.coo_array(_features(self.parts, self.normalized))
         graph = np.repeat(np.arange(len(self)), self.counts)

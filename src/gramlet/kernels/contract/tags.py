@@ -1,4 +1,4 @@
-"""What an estimator is, said by the estimator itself: the one authority for each such fact."""
+"""Tags: facts about an estimator, which the estimator itself declares in one place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["GraphTags", "graph_tags", "is_embedding"]
 
 @dataclass(frozen=True)
 class GraphTags:
-    """Facts about an estimator with its present parameters.
+    """Facts about an estimator with its current parameters.
 
     Attributes
     ----------
@@ -19,7 +19,7 @@ class GraphTags:
     features : bool
         Whether a kernel has an explicit feature map (`features`).
     features_by_graphs : bool
-        Whether the graphs to be fitted will decide that; until then ``features`` is False.
+        Whether that depends on the fitted graphs; ``features`` is False before `fit`.
     supervised : bool
         Whether `fit` uses the classes.
     random : bool
@@ -33,17 +33,17 @@ class GraphTags:
     needs : tuple of str
         Columns that the graphs must have ("node_attributes", "edge_attributes").
     after_fit : tuple of str
-        Parameters that `fit` makes no use of: set on a fitted estimator, they give what an
-        estimator fitted with them would.
+        Parameters that `fit` does not use: setting one on a fitted estimator has the same result as
+        fitting with it.
     whole_matrix : bool
-        Whether the Gram matrix is only defined as a whole, so that it cannot be cut into tiles.
+        Whether the Gram matrix is only defined as a whole, so that it cannot be split into tiles.
     refines : bool
         Whether the kernel refines node labels itself, so that it cannot be the base of another
         refinement.
     distances : bool
-        Whether the output is a function of distances: `from_distances` of what `distance` gives.
+        Whether the output is a function of distances: `from_distances` of the result of `distance`.
     gradients : bool
-        Whether a kernel has `gram_with_gradient`, its derivatives by its real parameters.
+        Whether a kernel has `gram_with_gradient`, the derivatives with respect to its parameters.
     """
 
     kind: Literal["kernel", "embedding"] = "kernel"
@@ -63,7 +63,7 @@ class GraphTags:
 
 
 def graph_tags(estimator: Any) -> GraphTags:
-    """The tags of one of gramlet's kernels or embeddings; TypeError for anything else.
+    """The tags of a kernel or an embedding of gramlet; raises TypeError for anything else.
 
     >>> from gramlet import WeisfeilerLehman
     >>> graph_tags(WeisfeilerLehman()).features
@@ -80,5 +80,5 @@ def graph_tags(estimator: Any) -> GraphTags:
 
 
 def is_embedding(estimator: Any) -> bool:
-    """Whether an estimator's `transform` gives features, not kernel values."""
+    """Whether `transform` of an estimator gives features instead of kernel values."""
     return graph_tags(estimator).kind == "embedding"

@@ -1,7 +1,7 @@
-"""The labels of the fitted graphs, and how later graphs' labels are read in them.
+"""The labels of the fitted graphs as codes, and the codes of labels of later graphs.
 
-One rule for every kernel: a label not seen at `fit` is a new label of its own; graphs with labels
-and graphs without do not mix.
+All kernels have the same rule: a label not seen in `fit` is a new label; graphs with labels and
+graphs without labels cannot be compared.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["LabelVocabulary", "wrong_kind"]
 
 
 def wrong_kind(fitted: str, given: str, what: str) -> str:
-    """The message for graphs with labels where those fitted had none ("without"), or the reverse.
+    """The message for graphs with labels if the fitted ones have none ("without"), or the reverse.
 
     >>> wrong_kind("with", "without", "node labels")[:57]
     'The kernel was fitted on graphs with node labels, but is '
@@ -30,13 +30,13 @@ def wrong_kind(fitted: str, given: str, what: str) -> str:
 
 
 class LabelVocabulary:
-    """Codes of the labels that occurred at `fit`.
+    """Codes of the labels of the fitted graphs.
 
     Parameters
     ----------
     values : tuple of hashable or None
-        The labels, in the order of their codes; None if the fitted graphs had no labels (then all
-        are alike, with code 0).
+        The labels, in the order of their codes; None if the fitted graphs have no labels (then the
+        only code is 0).
     what : str
         "node labels" or "edge labels", for messages.
     """
@@ -59,7 +59,7 @@ class LabelVocabulary:
         if count == 0:
             return np.zeros(0, dtype=np.int64)
         if (column is None) != (self.values is None):
-            # `()` means that nothing was there to be labelled at fit: every label is new.
+            # `()` means that the fitted graphs have no nodes or edges: every label is new.
             if self.values == ():
                 return np.zeros(count, dtype=np.int64)
             fitted, given = ("without", "with") if column is not None else ("with", "without")
@@ -69,7 +69,7 @@ class LabelVocabulary:
         return column.recode({v: i for i, v in enumerate(self.values)}, len(self.values))
 
     def validate(self) -> None:
-        """Check that the labels are distinct values that can be looked up; ValueError if not."""
+        """Raise ValueError if the labels are not distinct values that can be looked up."""
         require_instance("what", self.what, str)
         if self.values is None:
             return

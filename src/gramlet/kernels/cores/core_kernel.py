@@ -40,11 +40,11 @@ __all__ = ["CoreKernel", "cores_of"]
 
 
 def cores_of(batch: GraphBatch, min_core: int = 0) -> tuple[GraphBatch, Ints]:
-    """The cores C_i, i ≥ ``min_core``, of all graphs, and where those of each graph begin.
+    """The cores C_i, i ≥ ``min_core``, of all graphs, and the offsets of each graph's cores.
 
     Examples
     --------
-    A triangle with one more node is its own 0-core and 1-core; the triangle is its 2-core:
+    A triangle with an additional node is its own 0-core and 1-core; the triangle is its 2-core:
 
     >>> batch = GraphBatch.from_edges([[(0, 1), (1, 2), (0, 2), (2, 3)]])
     >>> cores, offsets = cores_of(batch)
@@ -56,7 +56,7 @@ def cores_of(batch: GraphBatch, min_core: int = 0) -> tuple[GraphBatch, Ints]:
     np.maximum.at(deepest, batch.graph_of_node, numbers)
     n_cores = np.maximum(deepest - min_core + 1, 0)
     offsets = np.concatenate([[0], np.cumsum(n_cores)]).astype(np.int64)
-    # A copy of a node per core that it is in; copies in order of core, then node.
+    # One copy of a node per core that contains it; copies are sorted by core, then node.
     copies = np.maximum(numbers - min_core + 1, 0)
     first_copy = np.cumsum(copies) - copies
     nodes = np.repeat(np.arange(len(numbers)), copies)
@@ -65,7 +65,7 @@ def cores_of(batch: GraphBatch, min_core: int = 0) -> tuple[GraphBatch, Ints]:
     order = np.argsort(owner, kind="stable")
     new_number = np.empty(len(nodes), dtype=np.int64)
     new_number[order] = np.arange(len(nodes))
-    # An arc is in the cores that both its ends are in.
+    # An arc is in the cores that contain both of its ends.
     tails, heads = batch.arcs()
     shared = np.minimum(copies[tails], copies[heads])
     arcs = np.repeat(np.arange(len(tails)), shared)
@@ -92,7 +92,7 @@ def _checked_base(base: Any) -> GraphKernel:
         why = "uses classes" if tags.supervised else "depends on which graphs are fitted"
         raise ValueError(
             f"CoreKernel(base={kernel!r}): this base {why}, and the fitted graphs here are cores. "
-            'Give a base whose values depend on two graphs alone, such as "sp" or "wl".'
+            'Give a base whose values depend only on two graphs, such as "sp" or "wl".'
         )
     return kernel
 
@@ -101,19 +101,19 @@ def _checked_base(base: Any) -> GraphKernel:
 class CoreKernel(GraphKernel):
     """Another kernel on the nested cores of graphs.
 
-    The i-core C_i of a graph is what is left when nodes with fewer than i neighbours are taken
-    away until there are none; C_0 is the whole graph. k(G, G') = Σ_i base(C_i(G), C_i(G')) over
-    the i from ``min_core`` on for which both graphs have an i-core. Graphs that are alike in their
-    dense parts are more alike. Cost: cores are found in time linear in the edges; then the base on
-    all cores. Positive semi-definite if the base is. Undirected graphs only.
+    The i-core C_i of a graph is the subgraph that remains when nodes with fewer than i neighbours
+    are removed until there are none; C_0 is the whole graph. k(G, G') = Σ_i base(C_i(G), C_i(G'))
+    over all i from ``min_core`` on for which both graphs have an i-core. Similar dense parts
+    increase the similarity of two graphs. Cost: finding the cores is linear in the edges; then the
+    base on all cores. Positive semi-definite if the base is. Undirected graphs only.
 
     Parameters
     ----------
     base : str or kernel, default "sp"
         The kernel on cores, by name or as an estimator. It is fitted once, on all cores of all
-        fitted graphs, and normalises or not as it says itself.
+        fitted graphs, and is normalised if its own ``normalize`` is True.
     min_core : int, default 0
-        The first core that counts.
+        The first core that is used.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s
@@ -164,7 +164,7 @@ class CoreKernel(GraphKernel):
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> PartsProfile:
         self.base_ = _checked_base(self.base)
         cores, offsets = cores_of(batch, int(self.min_core))
-        # No graph has a core: the base is fitted on a graph without nodes.
+        # If no graph has a core, the base is fitted on a graph without nodes.
         none = GraphBatch.from_edges([[]], n_nodes=[0])
         fit_base(self.base_, cores if len(cores) else none, None, tiling)
         parts = self.base_.profile_
@@ -180,9 +180,9 @@ class CoreKernel(GraphKernel):
 
     @available_if(has_features)
     def features(self, X: Any) -> Any:
-        """Compute the explicit feature map: the base's features, core after core.
+        """Compute the explicit feature map: the features of the base, core by core.
 
-        ``features(X) @ features(fitted).T`` is the un-normalised `transform(X)`. Only where the
+        ``features(X) @ features(fitted).T`` is the un-normalised `transform(X)`. Available if the
         base has features.
         """
         check_is_fitted(self)

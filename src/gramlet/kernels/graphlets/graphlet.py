@@ -25,7 +25,7 @@ __all__ = ["GraphletCounter", "GraphletKernel"]
 
 
 _LARGEST_EXACT = 6
-# More samples than a file may ask for.
+# The largest number of samples that a file may contain.
 _MOST_SAMPLES = 10**9
 
 
@@ -103,25 +103,25 @@ class GraphletKernel(ExplicitFeatures, CountKernel):
     k(G, G') = f_Gᵀ f_G', with f_G the k-spectrum: the frequencies, up to isomorphism, of all
     C(v, k) subgraphs induced by k nodes. Labels are ignored. Positive semi-definite.
 
-    Cost: k = 3, 4 in O(Σ deg²) and the four-cliques, by formulas; k = 5, 6 some ten nanoseconds for
-    each *connected* subgraph (of the complement, for dense graphs); those that are not connected
-    follow from the others. ``method="sample"``: O(k²) per sample.
+    Cost: for k = 3, 4, O(Σ deg²) and the number of four-cliques, by formulas; for k = 5, 6, about
+    20 nanoseconds per *connected* subgraph (of the complement, for dense graphs); disconnected
+    subgraphs are derived from these. ``method="sample"``: O(k²) per sample.
 
     Parameters
     ----------
     k : int, default 4
-        Nodes of a graphlet: 3 to 6; 3 to 8 with ``method="sample"``. Graphs with fewer nodes are
-        padded with isolated ones.
+        Number of nodes of a graphlet: 3 to 6, or 3 to 8 with ``method="sample"``. Graphs with fewer
+        nodes are padded with isolated nodes.
     connected_only : bool, default False
-        Count only connected subgraphs, their frequencies again with the sum 1; a graph that has
-        none gets the zero vector.
+        Count only connected subgraphs, with frequencies that sum to 1; a graph without any gets the
+        zero vector.
     method : {"exact", "sample"}
         All subgraphs, or an estimate from uniform samples.
     n_samples : int, default 2000
-        Samples per graph, for ``method="sample"``; `gramlet.theory.graphlet_samples` tells how many
-        are enough.
+        Samples per graph, for ``method="sample"``; `gramlet.theory.graphlet_samples` computes how
+        many are enough.
     random_state : int, RandomState or None
-        For ``method="sample"``. What is drawn from a graph depends on it and the graph alone.
+        For ``method="sample"``. The samples of a graph depend only on it and on the graph.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s

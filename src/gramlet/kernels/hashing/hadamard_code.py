@@ -33,7 +33,7 @@ from gramlet.kernels.weisfeiler_lehman.colour_counts import columns_of_levels
 
 __all__ = ["HadamardCode", "WalkVectorCounter"]
 
-# A vector's text longer than this is cut and numbered.
+# The text of a vector that is longer than this is replaced by a number.
 _LONGEST_TEXT = 400
 
 
@@ -43,9 +43,9 @@ class WalkVectorCounter:
     Attributes
     ----------
     tables : list of SignatureTable
-        For each level: the residues of each vector.
+        One per level: the residues of each vector.
     recipes : list of SignatureTable
-        For levels 1, 2, ...: vectors of the level before whose sum a vector is.
+        One per level 1, 2, ...: the vectors of the previous level that sum to a vector.
     """
 
     def __init__(self, n_iter: int) -> None:
@@ -120,7 +120,7 @@ class WalkVectorCounter:
 
 
 def _recipes(batch: GraphBatch, before: Ints, nodes: Ints) -> SignatureTable:
-    """For some nodes: their own vector's id and those of their neighbours at the level before."""
+    """For some nodes, the ids of their own and their neighbours' vectors at the previous level."""
     offsets, arcs = taken(batch.indptr, nodes)
     heads = before[batch.indices[arcs]]
     data = np.insert(heads, offsets[:-1], before[nodes])
@@ -138,10 +138,10 @@ def _text(level: int, number: int, vector: Counter[int], labels: list[str]) -> s
 class HadamardCode(ExplicitFeatures, CountKernel):
     """Hadamard code kernel.
 
-    At level t = 0..``n_iter`` two nodes match when their vectors x_t agree as whole numbers of any
-    size, X_t = (I + A)^t · onehot(labels); k sums, over all levels, the number of matching pairs of
-    nodes. The Hadamard codes of the paper encode these vectors; here they are compared by residues
-    modulo three random primes of 61 bits, with a chance of any confusion below 1e-20.
+    At level t = 0..``n_iter`` two nodes match if their vectors x_t, integers of any size, are
+    equal, with X_t = (I + A)^t · onehot(labels); k sums, over all levels, the number of matching
+    pairs of nodes. The Hadamard codes of the paper encode these vectors; here they are compared by
+    residues modulo three random primes of 61 bits. The probability of any collision is below 1e-20.
 
     Cost: O(m) per level for m edges, then a sparse product. Positive semi-definite.
 
@@ -190,8 +190,8 @@ class HadamardCode(ExplicitFeatures, CountKernel):
     def _check(self, batch: GraphBatch) -> None:
         if self.n_iter > MAX_ROUNDS:
             raise ValueError(
-                f"HadamardCode: n_iter is {self.n_iter}, but vectors are told apart with certainty "
-                f"(a chance below 1e-20) for up to {MAX_ROUNDS} rounds. Use fewer rounds."
+                f"HadamardCode: n_iter is {self.n_iter}; vectors are compared reliably (with a "
+                f"probability of error below 1e-20) for at most {MAX_ROUNDS} rounds. Use fewer."
             )
 
     def _counter(self) -> WalkVectorCounter:

@@ -1,4 +1,4 @@
-"""Multisets of node codes, level by level, compared by shared over all (Jaccard)."""
+"""Multisets of node codes, level by level, compared by the Jaccard index."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["HashProfile"]
 class HashProfile(Profile):
     """The codes of some graphs after each round.
 
-    k is the mean over levels of c/(n + n' − c), c the number of codes that two graphs share and n,
-    n' their numbers of nodes; 0 where both are empty.
+    k is the mean over levels of c/(n + n' − c), with c the number of codes that two graphs share
+    and n, n' their numbers of nodes; 0 if both are empty.
 
     Attributes
     ----------
@@ -67,5 +67,5 @@ class HashProfile(Profile):
 def _add_shares(out: Floats, shared: Floats, rows: Floats, columns: Floats) -> None:
     """Add c/(n + n' − c), row by row so that no second matrix is needed."""
     for total, row, size in zip(out, shared, rows, strict=True):
-        # Nothing is shared with an empty graph; 0/1 then, never 0/0.
+        # For two empty graphs 0/1 instead of 0/0.
         total += row / np.maximum(size + columns - row, 1.0)

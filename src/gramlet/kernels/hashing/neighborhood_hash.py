@@ -1,4 +1,4 @@
-"""Neighbourhood hash kernel: node codes mixed with those of the neighbours by bit operations."""
+"""Neighbourhood hash kernel: codes of nodes combined with their neighbours' by bit operations."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ __all__ = ["CodeRounds", "NeighborhoodHash"]
 
 
 class CodeRounds:
-    """The rounds of hashing with the fitted parameters, and the codes that fitted graphs have.
+    """The rounds of hashing with the fitted parameters, and the codes of the fitted graphs.
 
     Attributes
     ----------
     seed : int
-        Enters the hash of every label.
+        Key of the hash of every label.
     tables : list of SignatureTable
-        For each round: the codes of the fitted nodes.
+        One per round: the codes of the fitted nodes.
     labelled : bool or None
         Whether the fitted nodes have labels; None if there are no nodes.
     """
@@ -109,7 +109,7 @@ class CodeRounds:
         return int(self.codes[label])
 
     def validate(self) -> None:
-        """Raise ValueError for what `fit` would not leave."""
+        """Raise ValueError if `fit` could not have produced this state."""
         require_integer("n_iter", self.n_iter, 1)
         require_integer("n_bits", self.n_bits, 1, 64)
         require_integer("seed", self.seed, 0, 2**127)
@@ -123,7 +123,7 @@ class CodeRounds:
 
 
 def _seed(random_state: Any) -> int:
-    """The number that enters the hash of labels: the int itself, or one drawn now."""
+    """The key of the hash of labels: the given integer, or a random one."""
     if is_integer(random_state) and random_state >= 0:
         return int(random_state) % 2**127
     return int(as_generator(random_state).integers(2**62))
@@ -149,29 +149,28 @@ def _check_codes(codes: Any, n_bits: int) -> None:
 class NeighborhoodHash(GraphKernel):
     """Neighbourhood hash kernel.
 
-    Every node starts with a code of ``n_bits`` bits that stands for its label. In each round its
-    code is rotated by one bit and combined with its neighbours' codes by exclusive or. k is the
-    mean over the rounds of c/(n + n' − c), with c the number of codes that two graphs of n and n'
-    nodes share. No table of patterns is kept, and different surroundings may get one code: a fast
-    kernel, not an exact one.
+    Every node starts with a code of ``n_bits`` bits for its label. In each round its code is
+    rotated by one bit and combined with its neighbours' codes by exclusive or. k is the mean over
+    the rounds of c/(n + n' − c), with c the number of codes that two graphs of n and n' nodes
+    share. The kernel is fast, but not exact: different neighbourhoods may get the same code.
 
-    Cost: O(m) per round for m edges ("count": O(m log d) for degrees d), then sums of minima.
+    Cost: O(m) per round for m edges (O(m log d) for "count" and degrees d), then sums of minima.
     Positive semi-definite.
 
     Parameters
     ----------
     n_iter : int, default 3
-        Rounds, at least 1.
+        Number of rounds, at least 1.
     kind : {"simple", "count"}
-        "simple": neighbours' codes are combined as they are, so that two equal ones cancel.
-        "count": equal codes are counted first and rotated by their number.
+        "simple": neighbours' codes are combined unchanged, so that two equal codes cancel.
+        "count": equal codes are first counted and rotated by their number.
     n_bits : int, default 32
-        Bits of a code, from 1 to 64.
+        Number of bits of a code, from 1 to 64.
     codes : mapping or None
         Codes of the labels, integers from 0 to 2^n_bits − 1. None: a hash of the label and
         ``random_state``, the same in every process.
     random_state : int, RandomState or None, default 0
-        Enters the hash of the labels; None draws a number at `fit`.
+        Key of the hash of labels; None draws a random one in `fit`.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s

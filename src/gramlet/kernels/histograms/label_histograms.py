@@ -1,4 +1,4 @@
-"""Histograms of labels: the simplest kernels, the baseline beside all others, and their optimal
+"""Histograms of labels, the simplest kernels and a baseline for all others, and their optimal
 assignment forms."""
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class VertexCounter:
 def edge_types(batch: GraphBatch, colours: Ints, edge_codes: Ints | None) -> tuple[Ints, Ints]:
     """The type of every edge, as rows (smaller colour, larger colour, edge label).
 
-    Directed, every arc has a row, with the colour of its tail first. Returns the offsets of the
-    graphs' edges, then the rows. The edge label is 0 for all where ``edge_codes`` is None.
+    In directed graphs every arc has a row, with the colour of its tail first. Returns the offsets
+    of the graphs' edges, then the rows. All edge labels are 0 if ``edge_codes`` is None.
     """
     tails, heads = batch.arcs()
     offsets = np.concatenate([[0], np.cumsum(batch.n_edges)]).astype(np.int64)
@@ -127,8 +127,8 @@ class VertexHistogram(ExplicitFeatures, CountKernel):
     """Dot product of node-label counts.
 
     k(G, G') = Σ_σ c(G, σ) c(G', σ), with c(G, σ) the number of nodes of G with label σ. Without
-    labels it is the product of the numbers of nodes. Directed graphs are compared like undirected
-    ones. Cost: linear in nodes, then a sparse product.
+    labels it is the product of the numbers of nodes. Directed graphs are treated like undirected
+    ones. Cost: linear in the nodes, then a sparse product.
 
     Parameters
     ----------
@@ -170,8 +170,8 @@ class EdgeHistogram(ExplicitFeatures, CountKernel):
     """Dot product of edge-type counts.
 
     As `VertexHistogram`, over edges; the type of an edge is the unordered pair of its end labels,
-    with its edge label if edge labels count. In directed graphs the pair is ordered, tail first.
-    Cost: linear in edges, then one sparse product.
+    with its edge label if edge labels are used. In directed graphs the pair is ordered, tail first.
+    Cost: linear in the edges, then a sparse product.
 
     Parameters
     ----------
@@ -222,13 +222,13 @@ class EdgeHistogram(ExplicitFeatures, CountKernel):
 class OptimalAssignment(CountKernel):
     """Optimal assignment of nodes or edges by their labels (V-OA, E-OA).
 
-    k(G, G') = Σ_σ min(c(G, σ), c(G', σ)): how many nodes (``base="vertex"``) or edges
-    (``base="edge"``) can be matched one to one with an equal one of the other graph.
+    k(G, G') = Σ_σ min(c(G, σ), c(G', σ)): the number of nodes (``base="vertex"``) or edges
+    (``base="edge"``) that can be matched one to one with equal ones of the other graph.
 
     Parameters
     ----------
     base : {"vertex", "edge"}
-        Nodes by label, or edges by end labels (and edge label, if edge labels count). The end
+        Nodes by label, or edges by end labels (and edge label, if edge labels are used). The end
         labels of an arc of a directed graph are ordered, tail first.
     %(use_edge_labels)s
     %(normalize)s

@@ -1,4 +1,4 @@
-"""The R-convolution kernel: any decomposition, any kernels on the parts; general and slow."""
+"""The R-convolution kernel for any decomposition and any kernels on parts: general and slow."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class PartProfile(Profile):
     def validate(self) -> None:
         for parts in self.parts:
             for part in parts:
-                require(len(part) == len(self.kernels), "a part has another number of places")
+                require(len(part) == len(self.kernels), "parts need one place per kernel")
 
 
 @shared_texts
@@ -88,21 +88,21 @@ class RConvolution(GraphKernel):
     """R-convolution kernel: sums over all pairs of parts of two graphs.
 
     k(G, G') = Σ_{p ∈ R(G)} Σ_{q ∈ R(G')} Π_d k_d(p_d, q_d), where R decomposes a graph into
-    d-tuples of parts. Positive semi-definite if all k_d are. It is written in plain Python: the
-    reference for the fast kernels, and the place to try a new one. Cost: the product of the numbers
+    d-tuples of parts. Positive semi-definite if all k_d are. It is written in plain Python, as a
+    reference for fast kernels and for experiments with new ones. Cost: the product of the numbers
     of parts, per pair of graphs.
 
     Parameters
     ----------
     decompose : callable
-        Takes one graph (a `GraphBatch` of one, directed or not) and gives a list of tuples of
+        Takes one graph (a `GraphBatch` of one, directed or not) and returns a list of tuples of
         parts.
     kernels : sequence of callables
-        One kernel for each place of the tuples; takes two parts, gives a number.
+        One kernel per place of the tuples; takes two parts and returns a number.
     normalize : bool, default False
-        Divide by sqrt(k(G,G) k(G',G')); an entry whose norm is 0 becomes 0.
+        Divide by sqrt(k(G,G) k(G',G')); if a norm is 0, the entry is 0.
     n_jobs : int or None
-        Threads; Python code profits little from them.
+        Number of threads; they speed up Python code only a little.
     verbose : bool or int
         Show a progress bar on a terminal.
 
@@ -171,5 +171,5 @@ class RConvolution(GraphKernel):
         return parts
 
     def __graph_tags__(self) -> GraphTags:
-        # Whatever `decompose` makes of a graph: directed ones come to it with their arcs.
+        # `decompose` gets directed graphs with their arcs and may use the directions.
         return GraphTags(directed=True)

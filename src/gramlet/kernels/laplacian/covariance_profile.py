@@ -1,7 +1,7 @@
 """Graphs as covariance matrices, compared by the overlap of their Gaussians.
 
-One profile per way of keeping the matrices: all of one order, each on coordinates of its own,
-behind a kernel between vertices, or as pieces for the exact multiscale kernel. k(G, G) = 1 in all.
+One profile per representation of the matrices: all of one order, each on its own coordinates, by a
+kernel between nodes, or as pieces for the exact multiscale kernel. k(G, G) = 1 in all of them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class CovarianceProfile(UnitProfile):
     ----------
     covariances : Covariances
     gamma : float
-        What graphs without nodes have on the diagonal.
+        The diagonal of the matrices of graphs without nodes.
     """
 
     covariances: Covariances
@@ -60,7 +60,7 @@ class CovarianceProfile(UnitProfile):
     def compare(self, other: CovarianceProfile, tiling: Tiling = QUIET) -> Floats:
         fitted = other.covariances
         if fitted.order != self.covariances.order:
-            # Only graphs without nodes were fitted: they fit features of any number.
+            # Only graphs without nodes were fitted, which have any number of features.
             fitted = widened(fitted, self.covariances.order, self.gamma)
         return compare(self.covariances, fitted, **tiling)
 
@@ -96,7 +96,7 @@ class SupportedProfile(UnitProfile):
 
 @dataclass(frozen=True)
 class KernelisedProfile(UnitProfile):
-    """Graphs behind a kernel between their vertices that the user gives.
+    """Graphs with a kernel between their nodes that the user gives.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
-"""From batches to covariance matrices that can be compared: the checks in between.
+"""Covariance matrices of batches, checked to be regular.
 
-A singular covariance has no kernel value; it is found here, before any pair is looked at, and the
-graph it comes from is named.
+A singular covariance has no kernel value; it is found here, before pairs are compared, and the
+error names its graph.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def of_graphs(
     pseudo_inverse: bool = False,
     **tiling: Any,
 ) -> Covariances:
-    """S of every graph for features in rows; of D − A without η if ``pseudo_inverse``."""
+    """S of every graph for features in rows; with ``pseudo_inverse``, of D − A without η."""
     if pseudo_inverse:
         packed = pseudo_inverse_covariances(batch, rows, gamma, **tiling)
     else:
@@ -57,7 +57,7 @@ def of_balls(
     discount: bool = False,
     **tiling: Any,
 ) -> Covariances:
-    """S of the balls around these nodes for features in rows, divided by hops + 1 or not."""
+    """S of the balls around these nodes; with ``discount``, features are divided by hops + 1."""
     packed = ball_covariances(batch, centres, hops, rows, eta, gamma, discount, **tiling)
     return _checked(packed, rows.shape[1], batch.graph_of_node[centres], gamma)
 
@@ -65,7 +65,7 @@ def of_balls(
 def of_labels(
     batch: GraphBatch, codes: Ints, eta: float, gamma: float, **tiling: Any
 ) -> SupportedCovariances:
-    """S of every graph for one-hot labels, on the labels it has."""
+    """S of every graph for one-hot labels, restricted to the labels that occur in it."""
     offsets, present, places = label_supports(batch, codes)
     starts, values = label_covariances(batch, offsets, places, eta, gamma, **tiling)
     return _checked_supports(gamma, offsets, present, starts, values)
@@ -74,7 +74,7 @@ def of_labels(
 def of_nonzero_features(
     batch: GraphBatch, rows: Floats, eta: float, **tiling: Any
 ) -> SupportedCovariances:
-    """S of every graph with γ = 0, on the columns that are not zero on all of its nodes."""
+    """S of every graph with γ = 0, without the columns that are zero for all of its nodes."""
     packed = graph_covariances(batch, rows, eta, 0.0, **tiling)
     there = np.zeros((len(batch), rows.shape[1]), dtype=bool)
     np.logical_or.at(there, batch.graph_of_node, rows != 0)
@@ -90,7 +90,7 @@ def of_nonzero_features(
 
 
 def widened(covariances: Covariances, order: int, gamma: float) -> Covariances:
-    """Graphs without nodes in a space that was not known when they came: γI."""
+    """The matrices γI of graphs without nodes, in a space of another order."""
     identity = gamma * np.eye(order)[np.tril_indices(order)]
     return Covariances.build(np.tile(identity, (len(covariances), 1)), order)
 

@@ -1,7 +1,7 @@
-"""Graphs compared through a kernel between their vertices that the user gives.
+"""Graphs compared by a kernel between their nodes that the user gives.
 
-Calls the function on rows of features, checks what it gives, and hands it to the engine. A pair of
-graphs never needs a third one, so new graphs are compared exactly, whatever comes with them.
+The function is called on rows of features, and its result is checked and passed to the engine. The
+value of a pair does not depend on other graphs, so new graphs are compared exactly.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ __all__ = ["BaseKernel"]
 
 @dataclass(frozen=True)
 class BaseKernel:
-    """A kernel between vertices, and the graph kernel that it induces.
+    """A kernel between nodes, and the graph kernel that it induces.
 
     Attributes
     ----------
     function : callable
-        Takes two arrays of features, gives their kernel matrix.
+        Takes two arrays of features and returns their kernel matrix.
     owner : str
         The graph kernel's name, for messages.
     eta, gamma : float
     width : int or None
-        Columns of the fitted features; codes of labels from there on are not fitted.
+        Number of columns of the fitted features; larger codes of labels are not fitted.
     """
 
     function: Callable[[Floats, Floats], Any]
@@ -43,11 +43,11 @@ class BaseKernel:
     width: int | None
 
     def validate(self) -> None:
-        """Raise ValueError: a function of the user's own cannot be restored from a file."""
+        """Raise ValueError: a function that the user gives cannot be restored from a file."""
         raise ValueError("A base_kernel is a function and cannot be restored from a file.")
 
     def prepare(self, batch: GraphBatch, features: Array, tiling: Tiling) -> KernelisedGraphs:
-        """Everything about these graphs that does not depend on what they are compared with."""
+        """The part of the comparison that does not depend on the other graphs."""
         parts = [np.zeros(0)]
         for i in range(len(batch)):
             mine = features[batch.node_offsets[i] : batch.node_offsets[i + 1]]
@@ -105,12 +105,12 @@ class BaseKernel:
             j = first + int(np.isnan(values).argmax())
             raise ValueError(
                 f"{self.owner}: graph {i} and fitted graph {j} have no kernel value: base_kernel "
-                "is not positive semi-definite on their vertices. Use a valid kernel."
+                "is not positive semi-definite on their nodes. Use a valid kernel."
             )
         return values
 
     def _gram(self, mine: Array, theirs: Array, i: int) -> Floats:
-        """The kernel between the vertices of graph i and others."""
+        """The kernel between the nodes of graph i and other nodes."""
         shape = (len(mine), len(theirs))
         if 0 in shape:
             return np.zeros(shape)
@@ -129,7 +129,7 @@ class BaseKernel:
     def _rows(self, mine: Array, theirs: Array) -> tuple[Floats, Floats]:
         if mine.ndim == 2:
             return mine, theirs
-        # Columns for the labels that were fitted, and after them one for each new label.
+        # One column per fitted label, then one per new label.
         known = self.width or 0
         new = np.unique(np.concatenate([mine[mine >= known], theirs[theirs >= known]]))
         rows = [

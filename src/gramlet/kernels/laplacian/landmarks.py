@@ -1,4 +1,4 @@
-"""The vertices that span the space of the low-rank multiscale Laplacian: how they are drawn."""
+"""Random landmarks: the nodes that span the space of the low-rank multiscale Laplacian."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gramlet.graphs.batch import GraphBatch
 
 __all__ = ["LandmarkDraw"]
 
-# More rounds tell hardly any nodes apart that these do not.
+# More rounds distinguish hardly any more nodes.
 _SIGNATURE_ROUNDS = 8
 
 
 class LandmarkDraw:
-    """Draws nodes without replacement; all of them if there are not as many.
+    """Draws nodes without replacement, or takes all if there are not enough.
 
-    They are drawn from a list in the order of their signatures, so that neither the numbering of
-    nodes nor the order of graphs matters.
+    They are drawn from a list sorted by signature, so that the draw depends neither on the
+    numbering of nodes nor on the order of graphs.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class LandmarkDraw:
     n_landmarks : int
     rng : RandomState
     unique : bool
-        Draw at every level anew, one node at most of those that count as one there; otherwise the
+        Draw new nodes at every level, at most one of those that are equal there; otherwise use the
         same nodes at every level.
     """
 
@@ -52,13 +52,13 @@ class LandmarkDraw:
         return self._drawn(self._one_of_each(rows))
 
     def by_balls(self, packed: Floats, of_node: Ints) -> Ints:
-        """The landmarks of a level of balls, from the balls' S and which ball each node has."""
+        """The landmarks of a level of balls, from S of the balls and the ball of each node."""
         if self._common is not None:
             return self._common
         return self._drawn(self._one_of_each(packed, of_node))
 
     def _one_of_each(self, rows: Floats, of_node: Ints | None = None) -> Ints:
-        """Of nodes whose rows count as one, the first in the order of signatures."""
+        """Of nodes with equal rows, the first in the order of signatures."""
         in_order = self._in_order
         if of_node is None:
             kinds = distinct_rows(rows)[in_order]

@@ -39,10 +39,10 @@ LAPLACIAN_CONSTRAINTS: dict[str, list[Any]] = {
 class LaplacianKernel(GraphKernel):
     """Laplacian graph kernel (LG) of graphs of one size, node for node.
 
-    A graph stands for a Gaussian with covariance S = L⁻¹ + γI, L = D − A + ηI, and two graphs are
-    compared by the overlap of their Gaussians (the Bhattacharyya kernel),
-    log k = ¼(ln|S₁| + ln|S₂|) − ½ ln|(S₁ + S₂)/2|. Edge weights count; labels do not. Cost: O(n³)
-    per pair for graphs of n nodes. Positive semi-definite; k(G, G) = 1.
+    A graph is represented by a Gaussian with covariance S = L⁻¹ + γI, L = D − A + ηI, and two
+    graphs are compared by the overlap of their Gaussians (the Bhattacharyya kernel),
+    ln k = ¼(ln|S₁| + ln|S₂|) − ½ ln|(S₁ + S₂)/2|. Edge weights are used, labels are not. Cost:
+    O(n³) per pair for graphs of n nodes. Positive semi-definite; k(G, G) = 1.
 
     Node i of one graph is compared with node i of the other: the kernel is **not** invariant to
     renumbering nodes. It suits graphs on one common set of nodes (sensors, brain regions, one
@@ -123,12 +123,13 @@ class LaplacianKernel(GraphKernel):
 class FeatureLaplacian(GraphKernel):
     """Feature-space Laplacian graph kernel (FLG).
 
-    The Laplacian kernel carried over from the nodes, whose numbering means nothing, to features of
-    the nodes: S = U L⁻¹ Uᵀ + γI, with the features φ(v) as the columns of U and L = D − A + ηI, and
-    log k = ¼(ln|S₁| + ln|S₂|) − ½ ln|(S₁ + S₂)/2|. Two graphs are alike when the same features are
-    there and lie as near to each other in the graph. Edge weights count. Invariant to renumbering
-    nodes, for graphs of any size; positive semi-definite; k(G, G) = 1. Cost: a sparse factorisation
-    per graph, then O(p³) per pair, p the features (for labels: those that occur in the two graphs).
+    The Laplacian kernel on features of nodes instead of nodes, whose numbering is arbitrary:
+    S = U L⁻¹ Uᵀ + γI, with the features φ(v) as the columns of U and L = D − A + ηI, and
+    ln k = ¼(ln|S₁| + ln|S₂|) − ½ ln|(S₁ + S₂)/2|. Two graphs are similar if they have the same
+    features, at similar distances from each other in the graph. Edge weights are used. The kernel
+    is invariant to renumbering nodes and compares graphs of any size. Positive semi-definite;
+    k(G, G) = 1. Cost: a sparse factorisation per graph, then O(p³) per pair, with p features (for
+    labels, those that occur in the two graphs).
 
     Parameters
     ----------
@@ -136,25 +137,25 @@ class FeatureLaplacian(GraphKernel):
         Regularises the Laplacian (η); above 0.
     gamma : float, default 0.01
         Softens the overlap (γ); at least 0. With 0 the kernel is the limit γ → 0: graphs whose
-        features are not zero in the same columns have k = 0, and a graph whose own features are
-        linearly dependent beyond that is a ValueError.
+        features are non-zero in different columns have k = 0, and a graph whose other features are
+        linearly dependent raises a ValueError.
     vertex_features : {"labels", "degree", "attributes", "heat"} or callable, default "labels"
-        Labels one-hot; the number of neighbours; the node attributes; the diagonals
+        One-hot labels; the number of neighbours; the node attributes; the diagonals
         [exp(−t(D − A))]_vv of heat diffusion; or a function that takes a graph (a `GraphBatch` of
-        one) and gives an array with one row per node.
+        one) and returns an array with one row per node.
     heat_times : sequence of float, default (0.1, 1, 10)
         The times t of "heat".
     base_kernel : callable, optional
-        ``base_kernel(P, Q)`` takes two arrays of features, one row per vertex, and gives the matrix
-        of a positive semi-definite kernel between their rows. S is then in that kernel's feature
-        space. By default the dot product. Needs gamma > 0; costs O((n + n')³) per pair.
+        ``base_kernel(P, Q)`` takes two arrays of features, one row per node, and returns the matrix
+        of a positive semi-definite kernel between their rows. S is then in the feature space of
+        that kernel. The default is the dot product. Needs gamma > 0; costs O((n + n')³) per pair.
     %(normalize_unit)s
     %(n_jobs)s
     %(verbose)s
 
     Notes
     -----
-    A label that was not seen at `fit` is a feature of its own. A graph without nodes has S = γI.
+    A label that was not seen in `fit` is a new feature. A graph without nodes has S = γI.
 
     References
     ----------
@@ -201,7 +202,7 @@ class FeatureLaplacian(GraphKernel):
         if self.base_kernel is not None and self.gamma == 0:
             raise ValueError(
                 "The 'gamma' parameter of FeatureLaplacian must be above 0 with a base_kernel: the "
-                "two graphs' vertices rarely span the same space. Got 0."
+                "nodes of two graphs rarely span the same space. Got 0."
             )
 
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> Any:

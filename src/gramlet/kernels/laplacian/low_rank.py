@@ -1,8 +1,8 @@
-"""Vertices as short rows of numbers, level by level: the low-rank multiscale Laplacian.
+"""Low-rank coordinates of nodes, level by level, for the multiscale Laplacian kernel.
 
-At every level a few landmark vertices span the space in which all vertices get coordinates. The
-landmarks' covariances and the directions found from them are kept, so that vertices of graphs that
-were not fitted get coordinates in the same space.
+At every level a few landmark nodes span the space in which all nodes get coordinates. The
+covariances of the landmarks and the directions computed from them are stored, so that nodes of new
+graphs get coordinates in the same space.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ __all__ = ["Level", "LowRankLevels", "leading_directions"]
 
 # Directions whose eigenvalue is below this share of the largest are rounding errors.
 TOLERANCE = 1e-12
-# Eigenvalues that differ by less than this share are one: their directions go together.
+# Eigenvalues that differ by less than this share are equal: their directions are kept together.
 _SAME = 1e-6
 
 
 def leading_directions(gram: Floats, rank: int) -> Floats:
     """U diag(λ)^{-1/2} for the leading eigenvectors of a Gram matrix: (landmarks, directions).
 
-    At most ``rank`` of them, and none whose eigenvalue is not above ``TOLERANCE`` times the
-    largest. The cut does not fall between equal eigenvalues, whose eigenvectors are arbitrary: if
-    need be, more than ``rank`` are kept.
+    At most ``rank`` are kept, and only those with eigenvalues above ``TOLERANCE`` times the
+    largest. Equal eigenvalues are not separated, as their eigenvectors are arbitrary; if necessary,
+    more than ``rank`` are kept.
     """
     if len(gram) == 0:
         return np.zeros((0, 0))
@@ -59,9 +59,9 @@ def leading_directions(gram: Floats, rank: int) -> Floats:
 
 @dataclass(frozen=True)
 class Level:
-    """One level: balls of ``hops`` around vertices, compared with the landmarks' balls.
+    """One level: balls of ``hops`` around nodes, compared with the landmarks' balls.
 
-    A vertex with kernel values κ to the landmarks has the coordinates κ @ weights.
+    A node with kernel values κ to the landmarks has the coordinates κ @ weights.
     """
 
     hops: int
@@ -77,7 +77,7 @@ class Level:
 
 @dataclass(frozen=True)
 class LowRankLevels:
-    """What was learned from the fitted graphs.
+    """The levels learned from the fitted graphs.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class LowRankLevels:
     discount : bool
         Whether features in a ball are divided by (hops from its centre + 1).
     basis : array, shape (features, directions)
-        Carries vertex features to the coordinates of level 0.
+        Maps features of nodes to the coordinates of level 0.
     levels : tuple of Level
     """
 
@@ -109,7 +109,7 @@ class LowRankLevels:
         discount: bool,
         **tiling: Any,
     ) -> tuple[LowRankLevels, Floats]:
-        """Learn the levels; they, and the coordinates of the fitted vertices."""
+        """Learn the levels; return them and the coordinates of the fitted nodes."""
         basis = _first_basis(features[draw.by_features(features)], width, rank)
         coordinates = _first_coordinates(features, basis)
         levels: list[Level] = []
@@ -123,7 +123,7 @@ class LowRankLevels:
 
     @property
     def order(self) -> int:
-        """Coordinates of a vertex at the last level."""
+        """The number of coordinates of a node at the last level."""
         return int((self.levels[-1].weights if self.levels else self.basis).shape[1])
 
     def validate(self) -> None:
@@ -139,7 +139,7 @@ class LowRankLevels:
             order = level.weights.shape[1]
 
     def coordinates(self, batch: GraphBatch, features: Array, **tiling: Any) -> Floats:
-        """The coordinates of vertices at the last level."""
+        """The coordinates of nodes at the last level."""
         coordinates = _first_coordinates(features, self.basis)
         for level in self.levels:
             balls, of_node = _balls(
@@ -158,14 +158,14 @@ def _balls(
     discount: bool,
     tiling: dict[str, Any],
 ) -> tuple[Covariances, Ints]:
-    """The covariances of the distinct balls, and which of them belongs to each node."""
+    """The covariances of the distinct balls, and the ball of each node."""
     centres, of_node = ball_centres(batch, hops, discount, **tiling)
     found = of_balls(batch, centres, hops, coordinates, eta, gamma, discount, **tiling)
     return found, of_node
 
 
 def _first_basis(chosen: Array, width: int, rank: int) -> Floats:
-    """The leading directions of the landmarks' features themselves."""
+    """The leading directions of the landmarks' features."""
     if chosen.ndim == 2:
         return np.ascontiguousarray(chosen.T @ leading_directions(chosen @ chosen.T, rank))
     gram = (chosen[:, None] == chosen[None, :]).astype(np.float64)
@@ -176,7 +176,7 @@ def _first_basis(chosen: Array, width: int, rank: int) -> Floats:
 
 
 def _first_coordinates(features: Array, basis: Floats) -> Floats:
-    """Features in the basis; a label that was not fitted has no part in it."""
+    """Coordinates of features in the basis; zero for a label that was not fitted."""
     if features.ndim == 1:
         rows = np.vstack([basis, np.zeros((1, basis.shape[1]))])
         return rows[np.minimum(features, len(basis))]

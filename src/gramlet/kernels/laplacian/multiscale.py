@@ -1,4 +1,4 @@
-"""The multiscale Laplacian graph kernel: balls within balls, compared level by level."""
+"""The multiscale Laplacian graph kernel: nested balls, compared level by level."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from gramlet.kernels.laplacian.vertex_features import FEATURES_CONSTRAINTS, Vert
 __all__ = ["EXACT_BYTES", "MultiscaleLaplacian"]
 
 
-#: The exact method takes at most this much memory for the subgraphs of the graphs it is given.
+#: The largest memory of the subgraphs for the exact method.
 EXACT_BYTES = 4 << 30
 
 
@@ -38,80 +38,80 @@ EXACT_BYTES = 4 << 30
 class MultiscaleLaplacian(GraphKernel):
     """Multiscale Laplacian graph kernel (MLG).
 
-    Level 0 compares two vertices by their features. Level l compares them by the feature-space
+    Level 0 compares two nodes by their features. Level l compares them by the feature-space
     Laplacian kernel (see `FeatureLaplacian`) of the balls around them, of radius
-    floor(radius · growth^{l−1}) hops, level l − 1 being the base kernel between the vertices of
-    the balls. In the end two graphs are compared by the kernel that the last level induces between
-    them whole. So both what is near a vertex and where it lies in the graph counts. Edge weights
-    count. Positive semi-definite; k(G, G) = 1.
+    floor(radius · growth^{l−1}) hops, with level l − 1 as the base kernel between the nodes of the
+    balls. Finally, whole graphs are compared by the kernel that the last level induces. The kernel
+    thus depends on the surroundings of a node and on its position in the graph. Edge weights are
+    used. Positive semi-definite; k(G, G) = 1.
 
-    ``method="lowrank"`` gives each vertex at each level up to ``rank`` coordinates: its projection
-    on the leading eigenvectors of the Gram matrix of ``n_landmarks`` fitted vertices. Cost for P =
-    ``rank``, N landmarks, V vertices with balls of b vertices and M graphs: O(L V (N P³ + b P² +
-    fill-in of the balls' Laplacians) + M² P³). ``method="exact"`` has no landmarks; it takes
-    O(L V² b³) and is meant for small sets and for checking.
+    ``method="lowrank"`` gives each node at each level up to ``rank`` coordinates: its projection
+    on the leading eigenvectors of the Gram matrix of ``n_landmarks`` fitted nodes. Cost for P =
+    ``rank``, N landmarks, V nodes with balls of b nodes and M graphs: O(L V (N P³ + b P² + fill-in
+    of the balls' Laplacians) + M² P³). ``method="exact"`` has no landmarks; it takes O(L V² b³) and
+    is meant for small data sets and for checks.
 
     Parameters
     ----------
     n_levels : int, default 2
-        Levels of balls (L). With 0 the kernel is that of `FeatureLaplacian`.
+        Number of levels of balls (L). With 0 the kernel is that of `FeatureLaplacian`.
     radius : float, default 1
         Radius of the balls of the first level, in hops.
     growth : float or "add", default 2
-        The factor from one level's radius to the next; at least 1, so that balls lie in balls.
+        The factor between the radii of successive levels; at least 1, so that balls are nested.
         "add": balls of radius·l hops at level l, rounded down.
     eta : float, default 0.1
         Regularises the Laplacians (η); above 0.
     gamma : float, default 0.01
-        Softens the overlaps (γ). Above 0, but for sets where every ball's features span the whole
-        space; where they do not, 0 is a ValueError that names a graph.
+        Softens the overlaps (γ). It must be above 0 unless the features of every ball span the
+        whole space; otherwise 0 raises a ValueError that names a graph.
     rank : int, default 10
-        Coordinates of a vertex (P), for "lowrank". Fewer where eigenvalues fall below 1e-12 times
-        the largest; more only where the cut would fall between equal eigenvalues.
+        Number of coordinates of a node (P), for "lowrank". There are fewer if eigenvalues are below
+        1e-12 times the largest, and more only to keep equal eigenvalues together.
     n_landmarks : int, default 200
-        Vertices drawn from the fitted graphs, for "lowrank"; all of them if there are not as many.
+        Number of nodes drawn from the fitted graphs, for "lowrank"; all if there are fewer.
     method : {"lowrank", "exact"}, default "lowrank"
     vertex_features : {"labels", "degree", "attributes", "heat"} or callable, default "labels"
-        The features of level 0, computed on the graphs whole; as for `FeatureLaplacian`.
+        The features of level 0, computed on whole graphs; as for `FeatureLaplacian`.
     random_state : int, RandomState or None
-        Draws the landmarks, once at `fit`.
+        Seed of the draw of landmarks, which happens once, in `fit`.
     heat_times : sequence of float, default (0.1, 1, 10)
         The times of ``vertex_features="heat"``.
     discount : bool, default False
-        Divide the features of a vertex in a ball by (its hops from the centre + 1). Whole graphs
-        have no centre and are compared without.
+        Divide the features of a node in a ball by (its hops from the centre + 1). Whole graphs
+        have no centre and are compared without this factor.
     top : {"regularised", "pseudo-inverse"}, default "regularised"
         "pseudo-inverse": invert the Laplacians of whole graphs without η, dropping eigenvalues of
         D − A not above 1e-4 of the largest; a graph without edges then has S = γI.
     unique_landmarks : bool, default False
-        Draw landmarks among distinct balls, at every level anew; balls whose S agree in every entry
-        to 1e-9 of the largest are one. At level 0, where there are no balls, among distinct
-        features.
+        Draw new landmarks at every level, among distinct balls; balls are equal if all entries of
+        their S agree up to 1e-9 of the largest. At level 0, draw among distinct features.
     %(normalize_unit)s
     %(n_jobs)s
     %(verbose)s
 
     Notes
     -----
-    The landmarks and what was learned from them are kept: `transform` works on graphs that were not
-    there at `fit`, and gives for fitted graphs what `fit_transform` gives. "lowrank" drops the part
-    of a new graph that lies outside the space of the landmarks (a label that no landmark has, say).
-    With n_landmarks no less than the number of vertices, and a rank large enough, both methods
-    agree on the fitted graphs.
+    The landmarks and the levels learned from them are stored: `transform` works on new graphs, and
+    for fitted graphs its values equal those of `fit_transform`. "lowrank" drops the part of a new
+    graph outside the space of the landmarks (for example, a label that no landmark has). If
+    n_landmarks is at least the number of nodes and the rank is large enough, both methods agree on
+    the fitted graphs.
 
-    Neither method depends on the numbering of nodes. Landmarks are drawn from the vertices in an
-    order that follows from their surroundings. Vertices that eight rounds of colour refinement do
-    not tell apart may take each other's place in it; if they are not in fact alike, another
-    numbering can give another, equally valid, draw.
+    Neither method depends on the numbering of nodes. Landmarks are drawn from the nodes in an
+    order that depends on their surroundings. Nodes that eight rounds of colour refinement cannot
+    distinguish may change places in this order; if they are in fact different, another numbering
+    can give another, equally valid, draw.
 
     "lowrank" values depend on which graphs were fitted.
 
-    A level can magnify a difference between two balls by up to 1/(ηγ), rounding errors included.
+    A level can amplify a difference between two balls, including rounding errors, by up to 1/(ηγ).
     Both methods therefore drop directions with less than 1e-12 of the largest eigenvalue. Balls
-    that differ by less count as equal, which small η and γ with three levels or more may let show.
+    that differ by less are treated as equal, which may become visible for small η and γ with three
+    or more levels.
 
     ``discount=True``, ``top="pseudo-inverse"``, ``growth="add"`` and ``unique_landmarks=True`` are
-    what the authors' published code does beyond the paper.
+    used by the authors' published code, but are not in the paper.
 
     References
     ----------
@@ -190,7 +190,7 @@ class MultiscaleLaplacian(GraphKernel):
         if self.method == "exact" and self.gamma == 0:
             raise ValueError(
                 "The 'gamma' parameter of MultiscaleLaplacian must be above 0 with method=\"exact\""
-                ": two balls' vertices rarely span the same space. Got 0."
+                ": the nodes of two balls rarely span the same space. Got 0."
             )
 
     def _hops(self) -> tuple[int, ...]:

@@ -1,8 +1,8 @@
-"""Features of vertices, as the Laplacian kernels take them: labels, degrees, attributes, heat.
+"""Features of nodes for the Laplacian kernels: labels, degrees, attributes, heat.
 
-Labels stay integer codes, one column each without the columns being written out; everything else
-becomes rows of numbers. Checks and remembers what `fit` saw; what is done with features is left to
-the kernels.
+Labels are integer codes, which stand for one-hot columns; all other features are rows of numbers.
+The fitted columns are stored and later graphs are checked against them; the kernels use the
+features.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FEATURES_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 class VertexFeatures:
-    """Reads the features of vertices, in the columns of the fitted graphs.
+    """Computes the features of nodes, in the columns of the fitted graphs.
 
     Parameters
     ----------
@@ -38,12 +38,13 @@ class VertexFeatures:
     heat_times : sequence of float
         For "heat".
     owner : str
-        The kernel that asks, for messages.
+        The kernel's name, for messages.
 
     Attributes
     ----------
     width : int or None
-        Columns of the fitted graphs; None as long as no graph had a node (any number then fits).
+        The number of columns of the fitted graphs; None if they have no nodes (then any number is
+        accepted).
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class VertexFeatures:
         self.labels: LabelVocabulary | None = None
 
     def fit(self, batch: GraphBatch, **tiling: Any) -> Ints | Floats:
-        """Learn the columns from these graphs; their features as `read` gives them.
+        """Learn the columns from these graphs; return their features, as `read` does.
 
         ``tiling`` as for `for_tiles`; here and in `read`.
         """
@@ -75,14 +76,14 @@ class VertexFeatures:
         Returns
         -------
         array of int64, shape (n nodes,), or array of float64, shape (n nodes, width)
-            Codes of labels (those not seen at `fit` from ``width`` on), or rows of numbers.
+            Codes of labels (from ``width`` on for unseen labels), or rows of numbers.
         """
         if self.labels is not None:
             return self.labels.encode(batch.node_labels, batch.n_nodes_total)
         return self._rows(batch, tiling)
 
     def validate(self) -> None:
-        """Raise ValueError if the columns do not fit what is read."""
+        """Raise ValueError if the columns do not fit the kind of features."""
         require_instance("owner", self.owner, str)
         require_array("times", self.times, "float64", (None,), least=0.0)
         kinds = ("labels", "degree", "attributes", "heat")
@@ -110,7 +111,7 @@ class VertexFeatures:
         return rows
 
     def _called(self, batch: GraphBatch) -> Floats:
-        """The callable's rows, graph by graph; graphs without nodes have none and are not asked."""
+        """The rows of the callable, graph by graph; it is not called on graphs without nodes."""
         width = self.width
         parts = []
         for i in np.flatnonzero(batch.sizes).tolist():

@@ -1,4 +1,4 @@
-"""The marginalised kernel: random walks on two graphs that meet like nodes and like edges."""
+"""The marginalised kernel: random walks on two graphs, compared node by node and edge by edge."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from gramlet.kernels.marginalized.profile import MarginalizedProfile
 
 __all__ = ["MarginalizedKernel"]
 
-# The engine's order of derivatives, and what a kernel must contain for one to be in use.
+# The engine's order of derivatives, and the part of a kernel that uses the parameter.
 _PARAMETERS = {
     "stop": "",
     "node_floor": "label",
@@ -41,18 +41,19 @@ _PARAMETERS = {
 
 @shared_texts
 class MarginalizedKernel(GraphKernel):
-    """Marginalised kernel: the expected likeness of two random walks, one on each graph.
+    """Marginalised kernel: the expected similarity of two random walks, one on each graph.
 
-    Two walks start at random nodes and stop at each step with probability q. They are as alike as
-    the product of κ_V over the nodes and κ_E over the edges that they meet one after the other, and
-    0 if one stops before the other. With x(v, v') the expected likeness of walks from v and v',
+    Two walks start at random nodes and stop at each step with probability q. Their similarity is
+    the product of κ_V over the nodes and κ_E over the edges that they visit in turn, and 0 if one
+    stops before the other. With x(v, v') the expected similarity of walks from v and v',
 
     x(v, v') = κ_V(v, v') [q² + (1−q)² Σ_u Σ_u' (w_vu/d_v) (w'_v'u'/d'_v') κ_E(vu, v'u') x(u, u')]
 
-    over neighbours u of v and u' of v', d_v the sum of the weights at v; k(G, G') = Σ p(v) p'(v')
-    x(v, v'). A node without neighbours has x = κ_V q². Values are exact to 1e-10 relative, each by
-    one sparse linear system on the pairs of nodes that are alike: O(m m') per iteration for m and
-    m' edges and some tens of iterations. Positive semi-definite.
+    over neighbours u of v and u' of v', with d_v the sum of the weights at v;
+    k(G, G') = Σ p(v) p'(v') x(v, v'). A node without neighbours has x = κ_V q². Each value has a
+    relative error below 1e-10 and takes one sparse linear system on the pairs of nodes with
+    κ_V > 0: O(m m') per iteration for m and m' edges, with tens of iterations. Positive
+    semi-definite.
 
     Parameters
     ----------
@@ -61,13 +62,13 @@ class MarginalizedKernel(GraphKernel):
     node_kernel, edge_kernel : {"label", "gaussian", "label*gaussian", "one"}, default "label"
         κ_V and κ_E. "label": 1 for equal labels, the floor for others; "gaussian":
         exp(−‖a−a'‖²/(2 scale²)) on attributes; or their product; "one": 1. Edges without labels
-        are all alike.
+        are all equal.
     node_floor, edge_floor : float, default 0.0
-        The likeness of different labels, from 0 to 1.
+        The similarity of different labels, from 0 to 1.
     node_scale, edge_scale : float, default 1.0
         The scale of the Gaussians, above 0.
     weighted : bool, default False
-        Take steps with probabilities in proportion to the edges' weights, which must be above 0.
+        Take steps with probabilities proportional to the edge weights, which must be above 0.
     start : {"uniform", "ones"}, default "uniform"
         p(v) is 1/n, or 1.
     %(normalize)s
@@ -141,15 +142,15 @@ class MarginalizedKernel(GraphKernel):
         Returns
         -------
         K : array, shape (len(X), len(X))
-            As `fit_transform` gives it.
+            The result of `fit_transform`.
         gradients : dict of str to array
-            The derivative of K by each parameter in use (not by its logarithm): "stop", the floors
-            of kernels with "label" and the scales of kernels with "gaussian". With
-            ``normalize=True`` of the normalised matrix.
+            The derivative of K with respect to each parameter that is used (not its logarithm):
+            "stop", the floors of kernels with "label" and the scales of kernels with "gaussian".
+            With ``normalize=True``, the derivative of the normalised matrix.
 
         Notes
         -----
-        By the adjoint system: one more solution per pair, whatever the number of parameters.
+        The adjoint system gives all derivatives with one more solution per pair.
         """
         batch = as_batch(X)
         used = self._in_use()
@@ -237,7 +238,7 @@ class MarginalizedKernel(GraphKernel):
 
 
 def _widths(profile: MarginalizedProfile) -> tuple[int, int]:
-    """The number of attribute columns of nodes and of edges; −1 where there are none of these."""
+    """The numbers of attribute columns of nodes and of edges; −1 if there are no nodes or edges."""
     nodes, edges = profile.graphs.attributes, profile.graphs.edge_attributes
     return (
         int(nodes.shape[1]) if len(nodes) else -1,

@@ -1,4 +1,4 @@
-"""Graphs ready for the marginalised kernel, and their comparison with its derivatives."""
+"""Graphs prepared for the marginalised kernel, and their comparison with derivatives."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class MarginalizedProfile(Profile):
         return self._filled(self, _DIAGONAL, False, tiling)[0][:, 0]
 
     def with_slopes(self, tiling: Tiling = QUIET) -> tuple[Floats, Floats]:
-        """The matrix of these graphs, and its derivatives by all five parameters."""
+        """The matrix of these graphs, and its derivatives with respect to all five parameters."""
         return self._filled(self, _TRIANGLE, True, tiling)
 
     def _filled(
@@ -87,7 +87,7 @@ class MarginalizedProfile(Profile):
             self._require_symmetry()
 
     def _require_symmetry(self) -> None:
-        """Every arc must have its opposite, with the same weight, label and attributes."""
+        """Check that every arc has its opposite, with the same weight, label and attributes."""
         graphs = self.graphs
         degrees = np.diff(graphs.indptr)
         tails = np.repeat(np.arange(len(degrees)), degrees)

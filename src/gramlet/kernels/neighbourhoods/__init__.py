@@ -1,1 +1,1 @@
-"""Kernels that count what is around nodes: pairs of balls, trees of descents, small subgraphs."""
+"""Kernels on the surroundings of nodes: pairs of balls, descent trees, small subgraphs."""

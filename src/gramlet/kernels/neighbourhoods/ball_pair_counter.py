@@ -1,6 +1,6 @@
-"""Pairs of balls as features: counted block by block (radius and distance), and named.
+"""Pairs of balls as features, counted in blocks by radius and distance, and their names.
 
-The engine finds balls and pairs; here they become columns that later graphs are read in.
+The engine finds balls and pairs; here they become columns, which later graphs are counted in.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gramlet.kernels.contract.labels import EdgeLabels, NodeLabels
 
 __all__ = ["BallPairCounter"]
 
-# A ball's text longer than this is cut.
+# The text of a ball is truncated to this length.
 _LONGEST_TEXT = 120
 
 
@@ -45,11 +45,11 @@ class BallPairCounter:
         return counts
 
     def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
-        """Count in new graphs; columns beyond the fitted ones are features not seen at fit."""
+        """Count features of new graphs; columns after the fitted ones are unseen features."""
         return self.count_blocks(batch, tiling)[0]
 
     def count_blocks(self, batch: GraphBatch, tiling: Tiling) -> tuple[sparse.csr_matrix, Ints]:
-        """Count in new graphs; also the block of every column, unseen ones included."""
+        """Count features of new graphs; also returns the block of every column, seen or unseen."""
         codes, edges = self.labels.encode(batch), self.edge_labels.encode(batch)
         identities = np.empty((self.radius + 1, batch.n_nodes_total), np.int64)
         for r, tables in enumerate(self.balls):
@@ -76,12 +76,12 @@ class BallPairCounter:
         ]
 
     def _ball_texts(self, radius: int) -> list[str]:
-        """Each ball by its root's label, the labels hop by hop, and its number."""
+        """A text per ball: the label of its root, the labels hop by hop, and its number."""
         labels = self.labels.names()
         names, balls = self.balls[radius]
         heads = names.data[np.add.outer(names.offsets[:-1], [0, 1])].tolist()
         if radius == 0:
-            # The ball is its root, whose label says all.
+            # The ball is only its root, which its label identifies.
             return [labels[heads[balls.signature(i)[1]][1]] for i in range(len(balls))]
         texts = []
         for ball in range(len(balls)):

@@ -1,7 +1,7 @@
-"""Counts in blocks of columns, each block normalised on its own before the blocks are added.
+"""Counts in blocks of columns; each block is normalised before the blocks are summed.
 
-Dot products of counts are whole numbers, so that entries do not depend on how a matrix is cut into
-tiles; they are divided afterwards, block by block in a fixed order.
+Dot products of counts are integers, so that entries do not depend on the tiles of a matrix; they
+are divided afterwards, block by block in a fixed order.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ __all__ = ["BlockProfile"]
 
 
 class _OwnValues(NamedTuple):
-    """κ(G, G) of every graph and block; the blocks in order, and the place of each column's."""
+    """κ(G, G) of every graph and block; the sorted blocks, and the position of each column's."""
 
     blocks: Ints
     place: Ints
     values: Floats
 
     def of(self, block: int) -> Floats:
-        """Of one block; 0 where no column is of it."""
+        """The values of one block; 0 if it has no column."""
         at = int(np.searchsorted(self.blocks, block))
         if at == len(self.blocks) or self.blocks[at] != block:
             return np.zeros(len(self.values))
@@ -46,8 +46,8 @@ class BlockProfile(Profile):
     blocks : array of int64
         The block of each column.
     n_known : int
-        Columns from here on are features not seen at `fit`: they count in a graph's own norms and
-        match no fitted graph.
+        Columns from here on are features not seen in `fit`: they are part of a graph's own norms
+        and match no fitted graph.
     """
 
     counts: sparse.csr_matrix
@@ -81,11 +81,11 @@ class BlockProfile(Profile):
         return out
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:
-        """How many blocks of each graph have a feature: each adds 1."""
+        """The number of blocks in which a graph has a feature: each adds 1."""
         return (self._own().values > 0).sum(axis=1).astype(np.float64)
 
     def features(self) -> sparse.csr_matrix:
-        """The columns that were known at `fit`, each block divided by the graph's own norm."""
+        """The columns of the fitted features, each block divided by the graph's own norm."""
         own = self._own()
         kept = self.counts[:, : self.n_known].tocsr()
         rows = np.repeat(np.arange(len(self)), np.diff(kept.indptr))
@@ -93,7 +93,7 @@ class BlockProfile(Profile):
         return sparse.csr_matrix((kept.data / lengths, kept.indices, kept.indptr), shape=kept.shape)
 
     def _own(self) -> _OwnValues:
-        """κ(G, G) of every block, unseen features included, in one pass over the counts."""
+        """κ(G, G) of every block, with unseen features, in one pass over the counts."""
         blocks = np.unique(self.blocks)
         place = np.searchsorted(blocks, self.blocks)
         rows = np.repeat(np.arange(len(self)), np.diff(self.counts.indptr))
@@ -110,9 +110,9 @@ class BlockProfile(Profile):
 
 
 def _add_divided(out: Floats, values: Floats, rows: Floats, columns: Floats) -> None:
-    """Add values / sqrt(rows ⊗ columns) to ``out``, nothing where a norm is 0.
+    """Add values / sqrt(rows ⊗ columns) to ``out``, or 0 if a norm is 0.
 
-    The root of a product of whole numbers: a graph with itself gives exactly 1.
+    The root of a product of integers is taken, so that a graph with itself gives exactly 1.
     """
     right = np.where(columns > 0, columns, np.inf)
     for total, row, own in zip(out, values, rows, strict=True):

@@ -1,4 +1,4 @@
-"""Graphs made ready for subgraph matching: counts of types with weights, or graphs to be mapped."""
+"""Profiles for subgraph matching: counts of types with weights, or graphs to be mapped."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gramlet.kernels.contract.profile import QUIET, Profile
 
 __all__ = ["MappingProfile", "WeightedCountProfile"]
 
-# Matrices of up to so many counts are multiplied as they are; products of whole numbers are exact.
+# Up to this number of counts, dense matrices are multiplied; products of integers are exact.
 _SMALL = 20_000
 
 
@@ -35,8 +35,8 @@ _SMALL = 20_000
 class WeightedCountProfile(Profile):
     """Counts compared by the dot product with one weight per column.
 
-    Columns of equal weight are multiplied together as whole numbers, so that entries do not depend
-    on how a matrix is cut into tiles.
+    Columns of equal weight are multiplied together as integers, so that entries do not depend on
+    the tiles of a matrix.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class WeightedCountProfile(Profile):
     weights : array of float64
         One per column, at least 0.
     n_known : int
-        Columns from here on are features not seen at `fit`.
+        Columns from here on are features not seen in `fit`.
     """
 
     counts: sparse.csr_matrix
@@ -82,7 +82,7 @@ class WeightedCountProfile(Profile):
         return np.asarray(squares @ self.weights, dtype=np.float64)
 
     def features(self) -> sparse.csr_matrix:
-        """The columns that were known at `fit`, times the roots of their weights."""
+        """The columns of the fitted features, times the roots of their weights."""
         kept = self.counts[:, : self.n_known].tocsr()
         data = kept.data * np.sqrt(self.weights)[kept.indices]
         return sparse.csr_matrix((data, kept.indices, kept.indptr), shape=kept.shape)
@@ -95,13 +95,13 @@ class WeightedCountProfile(Profile):
 
 @dataclass(frozen=True)
 class MappingProfile(Profile):
-    """Graphs to be compared by mapping subgraphs of one into the other.
+    """Graphs that are compared by mapping subgraphs of one into the other.
 
     Attributes
     ----------
     graphs : MappedGraphs
     labels, edge_labels : tuples
-        The values that the codes of nodes and arcs stand for.
+        The labels that belong to the codes of nodes and arcs.
     node_kernel, edge_kernel : callable or None
         Functions of two labels; None: 1 for equal labels, otherwise 0.
     mu : float
@@ -213,7 +213,7 @@ def _kernel_table(
 def _number(
     name: str, kernel: Callable[[Any, Any], float], first: Hashable, second: Hashable
 ) -> float:
-    """What a kernel on labels gives for two of them, which must be a finite number."""
+    """The value of a kernel on two labels, checked to be a finite number."""
     found = kernel(first, second)
     try:
         value = float(found)

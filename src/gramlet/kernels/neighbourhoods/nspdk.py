@@ -22,7 +22,7 @@ from gramlet.kernels.neighbourhoods.block_profile import BlockProfile
 
 __all__ = ["MAX_RADIUS", "NSPDK"]
 
-# Every radius is a set of columns of its own, and a pass over all balls.
+# Every radius has its own columns and takes a pass over all balls.
 MAX_RADIUS = 100
 
 
@@ -32,14 +32,14 @@ class NSPDK(ExplicitFeatures, GraphKernel):
 
     The r-ball of a node is the subgraph induced by the nodes within r hops, rooted at the node. For
     each radius r and distance d, κ_{r,d} is the dot product of counts of unordered pairs of nodes
-    at hop distance exactly d (a node with itself for d = 0), named by the unordered pair of their
+    at hop distance exactly d (a node with itself for d = 0), by the unordered pair of their
     r-balls; k = Σ_{r,d} κ_{r,d}(G,G') / √(κ_{r,d}(G,G) κ_{r,d}(G',G')).
 
-    Balls are told apart by their labels, their edges and all distances inside them, without
+    Balls are distinguished by their labels, their edges and all distances inside them, without
     collisions. Cost: O(b m_b) for a ball of b nodes and m_b edges, one ball per node and radius,
     and one feature per pair of nodes within ``distance`` hops; then a sparse product per block. A
-    hub with d neighbours is in the 2-ball of each of them, with all the others: O(d³). Positive
-    semi-definite.
+    hub with d neighbours takes O(d³), as the 2-ball of each neighbour contains all of them.
+    Positive semi-definite.
 
     Parameters
     ----------
@@ -48,8 +48,7 @@ class NSPDK(ExplicitFeatures, GraphKernel):
     distance : int, default 5
         The largest hop distance of a pair.
     normalize_levels : bool, default True
-        Divide every κ_{r,d} by its own norms; an entry whose norm is 0 becomes 0. False: the plain
-        sum.
+        Normalise every κ_{r,d}; if a norm is 0, the entry is 0. False: the plain sum.
     %(use_edge_labels)s
     %(normalize)s
     %(n_jobs)s
@@ -102,8 +101,8 @@ class NSPDK(ExplicitFeatures, GraphKernel):
     def _check(self, batch: GraphBatch) -> None:
         if self.radius > MAX_RADIUS:
             raise ValueError(
-                f"NSPDK: radius is {self.radius}, but every radius is a set of features of its "
-                f"own, and balls of more than {MAX_RADIUS} hops hold whole graphs. Use a radius up "
+                f"NSPDK: radius is {self.radius}, but every radius adds its own features, and "
+                f"larger balls mostly contain whole graphs. Use a radius up "
                 f"to {MAX_RADIUS}."
             )
 

@@ -30,12 +30,12 @@ from gramlet.kernels.weisfeiler_lehman.colour_counts import columns_of_levels
 
 __all__ = ["ODDSTh", "TreeCounter"]
 
-# A tree's text longer than this is given by its root, its number of children and its number.
+# The text of a larger tree is its root, the number of its children and its own number.
 _LONGEST_TEXT = 400
 
 
 class TreeCounter:
-    """Counts the trees of descents of each graph, times decay^{|T|/2}."""
+    """Counts the descent trees of each graph, times decay^{|T|/2}."""
 
     def __init__(self, height: int, decay: float) -> None:
         self.height = height
@@ -90,7 +90,7 @@ class TreeCounter:
 
 
 def _columns(trees: DescentTrees, known: list[int]) -> Ints:
-    """The column of each tree: the fitted ones by height, then the others."""
+    """The column of each tree: first the fitted trees by height, then the others."""
     n_levels = max(len(known), len(trees.tables))
     known = known + [0] * (n_levels - len(known))
     rows = [np.flatnonzero(trees.heights == level) for level in range(n_levels)]
@@ -103,7 +103,7 @@ def _columns(trees: DescentTrees, known: list[int]) -> Ints:
 
 
 def _weights(sizes: Floats, decay: float) -> Floats:
-    """decay^{|T|/2}; 0 where decay^{|T|} underflows."""
+    """decay^{|T|/2}; 0 if decay^{|T|} underflows."""
     with np.errstate(under="ignore"):
         return np.where(decay**sizes > 0.0, decay ** (sizes / 2.0), 0.0)
 
@@ -112,18 +112,18 @@ def _weights(sizes: Floats, decay: float) -> Floats:
 class ODDSTh(ExplicitFeatures, CountKernel):
     """Ordered DAG decompositions, compared by their subtrees.
 
-    DD(v) holds the nodes within ``height`` hops of v and the arcs that lead one hop farther from v;
-    T_v(u) is the tree of all descents from u in DD(v), children unordered. With f_T(G) the number
-    of pairs (v, u) whose tree is T and n_T the number of its nodes, k = Σ_T decay^n_T f_T(G)
-    f_T(G'). Directed graphs: hops and descents follow arcs.
+    DD(v) contains the nodes within ``height`` hops of v and the arcs that lead one hop farther from
+    v; T_v(u) is the tree of all descents from u in DD(v), with unordered children. With f_T(G) the
+    number of pairs (v, u) whose tree is T and n_T the number of its nodes, k = Σ_T decay^n_T f_T(G)
+    f_T(G'). In directed graphs, hops and descents follow arcs.
 
-    Trees are renamed, never unfolded. Cost: O(m_v) per node v, m_v the edges within ``height``
-    hops, for each height of trees; then a sparse product. Positive semi-definite.
+    Trees are renamed, never unfolded. Cost: O(m_v) per node v and height of trees, with m_v the
+    number of edges within ``height`` hops; then a sparse product. Positive semi-definite.
 
     Parameters
     ----------
     height : int, default 3
-        The largest number of hops; beyond the longest distance in the graphs nothing changes.
+        The largest number of hops; values above the longest distance make no difference.
     decay : float, default 1.0
         Weight per node of a tree, above 0 and at most 1.
     %(normalize)s

@@ -48,24 +48,25 @@ class SubgraphMatching(GraphKernel):
     if neither is, and 0 otherwise, so that subsets match as induced subgraphs.
 
     On labels the kernel is Σ_P λ_s a_P #P(G) #P(G') over labelled isomorphism types P with s nodes
-    and a_P automorphisms: subsets are visited once per graph, and there are `features`. With other
-    kernels of nodes or edges the maps of each pair of graphs are enumerated, which is far slower.
+    and a_P automorphisms: subsets are visited once per graph, and the kernel has `features`. With
+    other kernels of nodes or edges the maps of each pair of graphs are enumerated, which is far
+    slower.
 
     Parameters
     ----------
     size : int, default 3
-        The largest number of nodes of a subset, up to 6: a type is found by trying all orders of
-        its nodes.
+        The largest number of nodes of a subset, up to 6, as types are found by trying all orders of
+        their nodes.
     weights : {"uniform", "increasing", "decreasing", "strong-decreasing"} or sequence
-        λ_s: 1, s, 1/s, 1/s², or ``size`` numbers, none below 0.
+        λ_s: 1, s, 1/s, 1/s², or ``size`` non-negative numbers.
     connected : bool, default True
-        Only subsets whose induced subgraph is connected.
+        Use only subsets whose induced subgraph is connected.
     node_kernel : {"label", "gaussian"} or callable
         "label": 1 for equal labels, otherwise 0. "gaussian": exp(−mu ‖a − a'‖²) of node
-        attributes, whatever the labels. A callable of two labels (None where there are none) must
-        be symmetric.
+        attributes; labels are ignored. A callable of two labels (None if there are none) must be
+        symmetric.
     edge_kernel : {"label", "one"} or callable
-        "label": 1 for equal edge labels, and where there are none. A callable as above.
+        "label": 1 for equal edge labels, or if there are none. A callable as above.
     mu : float or None
         Rate of the Gaussian; None: 1/(number of attribute columns).
     %(normalize)s
@@ -74,7 +75,7 @@ class SubgraphMatching(GraphKernel):
 
     Notes
     -----
-    Positive semi-definite where the kernels of nodes and edges are.
+    Positive semi-definite if the kernels of nodes and edges are.
 
     References
     ----------
@@ -165,17 +166,17 @@ class SubgraphMatching(GraphKernel):
         if self.counter_ is not None:
             return self.counter_.count(batch, tiling)
         fitted: Any = self.profile_
-        # Graphs that lack a column in use are refused here.
+        # This raises an error for graphs without a column that is used.
         self.labels_.encode(batch)
         self.edge_labels_.encode(batch)
-        # No columns at fit: no graph had a node, so any number of attributes may come now.
+        # Without fitted columns (no fitted graph has nodes) any number of attributes is accepted.
         width = fitted.graphs.attributes.shape[1] or None
         return self._mapped(batch, fitted.size_weights, width)
 
     def _mapped(
         self, batch: GraphBatch, weights: Floats, width: int | None = None
     ) -> MappingProfile:
-        """Graphs with the columns in use; ``width`` is the fitted number of attributes."""
+        """Graphs with the columns that are used; ``width`` is the fitted number of attributes."""
         n_nodes, n_arcs = batch.n_nodes_total, len(batch.indices)
         attributes, mu = np.zeros((n_nodes, 0)), 0.0
         if self.node_kernel == "gaussian":
@@ -205,9 +206,9 @@ class SubgraphMatching(GraphKernel):
 
     @available_if(_has_features)
     def features(self, X: Any) -> Any:
-        """Compute the number of subgraphs of each fitted type, times a root.
+        """Compute the number of subgraphs of each fitted type, times a factor.
 
-        The root is that of λ times the number of automorphisms of the type.
+        The factor is the square root of λ times the number of automorphisms of the type.
         ``features(X) @ features(fitted).T`` is the un-normalised `transform(X)`.
         """
         return self.profile_of(X).features()

@@ -30,7 +30,10 @@ __all__ = ["TypeCounter"]
 
 
 class TypeCounter:
-    """Counts induced subgraphs by type; a type of s nodes weighs λ_s times its automorphisms."""
+    """Counts induced subgraphs by type.
+
+    The weight of a type of s nodes is λ_s times the number of its automorphisms.
+    """
 
     def __init__(self, size_weights: Floats, connected: bool, with_edge_labels: bool) -> None:
         self.size_weights = size_weights
@@ -47,7 +50,7 @@ class TypeCounter:
         return self._weighted(found)
 
     def count(self, batch: GraphBatch, tiling: Tiling) -> WeightedCountProfile:
-        """Count in new graphs; columns beyond the fitted ones are types not seen at fit."""
+        """Count types in new graphs; columns after the fitted ones are unseen types."""
         codes, edges = self.labels.encode(batch), self.edge_labels.encode(batch)
         size = len(self.size_weights)
         found = count_subgraphs(batch, codes, edges, size, self.connected, self.types, **tiling)

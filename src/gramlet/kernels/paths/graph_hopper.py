@@ -1,4 +1,4 @@
-"""GraphHopper: shortest paths of equal numbers of nodes, compared node by node."""
+"""GraphHopper: shortest paths with equally many nodes, compared node by node."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ _EXPLICIT = ("label", "linear")
 
 @dataclass(frozen=True)
 class AttributeSumProfile(CountProfile):
-    """Sums of attributes: as counts, but of either sign."""
+    """Sums of attributes: like counts, but possibly negative."""
 
     def take(self, rows: Ints) -> AttributeSumProfile:
         return AttributeSumProfile(self.counts[rows], self.measure, self.n_known)
 
     def validate(self) -> None:
-        # Everything but the sign is as with counts.
+        # Everything except the sign is checked as for counts.
         require_instance("counts", self.counts, sparse.csr_matrix)
         require_array("the entries of counts", self.counts.data, "float64", (None,))
         replace(self, counts=abs(self.counts)).as_counts().validate()
 
     def as_counts(self) -> CountProfile:
-        """The same as counts, which must not be negative."""
+        """The same numbers as a `CountProfile`."""
         return CountProfile(self.counts, self.measure, self.n_known)
 
 
 @dataclass(frozen=True)
 class HopperProfile(Profile):
-    """Tables of places on shortest paths, compared with a Gaussian or a bridge between attributes.
+    """Tables of places on shortest paths, compared by a Gaussian or bridge kernel on attributes.
 
     Attributes
     ----------
@@ -109,12 +109,12 @@ def _has_features(kernel: GraphHopper) -> bool:
 class GraphHopper(GraphKernel):
     """GraphHopper kernel.
 
-    k sums, over all pairs of shortest paths of two graphs that have equally many nodes, a node
-    kernel κ of the nodes at the same places. All shortest paths count, with all ties, in both
-    directions (along arcs in directed graphs), single nodes included. With M_v[i, l] the number of
-    shortest paths of l nodes that have v at place i, k = Σ_{v,v'} ⟨M_v, M_v'⟩ κ(v, v'). Cost: O(n
-    m δ) for a graph with n nodes, m edges and shortest paths of up to δ nodes; then, for "label"
-    and "linear", a sparse product, otherwise O(n n' δ²) per pair.
+    k sums, over all pairs of shortest paths of two graphs with equally many nodes, a node kernel κ
+    of the nodes at the same places. All shortest paths are used, including ties and single nodes,
+    in both directions (along arcs in directed graphs). With M_v[i, l] the number of shortest paths
+    of l nodes with v at place i, k = Σ_{v,v'} ⟨M_v, M_v'⟩ κ(v, v'). Cost: O(n m δ) for a graph with
+    n nodes, m edges and shortest paths of up to δ nodes; then, for "label" and "linear", a sparse
+    product, otherwise O(n n' δ²) per pair.
 
     Parameters
     ----------
@@ -128,10 +128,10 @@ class GraphHopper(GraphKernel):
     width : float, default 4.0
         Distance at which "bridge" reaches 0.
     weighted : bool, default False
-        Use the edge weights, which must be above 0, as lengths; paths whose lengths agree to 1e-9
-        (relative) are ties. Otherwise every edge has length 1.
+        Use the edge weights, which must be above 0, as lengths; paths whose lengths agree up to
+        1e-9 (relative) are ties. Otherwise every edge has length 1.
     use_labels : bool or "auto", default False
-        Multiply a kernel on attributes by "label". Without effect for "label" itself.
+        Multiply a kernel on attributes by "label". Has no effect for "label" itself.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s
@@ -139,12 +139,12 @@ class GraphHopper(GraphKernel):
     Attributes
     ----------
     node_kernel_ : str
-        The node kernel in use.
+        The node kernel that is used.
 
     Notes
     -----
-    "label" and "linear" have an explicit feature map, `features`. Counts are exact up to 2^53; a
-    warning says if there are larger ones.
+    "label" and "linear" have an explicit feature map, `features`. Counts are exact up to 2^53; for
+    larger ones there is a warning.
 
     References
     ----------
@@ -197,8 +197,8 @@ class GraphHopper(GraphKernel):
     def features(self, X: Any) -> Any:
         """Compute the explicit feature map: one row per graph, one column per fitted feature.
 
-        ``features(X) @ features(fitted).T`` is the un-normalised `transform(X)`. Only the node
-        kernels "label" and "linear" have it.
+        ``features(X) @ features(fitted).T`` is the un-normalised `transform(X)`. Available for the
+        node kernels "label" and "linear".
         """
         return self.profile_of(X).features()
 
@@ -234,7 +234,7 @@ class GraphHopper(GraphKernel):
 
     def _with_scale(self, places: AttributedPlaces) -> HopperProfile:
         bridge = self.node_kernel_ == "bridge"
-        # The graphs' own number of attributes: a fit on graphs without nodes knows none.
+        # The graphs' own number of attributes, as fitted graphs without nodes have none.
         mu = 1.0 / max(1, len(places.columns)) if self.mu is None else self.mu
         return HopperProfile(places, bridge, float(self.width if bridge else mu))
 

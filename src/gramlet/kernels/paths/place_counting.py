@@ -1,7 +1,7 @@
-"""Where nodes stand on shortest paths, read from batches: features and tables for GraphHopper.
+"""Places of nodes on shortest paths: features and tables for GraphHopper.
 
-`PlaceCounter` makes explicit features for the node kernels that have them, `PlaceReader` the tables
-that the others compare.
+`PlaceCounter` computes explicit features for the node kernels that have them, `PlaceReader` the
+tables that other node kernels compare.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _OWNER = "GraphHopper"
 
 
 class _Table(NamedTuple):
-    """One table per graph: a line per place, a column per label (and attribute)."""
+    """One table per graph: one line per place, one column per label (and attribute)."""
 
     offsets: Ints
     values: Floats
@@ -59,7 +59,7 @@ class PlaceReader:
     use_labels : bool or "auto"
     weighted : bool
     fold : bool
-        Whether paths that can be read backwards are stored by half.
+        Whether only the first half of paths that can be reversed is stored.
     """
 
     def __init__(self, use_labels: bool | str, weighted: bool, fold: bool = True) -> None:
@@ -68,7 +68,7 @@ class PlaceReader:
         self.fold = fold
 
     def fit(self, batch: GraphBatch, tiling: Tiling) -> AttributedPlaces:
-        """Learn the labels and the number of attributes; the tables of the fitted graphs."""
+        """Learn the labels and the number of attributes; return the tables of these graphs."""
         attributes = required_attributes(batch, _OWNER)
         self.n_attributes = int(attributes.shape[1])
         return self._places(batch, self.labels.fit(batch), attributes, tiling)
@@ -97,7 +97,7 @@ class PlaceReader:
         )
 
     def validate(self) -> None:
-        """Raise ValueError if the fitted state is not what `fit` leaves."""
+        """Raise ValueError if `fit` could not have produced this state."""
         require_instance("labels", self.labels, NodeLabels)
         require_flag("weighted", self.weighted)
         require_flag("fold", self.fold)
@@ -105,14 +105,14 @@ class PlaceReader:
 
 
 class PlaceCounter:
-    """Features by label, place and length of path: counts, or sums of attributes.
+    """Features by label, place and length of path: counts or sums of attributes.
 
     Parameters
     ----------
     use_labels : bool or "auto"
     weighted : bool
     linear : bool
-        Sums of attributes instead of counts.
+        Whether features are sums of attributes instead of counts.
     """
 
     def __init__(self, use_labels: bool | str, weighted: bool, linear: bool) -> None:
@@ -131,7 +131,7 @@ class PlaceCounter:
         return _rows_matrix(indptr, codes, values, len(self.types))
 
     def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
-        """The features of new graphs; columns beyond the fitted ones were not seen at fit."""
+        """The features of new graphs; columns after the fitted ones are unseen features."""
         if self.reader is None:
             table = self._label_table(batch, self.labels.encode(batch), tiling)
         else:
@@ -156,7 +156,7 @@ class PlaceCounter:
         return names
 
     def validate(self) -> None:
-        """Raise ValueError if the fitted state is not what `fit` leaves."""
+        """Raise ValueError if `fit` could not have produced this state."""
         require_flag("weighted", self.weighted)
         require_instance("labels", self.labels, NodeLabels)
         require_instance("types", self.types, SignatureTable)
@@ -196,7 +196,7 @@ class PlaceCounter:
         return _Table(offsets, sums, places.lines, label_offsets, kinds[:, 1])
 
     def _entries(self, table: _Table) -> tuple[Ints, Ints, Floats]:
-        """What is not 0: where graphs begin; label, line and attribute of each; values."""
+        """The non-zero entries: offsets of the graphs; label, line and attribute; values."""
         width = 1 if self.reader is None else max(1, self.reader.n_attributes)
         where = np.flatnonzero(table.values)
         graph = np.searchsorted(table.offsets, where, side="right") - 1
@@ -208,7 +208,7 @@ class PlaceCounter:
 
 
 def _groups(batch: GraphBatch, rows: Ints) -> tuple[NodeGroups, Ints]:
-    """Groups of nodes of one graph with equal rows, in the order of the graphs; their rows."""
+    """Groups of nodes of a graph with equal rows, in the order of the graphs, and their rows."""
     graph = batch.graph_of_node
     table, ids = SignatureTable.fit(*pack_rows(np.column_stack([graph, rows])))
     kinds = table.data.reshape(-1, rows.shape[1] + 1)
@@ -230,7 +230,7 @@ def _counted(
 
 
 def _check_counts(counted: PlaceCounts) -> None:
-    """Warn of counts that are rounded, refuse those that no sum of squares can hold."""
+    """Warn of rounded counts; raise an error if sums of squares of counts would overflow."""
     largest = counted.counts.max(initial=0.0)
     if largest <= LARGEST_COUNT:
         return

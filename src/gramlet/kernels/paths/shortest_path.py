@@ -1,4 +1,4 @@
-"""Shortest-path kernel: counts of end labels and length over all pairs of nodes."""
+"""Shortest-path kernel: counts of pairs of nodes by their labels and their distance."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ from gramlet.kernels.weisfeiler_lehman.colour_counts import Colouring, columns_o
 __all__ = ["ColourPathCounter", "LengthCodes", "PathCounter", "ShortestPath"]
 
 
-# Lengths that differ by less than this, relatively, are one length.
+# Lengths are equal if their relative difference is at most this.
 _EQUAL = 1e-9
 PAIRS = ("unordered", "ordered")
-# More sources than a file may ask for.
+# The largest number of sources that a file may contain.
 _MOST_SOURCES = 10**9
 
 
 class LengthCodes:
-    """Integer codes for real lengths: by bins, or one for each length up to rounding.
+    """Integer codes for real lengths: by bins, or one code per length up to rounding.
 
-    At `fit` the lengths are sorted, and neighbours within 1e-9 (relative) are one length. Later a
-    length is the fitted one it is within 1e-9 of; if there is none, it is a new length.
+    In `fit` the lengths are sorted, and consecutive lengths within 1e-9 (relative) are equal. Later
+    lengths within 1e-9 of a fitted length are equal to it; all others are new.
     """
 
     def __init__(self, bin_width: float | None) -> None:
@@ -78,30 +78,30 @@ class LengthCodes:
         return [f"{self.low[c]:g}" for c in codes]
 
     def validate(self) -> None:
-        """Raise ValueError if the runs of lengths do not rise."""
+        """Raise ValueError if the runs of lengths do not increase."""
         if self.bin_width is not None:
             require_real("bin_width", self.bin_width, 1e-140)
         require_array("low", self.low, "float64", (None,), least=0.0)
         require_array("high", self.high, "float64", (len(self.low),), least=0.0)
         rising = (self.low <= self.high).all() and (self.high[:-1] < self.low[1:]).all()
-        require(rising, "the runs of lengths must rise")
+        require(rising, "the runs of lengths must increase")
 
 
 def _bin_codes(lengths: Floats, bin_width: float) -> Ints:
-    """The bits of floor(length / width): bins beyond the largest integer stay apart."""
+    """The bits of floor(length / width), so that bins beyond the largest integer differ."""
     with np.errstate(over="ignore"):
         bins = np.floor(lengths / bin_width)
     if not np.isfinite(bins).all():
         longest = float(lengths[np.flatnonzero(~np.isfinite(bins))[0]])
         raise ValueError(
             f"ShortestPath: a path of length {longest:g} lies in no bin of width {bin_width:g}: "
-            "their quotient is not a finite number. Use a larger bin_width."
+            "their quotient is not finite. Use a larger bin_width."
         )
     return np.ascontiguousarray(bins + 0.0).view(np.int64)
 
 
 def _runs(lengths: Floats) -> tuple[Floats, Floats]:
-    """Lowest and highest member of each run of lengths that are equal up to rounding."""
+    """The smallest and largest length of each run of lengths that are equal up to rounding."""
     distinct = np.unique(lengths)
     if len(distinct) == 0:
         return distinct, distinct
@@ -110,7 +110,7 @@ def _runs(lengths: Floats) -> tuple[Floats, Floats]:
 
 
 def _within(lengths: Floats, low: Floats, high: Floats) -> Ints:
-    """The run each length belongs to, or −1."""
+    """The run that each length belongs to, or −1."""
     codes = np.full(len(lengths), -1, dtype=np.int64)
     if len(low) == 0:
         return codes
@@ -122,7 +122,7 @@ def _within(lengths: Floats, low: Floats, high: Floats) -> Ints:
 
 
 def _count_matrix(offsets: Ints, codes: Ints, counts: Floats, n_known: int) -> sparse.csr_matrix:
-    """The matrix of counts; it has at least the ``n_known`` fitted columns."""
+    """The matrix of counts, with at least the ``n_known`` fitted columns."""
     n_columns = max(n_known, int(codes.max(initial=-1)) + 1)
     matrix = sparse.csr_matrix((counts, codes, offsets), shape=(len(offsets) - 1, n_columns))
     matrix.sum_duplicates()
@@ -209,8 +209,8 @@ class PathCounter:
 class ColourPathCounter:
     """Counts shortest paths by the colours of their ends and their length, at every level.
 
-    Each level has a table of its own: those of all levels together would be the largest thing in
-    memory beside a small Gram matrix.
+    Each level has its own table, because a table of all levels would take more memory than
+    anything else, apart from the Gram matrix.
     """
 
     def __init__(self, colouring: Colouring) -> None:
@@ -285,33 +285,33 @@ class ShortestPath(ExplicitFeatures, CountKernel):
 
     k is the dot product of counts of (unordered pair of end labels, length) over the unordered
     pairs of distinct nodes with a path between them. Cost: O(n m) for a graph with n nodes and m
-    edges (weighted: O(n m log n)), then a sparse product. Positive semi-definite. Large graphs of
-    few labels cost less: trees that hang from a graph are counted without a search for each node,
-    and the rest is searched from 64 nodes at a time. ``n_sources`` makes the cost O(n_sources m).
+    edges (weighted: O(n m log n)), then a sparse product. Positive semi-definite. Large graphs with
+    few labels cost less: pendant trees are counted without a search from each node, and the rest is
+    searched from 64 nodes at a time. With ``n_sources`` the cost is O(n_sources m).
 
     In directed graphs paths follow arcs, and k counts (label of the first node, label of the last,
-    length) over the ordered pairs of distinct nodes, whatever ``pairs`` says.
+    length) over the ordered pairs of distinct nodes, for both values of ``pairs``.
 
     Parameters
     ----------
     weighted : bool, default False
         Use the edge weights, which must be above 0, as lengths. Otherwise every edge has length 1.
     use_labels : bool or "auto", default True
-        Whether the labels of the ends count; "auto": if the fitted graphs have labels.
+        Whether to use the labels of the ends; "auto" uses them if the fitted graphs have labels.
     bin_width : float or None
-        Lengths match when floor(length / bin_width) is equal. None: when they are equal up to
-        rounding (1e-9 relative). Real lengths of real data hardly ever are: with ``weighted=True``
-        give a width.
+        Lengths match if floor(length / bin_width) is equal. None: if they are equal up to rounding
+        (1e-9 relative), which real-valued lengths hardly ever are: give a width with
+        ``weighted=True``.
     pairs : {"unordered", "ordered"}, default "unordered"
         Whether undirected graphs are counted by unordered pairs of nodes and labels, or by ordered
-        ones, as GraKeL does. Ordered counting weighs paths between equal labels four times and
-        others twice.
+        pairs, as in GraKeL. With ordered pairs, a pair of paths between equal labels has weight
+        four, other pairs two.
     n_sources : int or None
-        In graphs of more nodes, count the paths from so many nodes, drawn without replacement, and
-        multiply: the expectation of every count is the exact one. Its relative error falls with the
-        square root of ``n_sources``. None, or at least as many as nodes: all paths.
+        In graphs with more nodes, count the paths from this many nodes, drawn without replacement,
+        and scale the counts: the expectation of every count is the exact one. The relative error
+        decreases with the square root of ``n_sources``. None: all paths.
     random_state : int, RandomState or None
-        For ``n_sources``. What is drawn from a graph depends on it and the graph alone.
+        For ``n_sources``. The draw from a graph depends only on it and on the graph.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s
@@ -331,7 +331,7 @@ class ShortestPath(ExplicitFeatures, CountKernel):
     >>> kernel.get_feature_names_out().tolist()
     ['C-O:1', 'O-O:2']
 
-    Two calls, one after the other, and both from the same place:
+    Two nested calls, and two calls from the same function:
 
     >>> import networkx as nx
     >>> nested = nx.DiGraph([("main", "read"), ("read", "parse")])

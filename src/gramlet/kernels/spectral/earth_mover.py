@@ -1,4 +1,4 @@
-"""Earth mover's distances between the nodes of two graphs, and the kernel made of them."""
+"""Earth mover's distances between the nodes of two graphs, and a kernel from these distances."""
 
 from __future__ import annotations
 
@@ -50,22 +50,22 @@ def earth_movers_distance(
     """The earth mover's distance between two graphs.
 
     min ⟨D, T⟩ over T ≥ 0 whose row sums are the node masses of G and whose column sums are those
-    of H. D is the Euclidean distance of the nodes' coordinates abs(u) of the ``n_dims``
-    eigenvectors u of the normalised Laplacian with the smallest eigenvalues, to the square of which
-    two different labels add 2·label_weight². Solved exactly; about O(n³) for graphs of n nodes.
+    of H. D is the Euclidean distance of the nodes' coordinates abs(u), for the ``n_dims``
+    eigenvectors u of the normalised Laplacian with the smallest eigenvalues; different labels add
+    2·label_weight² to its square. Solved exactly; about O(n³) for graphs of n nodes.
 
     Parameters
     ----------
     G, H : single graphs, as `gramlet.as_batch` takes them in a list
-        With at least one node each.
+        Each with at least one node.
     n_dims : int, default 6
-        Coordinates per node.
+        Number of coordinates per node.
     use_labels : bool or "auto"
-        Whether labels count; "auto": if the graphs have labels.
+        Whether to use labels; "auto" uses them if the graphs have labels.
     label_weight : float, default 1.0
-        Length of the labels' unit vectors.
+        Length of the vectors that encode labels.
     masses : {"degree", "uniform"}, default "degree"
-        The mass of a node: its share of the graph's degrees (all alike without an edge), or 1/n.
+        Mass of a node: its share of the sum of degrees (1/n if the graph has no edges), or 1/n.
 
     References
     ----------
@@ -83,7 +83,7 @@ def earth_movers_distance(
         if size == 0:
             raise ValueError(
                 f"earth_movers_distance needs graphs with nodes, but {name} is empty: it has no "
-                "mass to move. EMDKernel has a rule for empty graphs: k = 0 to graphs with nodes."
+                "mass to move. In EMDKernel, empty graphs have k = 0 with graphs that have nodes."
             )
     sets = NodeReader(n_dims, use_labels, masses).fit(pair, Tiling()).with_masses()
     cost = label_cost(label_weight, "earth_movers_distance")
@@ -92,7 +92,7 @@ def earth_movers_distance(
 
 @dataclass(frozen=True)
 class SpectrumRepair:
-    """How far a Gram matrix was from positive semi-definite, and how far its repair moved it.
+    """How indefinite a Gram matrix was, and how much its repair changed it.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class SpectrumRepair:
     smallest_eigenvalue, largest_eigenvalue : float
         Of the matrix before the repair.
     n_negative : int
-        Eigenvalues below 0 by more than rounding.
+        Number of eigenvalues that are below 0 by more than rounding errors.
     negative_share : float
         Σ |λ| over negative eigenvalues, divided by Σ |λ| over all.
     relative_change : float
@@ -150,31 +150,31 @@ class EMDKernel(GraphKernel):
     k(G, G') = exp(−γ EMD(G, G')), with the distance of `earth_movers_distance`. It is indefinite;
     ``psd`` repairs the Gram matrix K = U diag(λ) Uᵀ of the fitted graphs: "clip" sets negative
     eigenvalues to 0, "flip" takes absolute values, "shift" adds −min λ to the diagonal. With "clip"
-    and "flip" the rows of new graphs are multiplied by the same U diag(s) Uᵀ, s being 1 for λ > 0
-    and 0 or −1 else; with "shift" they stay as they are. Cost: an exact transport problem per pair,
-    about O(n³) for graphs of n nodes; a repair adds O(N³) for N graphs.
+    and "flip" the rows of new graphs are multiplied by the same U diag(s) Uᵀ, with s = 1 for λ > 0
+    and 0 or −1 otherwise; with "shift" they are not changed. Cost: an exact transport problem per
+    pair, about O(n³) for graphs of n nodes; a repair adds O(N³) for N graphs.
 
-    A graph without nodes has k = 0 to graphs with nodes and k = 1 to others without.
+    k of a graph without nodes is 0 with graphs that have nodes and 1 with graphs that have none.
 
     Parameters
     ----------
     gamma : float, default 1.0
         Decay with the distance (γ).
     n_dims : int, default 6
-        Coordinates per node.
+        Number of coordinates per node.
     use_labels : bool or "auto"
-        Whether labels count; "auto": if the fitted graphs have labels.
+        Whether to use labels; "auto" uses them if the fitted graphs have labels.
     label_weight : float, default 1.0
-        Length of the labels' unit vectors: two different labels add 2·label_weight² to the squared
-        distance of two nodes.
+        Length of the vectors that encode labels: different labels add 2·label_weight² to the
+        squared distance of two nodes.
     psd : {"none", "clip", "flip", "shift"}
         The repair; "none" leaves the matrix indefinite.
     %(masses)s
     normalize : bool, default False
-        Of effect only on a repaired Gram matrix, whose diagonal it sets to 1.
+        Has an effect only on a repaired Gram matrix, whose diagonal it sets to 1.
     %(n_jobs)s
     verbose : bool or int
-        Show a progress bar on a terminal, and say how large the repair was.
+        Show a progress bar on a terminal, and print how large the repair was.
 
     Attributes
     ----------
@@ -231,14 +231,14 @@ class EMDKernel(GraphKernel):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Take in the graphs to compare with; a repair is learned from their Gram matrix."""
+        """Store the graphs that others are compared with; learn a repair from their Gram matrix."""
         if self.psd == "none":
             return super().fit(X, y)
         self.fit_transform(X, y)
         return self
 
     def distance(self, X: Any) -> Floats:
-        """Compute the distances of X to the fitted graphs; all need nodes."""
+        """Compute the distances of X to the fitted graphs; all graphs need nodes."""
         profile, fitted = self._profiles(X)
         profile.require_nodes("given")
         fitted.require_nodes("fitted")
@@ -263,7 +263,7 @@ class EMDKernel(GraphKernel):
         return matrix if self.correction_ is None else matrix @ self.correction_
 
     def _finish_gram(self, matrix: Floats) -> Floats:
-        """Learn the repair of the Gram matrix, apply it, and say how large it was."""
+        """Learn the repair of the Gram matrix, apply it, and print how large it was if verbose."""
         if self.psd == "none":
             return matrix
         values, vectors = np.linalg.eigh(matrix)

@@ -1,4 +1,4 @@
-"""Geometric assignment kernel: graphs described by their best matchings to the fitted graphs."""
+"""Geometric assignment kernel: graphs described by their best matchings with the fitted graphs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["GeometricAssignment"]
 
 @dataclass
 class PointSets:
-    """The vectors of the nodes of many graphs, graph after graph."""
+    """The vectors of the nodes of many graphs, ordered by graph."""
 
     offsets: Ints
     points: Floats
@@ -44,17 +44,17 @@ class PointSets:
 class GeometricAssignment(ExplicitFeatures, GraphKernel):
     """Geometric assignment kernel (OA-E_λ).
 
-    Nodes have the vectors of the rows of abs(V) diag(abs(λ)^{1/2}), for the ``n_dims`` eigenvalues
+    The vectors of nodes are the rows of abs(V) diag(abs(λ)^{1/2}), for the ``n_dims`` eigenvalues
     of A of largest magnitude. M(G, H) is the value of the best assignment of the smaller node set
-    into the larger, two nodes being as similar as their dot product. M is not positive
-    semi-definite, so a graph is described by its M to every fitted graph, divided by their number,
-    and k is the dot product of these descriptions: positive semi-definite, and dependent on the
-    fitted graphs. Cost: O(n³) for each pair of graphs with n nodes.
+    to the larger, where the similarity of two nodes is their dot product. M is not positive
+    semi-definite, so a graph is described by its M with every fitted graph, divided by their
+    number, and k is the dot product of these descriptions: positive semi-definite, and dependent on
+    the fitted graphs. Cost: O(n³) per pair of graphs with n nodes.
 
     Parameters
     ----------
     n_dims : int, default 6
-        Coordinates per node.
+        Number of coordinates per node.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s

@@ -1,7 +1,7 @@
-"""Nodes as labelled points with masses: what earth mover's distances between graphs compare.
+"""Nodes as labelled points with masses, for earth mover's distances between graphs.
 
-Coordinates come from the engine for spectra, masses from degrees unless they are all alike; what
-happens to the points is left to `earth_mover` and to the random graph embedding.
+Coordinates come from the spectral engine, masses from degrees unless they are uniform; the points
+are used in `earth_mover` and in the random graph embedding.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ class PlacedNodes:
     shares: Ints
 
     def with_masses(self) -> MassPoints:
-        """Masses share / Σ share within a graph, all alike if none of its nodes has a share."""
+        """Points with masses share / Σ share within a graph, or equal ones if all shares are 0."""
         return mass_points(self.offsets, self.points, self.labels, self.shares)
 
 
 class NodeReader:
-    """Reads the nodes of graphs with the labels of the fitted ones.
+    """Computes the points of nodes, with the label codes of the fitted graphs.
 
     Parameters
     ----------
     n_dims : int
-        Coordinates per node, from the smallest eigenvalues of the normalised Laplacian.
+        Number of coordinates per node, from the smallest eigenvalues of the normalised Laplacian.
     use_labels : bool or "auto"
         "auto": if the fitted graphs have labels.
     masses : {"degree", "uniform"}
-        "degree": degree / Σ degree, all alike without an edge, so that isolated nodes beside edges
-        carry none. "uniform": all alike.
+        "degree": degree / Σ degree, so that isolated nodes have no mass, or 1/n if the graph has no
+        edges. "uniform": 1/n.
     """
 
     def __init__(self, n_dims: int, use_labels: bool | str, masses: str = "degree") -> None:
@@ -69,7 +69,7 @@ class NodeReader:
         self.labels = NodeLabels(use_labels)
 
     def fit(self, batch: GraphBatch, tiling: Tiling) -> PlacedNodes:
-        """Learn the labels of these graphs; their nodes."""
+        """Learn the labels of these graphs; return their nodes."""
         return self._placed(batch, self.labels.fit(batch), tiling)
 
     def read(self, batch: GraphBatch, tiling: Tiling) -> PlacedNodes:
@@ -84,14 +84,14 @@ class NodeReader:
         return PlacedNodes(np.asarray(batch.node_offsets), found.points, codes, shares)
 
     def validate(self) -> None:
-        """Raise ValueError if the state is not what `fit` leaves."""
+        """Raise ValueError if `fit` could not have produced this state."""
         require_integer("n_dims", self.n_dims, least=1)
         require(self.masses in MASSES, f"the masses must be one of {MASSES}")
         require_instance("labels", self.labels, NodeLabels)
 
 
 def label_cost(label_weight: float, owner: str) -> float:
-    """What different labels add to the squared distance of two nodes: 2·label_weight²."""
+    """The amount that different labels add to the squared distance of nodes: 2·label_weight²."""
     cost = 2.0 * float(label_weight) * float(label_weight)
     if not np.isfinite(cost):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Pyramid match kernel: nodes' spectral coordinates matched in ever finer cells."""
+"""Pyramid match kernel: spectral coordinates of nodes, matched in cells of decreasing size."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from gramlet.kernels.contract.tags import GraphTags
 __all__ = ["PyramidCounter", "PyramidMatch"]
 
 
-# Coordinates this little below a border count as on it, so that rounding does not move nodes.
+# Coordinates this close below a border are on it, so that rounding does not move nodes.
 _BORDER = 1e-9
 
 
-# Arrays have one entry per cell: what a file may ask for at most.
+# The largest number of cells that a file may contain, as arrays have one entry per cell.
 _MOST_CELLS = 1 << 27
 
 
 class PyramidCounter:
-    """Counts nodes in the cells of every level, weighted so that minima add up to the kernel."""
+    """Counts nodes in the cells of every level, weighted so that minima sum to the kernel."""
 
     def __init__(self, n_dims: int, n_levels: int, use_labels: bool | str) -> None:
         self.n_dims = n_dims
@@ -100,21 +100,21 @@ class PyramidCounter:
 class PyramidMatch(CountKernel):
     """Pyramid match kernel.
 
-    Nodes have the coordinates abs(u) of the eigenvectors of A for the ``n_dims`` eigenvalues of
-    largest magnitude. At level l = 0..L each dimension on its own is cut into 2^l cells, and I_l is
-    the number of nodes (over dimensions and cells, and only of one label) that can be matched one
-    to one. k = I_L + Σ_{l<L} (I_l − I_{l+1}) / 2^{L−l}: matches that are first found in coarser
-    cells count less. Cost: one eigendecomposition per graph, then a pass over common cells per
-    pair. Positive semi-definite.
+    Nodes have the coordinates abs(u), for the eigenvectors u of A with the ``n_dims`` eigenvalues
+    of largest magnitude. At level l = 0..L each dimension is split separately into 2^l cells, and
+    I_l is the number of nodes of equal label that can be matched one to one, summed over dimensions
+    and cells. k = I_L + Σ_{l<L} (I_l − I_{l+1}) / 2^{L−l}: matches that are only found in coarser
+    cells have a lower weight. Cost: one eigendecomposition per graph, then a pass over common cells
+    per pair. Positive semi-definite.
 
     Parameters
     ----------
     n_dims : int, default 6
-        Coordinates per node.
+        Number of coordinates per node.
     n_levels : int, default 4
-        The finest level (L); there are L + 1 of them.
+        The finest level (L); there are L + 1 levels.
     use_labels : bool or "auto"
-        Whether only nodes of one label match; "auto": if the graphs have labels.
+        Whether only nodes of equal label match; "auto": if the fitted graphs have labels.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s
@@ -122,8 +122,8 @@ class PyramidMatch(CountKernel):
     Notes
     -----
     Edge weights are ignored. Graphs with fewer nodes than dimensions have columns of zeros, which
-    match like any other. Repeated eigenvalues give every column of their eigenspace the same
-    coordinates, sqrt(P_ii / r), so the kernel does not depend on the order of the nodes.
+    are matched like any others. For a repeated eigenvalue, every column of the eigenspace has the
+    same coordinates, sqrt(P_ii / r), so the kernel does not depend on the order of the nodes.
 
     References
     ----------

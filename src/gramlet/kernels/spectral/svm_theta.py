@@ -22,13 +22,13 @@ from gramlet.kernels.contract.tags import GraphTags
 
 __all__ = ["SVMTheta", "ThetaProfile"]
 
-# ω that is not known to this, relatively, is warned of.
+# There is a warning if the relative error of ω may be above this.
 _ACCURATE = 1e-9
 
 
 @dataclass(frozen=True)
 class ThetaProfile(Profile):
-    """ω/n and the number of nodes of each graph, and the sizes of subsets that count.
+    """ω/n and the number of nodes of each graph, and the sizes of subsets.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class ThetaProfile(Profile):
         return self._squares(self.n_nodes) * (self.shares * self.shares)
 
     def features(self) -> Floats:
-        """d·ω/n for each size d, 0 where a graph has fewer nodes."""
+        """d·ω/n for each size d, or 0 if a graph has fewer nodes."""
         sizes = np.arange(self.smallest, self.largest + 1)
         return np.where(sizes <= self.n_nodes[:, None], sizes * self.shares[:, None], 0.0)
 
@@ -76,7 +76,7 @@ class ThetaProfile(Profile):
         require_array("n_nodes", self.n_nodes, "int64", (len(self.shares),), least=0)
         require_integer("smallest", self.smallest, least=1)
         require_integer("largest", self.largest, least=1)
-        require(self.smallest <= self.largest, "sizes must not fall")
+        require(self.smallest <= self.largest, "smallest must not exceed largest")
 
 
 def _sum_of_squares(last: Floats) -> Floats:
@@ -89,22 +89,22 @@ class SVMTheta(GraphKernel):
 
     With K = I + A/ρ, ρ = −λ_min(A) (K = I without edges), ω(G) = max over α ≥ 0 of 2Σα − αᵀKα
     bounds the Lovász number, which lies between the sizes of the largest independent set and of the
-    smallest cover by cliques. The kernel averages over the subsets of d nodes, k = Σ_d d² (ω/n)
-    (ω'/n'), over all sizes d that both graphs have. Cost: one eigenvalue and one quadratic program
-    per graph, O(1) per pair. Positive semi-definite.
+    smallest cover by cliques. The kernel averages over subsets of d nodes, k = Σ_d d² (ω/n)
+    (ω'/n'), over all sizes d up to the number of nodes of both graphs. Cost: one eigenvalue and one
+    quadratic program per graph, O(1) per pair. Positive semi-definite.
 
     Parameters
     ----------
     sizes : tuple of two int, default (2, 8)
-        The smallest and the largest size d. A graph with fewer nodes than the smallest gives 0.
+        The smallest and the largest size d. For a graph with fewer nodes than the smallest, k = 0.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s
 
     Notes
     -----
-    ω is computed to rounding: a bound from the dual program says how far it can be off, and a
-    warning is given where that is more than 1e-9 of ω. Labels and weights are ignored.
+    ω is computed up to rounding: the dual program bounds its error, and there is a warning if that
+    bound is above 1e-9 of ω. Labels and weights are ignored.
 
     References
     ----------
@@ -139,7 +139,7 @@ class SVMTheta(GraphKernel):
         self.verbose = verbose
 
     def features(self, X: Any) -> Floats:
-        """Compute the explicit feature map: d·ω/n for each size d, 0 where d exceeds n."""
+        """Compute the explicit feature map: d·ω/n for each size d, or 0 if d exceeds n."""
         features: Floats = self.profile_of(X).features()
         return features
 
@@ -183,7 +183,7 @@ def _profile_of(batch: GraphBatch, smallest: int, largest: int, tiling: Tiling) 
         warn_caller(
             f"SVMTheta: ω of graph {worst} ({batch.sizes[worst]} nodes) is "
             f"{found.values[worst]:.6g} and can be too small by up to {found.gaps[worst]:.2g}; "
-            f"{len(inexact)} of {len(batch)} graphs are known to less than {_ACCURATE:g}.",
+            f"{len(inexact)} of {len(batch)} graphs have relative errors above {_ACCURATE:g}.",
         )
     shares = found.values / np.maximum(batch.sizes, 1)
     return ThetaProfile(shares, np.array(batch.sizes, dtype=np.int64), smallest, largest)

@@ -1,4 +1,4 @@
-"""Propagation kernel: label distributions spread over the graph and are hashed at every step."""
+"""Propagation kernel: label distributions that propagate along edges, hashed at every step."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ["Propagation", "PropagationCounter"]
 
 
 class PropagationCounter:
-    """Counts the bins that the nodes' distributions fall into, step by step."""
+    """Counts the bins of the nodes' distributions, step by step."""
 
     def __init__(self, kernel: Propagation) -> None:
         self.n_iter = kernel.n_iter
@@ -53,11 +53,11 @@ class PropagationCounter:
         else:
             self.labels = NodeLabels()
             self.labels.fit(batch)
-            self.n_columns = len(self.labels) + 1  # the last: labels not seen at fit
+            self.n_columns = len(self.labels) + 1  # the last is for unseen labels
         rng = check_random_state(self.random_state)
         self.directions = self._draw(rng, self.n_columns)
         self.shifts = rng.uniform(0.0, self.width, self.n_iter + 1)
-        # Graphs without nodes do not say how many attributes later ones have.
+        # If the fitted graphs have no nodes, the number of attributes is not known yet.
         self.late_seed = None if self.n_columns else int(rng.randint(2**31 - 1))
         self.tables: list[SignatureTable] = []
         codes = []
@@ -117,7 +117,7 @@ class PropagationCounter:
         return [np.ascontiguousarray(step).view(np.int64) for step in scaled]
 
     def _heights(self, batch: GraphBatch) -> Floats:
-        """x·u_t for all t. (T^t P) u = T^t (P u): only numbers travel, never distributions."""
+        """x·u_t for all t; as (T^t P) u = T^t (P u), numbers are propagated, not distributions."""
         rows = self._start(batch)
         travelling = rows @ self._directions(rows.shape[1]).T
         heights = np.empty((self.n_iter + 1, batch.n_nodes_total))
@@ -143,7 +143,7 @@ class PropagationCounter:
         return rng.standard_cauchy(shape) if self.cauchy else rng.standard_normal(shape)
 
     def _directions(self, n_columns: int) -> Floats:
-        """The fitted directions; after a fit on graphs without nodes, those of so many columns."""
+        """The fitted directions; if the fitted graphs have no nodes, new ones of this length."""
         if self.late_seed is None or n_columns == 0:
             return self.directions
         return self._draw(np.random.RandomState(self.late_seed), n_columns)
@@ -167,16 +167,16 @@ class PropagationCounter:
 class Propagation(ExplicitFeatures, CountKernel):
     """Propagation kernel.
 
-    Every node starts with the distribution P_0 of its label (or its attributes) and takes over the
-    mean of its neighbours' in every step, P_{t+1} = D⁻¹A P_t. At t = 0..``n_iter`` each row x is
-    hashed to floor((x·u_t + b_t)/width), and k sums the products of the graphs' bin counts over all
-    steps. Nearby distributions share a bin. Cost: O(T² m) for T steps and m edges of all graphs
-    ("hellinger": O(T m c) for c labels), then a sparse product. Positive semi-definite.
+    Every node starts with the distribution P_0 of its label (or its attributes) and takes the mean
+    of its neighbours' distributions in every step, P_{t+1} = D⁻¹A P_t. At t = 0..``n_iter`` each
+    row x is hashed to floor((x·u_t + b_t)/width), and k sums the products of the graphs' bin counts
+    over all steps. Similar distributions share a bin. Cost: O(T² m) for T steps and m edges of all
+    graphs (O(T m c) for "hellinger" and c labels), then a sparse product. Positive semi-definite.
 
     Parameters
     ----------
     n_iter : int, default 5
-        Steps (T).
+        Number of steps (T).
     width : float, default 1e-3
         Width of a bin.
     metric : {"tv", "hellinger", "l1", "l2"}
@@ -185,16 +185,16 @@ class Propagation(ExplicitFeatures, CountKernel):
     use_attributes : bool, default False
         Start from the node attributes instead of the labels.
     random_state : int, RandomState or None
-        Draws u_t and b_t, once at `fit`; `transform` uses the same.
+        Seed of u_t and b_t, which are drawn once, in `fit`.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s
 
     Notes
     -----
-    Labels not seen at `fit` share one extra coordinate. Edge weights are ignored. A node without
-    neighbours keeps its row. In directed graphs the mean is over the nodes that a node's arcs lead
-    to; a node without such an arc keeps its row.
+    Labels not seen in `fit` share one additional coordinate. Edge weights are ignored. A node
+    without neighbours keeps its row. In directed graphs the mean is over out-neighbours; a node
+    without out-neighbours keeps its row.
 
     References
     ----------
@@ -244,7 +244,7 @@ class Propagation(ExplicitFeatures, CountKernel):
         return PropagationCounter(self)
 
     def __graph_tags__(self) -> GraphTags:
-        # A direction has a coordinate for each label seen at fit.
+        # A direction has one coordinate per fitted label.
         return GraphTags(
             features=True,
             random=True,

@@ -1,4 +1,4 @@
-"""Random walk kernels: all common walks of two graphs, the longer the less they count."""
+"""Random walk kernels: all common walks of two graphs, with weights that decrease with length."""
 
 from __future__ import annotations
 
@@ -45,35 +45,35 @@ class RandomWalk(GraphKernel):
     - "steps": k = Σ_{i ≤ p} λ^i 1ᵀA×^i 1, the walks of at most p steps.
 
     Positive semi-definite. Cost, for a pair of graphs with n nodes and m edges: O(n m) per
-    iteration and a few to some dozens of iterations; without labels O(n²), after one
-    eigendecomposition of each graph. The product graph itself is never formed.
+    iteration, for a few to several dozen iterations; without labels O(n²), after one
+    eigendecomposition per graph. The product graph is never formed.
 
     In directed graphs walks follow arcs, and an arc of the product graph is a pair of arcs. A× is
-    then not symmetric, and ρ is the largest modulus of an eigenvalue: 0 for acyclic graphs, which
-    take any decay.
+    then not symmetric, and ρ is the largest modulus of an eigenvalue: 0 for acyclic graphs, for
+    which any decay is allowed.
 
     Parameters
     ----------
     kind : {"geometric", "exponential", "steps"}, default "geometric"
-        How the number of walks of i steps is weighed.
+        The weights of walks of i steps.
     decay : float, default 0.01
-        λ ≥ 0. For "geometric" it must be small enough for all pairs of graphs; that is checked
+        λ ≥ 0. For "geometric" it must be small enough for all pairs of graphs; this is checked
         before anything is computed, and the error names the largest safe value.
     n_steps : int, default 3
-        p, for "steps" alone.
+        p, only for "steps".
     use_labels : bool or "auto", default True
-        Whether nodes must have equal labels; graphs without labels have all nodes alike.
+        Whether nodes must have equal labels; without labels, all nodes are equal.
     weighted : bool, default False
-        Weigh a walk by the product of its edges' weights in both graphs. Weights may be negative
-        (for "geometric" on directed graphs only where product graphs have at most 2000 nodes).
+        Weight a walk by the product of its edge weights in both graphs. Weights may be negative
+        (for "geometric" on directed graphs, only if product graphs have at most 2000 nodes).
     %(normalize)s
     %(n_jobs)s
     %(verbose)s
 
     Notes
     -----
-    Edge labels are ignored. ρ(A×) of two graphs is at most the geometric mean of what each has with
-    itself, so a decay that is safe for all fitted graphs with themselves is safe for all pairs.
+    Edge labels are ignored. ρ(A×) of two graphs is at most the geometric mean of the values of each
+    graph with itself, so a decay that is safe for every graph with itself is safe for all pairs.
 
     References
     ----------
@@ -82,7 +82,7 @@ class RandomWalk(GraphKernel):
 
     Examples
     --------
-    Two nodes with an edge, and three in a row; walks of no, one and two steps:
+    An edge and a path of three nodes; walks of zero, one and two steps:
 
     >>> from gramlet import RandomWalk
     >>> graphs = [([(0, 1)], ["C", "O"]), ([(0, 1), (1, 2)], ["O", "C", "O"])]
@@ -138,7 +138,7 @@ class RandomWalk(GraphKernel):
             weights is not None and bool((weights < 0).any()),
         )
         codes = self.labels_.encode(batch)
-        # Graphs without any edge go with either kind.
+        # Graphs without edges are both directed and undirected.
         directed = batch.directed if self.directed_ is None else self.directed_
         if self._spectral():
             spectra, radii = walk_spectra(
@@ -155,7 +155,7 @@ class RandomWalk(GraphKernel):
         return LabelledWalks(sums, costs, radii, graphs)
 
     def _spectral(self) -> bool:
-        """Whether graphs are decomposed: not for a few steps, whose walks are quickly counted."""
+        """Whether graphs are decomposed; not for a few steps, whose walks are counted faster."""
         alike = self.labels_.vocabulary.values is None and self.directed_ is False
         return alike and not (self.kind == "steps" and self.n_steps <= MOST_STEPS)
 

@@ -1,6 +1,6 @@
-"""Graphs made ready for sums over common walks: with labels, without, and directed ones.
+"""Profiles for sums over common walks: graphs with labels, without labels, and directed graphs.
 
-Also decides whether a decay is small enough for the graphs at hand, and names the pair if not.
+They also check whether a decay is small enough for the graphs; the error names the pair.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from gramlet.kernels.contract.profile import QUIET, Profile
 
 __all__ = ["ArcWalks", "LabelledWalks", "SpectralWalks", "WalkProfile", "WalkSums"]
 
-# Which entries of a matrix the engine fills.
+# Which entries of a matrix the engine computes.
 _ALL, _TRIANGLE, _DIAGONAL = 0, 1, 2
-# decay · ρ must stay below 1 by at least this much.
+# decay · ρ must be below 1 by at least this much.
 _MARGIN = 1e-9
-# More steps than a file may ask for.
+# The largest number of steps that a file may contain.
 _MOST_STEPS = 100_000
 
 
 @dataclass(frozen=True)
 class WalkSums:
-    """How walks are summed up, and whether some weight is negative."""
+    """How walks are summed, and whether some weight is negative."""
 
     kind: str
     decay: float
@@ -58,7 +58,7 @@ class WalkSums:
     signed: bool
 
     def validate(self) -> None:
-        """Raise ValueError for what `RandomWalk` would not accept."""
+        """Raise ValueError for parameters that `RandomWalk` does not accept."""
         require_instance("kind", self.kind, str)
         require(self.kind in KINDS, "kind is not known")
         require_real("decay", self.decay, 0.0)
@@ -68,18 +68,18 @@ class WalkSums:
 
 @dataclass(frozen=True)
 class WalkProfile(Profile):
-    """What walks need to know of some graphs.
+    """Graphs prepared for sums over common walks.
 
     Attributes
     ----------
     sums : WalkSums
     costs : array
-        Nodes of each graph.
+        The number of nodes of each graph.
     radii : array
-        Two of them multiply to ρ(A×) of a pair of graphs, or (with labels) to a bound on it that
+        The product of two of them is ρ(A×) of a pair of graphs or (with labels) a bound on it that
         is exact for a graph with itself.
     graphs : LabelledGraphs or WalkSpectra
-        The latter where labels play no part and the graphs are undirected.
+        The latter for undirected graphs without labels.
     """
 
     sums: WalkSums
@@ -109,11 +109,11 @@ class WalkProfile(Profile):
 
     @abstractmethod
     def _fill(self, begin: int, end: int, other: Self, options: tuple[Any, ...]) -> None:
-        """Fill some rows."""
+        """Fill rows ``begin:end``."""
 
     @abstractmethod
     def _own_radii(self) -> Floats:
-        """The radii as they follow from the graphs."""
+        """The radii computed from the graphs."""
 
     @abstractmethod
     def _pair_radii(self, other: Self, rows: Ints, columns: Ints, tiling: Tiling) -> Floats:
@@ -140,10 +140,10 @@ class WalkProfile(Profile):
         self._check_finite(out, which)
         return out
 
-    # What is too large
+    # Checks for values that are too large
 
     def check_self(self) -> None:
-        """Refuse a decay too large for a graph with itself, and so for some pair of the graphs."""
+        """Raise ValueError if the decay is too large for a graph with itself."""
         if self.sums.kind != "geometric" or len(self.radii) == 0:
             return
         worst = int(np.argmax(self.radii))
@@ -152,7 +152,7 @@ class WalkProfile(Profile):
             raise self._too_large(radius, f"graph {worst} with itself")
 
     def check_pairs(self, other: Self, tiling: Tiling) -> None:
-        """Refuse a decay too large for some of these graphs with some other one."""
+        """Raise ValueError if the decay is too large for a pair of these and the other graphs."""
         if self.sums.kind != "geometric":
             return
         reach = self.sums.decay * np.outer(self.radii, other.radii)
@@ -212,7 +212,7 @@ class WalkProfile(Profile):
 
 
 class LabelledWalks(WalkProfile):
-    """Graphs whose nodes meet only nodes of their own label."""
+    """Undirected graphs whose nodes are paired only with nodes of equal label."""
 
     graphs: LabelledGraphs
 
@@ -235,9 +235,9 @@ class LabelledWalks(WalkProfile):
         return out
 
     def _filled_by_sequences(self, other: Self, which: int, tiling: Tiling) -> Floats | None:
-        """The same by counted label sequences; None where that would take longer, or lose digits.
+        """The same by counts of label sequences; None if that takes longer or loses digits.
 
-        With negative weights the parts of a series cancel, those of a few steps as they should.
+        With negative weights the terms of a series cancel, except for kind="steps".
         """
         sums, kind = self.sums, KINDS[self.sums.kind]
         signed = sums.signed or other.sums.signed
@@ -263,12 +263,12 @@ class LabelledWalks(WalkProfile):
 
 
 class ArcWalks(WalkProfile):
-    """Directed graphs, whose walks follow arcs; without labels all nodes have one label."""
+    """Directed graphs, whose walks follow arcs; without labels all nodes have the same label."""
 
     graphs: LabelledGraphs
 
     def _own_radii(self) -> Floats:
-        # The other kinds have no use for them.
+        # Other kinds do not use them.
         geometric = self.sums.kind == "geometric"
         return arc_self_radii(self.graphs) if geometric else np.zeros(len(self))
 
@@ -286,7 +286,7 @@ class SpectralWalks(WalkProfile):
     graphs: WalkSpectra
 
     def _own_radii(self) -> Floats:
-        # Eigenvectors that take part in no walk are left out, so the largest may be missing.
+        # Eigenvectors that contribute to no walk are left out, so the largest may be missing.
         padded = np.append(np.abs(self.graphs.values), 0.0)
         largest = np.maximum.reduceat(padded, self.graphs.offsets[:-1])
         return np.maximum(np.where(np.diff(self.graphs.offsets) > 0, largest, 0.0), self.radii)
@@ -299,5 +299,5 @@ class SpectralWalks(WalkProfile):
 
 
 def _rounded_down(value: float) -> float:
-    """Six digits of a number, never above it."""
+    """A number rounded down to six digits."""
     return float(Context(prec=6, rounding=ROUND_DOWN).create_decimal_from_float(value))

@@ -1,4 +1,4 @@
-"""Graphs as masses on colours, compared by how much of it two graphs have in common."""
+"""Graphs as masses on colours, compared by the mass that two graphs have in common."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class MassProfile(Profile):
     Attributes
     ----------
     masses : csr_matrix, one row per graph
-        On the fitted colours, weights worked in, and in the last column on the symbol of graphs
+        Masses on the fitted colours, times their weights; the last column is a symbol for graphs
         without nodes.
     own : array
-        What a graph has in common with itself, unseen colours included.
+        The mass that a graph has in common with itself, including unseen colours.
     gamma, offset : float
     bounded : bool
-        Whether d is cut off to [0, 1], so that rounding leaves no distance below 0 between equal
-        graphs and k(G, G) is exactly 1.
+        Whether d is clipped to [0, 1], so that rounding does not make the distance of equal graphs
+        negative and k(G, G) is exactly 1.
     """
 
     masses: sparse.csr_matrix
@@ -62,7 +62,7 @@ class MassProfile(Profile):
         return self._values(self._distances(self.own.copy()))
 
     def _distances(self, common: Floats) -> Floats:
-        """From what is in common to distances, in place: the matrix may fill the memory."""
+        """Convert common masses to distances, in place because the matrix may be large."""
         np.subtract(self.offset, common, out=common)
         return np.clip(common, 0.0, 1.0, out=common) if self.bounded else common
 

@@ -37,9 +37,9 @@ __all__ = ["WassersteinWL", "attribute_points", "colour_masses"]
 def colour_masses(
     counts: sparse.csr_matrix, sizes: Ints, n_levels: int, n_fitted: int
 ) -> sparse.csr_matrix:
-    """The share of each fitted colour in each graph, over the number of levels.
+    """The share of each fitted colour in each graph, divided by the number of levels.
 
-    The last column is the symbol that a graph without nodes carries its whole mass on.
+    The last column is a symbol that has the whole mass of a graph without nodes.
     """
     scale = 1.0 / (np.maximum(sizes, 1) * n_levels)
     shares = sparse.diags(scale).dot(counts[:, :n_fitted])
@@ -50,7 +50,8 @@ def colour_masses(
 def attribute_points(batch: GraphBatch, attributes: Floats, n_iter: int, first: int) -> Floats:
     """Each node's attributes after ``first`` to ``n_iter`` rounds of averaging, side by side.
 
-    A round gives a node the mean of its own attributes and its neighbours' (weighted) mean.
+    A round replaces the attributes of a node by the mean of these and its neighbours' (weighted)
+    mean.
     """
     weights = checked_weights(batch, "WassersteinWL", positive=False)
     if weights is not None:
@@ -79,35 +80,35 @@ class WassersteinWL(GraphKernel):
     """Wasserstein Weisfeiler-Lehman kernel (WWL).
 
     k(G, G') = exp(−γ D), with D the cost of transporting the nodes of G (each of mass 1/n) to those
-    of G', two nodes being as far as the share of levels at which their colours differ. For labelled
-    graphs the optimum has a closed form, D = (1/levels) Σ_h (1 − Σ_σ min(c_h(G,σ)/n,
+    of G', where the distance of two nodes is the share of levels at which their colours differ. For
+    labelled graphs the optimum has a closed form, D = (1/levels) Σ_h (1 − Σ_σ min(c_h(G,σ)/n,
     c_h(G',σ)/n')), and no transport problem is solved. Cost: O(H m) for m edges, then one pass over
     common features per pair. Positive semi-definite.
 
-    A graph without nodes is at distance 1 from any graph with nodes and 0 from another without.
+    The distance of a graph without nodes is 1 to graphs with nodes and 0 to graphs without nodes.
 
-    With ``use_attributes=True`` the nodes move with their attributes instead: a round of refinement
-    takes the mean of a node's attributes and its neighbours' (weighted) mean, the attributes of all
-    rounds are a node's coordinates, and D is the exact 1-Wasserstein distance between the uniform
-    masses on the nodes, with Euclidean ground distance. **That Gram matrix is not guaranteed to be
-    positive semi-definite.** One transport problem is solved per pair. There, a graph without nodes
-    has no distance to others (`distance` refuses it); its kernel is 0 to graphs with nodes and 1 to
-    others without.
+    With ``use_attributes=True`` nodes are compared by their attributes: a round of refinement takes
+    the mean of a node's attributes and its neighbours' (weighted) mean, the attributes of all
+    rounds are the coordinates of a node, and D is the exact 1-Wasserstein distance between the
+    uniform masses on the nodes, with Euclidean ground distance. **That Gram matrix is not
+    guaranteed to be positive semi-definite.** One transport problem is solved per pair. A graph
+    without nodes then has no distance to others (`distance` raises an error); its kernel is 0 with
+    graphs that have nodes and 1 with graphs that have none.
 
-    Directed graphs: refinement tells the nodes that arcs lead to from those that arcs come from, as
-    in `WeisfeilerLehman`. Attributes are averaged over the nodes that arcs lead to; a node without
-    such an arc keeps its attributes.
+    In directed graphs refinement distinguishes out-neighbours and in-neighbours, as in
+    `WeisfeilerLehman`. Attributes are averaged over out-neighbours; a node without out-neighbours
+    keeps its attributes.
 
     Parameters
     ----------
     n_iter : int, default 5
-        Rounds of refinement (H).
+        Number of rounds of refinement (H).
     gamma : float, default 1.0
         Decay of the kernel with the distance (γ).
     %(include_initial)s
     use_edge_labels : bool or "auto", default "auto"
-        Whether refinement tells neighbours apart by the label of the edge to them; "auto": if the
-        fitted graphs have edge labels. Has no meaning for attributes.
+        Whether refinement distinguishes neighbours by edge labels; "auto": if the fitted graphs
+        have edge labels. Has no meaning for attributes.
     use_attributes : bool, default False
         Compare node attributes instead of labels; see above.
     %(normalize_unit)s
@@ -171,13 +172,13 @@ class WassersteinWL(GraphKernel):
         if self.use_attributes and self.use_edge_labels is True:
             raise ValueError(
                 "WassersteinWL: use_edge_labels=True has no meaning with use_attributes=True, "
-                "where nodes are compared by their attributes alone."
+                "where nodes are compared only by their attributes."
             )
 
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> Any:
         if self.use_attributes:
             given = required_attributes(batch, "WassersteinWL")
-            # Without a node at fit any number of attributes may come later.
+            # If the fitted graphs have no nodes, any number of attributes is accepted later.
             self.n_attributes_ = given.shape[1] if batch.n_nodes_total else None
             return self._points(batch)
         self.counter_ = ColourCounter(

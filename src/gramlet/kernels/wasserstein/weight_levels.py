@@ -1,4 +1,4 @@
-"""What users say of the levels of learned weights, checked and brought to one number per level."""
+"""Parameters of the levels of learned weights: checks, and one number per level."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def level_radii(radius: Any, n_iter: int, include_initial: bool) -> Floats:
 
 
 def fixed_places(fixed_levels: Any, n_iter: int, include_initial: bool) -> tuple[int, ...]:
-    """Where the fixed levels stand among the levels present, ascending, each once.
+    """The positions of the fixed levels among all levels, ascending and without duplicates.
 
     >>> fixed_places((0, 2), 2, True), fixed_places([2], 2, False)
     ((0, 2), (1,))
@@ -42,7 +42,7 @@ def fixed_places(fixed_levels: Any, n_iter: int, include_initial: bool) -> tuple
     for level in fixed_levels:
         if not (is_integer(level) and first <= level <= n_iter):
             raise ValueError(
-                "fixed_levels must contain levels that are there, "
+                "fixed_levels must contain existing levels, "
                 f"{list(range(first, n_iter + 1))} here; got {level!r}."
             )
     return tuple(sorted({int(level) - first for level in fixed_levels}))

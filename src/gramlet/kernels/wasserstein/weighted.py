@@ -1,4 +1,4 @@
-"""Weighted Wasserstein Weisfeiler-Lehman: learn how much each subtree pattern matters."""
+"""Weighted Wasserstein Weisfeiler-Lehman: a learned weight per subtree pattern."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ __all__ = ["Pattern", "WeightedWassersteinWL"]
 
 @dataclass(frozen=True)
 class Pattern:
-    """One subtree pattern and what was learned of it.
+    """One subtree pattern and its learned weight.
 
     Attributes
     ----------
     level : int
     text : str
-        The pattern as a rooted tree, ``C(C,N)``; of directed graphs ``C(>C,<N)``.
+        The pattern as a rooted tree, ``C(C,N)``, or ``C(>C,<N)`` for directed graphs.
     weight : float
     column : int
         Its column among all patterns.
@@ -64,7 +64,7 @@ class Pattern:
 
 @dataclass
 class Masses:
-    """Shares of the fitted patterns (over the number of levels), and what falls outside them."""
+    """Shares of the fitted patterns (divided by the number of levels), and other masses."""
 
     shares: sparse.csr_matrix
     empty: Floats
@@ -76,54 +76,55 @@ class WeightedWassersteinWL(GraphKernel):
     """Wasserstein Weisfeiler-Lehman kernel with learned pattern weights.
 
     k = exp(−γ d), d(G, G') = offset − (1/levels) Σ_h Σ_σ w_σ min(c_h(G,σ)/n, c_h(G',σ)/n'). The
-    weights are learned from the classes: pairs of different classes are pushed to distances above
-    ``alpha_diff``, pairs of one class to distances below ``alpha_same``, by a smoothed hinge loss
-    over all ordered pairs, with w ≥ 0 and near 1 as ``constraint`` says. The problem is convex.
-    With w = 1 and offset 1 it is `WassersteinWL`, also on directed graphs. Cost: O(H m) for the
-    patterns, then two walks over the common patterns of all pairs per pass (one for "stochastic" at
-    the start and the end). Positive semi-definite.
+    weights are learned from the classes: a smoothed hinge loss over all ordered pairs penalises
+    pairs of different classes at distances below ``alpha_diff`` and pairs of one class at distances
+    above ``alpha_same``, under the constraints w ≥ 0 and w near 1 (see ``constraint``). The problem
+    is convex. With w = 1 and offset 1 the kernel is `WassersteinWL`, also on directed graphs. Cost:
+    O(H m) for the patterns, then two walks over the common patterns of all pairs per pass (one at
+    the start and one at the end for "stochastic"). Positive semi-definite.
 
     Parameters
     ----------
     n_iter : int, default 2
-        Rounds of refinement (H).
+        Number of rounds of refinement (H).
     gamma : float, default 1.0
         Decay of the kernel with the distance (γ).
     radius : float or sequence of float, default 0.5
-        How far the weights of a level may go from 1 (ε); one for all levels or one per level.
+        The largest distance of the weights of a level from 1 (ε); one number, or one per level.
     alpha_diff, alpha_same : float, default 1.0, 0.5
-        The distances that pairs of different classes and of one class are to keep (α₁, α₂).
+        Target distances: at least α₁ for different classes, at most α₂ for one class.
     sigma : float, default 0.1
-        Width of the hinges' smooth part.
+        Width of the smooth part of the hinge.
     offset : float, default 1.0
-        The distance of graphs with nothing in common (b).
+        The distance of graphs without common patterns (b).
     solver : {"stochastic", "batch", "accelerated"}
-        "stochastic": one random pair per step, ``max_iter`` steps. "batch": projected gradient on
-        all pairs. "accelerated": the same with momentum and adaptive steps; it stops when the loss
-        is certified to be within ``tol`` (relative) of the optimum, or after ``max_iter`` passes.
+        "stochastic": one random pair per step, ``max_iter`` steps. "batch": projected gradient
+        descent on all pairs. "accelerated": the same with momentum and adaptive steps; it stops
+        when the loss is known to be within ``tol`` (relative) of the optimum, or after ``max_iter``
+        passes.
     learning_rate : float or None
         The step size (μ). None: 1e-4 for "stochastic"; 1/L for the others, with L the Lipschitz
         constant of the gradient.
     max_iter : int, default 500
-        Steps of "stochastic", passes over all pairs of the others (T).
+        Number of steps of "stochastic", or of passes over all pairs (T).
     tol : float, default 1e-6
         See "accelerated".
     balanced : bool, default False
-        Let pairs of one class and pairs of different classes count half each, however many there
-        are. Otherwise all ordered pairs count alike.
+        Give pairs of one class and pairs of different classes a total weight of one half each.
+        Otherwise all ordered pairs have the same weight.
     constraint : {"ball", "box"}, default "ball"
-        "ball": ‖w_h − 1‖₂ ≤ radius at each level h. "box": ``|w_σ − 1|`` ≤ radius for each pattern
-        on its own, as the authors' published code has it (with radius 1).
+        "ball": ‖w_h − 1‖₂ ≤ radius at each level h. "box": ``|w_σ − 1|`` ≤ radius for each
+        pattern, as in the authors' published code (with radius 1).
     fixed_levels : sequence of int, default ()
-        Levels whose weights stay 1; the published code fixes level 0.
+        Levels whose weights remain 1; the published code fixes level 0.
     include_initial, use_edge_labels
         As for `WeisfeilerLehman`.
     random_state : int, RandomState or None
-        Draws the pairs of "stochastic".
+        Seed of the pairs drawn by "stochastic".
     %(normalize)s
     %(n_jobs)s
     verbose : bool or int
-        Report the loss of every pass on standard error.
+        Print the loss of every pass on standard error.
 
     Attributes
     ----------
@@ -132,11 +133,11 @@ class WeightedWassersteinWL(GraphKernel):
     patterns_ : list of lists of str
         The patterns they belong to, as rooted trees.
     loss_history_ : array
-        The loss at w = 1, then after every pass ("stochastic": at the end only).
+        The loss at w = 1, then after every pass (only at the end for "stochastic").
     n_passes_ : int
-        Steps or passes done.
+        Number of steps or passes.
     gap_ : float or None
-        How far the final loss can at most be above the optimum; "accelerated" only.
+        A bound on the difference of the final loss and the optimum; only for "accelerated".
     classes_ : array
 
     References
@@ -225,7 +226,7 @@ class WeightedWassersteinWL(GraphKernel):
 
     @property
     def patterns_(self) -> list[list[str]]:
-        """The patterns the weights belong to, as rooted trees, level by level."""
+        """The patterns that the weights belong to, as rooted trees, level by level."""
         check_is_fitted(self)
         return self.counter_.colouring.patterns()
 
@@ -254,11 +255,11 @@ class WeightedWassersteinWL(GraphKernel):
         return np.array(self.counter_.names(), dtype=object)
 
     def generalization_bound(self, delta: float) -> float:
-        """A bound of the expected loss's excess over the fitted loss, with probability 1 − δ.
+        """A bound on the expected loss minus the fitted loss, which holds with probability 1 − δ.
 
         2 k_n + (n k_n + M) sqrt((2/n) log(2/δ)), with k_n = (4/n) μ T β², β the largest gradient
-        of a pair, and M the largest loss of a pair. It is a theorem about "stochastic" with
-        μ ≤ 2σ/β²; otherwise a warning says so.
+        of a pair, and M the largest loss of a pair. It is proved for "stochastic" with μ ≤ 2σ/β²;
+        otherwise there is a warning.
         """
         check_is_fitted(self)
         if not 0 < delta < 1:
@@ -292,7 +293,7 @@ class WeightedWassersteinWL(GraphKernel):
         check_levels(self)
         if self.alpha_same > self.alpha_diff:
             raise ValueError(
-                "alpha_same must not exceed alpha_diff: graphs of one class are to be nearer than "
+                "alpha_same must not exceed alpha_diff: graphs of one class should be nearer than "
                 f"graphs of two. Got alpha_same={self.alpha_same}, alpha_diff={self.alpha_diff}."
             )
         self._radii()
@@ -314,7 +315,7 @@ class WeightedWassersteinWL(GraphKernel):
         weights = self._solve(problem)
         starts = self._level_starts()
         self.weights_ = [weights[a:b] for a, b in pairwise(starts)]
-        # Minima are never above either graph's own masses: the largest ‖Z‖ is at a pair (i, i).
+        # Minima are at most the masses of either graph: the largest ‖Z‖ is that of a pair (i, i).
         squares = masses.shares.multiply(masses.shares) @ problem.constraint.free
         self.largest_gradient_ = float(np.sqrt(squares.max()))
         return self._weighted(masses)
@@ -408,10 +409,10 @@ class WeightedWassersteinWL(GraphKernel):
         return np.concatenate([[0], np.cumsum(self.counter_.colouring.n_colours)]).astype(np.int64)
 
     def _weighted(self, masses: Masses) -> MassProfile:
-        """Shares times weights, and the symbol of empty graphs: their minima add up to S."""
+        """Shares times weights, and the symbol of empty graphs; minima of these sum to S."""
         shares, weights = masses.shares, np.concatenate(self.weights_)
         n_graphs, n_colours = shares.shape
-        # An empty graph has no other entry, so that its symbol stands where its row begins.
+        # An empty graph has no other entry, so its symbol is inserted where its row begins.
         empty = np.flatnonzero(masses.empty)
         whole = sparse.csr_matrix(
             (

@@ -1,4 +1,4 @@
-"""Any kernel on the levels of colour refinement: fitted once per level, the values added up."""
+"""Any kernel on the levels of colour refinement: fitted once per level, values summed."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = ["LevelBases", "checked_base"]
 
 
 def checked_base(base: Any) -> GraphKernel:
-    """A new base of WeisfeilerLehman; one that refines labels itself is refused."""
+    """A new base of WeisfeilerLehman; raises ValueError if the base refines labels itself."""
     kernel = new_base(base, "WeisfeilerLehman")
     if kernel.__graph_tags__().refines:
         raise ValueError(
             f"WeisfeilerLehman(base={kernel!r}): this base refines node labels itself. Give a "
-            'base that takes labels as they are, such as "sp", or use the base alone.'
+            'base that uses labels unchanged, such as "sp", or use the base alone.'
         )
     return kernel
 
@@ -49,7 +49,7 @@ class LevelBases:
     Attributes
     ----------
     bases : list of kernels
-        The base as fitted on the graphs with each level's colours as node labels.
+        One fitted base per level, with the colours of the level as node labels.
     """
 
     def __init__(self, colouring: Colouring, base: Any) -> None:
@@ -74,7 +74,7 @@ class LevelBases:
         return SumProfile(members, bool(self.bases[0].normalize))
 
     def features(self, batch: GraphBatch) -> Any:
-        """The features of the bases side by side, level after level."""
+        """The features of the bases side by side, level by level."""
         levels = self._levels(batch, self.colouring.apply(batch))
         blocks = [member_features(b, x) for b, x in zip(self.bases, levels, strict=True)]
         if all(sparse.issparse(block) for block in blocks):
@@ -82,7 +82,7 @@ class LevelBases:
         return np.hstack([b.toarray() if sparse.issparse(b) else b for b in blocks])
 
     def names(self) -> list[str]:
-        """The level, then the base's name of the feature; nodes are named by their colours."""
+        """The level, then the base's name of the feature, with colours as names of nodes."""
         numbers = self.colouring.level_numbers
         return [
             f"h{level}:{name}"
@@ -112,7 +112,7 @@ class LevelBases:
 
     @staticmethod
     def _levels(batch: GraphBatch, levels: Ints) -> list[GraphBatch]:
-        """The graphs with each level's colours as node labels."""
+        """The graphs with the colours of each level as node labels."""
         most = int(levels.max(initial=-1)) + 1
         numbers = tuple(range(most))
         return [

@@ -1,6 +1,6 @@
-"""Weisfeiler-Lehman colours as features: counted level by level, and shown as readable trees.
+"""Weisfeiler-Lehman colours as features: counted level by level, with readable trees as names.
 
-Everything the WL family shares: fitting the refinement, colouring new graphs, numbering columns.
+The WL family shares this code: fitting the refinement, colouring new graphs, numbering columns.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ __all__ = [
 ]
 
 
-# A pattern's text longer than this is told by its root, its number of children and its number.
+# The text of a longer pattern is its root, the number of its children and its own number.
 _LONGEST_TEXT = 400
 
 
 class SubtreePattern(NamedTuple):
-    """A pattern as a tree: its label, then (edge label, child, how many such) for each kind.
+    """A pattern as a tree: its label, then (edge label, child, count) for each distinct child.
 
-    In directed graphs the edge label begins with ``>`` where the arc leads to the child, and with
-    ``<`` where it comes from the child.
+    In directed graphs the edge label begins with ``>`` if the arc leads to the child, and with
+    ``<`` if it comes from the child.
     """
 
     label: str
@@ -51,16 +51,16 @@ class SubtreePattern(NamedTuple):
 
 
 class Colouring:
-    """The refinement of a set of fitted graphs, and the way new graphs are coloured by it.
+    """The refinement of the fitted graphs, which also colours new graphs.
 
     Parameters
     ----------
     n_iter : int
-        Rounds of refinement.
+        Number of rounds of refinement.
     include_initial : bool
         Whether level 0, the labels themselves, is one of the levels.
     use_edge_labels : bool or "auto"
-        Whether edge labels take part in the refinement.
+        Whether the refinement uses edge labels.
     """
 
     def __init__(self, n_iter: int, include_initial: bool, use_edge_labels: bool | str) -> None:
@@ -69,7 +69,7 @@ class Colouring:
         self.use_edge_labels = use_edge_labels
 
     def fit(self, batch: GraphBatch) -> Ints:
-        """Refine; returns the colours, shape (levels, nodes)."""
+        """Refine these graphs; return their colours, shape (levels, nodes)."""
         self.labels, self.edge_labels = NodeLabels(), EdgeLabels(self.use_edge_labels)
         self.directed = batch.directed
         colours, edges = self.labels.fit(batch), self.edge_labels.fit(batch)
@@ -81,7 +81,7 @@ class Colouring:
         return levels[self.first_level :]
 
     def apply(self, batch: GraphBatch) -> Ints:
-        """Colours of new graphs; at a level, those beyond `n_colours` were not seen at fit."""
+        """Colours of new graphs; those from `n_colours` of a level on are unseen colours."""
         colours, edges = self.labels.encode(batch), self.edge_labels.encode(batch)
         arcs = batch.in_arcs if batch.directed else None
         levels = self.refinement.apply(batch.indptr, batch.indices, colours, edges, arcs)
@@ -110,18 +110,18 @@ class Colouring:
 
     @property
     def level_numbers(self) -> range:
-        """The levels that count."""
+        """The levels that are used."""
         return range(self.first_level, self.n_iter + 1)
 
     @property
     def n_colours(self) -> list[int]:
-        """The number of fitted colours of each level that counts."""
+        """The number of fitted colours of each level that is used."""
         return self.refinement.n_colours[self.first_level :]
 
     def patterns(self) -> list[list[str]]:
-        """Each fitted colour of each level that counts, as a rooted tree: ``C(C,N,O(H))``.
+        """The fitted colours of each level that is used, as rooted trees: ``C(C,N,O(H))``.
 
-        Directed: ``C(>C,>N,<O(<H))``, first the nodes that arcs lead to.
+        In directed graphs ``C(>C,>N,<O(<H))``, out-neighbours first.
         """
         names = self.labels.names()
         texts, roots = [names], [names]
@@ -133,7 +133,7 @@ class Colouring:
                     f"{mark}{bond}:{texts[-1][c]}" if bond else f"{mark}{texts[-1][c]}"
                     for mark, bond, c in arms
                 ]
-                # Those that arcs lead to first; their text decides among the others.
+                # Out-neighbours first, then by text.
                 children.sort(key=lambda child: (self.directed and child[0] == "<", child))
                 text = f"{roots[-1][own]}({','.join(children)})"
                 if len(text) > _LONGEST_TEXT:
@@ -145,7 +145,7 @@ class Colouring:
         return texts[self.first_level :]
 
     def tree(self, level: int, colour: int) -> SubtreePattern:
-        """The rooted tree that a colour of a level (0, 1, ...) stands for."""
+        """The rooted tree of a colour of a level (0, 1, ...)."""
         if level == 0:
             return SubtreePattern(self.labels.names()[colour], ())
         own, around = self._arms(self.refinement.tables[level - 1].signature(colour))
@@ -155,7 +155,7 @@ class Colouring:
         return SubtreePattern(root, tuple(counted))
 
     def _arms(self, signature: Ints) -> tuple[int, list[tuple[str, str, int]]]:
-        """The own colour of a signature, then (direction, edge label, colour) of each child."""
+        """The own colour of a signature, and (direction, edge label, colour) of each child."""
         bonds = self.edge_labels.names()
         own, around, coming_in = split_signature(signature)
         arms = []
@@ -171,7 +171,7 @@ class Colouring:
 def columns_of_levels(levels: list[Ints], n_known: list[int]) -> list[Ints]:
     """Column numbers for codes given level by level.
 
-    The known codes of all levels come first, level after level; then the unknown ones.
+    The known codes of all levels come first, level by level, then the unknown ones.
 
     >>> columns_of_levels([np.array([0, 2]), np.array([1, 1])], [2, 2])
     [array([0, 4]), array([3, 3])]
@@ -221,7 +221,7 @@ class ColourCounter:
 
 
 def colouring_of(kernel: Any) -> Colouring | None:
-    """The colours of a fitted kernel whose features are colours of nodes; None for any other."""
+    """The `Colouring` of a fitted kernel whose features are colours of nodes; otherwise None."""
     counter = vars(kernel).get("counter_")
     return counter.colouring if isinstance(counter, ColourCounter) else None
 

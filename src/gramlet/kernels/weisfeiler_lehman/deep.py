@@ -1,4 +1,4 @@
-"""The deep graph kernel: patterns that occur in the same graphs are made alike."""
+"""The deep graph kernel: patterns that occur in the same graphs are similar."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import WeisfeilerLehman
 
 __all__ = ["DeepGraphKernel", "DeepProfile"]
 
-# A share of a graph's own norm that is rounding, not patterns not seen at fit.
+# Smaller shares of a graph's own norm are rounding errors, not unseen patterns.
 _ROUNDING = 1e-12
 
 
@@ -51,9 +51,9 @@ class DeepProfile(Profile):
     rows : array of float64, shape (graphs, components)
         The sum of the patterns' vectors.
     lone : csr_matrix
-        Counts of the patterns without a vector: they are like themselves alone.
+        Counts of the patterns without a vector, which are similar only to themselves.
     unseen : array of float64
-        What patterns not seen at fit add to a graph's own norm.
+        The part of unseen patterns in a graph's own norm.
     """
 
     rows: Floats
@@ -99,26 +99,27 @@ def _require_features(kernel: GraphKernel) -> None:
 
 @shared_texts
 class DeepGraphKernel(GraphKernel):
-    """Deep graph kernel: patterns that occur in the same graphs count as alike.
+    """Deep graph kernel: patterns that occur in the same graphs are similar.
 
-    k(G, G') = Φ(G) M Φ(G')ᵀ with Φ the features of another kernel and M the likeness of its
+    k(G, G') = Φ(G) M Φ(G')ᵀ with Φ the features of another kernel and M the similarity of its
     patterns, learned from the fitted graphs. C_st is the number of graphs that have both s and t,
-    s ≠ t (of one level where the base is `WeisfeilerLehman`); PPMI = max(0, ln(C_st ΣC/(C_s C_t)))
-    is what their meeting tells; E has the rows of U√S of its truncated singular value
-    decomposition, each of length 1; M = E Eᵀ with ones on the diagonal. This is the closed form of
-    the word model that the kernel was first described with. Cost: that of the base, then one
-    decomposition of a matrix between classes of patterns. Positive semi-definite.
+    s ≠ t (of the same level if the base is `WeisfeilerLehman`);
+    PPMI = max(0, ln(C_st ΣC/(C_s C_t))) is their positive pointwise mutual information; E has the
+    rows of U√S of the truncated singular value decomposition of PPMI, each scaled to length 1;
+    M = E Eᵀ with ones on the diagonal. This is the closed form of the word model of the paper.
+    Cost: that of the base, then one decomposition of a matrix between classes of patterns. Positive
+    semi-definite.
 
     Parameters
     ----------
     base : str or kernel, default "wl"
-        A kernel with an explicit feature map, by name or as an estimator; its features are taken
-        un-normalised.
+        A kernel with an explicit feature map, by name or as an estimator; its features are not
+        normalised.
     n_components : int, default 64
-        The singular values of PPMI that are kept at most: those that are not clearly above the
-        first one left out are left out too.
+        The largest number of singular values of PPMI that are kept; those that are not clearly
+        above the first one left out are left out, too.
     random_state : int, RandomState or None
-        Starts the solver for large numbers of patterns; the result does not depend on it.
+        Seed of the solver for large numbers of patterns; the result does not depend on it.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s
@@ -136,7 +137,7 @@ class DeepGraphKernel(GraphKernel):
 
     Examples
     --------
-    N and O both come with C. They are alike, and the first two graphs the same:
+    N and O both occur with C. They are similar, and the first two graphs are equal:
 
     >>> from gramlet import DeepGraphKernel, WeisfeilerLehman
     >>> graphs = [([(0, 1)], ["C", "O"]), ([(0, 1)], ["C", "N"]), ([(0, 1)], ["N", "N"])]

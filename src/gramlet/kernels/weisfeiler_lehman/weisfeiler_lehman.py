@@ -36,7 +36,7 @@ from gramlet.kernels.weisfeiler_lehman.colour_counts import (
 
 __all__ = ["REFINEMENT_CONSTRAINTS", "WLOptimalAssignment", "WeisfeilerLehman", "check_levels"]
 
-# More rounds than this tell no nodes apart in graphs that fit into memory.
+# The largest number of rounds.
 MOST_ROUNDS = 10_000
 
 REFINEMENT_CONSTRAINTS: dict[str, list[Any]] = {
@@ -55,7 +55,7 @@ _COUNTED: dict[str, Callable[[Colouring], Any]] = {
 
 
 def check_levels(estimator: Any) -> None:
-    """Refuse parameters that leave no level of refinement to count."""
+    """Raise ValueError if the parameters leave no level of refinement."""
     if estimator.n_iter == 0 and not estimator.include_initial:
         raise ValueError(
             f"{type(estimator).__name__}(n_iter=0, include_initial=False) leaves no level to "
@@ -71,25 +71,25 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
     number of nodes of G that have colour σ after h rounds of refinement. Cost: O(H m) for m edges
     of all graphs together, then one sparse product. Positive semi-definite.
 
-    In directed graphs a node's new colour is made of its colour, the multiset of the colours that
-    its arcs lead to and the multiset of those that arcs come from. The names of features mark
-    children as out (``>``) or in (``<``).
+    In directed graphs the new colour of a node depends on its colour, the multiset of the colours
+    of its out-neighbours and that of its in-neighbours. The names of features mark children as out
+    (``>``) or in (``<``).
 
     Parameters
     ----------
     n_iter : int, default 5
-        Rounds of refinement (H).
+        Number of rounds of refinement (H).
     base : {"vertex", "edge", "shortest-path"}, the name of a kernel, or a kernel
-        What is counted at each level: nodes by colour; edges by the colours of their ends (and
-        their edge label, if edges have labels); or shortest paths by the colours of their ends and
-        their number of edges. In directed graphs the pair of ends is ordered, and paths follow
-        arcs. Any other kernel that does not refine labels itself is fitted on the graphs with each
-        level's colours as node labels (all other columns kept), and its values are added up; it
-        normalises at each level if it says so itself.
+        The features of each level: nodes by colour; edges by the colours of their ends (and their
+        edge label, if edges have labels); or shortest paths by the colours of their ends and their
+        number of edges. In directed graphs the pair of ends is ordered, and paths follow arcs. Any
+        other kernel that does not refine labels itself is fitted on the graphs with the colours of
+        each level as node labels (and all other columns), and its values are summed; it is
+        normalised at each level if its own ``normalize`` is True.
     %(include_initial)s
     use_edge_labels : bool or "auto", default "auto"
-        Whether refinement tells neighbours apart by the label of the edge to them; "auto": if the
-        fitted graphs have edge labels. A base says itself what it makes of edge labels.
+        Whether refinement distinguishes neighbours by edge labels; "auto": if the fitted graphs
+        have edge labels. Whether the base uses edge labels is a parameter of the base.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s
@@ -110,7 +110,7 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
     >>> kernel.get_feature_names_out().tolist()
     ['h0:C', 'h0:O', 'h1:C(O)', 'h1:O(C)', 'h1:C(O,O)']
 
-    With directions, the first and the last node of a chain of three differ:
+    In a directed graph, the first and the last node of a path of three nodes differ:
 
     >>> import networkx as nx
     >>> chain = nx.DiGraph([(0, 1), (1, 2)])
@@ -155,7 +155,7 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
             checked_base(self.base)
 
     def _counts(self) -> bool:
-        """Whether all levels are counted together; otherwise a kernel is fitted on each."""
+        """Whether all levels are counted together; otherwise a kernel is fitted at each level."""
         return isinstance(self.base, str) and self.base in _COUNTED
 
     def _counter(self) -> Any:
@@ -178,7 +178,7 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
     def features(self, X: Any) -> Any:
         """Compute the explicit feature map: one row per graph, one column per fitted feature.
 
-        ``features(X) @ features(fitted).T`` is the un-normalised `transform(X)`. Only where the
+        ``features(X) @ features(fitted).T`` is the un-normalised `transform(X)`. Available if the
         base has features.
         """
         if not isinstance(getattr(self, "counter_", None), LevelBases):
@@ -209,7 +209,9 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
         counter, profile = self.counter_, self.profile_
         require_instance("counter_", counter, LevelBases)
         require_instance("profile_", profile, SumProfile)
-        require(type(counter.bases[0]) is type(checked_base(self.base)), "the bases are others")
+        require(
+            type(counter.bases[0]) is type(checked_base(self.base)), "counter_ is not that of base"
+        )
         own = [base.profile_ for base in counter.bases]
         require(len(own) == len(profile.members), "profile_ must have one member per level")
         same = all(a is b for a, b in zip(profile.members, own, strict=True))
@@ -230,18 +232,18 @@ class WLOptimalAssignment(CountKernel):
     """Weisfeiler-Lehman optimal assignment kernel (WL-OA).
 
     k(G, G') = Σ_h Σ_σ min(c_h(G, σ), c_h(G', σ)): the value of the best one-to-one matching of the
-    nodes, two nodes being as similar as the number of levels at which their colours agree. Cost:
-    O(H m) for m edges, then one pass over common features per pair. Positive semi-definite.
+    nodes, where the similarity of two nodes is the number of levels at which their colours agree.
+    Cost: O(H m) for m edges, then one pass over common features per pair. Positive semi-definite.
     Directed graphs are refined as in `WeisfeilerLehman`.
 
     Parameters
     ----------
     n_iter : int, default 5
-        Rounds of refinement (H).
+        Number of rounds of refinement (H).
     %(include_initial)s
     use_edge_labels : bool or "auto", default "auto"
-        Whether refinement tells neighbours apart by the label of the edge to them; "auto": if the
-        fitted graphs have edge labels.
+        Whether refinement distinguishes neighbours by edge labels; "auto": if the fitted graphs
+        have edge labels.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s
