@@ -1,8 +1,8 @@
-"""What every embedding does the same way: checking, and the order of fitting and describing.
+"""The base class of all embeddings: checks, and the order of fitting and computing features.
 
 An embedding is a scikit-learn transformer whose output is a feature matrix, one row per graph. A
-subclass says what it learns at `fit`, how graphs are prepared, and how what was prepared becomes
-features.
+subclass defines what `fit` learns, how graphs are prepared, and how features are computed from
+prepared graphs.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from gramlet.kernels.contract.tags import GraphTags
 
 __all__ = ["DETERMINISTIC_CONSTRAINTS", "EMBEDDING_CONSTRAINTS", "GraphEmbedding"]
 
-# Of embeddings that draw no random numbers.
+# Constraints of embeddings without random numbers.
 DETERMINISTIC_CONSTRAINTS: dict[str, list[Any]] = {
     "n_jobs": [Integral, None],
     "verbose": ["verbose"],
 }
-# Of those that do.
+# Constraints of embeddings with random numbers.
 EMBEDDING_CONSTRAINTS: dict[str, list[Any]] = {
     "random_state": ["random_state"],
     **DETERMINISTIC_CONSTRAINTS,
@@ -40,11 +40,11 @@ EMBEDDING_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 class GraphEmbedding(TransformerMixin, CheckedEstimator):
-    """Base of all embeddings.
+    """Base class of all embeddings.
 
-    A subclass defines `_fit`, `_profile` and `_features`, lists its parameters' constraints in
-    `_parameter_constraints`, and takes ``n_jobs`` and ``verbose``. It also takes ``random_state``,
-    unless `__graph_tags__` says that it draws no random numbers.
+    A subclass defines `_fit`, `_profile` and `_features`, lists the constraints of its parameters
+    in `_parameter_constraints`, and takes ``n_jobs`` and ``verbose``. It also takes
+    ``random_state``, unless its tag ``random`` is False.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -53,11 +53,11 @@ class GraphEmbedding(TransformerMixin, CheckedEstimator):
     verbose: int | bool
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw and learn all that describing graphs needs.
+        """Learn and draw everything that the features of graphs depend on.
 
         Parameters
         ----------
-        X : GraphBatch or whatever `gramlet.as_batch` takes
+        X : GraphBatch or any input of `gramlet.as_batch`
         y : ignored
 
         Returns
@@ -76,7 +76,7 @@ class GraphEmbedding(TransformerMixin, CheckedEstimator):
         return framed(self, self._features(self._profile(batch, tiling), tiling), X)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit, and compute the features of X."""
+        """Fit to X and compute its features."""
         return framed(self, self._features(self._remember(X, y), self._tiling()), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
@@ -94,7 +94,7 @@ class GraphEmbedding(TransformerMixin, CheckedEstimator):
         return self._fit(batch, y, self._tiling())
 
     def _check(self, batch: GraphBatch) -> None:
-        """Checks on parameters together, or on parameters and graphs; raises ValueError."""
+        """Raise ValueError if parameters contradict each other or do not suit the graphs."""
 
     @abstractmethod
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> Any:
@@ -113,17 +113,17 @@ class GraphEmbedding(TransformerMixin, CheckedEstimator):
         """A readable name per column."""
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
+        """Raise ValueError if parameters or fitted state, which may come from a file, are wrong."""
         require_parameters(self)
         if any(name.endswith("_") for name in vars(self)):
             self._validate_fitted()
 
     @abstractmethod
     def _validate_fitted(self) -> None:
-        """Check the fitted state; ValueError if it does not fit together."""
+        """Raise ValueError if the fitted state does not fit together."""
 
     def _tiling(self) -> Tiling:
-        """How the engines' tiles are to run and what their progress bar says."""
+        """How the engines run their tiles, and the text of the progress bar."""
         return Tiling(self.n_jobs, self.verbose, type(self).__name__)
 
     def __graph_tags__(self) -> GraphTags:

@@ -19,30 +19,30 @@ from gramlet.kernels.contract.tags import GraphTags
 __all__ = ["LocalDegreeProfile", "degree_statistics"]
 
 _STATISTICS = ("degree", "minimum", "maximum", "mean", "deviation")
-# Values this close to the border of two bins, in widths of a bin, lie in the upper one.
+# Values this close to the border of two bins, in bin widths, are counted in the upper one.
 _BORDER = 1e-9
 
 
 @shared_texts
 class LocalDegreeProfile(GraphEmbedding):
-    """Local degree profile: histograms of degrees and of the degrees around each node.
+    """Local degree profile: histograms of degrees and of neighbours' degrees.
 
-    Of each node ln(1 + x) is taken of its degree and of the minimum, maximum, mean and standard
-    deviation of its neighbours' degrees (0 without neighbours). Each of the five is counted in
-    bins from 0 to its largest value in the fitted graphs, larger ones in the last bin, and divided
-    by n. Cost: O(n + m) per graph.
+    For each node, x is its degree and the minimum, maximum, mean and standard deviation of its
+    neighbours' degrees (0 without neighbours). The values ln(1 + x) of each of the five are counted
+    in bins from 0 to the largest value in the fitted graphs, larger ones in the last bin, and
+    divided by n. Cost: O(n + m) per graph.
 
     Parameters
     ----------
     n_bins : int, default 32
-        Bins of each of the five histograms.
+        Number of bins of each of the five histograms.
     %(n_jobs)s
     %(verbose)s
 
     Attributes
     ----------
     largest_ : array of five float
-        Where the last bin of each histogram ends.
+        The end of the last bin of each histogram.
 
     Notes
     -----
@@ -91,7 +91,7 @@ class LocalDegreeProfile(GraphEmbedding):
         return rows / np.maximum(profile.sizes, 1)[:, None]
 
     def _bins(self, values: Floats) -> Ints:
-        """The bin of each value; where the largest is 0, the first for 0 and the last for more."""
+        """The bin of each value; if the largest is 0, the first bin for 0 and the last for more."""
         above = np.where(values > 0, np.inf, 0.0)
         shares = np.divide(values, self.largest_, out=above, where=self.largest_ > 0)
         last = self.n_bins_ - 1
@@ -109,7 +109,7 @@ class LocalDegreeProfile(GraphEmbedding):
 
 
 def degree_statistics(indptr: Ints, indices: Ints) -> Floats:
-    """ln(1 + x) of each node's degree and of its neighbours' least, largest, mean, deviation.
+    """ln(1 + x) of each node's degree and the minimum, maximum, mean, deviation of neighbours'.
 
     >>> path = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1])
     >>> np.expm1(degree_statistics(*path)).round(6).tolist()[:2]
@@ -121,7 +121,7 @@ def degree_statistics(indptr: Ints, indices: Ints) -> Floats:
     there = np.flatnonzero(degrees)
     if len(there):
         around = degrees[indices].astype(np.float64)
-        # Nodes without neighbours own nothing in between, so these begin where the last ended.
+        # Nodes without neighbours have empty ranges, which reduceat cannot sum.
         begins, count = indptr[there], degrees[there]
         mean = np.add.reduceat(around, begins) / count
         squares = (around - np.repeat(mean, count)) ** 2

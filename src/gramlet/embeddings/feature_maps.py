@@ -1,8 +1,8 @@
-"""Random features of graphlets: the base of the maps, and the Gaussian ones.
+"""Random features of graphlets: the base class of feature maps, and Gaussian maps.
 
-A map describes the adjacency matrix of a drawn subgraph. Asked for the sum over all that was drawn
-from each graph, it evaluates every distinct pattern once. The optical map and the indicator of the
-pattern itself have files of their own.
+A map computes features of the adjacency matrix of a drawn subgraph. For the sum over all subgraphs
+drawn from a graph, every distinct pattern is evaluated once. The optical map and the indicator of
+the pattern have their own files.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from gramlet.engine.graphlets.weighted_sums import add_weighted_rows
 __all__ = ["EigenGaussianMap", "GaussianMap", "GraphletMap", "SparseRows", "graphlet_matrices"]
 
 
-# Patterns and features evaluated at a time: one block of features stays in the processor's cache.
+# Patterns and features evaluated at a time: one block of features fits into the processor's cache.
 _PATTERNS = 1024
 _FEATURES = 128
 
@@ -44,7 +44,7 @@ SIGMA: list[Any] = [Interval(Real, 0, None, closed="neither")]
 
 
 class SparseRows(NamedTuple):
-    """Rows of numbers, most of them 0; an entry that comes twice counts twice."""
+    """Sparse rows of numbers; duplicate entries are added."""
 
     indptr: Ints
     columns: Ints
@@ -52,7 +52,7 @@ class SparseRows(NamedTuple):
 
 
 def graphlet_matrices(X: Any) -> Floats:
-    """Adjacency matrices (n, k, k) from these or from their flattened rows (n, k²)."""
+    """Adjacency matrices (n, k, k), from matrices or from their flattened rows (n, k²)."""
     array = np.asarray(X, dtype=np.float64)
     if array.ndim == 2:
         side = round(np.sqrt(array.shape[1]))
@@ -69,10 +69,10 @@ def graphlet_matrices(X: Any) -> Floats:
 
 
 class GraphletMap(TransformerMixin, CheckedEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
-    """Base of the maps: a transformer of adjacency matrices of graphlets.
+    """Base class of feature maps: a transformer of adjacency matrices of graphlets.
 
-    `GraphSampling` prepares a map for its k and lets it sum over what was drawn. On its own, a map
-    is fitted to and transforms arrays of shape (n, k, k) or (n, k²).
+    `GraphSampling` prepares a map for its k and sums over the drawn subgraphs. A map can also be
+    used alone, on arrays of shape (n, k, k) or (n, k²).
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -80,12 +80,12 @@ class GraphletMap(TransformerMixin, CheckedEstimator, auto_wrap_output_keys=None
     random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the random numbers for graphlets of the size of X's."""
+        """Draw the random numbers for graphlets of the size of those in X."""
         self.prepare(graphlet_matrices(X).shape[1], None, self.random_state)
         return self
 
     def transform(self, X: Any) -> Any:
-        """The features of graphlets, one row each."""
+        """Compute the features of graphlets, one row per graphlet."""
         check_is_fitted(self)
         matrices = graphlet_matrices(X)
         if matrices.shape[1] != self.k_:
@@ -96,13 +96,13 @@ class GraphletMap(TransformerMixin, CheckedEstimator, auto_wrap_output_keys=None
         return self._describe(matrices)
 
     def prepare(self, k: int, label_names: list[str] | None, random_state: Any) -> None:
-        """Fit for patterns on k nodes; ``label_names`` are the fitted labels, if labels count."""
+        """Fit for patterns on k nodes; ``label_names`` are the fitted labels, if they are used."""
         self._validate_params()
         most = self._most_labelled_nodes()
         if label_names is not None and k > most:
             raise ValueError(
                 f"{type(self).__name__} takes labelled patterns of up to {most} nodes; got k={k}. "
-                "Use a smaller k, or labels=False."
+                "Use a smaller k, or use_labels=False."
             )
         self.k_ = k
         self.label_names_ = label_names
@@ -111,16 +111,16 @@ class GraphletMap(TransformerMixin, CheckedEstimator, auto_wrap_output_keys=None
         self._draw(check_random_state(random_state if own is None else own))
 
     def learn(self, drawn: Drawn) -> None:
-        """Learn from what was drawn from the fitted graphs, if there is something to learn."""
+        """Learn from the subgraphs drawn from the fitted graphs; by default nothing."""
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
+        """Raise ValueError if parameters or fitted state, which may come from a file, are wrong."""
         require_parameters(self)
         if "k_" not in vars(self):
             return
         require_integer("k_", self.k_, 1, MAX_NODES)
         if self.label_names_ is None:
-            require(self.n_labels_ is None, "n_labels_ is there without names of labels")
+            require(self.n_labels_ is None, "n_labels_ must be None without names of labels")
         else:
             require_items("label_names_", self.label_names_, str)
             require(self.n_labels_ == len(self.label_names_), "n_labels_ is not their number")
@@ -128,11 +128,11 @@ class GraphletMap(TransformerMixin, CheckedEstimator, auto_wrap_output_keys=None
         self._validate_drawn()
 
     def _validate_drawn(self) -> None:
-        """Check the random numbers; ValueError if they do not fit the parameters."""
+        """Raise ValueError if the random numbers do not fit the parameters."""
 
     @abstractmethod
     def sums(self, drawn: Drawn, **tiling: Any) -> Any:
-        """For every graph, the sum of the features of all that was drawn from it."""
+        """For every graph, the sum of the features of the subgraphs drawn from it."""
 
     @abstractmethod
     def names(self) -> list[str]:
@@ -149,12 +149,12 @@ class GraphletMap(TransformerMixin, CheckedEstimator, auto_wrap_output_keys=None
         """The features of patterns given by their adjacency matrices."""
 
     def _n_label_inputs(self) -> int:
-        """Columns of one-hot labels per node: the fitted ones, and one for all others."""
+        """The number of one-hot columns per node: one per fitted label, and one for all others."""
         return 0 if self.n_labels_ is None else self.n_labels_ + 1
 
 
 def input_atoms(weights: Array, k: int) -> Array:
-    """What each input of a pattern adds: one row per pair of nodes, then one per node's label.
+    """The contribution of each input of a pattern: one row per pair of nodes, then per label.
 
     An edge sets two entries of the flattened adjacency matrix.
     """
@@ -185,9 +185,9 @@ def summed_features(
 ) -> Floats:
     """Σ over a graph's patterns of count · activation(inputs · weights + offset, ...).
 
-    ``layers`` are pairs (weights, offset), one for each argument of the activation. Blocks of
-    features go to threads; within one, patterns are evaluated in turn and added to the graphs that
-    have them, in the order of the columns of ``counts``.
+    ``layers`` are pairs (weights, offset), one per argument of the activation. Blocks of features
+    are distributed over threads; within a block, patterns are evaluated in turn and added to the
+    graphs that have them, in the order of the columns of ``counts``.
     """
     n_graphs, n_patterns = len(counts.indptr) - 1, len(inputs.indptr) - 1
     width = len(layers[0][1])
@@ -221,7 +221,7 @@ def summed_features(
 
 
 def _positions(counts: SparseRows, cuts: Ints, n_patterns: int) -> Ints:
-    """Where each graph's entries pass each cut of the patterns, shape (cuts, graphs)."""
+    """The position of each cut of the patterns in each graph's entries, shape (cuts, graphs)."""
     n_graphs = len(counts.indptr) - 1
     rows = np.repeat(np.arange(n_graphs), np.diff(counts.indptr))
     places = rows * (n_patterns + 1) + counts.columns
@@ -232,18 +232,19 @@ def _positions(counts: SparseRows, cuts: Ints, n_patterns: int) -> Ints:
 class GaussianMap(GraphletMap):
     """Random Fourier features of the adjacency matrix, for the Gaussian kernel.
 
-    φ(F) = sqrt(2/m) cos(Wᵀa + b), a the flattened adjacency matrix of the graphlet, W ~ N(0, 1/σ²)
-    for each entry, b ~ U[0, 2π]; the expected inner product is exp(−‖a − a'‖² / (2σ²)). Not
-    invariant to the order of the nodes: averaging over random orders is.
+    φ(F) = sqrt(2/m) cos(Wᵀa + b), with a the flattened adjacency matrix of the graphlet,
+    W ~ N(0, 1/σ²) for each entry and b ~ U[0, 2π]; the expected inner product is
+    exp(−‖a − a'‖² / (2σ²)). The map is not invariant to the order of the nodes; its mean over
+    random orders is.
 
     Parameters
     ----------
     n_components : int, default 1000
-        Features (m).
+        Number of features (m).
     sigma : float, default 1.0
         Width of the kernel. Every edge in which two graphlets differ adds 2 to ‖a − a'‖².
     random_state : int, RandomState or None
-        Draws W and b; None: `GraphSampling`'s own decides.
+        Seed of W and b; None uses that of `GraphSampling`.
 
     Attributes
     ----------
@@ -304,7 +305,7 @@ class GaussianMap(GraphletMap):
         return values
 
     def sums(self, drawn: Drawn, **tiling: Any) -> Floats:
-        """For every graph, the sum of the features of all that was drawn from it."""
+        """For every graph, the sum of the features of the subgraphs drawn from it."""
         counts = SparseRows(drawn.indptr, drawn.columns, drawn.counts)
         inputs = pattern_inputs(drawn, self._n_label_inputs())
         layer = (input_atoms(self.weights_, drawn.k), self.offsets_)
@@ -318,18 +319,18 @@ class GaussianMap(GraphletMap):
 class EigenGaussianMap(GaussianMap):
     """Random Fourier features of the eigenvalues of the adjacency matrix.
 
-    As `GaussianMap`, on the k eigenvalues in ascending order instead of the k² entries: invariant
-    to the order of the nodes, and graphlets with the same eigenvalues coincide. With labels, the
-    number of nodes of each label follows the eigenvalues.
+    As `GaussianMap`, on the k eigenvalues in ascending order instead of the k² entries: the map is
+    invariant to the order of the nodes, and graphlets with the same eigenvalues have the same
+    features. With labels, the eigenvalues are followed by the number of nodes of each label.
 
     Parameters
     ----------
     n_components : int, default 1000
-        Features (m).
+        Number of features (m).
     sigma : float, default 1.0
         Width of the kernel.
     random_state : int, RandomState or None
-        Draws W and b; None: `GraphSampling`'s own decides.
+        Seed of W and b; None uses that of `GraphSampling`.
 
     Attributes
     ----------
@@ -355,7 +356,7 @@ class EigenGaussianMap(GaussianMap):
         return np.asarray(np.linalg.eigvalsh(matrices), dtype=np.float64)
 
     def sums(self, drawn: Drawn, **tiling: Any) -> Floats:
-        """For every graph, the sum of the features of all that was drawn from it."""
+        """For every graph, the sum of the features of the subgraphs drawn from it."""
         classes = classes_of_codes(drawn.codes, drawn.k)
         if self.n_labels_ is None:
             counts = SparseRows(*drawn.regrouped(classes, len(patterns(drawn.k))))
@@ -372,7 +373,7 @@ class EigenGaussianMap(GaussianMap):
         columns = np.tile(np.arange(k), (len(classes), 1))
         if self.n_labels_ is not None:
             labels = drawn.node_labels()
-            known = labels <= self.n_labels_  # nodes that only pad a graph have no label
+            known = labels <= self.n_labels_  # padding nodes have no label
             columns = np.hstack([columns, np.where(known, k + labels, 0)])
             spectra = np.hstack([spectra, known.astype(np.float64)])
         indptr = np.arange(len(classes) + 1, dtype=np.int64) * columns.shape[1]

@@ -1,7 +1,7 @@
 """Graph sampling and averaging (GSA-φ): the mean of random features over random subgraphs.
 
-Puts a sampler, a feature map and their random numbers together; drawing and averaging are done
-elsewhere.
+Combines a sampler, a feature map and their random numbers; `sampled_patterns` draws the subgraphs
+and the feature maps sum over them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MAPS: dict[str, type[GraphletMap]] = {
 }
 
 
-# More samples than a file may ask for.
+# The largest number of samples that a file may contain.
 _MOST_SAMPLES = 10**9
 
 
@@ -50,32 +50,31 @@ class GraphSampling(GraphEmbedding):
     induced by k randomly drawn nodes. Dot products of embeddings estimate the mean kernel
     E k(F, F'), their distances the maximum mean discrepancy (see `gramlet.mmd`).
 
-    Each graph draws from a random stream of its own, made from ``random_state``, its size and its
-    edges: its features depend neither on the batch it comes in, nor on its place there, nor on
-    ``n_jobs``, and equal graphs get equal features. Equal patterns are evaluated once for the whole
-    batch and weighted by their counts. Cost: O(s k²) per graph to draw, then a sum over the
-    distinct patterns drawn (`OpticalMap`: over the pairs of pairs of nodes) for each of the
-    features.
+    Each graph has its own random stream, seeded by ``random_state``, its size and its edges: its
+    features depend neither on the batch, nor on its position there, nor on ``n_jobs``, and equal
+    graphs get equal features. Equal patterns are evaluated once for the whole batch and weighted by
+    their counts. Cost: O(s k²) per graph to draw, then, per feature, a sum over the distinct
+    patterns drawn (over pairs of pairs of nodes for `OpticalMap`).
 
     Parameters
     ----------
     k : int, default 5
-        Nodes of a subgraph, 2 to 8. Graphs with fewer are padded with isolated nodes.
+        Number of nodes of a subgraph, 2 to 8. Smaller graphs are padded with isolated nodes.
     n_samples : int or "auto", default 2000
-        Subgraphs drawn from a graph (s). "auto": ``theory.graphlet_samples(k, eps, delta)``.
+        Number of subgraphs drawn per graph (s). "auto": ``theory.graphlet_samples(k, eps, delta)``.
     sampler : UniformSampler, RandomWalkSampler, "uniform" or "walk"
-        The law of the drawn nodes; a name stands for the sampler with its defaults.
+        How nodes are drawn; a name means the sampler with its defaults.
     feature_map : MatchMap, GaussianMap, EigenGaussianMap, OpticalMap or their names
         φ: "match", "gaussian", "eigen", "optical".
     use_labels : bool, default False
-        Whether a pattern has its nodes' labels: one-hot blocks after the flattened adjacency matrix
-        (`EigenGaussianMap`: numbers of nodes of each label; `MatchMap`: isomorphism keeps labels).
-        Labels not seen at `fit` share one coordinate.
+        Whether patterns include the labels of their nodes: as one-hot blocks after the flattened
+        adjacency matrix (for `EigenGaussianMap`, as numbers of nodes per label; for `MatchMap`,
+        isomorphisms preserve labels). Labels not seen in `fit` share one coordinate.
     eps, delta : float
         For ``n_samples="auto"``: with probability 1 − delta the estimated spectrum is within eps of
         the true one, in the L1 norm.
     random_state : int, RandomState or None
-        Draws the map's random numbers and starts the graphs' streams, once at `fit`.
+        Seed of the feature map and of the graphs' streams, used once, in `fit`.
     %(n_jobs)s
     %(verbose)s
 
@@ -84,7 +83,7 @@ class GraphSampling(GraphEmbedding):
     feature_map_ : the fitted map
     n_samples_ : int
     seed_ : int
-        What starts the graphs' streams, together with the graphs.
+        The seed of the graphs' streams, together with the graphs.
 
     References
     ----------
@@ -140,9 +139,9 @@ class GraphSampling(GraphEmbedding):
         self.verbose = verbose
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; a name of a sampler or map becomes an instance if one of its own is set.
+        """Set parameters; the name of a sampler or map is replaced by an instance if needed.
 
-        So ``feature_map__n_components`` works with ``feature_map="optical"`` too.
+        So ``feature_map__n_components`` also works with ``feature_map="optical"``.
         """
         whole = {name: value for name, value in params.items() if "__" not in name}
         super().set_params(**whole)
@@ -195,7 +194,7 @@ class GraphSampling(GraphEmbedding):
         require_instance("labels_", self.labels_, NodeLabels)
         require_instance("feature_map_", self.feature_map_, GraphletMap)
         fitted: Any = self.feature_map_
-        require(getattr(fitted, "k_", None) == self.k, "feature_map_ is not one for this k")
+        require(getattr(fitted, "k_", None) == self.k, "feature_map_ has a different k")
         n_labels = len(self.labels_) if self.labels_.used else None
         require(fitted.n_labels_ == n_labels, "feature_map_ does not fit the labels")
 

@@ -1,4 +1,4 @@
-"""The indicator of the pattern itself: the map that makes graph sampling the graphlet kernel."""
+"""The indicator of the pattern: the map that turns graph sampling into the graphlet kernel."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from gramlet.engine.graphlets.patterns import (
 __all__ = ["MatchMap"]
 
 
-# More columns than this, and the matrix is sparse.
+# With more columns than this, the matrix is sparse.
 _MOST_DENSE_COLUMNS = 4096
 
 
 class MatchMap(GraphletMap):
     """The indicator of a graphlet's pattern.
 
-    φ(F) has a 1 at the pattern of F and 0 elsewhere: up to isomorphism, one column for each of the
-    N_k classes, or with repetition, one for each of the 2^{k(k−1)/2} labelled patterns. The mean
-    over uniform samples estimates the k-spectrum of the graphlet kernel.
+    φ(F) is 1 for the pattern of F and 0 elsewhere: up to isomorphism, with one column for each of
+    the N_k classes, or with ``isomorphic=False``, one for each of the 2^{k(k−1)/2} patterns. The
+    mean over uniform samples estimates the k-spectrum of the graphlet kernel.
 
-    With more than 4096 columns (k = 8; with repetition from k = 6 on) the matrix is a CSR matrix.
-    With labels, isomorphism keeps them, up to 5 nodes; the columns are the patterns drawn from the
-    fitted graphs, and what is drawn from others and not among them is left out.
+    With more than 4096 columns (k = 8, or ``isomorphic=False`` from k = 6 on) the result is a CSR
+    matrix. With labels, isomorphisms preserve them, and patterns have up to 5 nodes; the columns
+    are the patterns drawn from the fitted graphs, and other patterns of new graphs are left out.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class MatchMap(GraphletMap):
         return MAX_LABELLED_NODES if self.isomorphic else MAX_NODES
 
     def learn(self, drawn: Drawn) -> None:
-        """With labels, remember the patterns drawn from the fitted graphs."""
+        """With labels, store the patterns drawn from the fitted graphs."""
         if self.n_labels_ is not None:
             self.known_ = np.unique(np.column_stack(self._forms(drawn)), axis=0)
 
@@ -80,7 +80,7 @@ class MatchMap(GraphletMap):
                     (self.known_[:, 0].max() < 1 << n_pairs(self.k_))
                     and int(self.known_[:, 1].max()) < base**self.k_
                 ),
-                "known_ has patterns that are not there",
+                "known_ contains patterns that do not exist",
             )
 
     def _forms(self, drawn: Drawn) -> tuple[Ints, Ints]:
@@ -97,7 +97,7 @@ class MatchMap(GraphletMap):
         return classes_of_codes(codes, self.k_) if self.isomorphic else codes
 
     def sums(self, drawn: Drawn, **tiling: Any) -> Any:
-        """For every graph, how often each pattern was drawn from it."""
+        """For every graph, the number of times that each pattern was drawn."""
         if self.n_labels_ is None:
             groups = self._columns_of(drawn.codes)
         else:
@@ -108,7 +108,7 @@ class MatchMap(GraphletMap):
         return self._as_matrix(sparse.csr_matrix((counts, columns, indptr), shape=shape))
 
     def _known_columns(self, drawn: Drawn) -> Ints:
-        """The column of every pattern; −1 for those not drawn at fit."""
+        """The column of every pattern; −1 for those not drawn in `fit`."""
         rows = np.column_stack(self._forms(drawn))
         both = np.concatenate([self.known_, rows])
         _, place = np.unique(both, axis=0, return_inverse=True)
@@ -128,7 +128,7 @@ class MatchMap(GraphletMap):
         return self._as_matrix(sparse.csr_matrix(entries, shape=(len(codes), self._n_columns())))
 
     def names(self) -> list[str]:
-        """The pattern of each column: its edges, and its nodes' labels if they count."""
+        """The pattern of each column: its edges, and its node labels if they are used."""
         if self.n_labels_ is not None:
             return self._labelled_names()
         if self.isomorphic:

@@ -1,4 +1,4 @@
-"""Optical random features: intensities of light behind a random medium, computed or measured."""
+"""Optical random features: intensities of light after a random medium, computed or measured."""
 
 from __future__ import annotations
 
@@ -27,34 +27,35 @@ __all__ = ["LightOnDevice", "OpticalMap"]
 
 
 _FEATURES = 128
-# Patterns sent to a device at a time: bounds the memory of what comes back.
+# Patterns sent to a device at a time, which bounds the memory of its results.
 _SENT = 4096
 
 
 class OpticalMap(GraphletMap):
     """Optical random features of the adjacency matrix.
 
-    φ(F) = abs(W a + b)² / sqrt(m), a the flattened adjacency matrix of the graphlet, W complex with
-    independent N(0, scale²/2) real and imaginary parts, b drawn alike. With x = (a, 1), or x = a
-    without bias, the expected inner product is scale⁴ (‖x‖² ‖x'‖² + (xᵀx')²).
+    φ(F) = abs(W a + b)² / sqrt(m), with a the flattened adjacency matrix of the graphlet, W complex
+    with independent N(0, scale²/2) real and imaginary parts, and b drawn in the same way. With
+    x = (a, 1), or x = a without bias, the expected inner product is
+    scale⁴ (‖x‖² ‖x'‖² + (xᵀx')²).
 
-    The features are quadratic in a, so that their mean over what was drawn from a graph needs only
-    how often each two pairs of nodes were both joined: its cost depends neither on the number of
-    samples nor on that of distinct patterns.
+    The features are quadratic in a, so their mean over the subgraphs drawn from a graph depends
+    only on how often each two pairs of nodes were both adjacent: the cost depends neither on the
+    number of samples nor on that of distinct patterns.
 
     Parameters
     ----------
     n_components : int, default 5000
-        Features (m).
+        Number of features (m).
     bias : bool, default True
         Whether b is drawn; otherwise it is 0.
     scale : float, default 1.0
     device : object with ``transform(X)``, optional
-        Optical hardware: takes rows of k² zeros and ones and gives intensities abs(W a + b)², m
-        of them per row; this map divides by sqrt(m) and averages. n_components, bias and scale are
-        then left to the device. Every distinct pattern is sent once. See `LightOnDevice`.
+        Optical hardware: takes rows of k² zeros and ones and returns intensities abs(W a + b)², m
+        per row; the map divides by sqrt(m) and averages. n_components, bias and scale are then
+        those of the device. Every distinct pattern is sent once. See `LightOnDevice`.
     random_state : int, RandomState or None
-        Draws W and b; None: `GraphSampling`'s own decides.
+        Seed of W and b; None uses that of `GraphSampling`.
 
     Attributes
     ----------
@@ -101,7 +102,7 @@ class OpticalMap(GraphletMap):
         self.random_state = random_state
 
     def __sklearn_clone__(self) -> OpticalMap:
-        # A device is one piece of hardware: copies of the map share it.
+        # A device is a piece of hardware, which copies of the map share.
         return type(self)(**self.get_params(deep=False))
 
     def _draw(self, rng: np.random.RandomState) -> None:
@@ -109,7 +110,7 @@ class OpticalMap(GraphletMap):
         if self.device is not None:
             if self.n_labels_ is not None:
                 raise ValueError(
-                    "OpticalMap(device=...) takes patterns without labels; got labels=True."
+                    "OpticalMap(device=...) takes patterns without labels; got use_labels=True."
                 )
             nothing = np.zeros((1, self.k_ * self.k_), dtype=np.uint8)
             self.n_features_ = self._measured(nothing).shape[1]
@@ -136,7 +137,7 @@ class OpticalMap(GraphletMap):
         return intensities / np.sqrt(self.n_features_)
 
     def sums(self, drawn: Drawn, **tiling: Any) -> Floats:
-        """For every graph, the sum of the features of all that was drawn from it."""
+        """For every graph, the sum of the features of the subgraphs drawn from it."""
         if self.device is not None:
             total = self._sums_measured(drawn)
         elif self.n_labels_ is not None:
@@ -156,9 +157,9 @@ class OpticalMap(GraphletMap):
         return summed_features(counts, inputs, layers, _intensity, **tiling)
 
     def _sums_of_moments(self, drawn: Drawn, **tiling: Any) -> Floats:
-        """Sums by bits: of |Σ_p u_p x_p + b|², x_p the bits of a pattern.
+        """Sums of |Σ_p u_p x_p + b|², with x_p the bits of a pattern, from counts of pairs of bits.
 
-        It is |b|² + Σ_p x_p (|u_p|² + 2 Re ū_p b) + 2 Σ_{p<q} x_p x_q Re ū_p u_q.
+        It equals |b|² + Σ_p x_p (|u_p|² + 2 Re ū_p b) + 2 Σ_{p<q} x_p x_q Re ū_p u_q.
         """
         moments = pair_moments(drawn.indptr, drawn.codes[drawn.columns], drawn.counts, drawn.k)
         rows, columns = np.nonzero(moments)
@@ -218,7 +219,7 @@ def _intensity(real: Floats, imaginary: Floats) -> Floats:
 
 
 def _products(atoms: Complexes, light: Complexes) -> Floats:
-    """What each two bits p ≤ q add, in the order of `pair_moments`."""
+    """The contribution of each two bits p ≤ q, in the order of `pair_moments`."""
     table = []
     for q in range(len(atoms)):
         mixed = 2.0 * (atoms[: q + 1].conj() * atoms[q]).real
@@ -228,7 +229,7 @@ def _products(atoms: Complexes, light: Complexes) -> Floats:
 
 
 def _between(counts: SparseRows, first: int, last: int) -> tuple[Any, Any]:
-    """Where each graph's entries with columns first:last begin and end."""
+    """The begin and end of each graph's entries with columns ``first:last``."""
     inside = np.append([0], np.cumsum((counts.columns >= first) & (counts.columns < last)))
     before = np.append([0], np.cumsum(counts.columns < first))
     starts = counts.indptr[:-1]
@@ -240,7 +241,7 @@ class LightOnDevice:
     """LightOn's optical processing unit as a device of `OpticalMap`.
 
     Wraps a ``lightonml.OPU`` (or any object with its ``fit1d`` and ``transform``): `fit1d` is
-    called when rows of a new length come, then `transform` for the rows, as unsigned bytes.
+    called if the length of rows changes, then `transform` with the rows as unsigned bytes.
 
     Parameters
     ----------
@@ -270,7 +271,7 @@ class LightOnDevice:
         self._n_features: int | None = None
 
     def transform(self, X: Any) -> Floats:
-        """Intensities behind the medium, one row for each row of zeros and ones."""
+        """Intensities after the medium, one row per row of zeros and ones."""
         rows = np.ascontiguousarray(X, dtype=np.uint8)
         if rows.shape[1] != self._n_features:
             self.opu.fit1d(n_features=rows.shape[1])

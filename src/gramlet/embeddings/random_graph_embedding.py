@@ -1,7 +1,7 @@
 """Random graph embedding: graphs described by their earth mover's distances to random graphs.
 
-Draws the random graphs and turns distances into features; where nodes lie is left to
-`kernels.node_points`, the distances themselves to the engine.
+Draws the random graphs and converts distances to features; the coordinates of nodes are computed in
+`kernels.spectral.node_points`, the distances in the engine.
 """
 
 from __future__ import annotations
@@ -45,40 +45,40 @@ Anchor = tuple[Floats, Floats]
 class RandomGraphEmbedding(GraphEmbedding):
     """Random graph embedding (RGE).
 
-    Feature j of a graph G is exp(−γ EMD(G, ω_j)) / √R, the exact earth mover's distance to a random
-    graph ω_j of D_j nodes, D_j uniform in 1..``max_nodes``, each of mass 1/D_j. Nodes of G have the
-    coordinates and masses of `earth_movers_distance`. Dot products of features estimate the kernel
-    ∫ p(ω) exp(−γ EMD(G, ω)) exp(−γ EMD(G', ω)) dω, which is positive definite, with an error that
-    falls as 1/√R. Cost: the eigenvectors of each graph, then R transport problems per graph, of
-    n × D_j nodes each, close to linear in n.
+    Feature j of a graph G is exp(−γ EMD(G, ω_j)) / √R, with the exact earth mover's distance to a
+    random graph ω_j of D_j nodes, each of mass 1/D_j; D_j is uniform in 1..``max_nodes``. Nodes of
+    G have the coordinates and masses of `earth_movers_distance`. Dot products of features estimate
+    the kernel ∫ p(ω) exp(−γ EMD(G, ω)) exp(−γ EMD(G', ω)) dω, which is positive definite, with an
+    error of order 1/√R. Cost: the eigenvectors of each graph, then R transport problems per graph,
+    of n × D_j nodes each, close to linear in n.
 
     Parameters
     ----------
     n_components : int, default 128
-        Random graphs (R), and with them columns.
+        Number of random graphs (R), and of columns.
     n_dims : int, default 6
-        Coordinates per node (d); graphs with fewer nodes have columns of zeros.
+        Number of coordinates per node (d); graphs with fewer nodes have columns of zeros.
     max_nodes : int, default 15
-        The largest random graph (D_max).
+        The largest number of nodes of a random graph (D_max).
     gamma : float, default 1.0
         Decay of a feature with the distance (γ).
     anchors : {"uniform", "gaussian", "data"}
-        Where the nodes of random graphs lie. "uniform": U[0, 1] in each coordinate, times the
-        largest coordinate in the fitted graphs; "gaussian": absolute values of N(0, 1), scaled
-        alike; "data": at nodes of one random fitted graph, distinct ones if it has enough.
+        The coordinates of the nodes of random graphs. "uniform": U[0, 1], times the largest
+        coordinate in the fitted graphs; "gaussian": absolute values of N(0, 1), with the same
+        scale; "data": those of nodes of one random fitted graph, distinct ones if it has enough.
     use_labels : bool or "auto"
-        Whether labels count; "auto": if the fitted graphs have labels.
+        Whether to use labels; "auto" uses them if the fitted graphs have labels.
     label_weight : float, default 1.0
-        Length of the labels' unit vectors: two different labels add 2·label_weight² to the squared
-        distance of two nodes.
+        Length of the vectors that encode labels: different labels add 2·label_weight² to the
+        squared distance of two nodes.
     random_state : int, RandomState or None
-        Draws the random graphs. With the same one, the first graphs of a larger R are those of a
-        smaller.
+        Seed of the random graphs. With the same seed, the first graphs of a larger R are those of a
+        smaller one.
     %(masses)s
-        Nodes of random graphs have masses 1/D_j in either case.
+        Nodes of random graphs always have masses 1/D_j.
     label_draw : {"frequency", "uniform"}, default "frequency"
-        How random nodes draw a label: by its frequency among the fitted nodes, or all fitted labels
-        alike. The nodes of "data" anchors bring their own.
+        How labels of random nodes are drawn: by frequency among the fitted nodes, or uniformly from
+        the fitted labels. The nodes of "data" anchors have their own labels.
     %(n_jobs)s
     %(verbose)s
 
@@ -86,10 +86,10 @@ class RandomGraphEmbedding(GraphEmbedding):
     ----------
     anchors_ : list of (coordinates, masses)
         The random graphs, one row per node. With labels, the ``n_dims`` coordinates are followed by
-        ``label_weight`` × one-hot(label): a column for each of ``labels_`` and a last one, which
-        all labels not seen at `fit` share and no random graph uses.
+        ``label_weight`` × one-hot(label): one column per label in ``labels_``, and a last one for
+        all labels not seen in `fit`, which no random graph uses.
     labels_ : tuple or None
-        The labels in the order of their columns; None if there are none, or if they do not count.
+        The labels in the order of their columns; None if there are none, or if they are not used.
     scale_ : float
         The largest structural coordinate in the fitted graphs.
 
@@ -154,17 +154,16 @@ class RandomGraphEmbedding(GraphEmbedding):
     def distance(self, X: Any) -> Floats:
         """Earth mover's distances of X to the random graphs; infinite for a graph without nodes.
 
-        With these at hand, other values of gamma cost next to nothing: see `from_distances`.
+        From these, features for other values of gamma are cheap to compute: see `from_distances`.
         """
         check_is_fitted(self)
         tiling = self._tiling()
         return self._distances(self._profile(as_batch(X), tiling), tiling)
 
     def from_distances(self, distances: Floats) -> Floats:
-        """Features of graphs whose distances are known: ``from_distances(distance(X))``.
+        """Features from distances: ``from_distances(distance(X))`` equals ``transform(X)``.
 
-        That is ``transform(X)``, ``exp(-gamma * distances) / sqrt(n_components)``. ``gamma`` may
-        have been set since the fit.
+        They are ``exp(-gamma * distances) / sqrt(n_components)``, with the current ``gamma``.
         """
         check_is_fitted(self)
         features = np.asarray(distances, dtype=np.float64) * -self.gamma
@@ -183,7 +182,7 @@ class RandomGraphEmbedding(GraphEmbedding):
         self.reader_ = NodeReader(self.n_dims, self.use_labels, self.masses)
         nodes = self.reader_.fit(batch, tiling)
         self.scale_ = float(nodes.points.max(initial=0.0))
-        # Without a fitted label to draw, labels tell nothing apart: no columns for them.
+        # Without fitted labels, there are no columns for labels.
         self.labels_ = self.reader_.labels.vocabulary.values or None
         draw = _AnchorDraw(self, nodes)
         self.anchors_: list[Anchor] = [draw() for _ in range(self.n_components)]
@@ -276,10 +275,10 @@ class _AnchorDraw:
         return unit * self._settings.scale_
 
     def _random_labels(self, size: int) -> Ints:
-        """Labels of uniformly random fitted nodes, so by frequency, or uniform labels."""
+        """Labels of uniformly drawn fitted nodes, that is by frequency, or uniform labels."""
         codes = self._nodes.labels
         if not self._n_columns:
             return codes[:0]
-        if self._settings.label_draw == "uniform":  # the last column is for labels not fitted
+        if self._settings.label_draw == "uniform":  # the last column is for unseen labels
             return self._rng.randint(self._n_columns - 1, size=size)
         return codes[self._rng.randint(len(codes), size=size)]

@@ -1,6 +1,6 @@
-"""What was drawn from a batch: every distinct pattern once, and each graph's counts of them.
+"""The patterns drawn from a batch: every distinct pattern once, and the counts of each graph.
 
-Patterns repeat. A feature map works on the distinct ones; counts do the rest.
+As patterns repeat, a feature map is evaluated only on the distinct ones, and weighted by counts.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from gramlet.graphs.batch import GraphBatch
 __all__ = ["Drawn", "LabelBlock", "draw"]
 
 
-# Up to 7 nodes, distinct codes are found by marking them instead of by sorting.
+# Up to 7 nodes, distinct codes are found by marking them in a table instead of sorting.
 _MOST_CODES_IN_A_TABLE = 1 << 21
 
 
 @dataclass(frozen=True)
 class LabelBlock:
-    """The labels of the batch's nodes: codes, and how many fitted labels there are.
+    """The label codes of the nodes of a batch, and the number of fitted labels.
 
-    Codes from ``n_labels`` on were not seen at fit and share the code ``n_labels``; nodes that pad
-    a small graph have the code ``n_labels + 1``.
+    Codes from ``n_labels`` on are unseen labels and share the code ``n_labels``; padding nodes of a
+    small graph have the code ``n_labels + 1``.
     """
 
     codes: Ints
@@ -37,7 +37,7 @@ class LabelBlock:
 
     @property
     def base(self) -> int:
-        """More than any code."""
+        """A number larger than any code."""
         return self.n_labels + 2
 
 
@@ -52,7 +52,7 @@ class Drawn:
     words : array, shape (number of patterns,)
         The labels of the patterns' nodes, packed; all 0 without labels.
     base : int
-        Of the packed labels; 0 without labels.
+        The base of the packed labels; 0 without labels.
     indptr, columns, counts : arrays
         CSR: graph i drew the pattern ``columns[e]`` ``counts[e]`` times, for e from ``indptr[i]``
         to ``indptr[i + 1]``; columns increase within a graph.
@@ -76,7 +76,7 @@ class Drawn:
         return unpacked_labels(self.words, self.k, self.base)
 
     def regrouped(self, groups: Ints, n_groups: int) -> tuple[Ints, Ints, Floats]:
-        """CSR of the counts of groups of patterns; patterns with the group −1 are left out."""
+        """CSR of the counts of groups of patterns; patterns of group −1 are left out."""
         rows = np.repeat(np.arange(self.n_graphs), np.diff(self.indptr))
         which = groups[self.columns]
         kept = which >= 0
@@ -114,14 +114,14 @@ def draw(
         base = labels.base
     shape = (len(batch), len(codes))
     matrix = sparse.csr_matrix((found.counts.astype(np.float64), columns, found.indptr), shape)
-    # There and back again puts the entries of every row in order, in linear time.
+    # Converting to CSC and back sorts the entries of every row in linear time.
     matrix = matrix.tocsc().tocsr()
     indptr, columns = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
     return Drawn(k, codes, words, base, indptr, columns, matrix.data)
 
 
 def _distinct_codes(codes: Ints, k: int) -> tuple[Ints, Ints]:
-    """The distinct codes, and the place of every entry's among them."""
+    """The distinct codes, and the position of every code among them."""
     n_codes = 1 << n_pairs(k)
     if n_codes > _MOST_CODES_IN_A_TABLE:
         return np.unique(codes, return_inverse=True)
@@ -134,7 +134,7 @@ def _distinct_codes(codes: Ints, k: int) -> tuple[Ints, Ints]:
 
 
 def _distinct_pairs(codes: Ints, words: Ints) -> tuple[Ints, Ints, Ints]:
-    """Codes and words of the distinct pairs, and the place of every entry's among them."""
+    """Codes and words of the distinct pairs, and the position of every pair among them."""
     values, which = np.unique(words, return_inverse=True)
     n_values = max(len(values), 1)
     keys, places = np.unique(codes * n_values + which, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Samplers: which k nodes of a graph are looked at. Drawing itself is the engine's work."""
+"""Samplers: how the k nodes of a subgraph are drawn. The engine makes the draws."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ __all__ = ["RandomWalkSampler", "Sampler", "UniformSampler", "stream_seed"]
 
 
 def stream_seed(random_state: Any) -> int:
-    """The number that, with a graph, starts the graph's random stream."""
+    """The seed that, together with a graph, determines the graph's random stream."""
     return int(check_random_state(random_state).randint(2**63 - 1, dtype=np.int64))
 
 
 class Sampler(CheckedEstimator):
-    """Base of the samplers: a law by which k nodes of a graph are drawn."""
+    """Base class of samplers: a distribution of k nodes of a graph."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     @abstractmethod
     def engine_flyback(self) -> float | None:
-        """The law as the engine takes it, after a check of the parameters."""
+        """Check the parameters; return the flyback as the engine takes it, None for uniform."""
 
     def validate(self) -> None:
-        """Check the parameters; ValueError if one is not allowed."""
+        """Raise ValueError if a parameter is not allowed."""
         require_parameters(self)
 
     def sample(
@@ -41,18 +41,18 @@ class Sampler(CheckedEstimator):
         """Codes of subgraphs induced by k nodes, in the order drawn.
 
         Bit 0 of a code is the pair (0, 1) of drawn nodes, then (0, 2), ..., (0, k−1), (1, 2), ...
-        What is drawn depends on ``random_state`` and the graph alone, not on the others of X.
+        The draws from a graph depend only on ``random_state`` and the graph, not on other graphs.
 
         Parameters
         ----------
         X : graphs, as `gramlet.as_batch` takes them
         k : int
-            2 to 8; graphs with fewer nodes are padded with isolated ones.
+            2 to 8; graphs with fewer nodes are padded with isolated nodes.
         n_samples : int
-            Subgraphs per graph.
+            Number of subgraphs per graph.
         random_state : int, RandomState or None
         n_jobs : int or None
-            Threads.
+            Number of threads.
 
         Returns
         -------
@@ -73,8 +73,9 @@ class Sampler(CheckedEstimator):
 class UniformSampler(Sampler):
     """Draws k distinct nodes uniformly, in uniformly random order.
 
-    The mean of the class indicators of what it draws is the k-spectrum of the graphlet kernel. On
-    large, sparse graphs most of what it draws has hardly an edge: there, walk.
+    The expected class indicator of the drawn subgraphs is the k-spectrum of the graphlet kernel. On
+    large, sparse graphs most of these subgraphs have hardly any edges; use `RandomWalkSampler`
+    there.
 
     Examples
     --------
@@ -84,17 +85,18 @@ class UniformSampler(Sampler):
     """
 
     def engine_flyback(self) -> None:
-        """None: the uniform law."""
+        """None, which means uniform draws."""
 
 
 class RandomWalkSampler(Sampler):
-    """Draws the first k distinct nodes of a random walk that flies back to its start.
+    """Draws the first k distinct nodes of a random walk that may return to its start.
 
-    The start is uniform. At every step the walk goes back to the start with probability
-    ``flyback``, else to a uniform neighbour; a node seen for the first time is collected. When all
-    nodes of a component are collected the walk starts again at a uniform node not yet collected,
-    which becomes the start. Nodes keep the order of collection. A walk that idles is moved on by
-    the exact law of its next new node, so that any flyback below 1 costs little.
+    The start is uniform. At every step the walk returns to the start with probability ``flyback``,
+    otherwise it moves to a uniform neighbour; a node visited for the first time is collected. When
+    all nodes of a component are collected, the walk continues from a new start, a uniform node not
+    yet collected. Nodes are in the order in which they are collected. If a walk finds no new node
+    for many steps, the next one is drawn from its exact distribution, so that any flyback below 1
+    is fast.
 
     Parameters
     ----------
@@ -118,6 +120,6 @@ class RandomWalkSampler(Sampler):
         self.flyback = flyback
 
     def engine_flyback(self) -> float:
-        """The probability of going back."""
+        """The probability of returning to the start."""
         self._validate_params()
         return float(self.flyback)

@@ -1,4 +1,4 @@
-"""Embeddings by the spectrum of the normalised Laplacian: NetLSD, FGSD, the eigenvalues themselves.
+"""Embeddings from the spectrum of the normalised Laplacian: NetLSD, FGSD and the eigenvalues.
 
 They learn nothing from the fitted graphs and draw no random numbers.
 """
@@ -28,12 +28,12 @@ from gramlet.kernels.contract.tags import GraphTags
 
 __all__ = ["FGSD", "NetLSD", "SpectralFeatures"]
 
-# A divisor below this in magnitude counts as 0.
+# A divisor below this in absolute value is treated as 0.
 _VANISHES = 1e-12
 
 
 class _SpectralEmbedding(GraphEmbedding):
-    """Base of the embeddings that are functions of one graph alone."""
+    """Base class of embeddings that depend on one graph only."""
 
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> GraphBatch:
         self._settle()
@@ -41,13 +41,13 @@ class _SpectralEmbedding(GraphEmbedding):
 
     @abstractmethod
     def _settle(self) -> None:
-        """Set the fitted attributes, which come from the parameters alone."""
+        """Set the fitted attributes, which depend only on the parameters."""
 
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> GraphBatch:
         return batch
 
     def _validate_fitted(self) -> None:
-        # All that is fitted comes from the parameters.
+        # All fitted attributes are functions of the parameters.
         fresh = type(self)(**self.get_params(deep=False))
         fresh._settle()
         for name, value in vars(fresh).items():
@@ -67,7 +67,7 @@ class NetLSD(_SpectralEmbedding):
     """NetLSD: the trace of the heat or wave kernel of a graph, at several times.
 
     With the eigenvalues λ_i of the normalised Laplacian, column t is Σ_i e^{−tλ_i} ("heat") or
-    Σ_i cos(tλ_i) ("wave"). Small times show local structure, large ones that of the whole graph.
+    Σ_i cos(tλ_i) ("wave"). Small times describe local structure, large times global structure.
     Cost: the eigenvalues of each graph, O(n³), then O(n) per time.
 
     Parameters
@@ -76,8 +76,8 @@ class NetLSD(_SpectralEmbedding):
         None: 250 times from 0.01 to 100, evenly spaced in their logarithm.
     kind : {"heat", "wave"}
     normalization : {None, "empty", "complete"}
-        Divide by the values of the graph on as many nodes that has no edge (that is n) or all
-        edges. Where that is below 1e-12 in magnitude the value is 0.
+        Divide by the values of the empty graph (that is n) or of the complete graph with the same
+        number of nodes. If the divisor is below 1e-12 in absolute value, the result is 0.
     %(n_jobs)s
     %(verbose)s
 
@@ -139,7 +139,7 @@ class NetLSD(_SpectralEmbedding):
         return np.divide(sums, divisors, out=np.zeros_like(sums), where=there)
 
     def _divisors(self, sizes: Ints) -> Floats:
-        """By graph and time: 1, n, or 1 + (n − 1) f(t n/(n − 1))."""
+        """Per graph and time: 1, n, or 1 + (n − 1) f(t n/(n − 1))."""
         n = np.asarray(sizes, dtype=np.float64)[:, None]
         if self.normalization_ is None:
             return np.ones((len(n), len(self.times_)))
@@ -154,7 +154,7 @@ class NetLSD(_SpectralEmbedding):
 
 
 def _checked_times(times: Any) -> Floats:
-    """One or more finite times, none negative."""
+    """Check that there are one or more finite, non-negative times."""
     checked = np.asarray(times)
     plain = checked.ndim == 1 and len(checked) > 0 and checked.dtype.kind in "iuf"
     if not plain or not np.isfinite(checked).all() or (checked < 0).any():
@@ -170,14 +170,14 @@ class FGSD(_SpectralEmbedding):
     """FGSD: the histogram of harmonic distances between the nodes of a graph.
 
     With the pseudo-inverse P of the normalised Laplacian, the distances P_ii + P_jj − 2P_ij of all
-    n² ordered pairs of nodes, i = j included, are counted in bins of equal width. Cost: one
-    eigendecomposition of each graph, O(n³).
+    n² ordered pairs of nodes, including i = j, are counted in bins of equal width. Cost: one
+    eigendecomposition per graph, O(n³).
 
     Parameters
     ----------
     n_bins : int, default 200
     range : tuple of two float, default (0, 20)
-        Where the first bin begins and the last ends; values outside are left out.
+        The begin of the first bin and the end of the last; values outside are not counted.
     %(n_jobs)s
     %(verbose)s
 
@@ -188,9 +188,9 @@ class FGSD(_SpectralEmbedding):
     Notes
     -----
     Distances often lie on the border of two bins (the distance across a single edge is exactly 1).
-    They count in the upper one if they are within 1e-9 of its border, in widths of a bin; those at
-    the upper end of the range count in the last. A graph without nodes gets the zero row. Labels
-    and weights are ignored.
+    They are counted in the upper bin if they are within 1e-9 bin widths of the border; those at the
+    upper end of the range are counted in the last bin. A graph without nodes gets the zero row.
+    Labels and weights are ignored.
 
     References
     ----------
@@ -253,13 +253,13 @@ class FGSD(_SpectralEmbedding):
 class SpectralFeatures(_SpectralEmbedding):
     """The smallest eigenvalues of the normalised Laplacian, ascending.
 
-    Graphs with fewer nodes than columns have zeros in the rest. The simplest spectral embedding, a
-    baseline for graphs without labels. Cost: O(n³) per graph.
+    For graphs with fewer nodes than columns, the remaining columns are 0. This is the simplest
+    spectral embedding, a baseline for graphs without labels. Cost: O(n³) per graph.
 
     Parameters
     ----------
     n_components : int, default 128
-        Eigenvalues, and with them columns.
+        Number of eigenvalues, and of columns.
     %(n_jobs)s
     %(verbose)s
 
