@@ -1,6 +1,6 @@
-"""How many samples and random features are enough: the bounds behind graph sampling.
+"""Bounds for graph sampling: how many samples and random features are enough.
 
-Numbers in, numbers out; no graph is looked at here.
+The functions take and return numbers; no graphs are needed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ __all__ = ["fourier_components", "graphlet_samples", "mmd_bound", "n_graphlets"]
 def n_graphlets(k: int) -> int:
     """The number N_k of graphs on k nodes up to isomorphism, connected or not.
 
-    By Burnside's lemma, N_k = (1/k!) Σ_π 2^{c(π)}, c(π) the number of cycles of the permutation π
-    on the pairs of nodes; summed over cycle types. Cost: the number of partitions of k.
+    By Burnside's lemma, N_k = (1/k!) Σ_π 2^{c(π)}, with c(π) the number of cycles of the
+    permutation π on the pairs of nodes. The sum is over cycle types. Cost: the number of partitions
+    of k.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ def n_graphlets(k: int) -> int:
 
 
 def graphlet_samples(k: int, eps: float, delta: float) -> int:
-    """Samples enough for the k-spectrum of a graph.
+    """The number of samples that suffices for the k-spectrum of a graph.
 
     With s = ⌈2 (N_k ln 2 + ln(1/δ)) / ε²⌉ uniform samples the estimated spectrum is, with
     probability at least 1 − δ, less than ε from the true one in the L1 norm.
@@ -50,7 +51,7 @@ def graphlet_samples(k: int, eps: float, delta: float) -> int:
     Parameters
     ----------
     k : int
-        Nodes of the graphlets, at least 1.
+        Number of nodes of the graphlets, at least 1.
     eps : float
         The error, > 0.
     delta : float
@@ -78,20 +79,21 @@ def graphlet_samples(k: int, eps: float, delta: float) -> int:
 def mmd_bound(m: int, s: int, delta: float, feature_bound: float = 1.0) -> float:
     """The largest error of the *squared* distance of two embeddings, with probability 1 − δ.
 
-    |‖z − z'‖² − MMD²| ≤ B² (4 √ln(6/δ) / √m + 8 (1 + √(2 ln(3/δ))) / √s), z and z' the embeddings
-    of two graphs with s samples each and m random features, each bounded by B in absolute value.
+    |‖z − z'‖² − MMD²| ≤ B² (4 √ln(6/δ) / √m + 8 (1 + √(2 ln(3/δ))) / √s), with z and z' the
+    embeddings of two graphs from s samples each, with m random features of absolute value at most
+    B.
 
     Parameters
     ----------
     m : int
-        Random features, at least 1.
+        Number of random features, at least 1.
     s : int
-        Samples per graph, at least 1.
+        Number of samples per graph, at least 1.
     delta : float
         The probability of a larger error, in (0, 1).
     feature_bound : float
         B, > 0: 1 for complex exponentials, √2 for the real cosine features of `GaussianMap`.
-        Optical features are not bounded: the bound does not hold for them.
+        Optical features are not bounded, so the bound does not hold for them.
 
     Returns
     -------
@@ -111,7 +113,7 @@ def mmd_bound(m: int, s: int, delta: float, feature_bound: float = 1.0) -> float
 
 
 def fourier_components(eps: float, n: int, delta: float) -> int:
-    """Random Fourier features enough for all kernel values between n points.
+    """The number of random Fourier features that suffices for all kernel values of n points.
 
     The smallest m ≥ (4/ε²) ln(n(n−1)/δ): with probability at least 1 − δ, all n(n−1)/2 inner
     products of features are within ε of the kernel (Hoeffding's inequality and the union bound).
@@ -121,9 +123,9 @@ def fourier_components(eps: float, n: int, delta: float) -> int:
     eps : float
         The error, > 0.
     n : int
-        Points, at least 2.
+        Number of points, at least 2.
     delta : float
-        The probability of a larger error somewhere, in (0, 1).
+        The probability that some error is larger, in (0, 1).
 
     Returns
     -------
@@ -158,7 +160,7 @@ def _n_graphlets(k: int) -> int:
 
 
 def _partitions(total: int, largest: int) -> Iterator[list[int]]:
-    """All ways to write a number as a sum of parts, the largest part first."""
+    """All partitions of a number into parts, largest part first."""
     if total == 0:
         yield []
     for part in range(min(total, largest), 0, -1):

@@ -98,7 +98,7 @@ def test_task_says_otherwise():
         ([0.5] * 39 + [np.nan], "auto", "positions 39"),
         ([1.0] * 39 + [np.inf], "auto", "positions 39"),
         ([0.5] * 40, "classification", "not whole"),
-        (["a"] * 40, "regression", "holds classes"),
+        (["a"] * 40, "regression", "contains classes"),
         ([None, *["a"] * 39], "auto", "positions 0"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What works on every kernel: Gram matrices by name, feature maps, Gaussian processes."""
+"""Tools for every kernel: Gram matrices by name, feature maps, Gaussian processes."""
 
 from gramlet.common.late_modules import load_late
 

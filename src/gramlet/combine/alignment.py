@@ -23,9 +23,9 @@ from gramlet.kernels.contract.tags import GraphTags
 
 __all__ = ["AlignedKernelSum"]
 
-# A centred matrix this small beside the matrix itself is rounding.
+# A centred matrix this small compared with the matrix itself is a rounding error.
 _ZERO = 1e-12
-# Eigenvalues of the scaled system below this leave its minimiser open.
+# If the scaled system has relative eigenvalues below this, its minimiser is not unique.
 _SINGULAR = 1e-10
 
 
@@ -34,21 +34,21 @@ class AlignedKernelSum(WeightedSum):
     """Sum of kernels with weights learned by centred alignment.
 
     The weights μ = v/Σv minimise vᵀMv − 2vᵀa over v ≥ 0, with M_kl = ⟨K_k^c, K_l^c⟩ and
-    a_k = ⟨K_k^c, YYᵀ⟩: K_k^c are the members' centred Gram matrices, Y the one-hot classes or the
-    centred real target. The sum is then as close to YYᵀ as a sum with weights ≥ 0 can be. A member
-    whose centred matrix is 0 gets weight 0; of several minimisers the shortest is taken; where all
-    of v is 0, the weights are equal, with a warning. Cost: p Gram matrices of p members, held
-    together, and O(p² n²).
+    a_k = ⟨K_k^c, YYᵀ⟩, where K_k^c are the centred Gram matrices of the members and Y the one-hot
+    classes or the centred real target. The sum is then as close to YYᵀ as possible with weights
+    ≥ 0. A member whose centred matrix is 0 gets weight 0; of several minimisers the shortest is
+    used; if v is 0, the weights are equal, with a warning. Cost: the Gram matrices of all p members
+    in memory together, and O(p² n²).
 
     Parameters
     ----------
     kernels : list of kernels or of (name, kernel) pairs
-        Unnamed ones are called as `make_pipeline` calls its steps. Normalised members are compared
-        on an equal footing.
+        Unnamed kernels are named as `make_pipeline` names its steps. Normalising the members makes
+        their weights comparable.
     task : {"auto", "classification", "regression"}
-        What y is. "auto": strings and booleans are classes; numbers are a regression target if one
-        of them is not whole, or if there are at least 50 graphs and more than a fifth as many
-        distinct values as graphs; else classes.
+        The kind of target. "auto": strings and booleans are classes; numbers are a regression
+        target if one of them is not whole, or if there are at least 50 graphs and more than a fifth
+        as many distinct values as graphs; otherwise they are classes.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s
@@ -105,8 +105,8 @@ class AlignedKernelSum(WeightedSum):
             self.weights_: Floats = v / v.sum()
             return
         warn_caller(
-            "AlignedKernelSum: no kernel is aligned with the target, so that all weights are "
-            "equal. Other kernels or parameters may say more about it.",
+            "AlignedKernelSum: no kernel is aligned with the target, so all weights are equal. "
+            "Try other kernels or parameters.",
         )
         self.weights_ = np.full(len(v), 1.0 / len(v))
 
@@ -136,11 +136,11 @@ def _target(y: Any, n_graphs: int, task: str, warn: bool = False) -> Floats:
         task = infer_task(values, warn=warn)
     if task == "regression":
         if numbers is None:
-            raise ValueError('y must hold numbers for task="regression"; it holds classes.')
+            raise ValueError('y must contain numbers for task="regression"; it contains classes.')
         target = numbers[:, None]
     else:
         if numbers is not None and (numbers != np.floor(numbers)).any():
-            raise ValueError('y holds numbers that are not whole; say task="regression".')
+            raise ValueError('y contains numbers that are not whole; use task="regression".')
         classes = {value: k for k, value in enumerate(dict.fromkeys(values.tolist()))}
         target = np.zeros((n_graphs, len(classes)))
         target[np.arange(n_graphs), [classes[value] for value in values.tolist()]] = 1.0
@@ -164,7 +164,7 @@ def _alignment(grams: list[Floats], target: Floats) -> Floats:
     system = np.array([[np.vdot(grams[k], grams[j]) for j in live] for k in live])
     system /= np.outer(scale, scale)
     goal = np.array([np.vdot(grams[k] @ target, target) for k in live]) / scale
-    # Rounding of an alignment that is 0 must not decide about the weights.
+    # If an alignment is 0, its rounding error must not determine the weights.
     noise = _ZERO * np.array(sizes)[live] / scale * float(np.linalg.norm(target)) ** 2
     goal[np.abs(goal) <= noise] = 0.0
     v[live] = _shortest_minimiser((system + system.T) / 2, goal, scale)
@@ -172,7 +172,7 @@ def _alignment(grams: list[Floats], target: Floats) -> Floats:
 
 
 def _shortest_minimiser(system: Floats, goal: Floats, scale: Floats) -> Floats:
-    """Of the u ≥ 0 that minimise uᵀRu − 2uᵀb, the v = u/scale of the least length."""
+    """Of all u ≥ 0 that minimise uᵀRu − 2uᵀb, the shortest v = u/scale."""
     values, vectors = np.linalg.eigh(system)
     kept = values > _SINGULAR * values[-1]
     roots = np.sqrt(values[kept])
@@ -181,8 +181,8 @@ def _shortest_minimiser(system: Floats, goal: Floats, scale: Floats) -> Floats:
     v: Floats = u / scale
     if kept.all() or not v.any():
         return v
-    # All minimisers share factor · u. The shortest of them is a penalised problem's solution, made
-    # exact on its own positive entries.
+    # All minimisers have the same factor · u. The shortest one is found by a penalised problem, and
+    # then solved for exactly on its positive entries.
     columns, fixed = factor * scale, factor @ u
     strength = 1e6 / np.linalg.norm(columns, ord=2)
     stacked = np.vstack([strength * columns, np.eye(len(v))])

@@ -20,12 +20,12 @@ from gramlet.kernels.contract.kernel import GraphKernel
 
 __all__ = ["KernelDistance", "similarity", "squared_distances"]
 
-# Squared distances this small beside the norms are rounding.
+# Squared distances this small compared with the norms are rounding errors.
 ROUNDING = 1e-12
 
 
 def squared_distances(values: Floats, rows: Floats, columns: Floats) -> Floats:
-    """k(x,x) + k(y,y) − 2k(x,y) in place of k(x,y); 0 where it is below 1e-12·(k(x,x) + k(y,y)).
+    """k(x,x) + k(y,y) − 2k(x,y), in place; 0 if it is below 1e-12·(k(x,x) + k(y,y)).
 
     >>> squared_distances(np.array([[1.0, 2.0]]), np.array([4.0]), np.array([1.0, 0.0])).tolist()
     [[3.0, 0.0]]
@@ -42,15 +42,15 @@ class KernelDistance(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     """The distance of graphs in the feature space of a kernel.
 
     d(x, y) = sqrt(max(0, k(x, x) + k(y, y) − 2k(x, y))); squares below 1e-12·(k(x, x) + k(y, y))
-    are 0. `transform` is the matrix of distances to the fitted graphs, as estimators with
-    ``metric="precomputed"`` take it: nearest neighbours, DBSCAN, t-SNE. Cost: that of the kernel.
+    are 0. `transform` gives the matrix of distances to the fitted graphs, for estimators with
+    ``metric="precomputed"``: nearest neighbours, DBSCAN, t-SNE. Cost: that of the kernel.
 
     Parameters
     ----------
     kernel : estimator or str
-        One of gramlet's kernels or embeddings (with the dot product of its features), or a name of
-        the registry. With ``normalize=True`` the distances lie between 0 and √2 for kernels
-        that are never negative.
+        A kernel or an embedding of gramlet (with the dot product of its features), or a name in the
+        registry. For non-negative kernels with ``normalize=True`` the distances lie between 0 and
+        √2.
 
     Attributes
     ----------
@@ -75,15 +75,15 @@ class KernelDistance(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self.kernel = kernel
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Take in the graphs to measure distances to (y: for supervised kernels)."""
+        """Store the graphs that distances are measured to (y is for supervised kernels)."""
         self._validate_params()
         self.kernel_ = as_kernel(self.kernel).fit(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
-        """Fit, and compute the distances between all graphs of X.
+        """Fit to X and compute the distances between all its graphs.
 
-        Exactly symmetric, with zeros on the diagonal.
+        The matrix is exactly symmetric, with zeros on the diagonal.
         """
         self._validate_params()
         self.kernel_ = as_kernel(self.kernel)
@@ -104,7 +104,7 @@ class KernelDistance(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return np.sqrt(squares, out=squares)
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
+        """Raise ValueError if parameters or fitted state, which may come from a file, are wrong."""
         require_parameters(self)
         if "kernel_" in vars(self):
             require_instance("kernel_", self.kernel_, GraphKernel)
@@ -123,20 +123,21 @@ def own_values(kernel: Any, profile: Any, tiling: Tiling | None = None) -> Float
 
 
 def similarity(g: Any, h: Any, kernel: Any = "wl", normalize: bool = True, **params: Any) -> float:
-    """The similarity of two graphs: one number.
+    """The similarity of two graphs as one number.
 
-    The kernel is fitted on both graphs. Normalised it is k(g, h) / sqrt(k(g, g) k(h, h)), 1 for
-    graphs that the kernel cannot tell apart; of embeddings it is the cosine of their features. An
-    empty graph is similar to none: 0, also to another empty one.
+    The kernel is fitted on both graphs. Normalised, the similarity is
+    k(g, h) / sqrt(k(g, g) k(h, h)), which is 1 for graphs that the kernel cannot distinguish; for
+    embeddings it is the cosine of their features. The similarity of an empty graph is always 0,
+    also to another empty graph.
 
     Parameters
     ----------
     g, h : graphs
         One graph each, of any kind that `gramlet.as_batch` takes.
     kernel : str or estimator, default "wl"
-        A name of the registry, an expression such as ``"wl + 0.5 * sp"``, or an estimator.
+        A name in the registry, an expression such as ``"wl + 0.5 * sp"``, or an estimator.
     normalize : bool, default True
-        False gives the plain value of the kernel.
+        If False, return the value of the kernel itself.
     **params
         Parameters of the kernel.
 

@@ -1,4 +1,4 @@
-"""Graphs that are the same: hashes of their content, and groups of isomorphic graphs."""
+"""Duplicate graphs: hashes of their content, and groups of isomorphic graphs."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ from gramlet.graphs.label_content import column_hashes
 
 __all__ = ["find_duplicates", "graph_hashes"]
 
-# Rounds of refinement before graphs are compared one by one; more only spare work.
+# The largest number of rounds of refinement before graphs are compared one by one.
 _MOST_ROUNDS = 32
 # Odd factors that spread small codes over 64 bits.
 _SPREAD = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
 
 
 def graph_hashes(X: Any, n_iter: int = 3, use_edge_labels: bool | str = "auto") -> list[str]:
-    """One hash per graph that depends on the graph alone.
+    """One hash per graph that depends only on the graph.
 
-    The same in every process, batch, order and numbering of nodes; equal for graphs that
-    Weisfeiler-Lehman refinement with ``n_iter`` rounds cannot tell apart, different for others but
-    for a chance below 1e-20 per pair. Cost: O(n_iter · m) for m edges.
+    The hash is the same in every process and batch, and for every order of graphs and numbering of
+    nodes. It is equal for graphs that ``n_iter`` rounds of Weisfeiler-Lehman refinement cannot
+    distinguish, and different for others, except with a probability below 1e-20 per pair. Cost:
+    O(n_iter · m) for m edges.
 
     Parameters
     ----------
     X : graphs, as `gramlet.as_batch` takes them
-        Labels are None, strings, bytes, numbers and tuples of these. Labels that Python holds
-        equal (1, 1.0, True) hash alike.
+        Labels may be None, strings, bytes, numbers and tuples of these. Labels that are equal in
+        Python (1, 1.0, True) have the same hash.
     n_iter : int, default 3
-        Rounds of refinement.
+        Number of rounds of refinement.
     use_edge_labels : bool or "auto", default "auto"
-        Whether edge labels count; "auto": where graphs have them.
+        Whether to use edge labels; "auto" uses them if the graphs have them.
 
     Returns
     -------
@@ -69,9 +70,9 @@ def graph_hashes(X: Any, n_iter: int = 3, use_edge_labels: bool | str = "auto") 
 def find_duplicates(X: Any) -> list[list[int]]:
     """Groups of isomorphic graphs.
 
-    Exact: node labels, edge labels and directions are respected; weights and attributes are not
-    compared. Cost: linear in the edges where refinement tells graphs apart or makes them the same;
-    highly symmetric graphs cost more.
+    The groups are exact. Isomorphisms preserve node labels, edge labels and directions; weights and
+    attributes are not compared. Cost: linear in the edges if refinement decides; highly symmetric
+    graphs take longer.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def find_duplicates(X: Any) -> list[list[int]]:
     Returns
     -------
     list of lists of int
-        Positions of two or more graphs that are the same, ascending, in the order of their first
+        Groups of positions of two or more isomorphic graphs, ascending, ordered by their first
         position. All empty graphs are one group.
 
     Examples
@@ -93,7 +94,7 @@ def find_duplicates(X: Any) -> list[list[int]]:
     classes: dict[Any, list[list[int]]] = defaultdict(list)
     codes = _Codes(batch)
     for position, key in enumerate(codes.keys()):
-        # Those of one key are the same graph, but for a few: the first of a group stands for it.
+        # Graphs of one key are mostly isomorphic: compare with the first graph of each group.
         for group in classes[key]:
             if codes.same(group[0], position):
                 group.append(position)
@@ -127,7 +128,7 @@ class _Graph(NamedTuple):
 
 
 class _Codes:
-    """The graphs of a batch with codes for labels, ready to be compared exactly."""
+    """The graphs of a batch with codes for labels, for exact comparisons."""
 
     def __init__(self, batch: GraphBatch) -> None:
         self.batch = batch
@@ -140,7 +141,7 @@ class _Codes:
         )
 
     def keys(self) -> Iterable[tuple[int, ...]]:
-        """A key per graph that isomorphic graphs share, and few others."""
+        """One key per graph, equal for isomorphic graphs and for few others."""
         batch = self.batch
         nodes, edges = (
             (codes[:, None] + 1).astype(np.uint64) * np.array(factors, dtype=np.uint64)
@@ -170,14 +171,14 @@ class _Codes:
 
 
 def _isomorphic(g: _Graph, h: _Graph, directed: bool) -> bool:
-    """The exact test: component by component, of the complements where graphs are dense."""
+    """The exact test, by components, or by components of the complements for dense graphs."""
     if not (_same_counts(g.labels, h.labels) and _same_counts(g.arc_labels, h.arc_labels)):
         return False
     if len(g.labels) == 0:
         return True
     parts, others = _components(g), _components(h)
     if len(parts) == 1 == len(others) and _is_dense(g):
-        # Components of the complement can be exchanged just as well.
+        # Components of the complement can be exchanged as well.
         inverse = _complement(g), _complement(h)
         parts, others = (_components(graph) for graph in inverse)
         if len(parts) == 1:
@@ -190,7 +191,7 @@ def _isomorphic(g: _Graph, h: _Graph, directed: bool) -> bool:
 
 
 def _matched(parts: list[_Graph], others: list[_Graph], directed: bool) -> bool:
-    """Whether components pair up; since being the same is transitive, any partner will do."""
+    """Whether components can be paired; as isomorphism is transitive, any partner will do."""
     left = list(others)
     for part in parts:
         partner = next((k for k, o in enumerate(left) if _isomorphic(part, o, directed)), None)
@@ -248,7 +249,7 @@ def _search(g: _Graph, h: _Graph, directed: bool) -> bool:
 
 
 def _rows(rows: Ints, columns: Ints, labels: Ints, n: int) -> tuple[Ints, Ints, Ints]:
-    """Arcs by the node that owns them: offsets, the other ends, and labels."""
+    """Arcs sorted by ``rows``: offsets, the other ends, and labels."""
     order = np.argsort(rows, kind="stable")
     offsets = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=n), out=offsets[1:])

@@ -1,6 +1,6 @@
 """An embedding as a kernel: dot products of its features.
 
-What works on every kernel (distances, neighbours, landmarks) works on embeddings through this.
+With it, the tools for kernels (distances, neighbours, landmarks) also work on embeddings.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class EmbeddingKernel(GraphKernel):
     ----------
     embedding : estimator
     normalize : bool, default False
-        Cosines instead of dot products; 0 where a row of features is 0.
+        Cosines instead of dot products; 0 if a row of features is 0.
     n_jobs : int or None
     verbose : bool or int
     """
@@ -76,7 +76,7 @@ class EmbeddingKernel(GraphKernel):
             supervised=own.supervised,
             random=own.random,
             depends_on_fitted=own.depends_on_fitted,
-            directed=True,  # the embedding itself refuses what it cannot read
+            directed=True,  # the embedding itself raises an error for directed graphs
             needs=own.needs,
         )
 

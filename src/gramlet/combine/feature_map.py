@@ -1,4 +1,4 @@
-"""The door to linear models: a kernel's explicit features as a transformer."""
+"""Explicit features of kernels as a transformer, for linear models."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["FeatureMap"]
 
 
 class FeatureMap(TransformerMixin, BaseEstimator):
-    """The explicit features of a kernel, to feed a linear model.
+    """The explicit features of a kernel, for linear models.
 
-    `transform` gives the matrix that the kernel's `features` gives: dot products of its rows are
-    the un-normalised kernel. A linear model on it costs time in the number of graphs, not in its
-    square.
+    `transform` returns the result of the kernel's `features`: dot products of its rows are the
+    un-normalised kernel. The cost of a linear model on these features is linear in the number of
+    graphs, not quadratic.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the features of the graphs X."""
-        graph_tags(self.kernel)  # refuses what is no kernel
+        graph_tags(self.kernel)  # raises TypeError if it is not a kernel
         kernel = clone(self.kernel)
         if not graph_tags(kernel).features_by_graphs:
             self._require_features(kernel)
@@ -65,18 +65,18 @@ class FeatureMap(TransformerMixin, BaseEstimator):
             )
 
     def transform(self, X: Any) -> Any:
-        """Compute one row per graph, one column per feature seen at fit."""
+        """Compute the features: one row per graph, one column per fitted feature."""
         check_is_fitted(self)
         return framed(self, self.kernel_.features(X), X)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit, and give the features of X; counted once where the kernel keeps them."""
+        """Fit to X and return its features, counted only once if the kernel keeps them."""
         self.fit(X, y)
         counted = self.kernel_.profile_.features()
         return self.transform(X) if counted is None else framed(self, counted, X)
 
     def validate(self) -> None:
-        """Check that the fitted kernel has features; ValueError if not."""
+        """Raise ValueError if the kernel has no features."""
         require_parameters(self)
         for name in ("kernel", "kernel_"):
             if name in vars(self):

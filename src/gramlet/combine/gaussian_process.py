@@ -1,4 +1,4 @@
-"""The door to Gaussian processes: any graph kernel as a kernel of scikit-learn's."""
+"""Any graph kernel as a kernel of scikit-learn's Gaussian processes."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ _STEP = 1e-4
 class GraphKernelGP(GenericKernelMixin, Kernel):
     """A graph kernel as a kernel of `GaussianProcessRegressor` and `GaussianProcessClassifier`.
 
-    Graphs go in, no vectors. It can be added to and multiplied with scikit-learn's own kernels
+    The input is graphs instead of vectors. It can be combined with scikit-learn's own kernels
     (``ConstantKernel() * GraphKernelGP(...) + WhiteKernel()``). Parameters named in ``tune`` are
-    hyperparameters, chosen by marginal likelihood. Their gradient is exact where the kernel has
-    `gram_with_gradient`, as `MarginalizedKernel` does, and otherwise a central difference, two Gram
-    matrices each.
+    hyperparameters, chosen by marginal likelihood. Their gradient is exact if the kernel has
+    `gram_with_gradient`, as `MarginalizedKernel` does; otherwise it is a central difference, which
+    takes two Gram matrices per hyperparameter.
 
     Parameters
     ----------
     kernel : estimator
-        One of gramlet's kernels. It should be positive semi-definite.
+        A kernel of gramlet, which should be positive semi-definite.
     tune : mapping of str to (float, float), optional
         Real parameters of the kernel to tune, with their bounds.
 
     Notes
     -----
-    A call with two sets of graphs, and `diag`, use the kernel as it was fitted by the last call
-    with one: a kernel that draws random numbers, or whose values depend on the fitted graphs, is
-    the same kernel throughout. A ``random_state`` of None counts as 0.
+    A call with two sets of graphs, and `diag`, use the kernel as fitted by the last call with one
+    set: so a kernel with random numbers, or whose values depend on the fitted graphs, remains the
+    same. A ``random_state`` of None is replaced by 0.
 
-    This kernel takes whatever `as_batch` takes. scikit-learn's Gaussian processes read their input
-    before they hand it on: batches, lists of SMILES strings, and pandas Series or object arrays of
-    any graphs arrive as they are, but a list of networkx graphs would be read as rows of numbers.
-    Make such lists a batch (`as_batch`), or let a pipeline do it:
+    This kernel takes any input of `as_batch`. scikit-learn's Gaussian processes convert their input
+    first: batches, lists of SMILES strings, and pandas Series or object arrays of graphs are passed
+    on unchanged, but a list of networkx graphs would be converted to rows of numbers. Convert such
+    lists to a batch with `as_batch`, or in a pipeline:
     ``make_pipeline(FunctionTransformer(as_batch), GaussianProcessRegressor(kernel))``.
 
     Examples
@@ -106,7 +106,7 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
     def theta(self, theta: Floats) -> None:
         names = [h.name for h in self.hyperparameters]
         values = dict(zip(names, np.exp(theta).tolist(), strict=True))
-        # A kernel of its own: what the user gave stays as it was.
+        # A clone, so that the user's kernel is not changed.
         self.kernel = clone(self.kernel).set_params(**values)
         self._fitted = None
 
@@ -117,9 +117,9 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
         return np.array(rows).reshape(len(rows), 2)
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-        """Compute the kernel matrix; with ``eval_gradient`` also its derivatives by ``theta``.
+        """Compute the kernel matrix, and with ``eval_gradient`` its derivatives by ``theta``.
 
-        With one argument the kernel is fitted on these graphs, and stays so for calls with two.
+        With one argument the kernel is fitted on these graphs; calls with two arguments use it.
         """
         if Y is not None:
             if eval_gradient:
@@ -140,15 +140,15 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
         names = [h.name for h in self.hyperparameters]
         gradient = np.zeros((*matrix.shape, len(names)))
         for p, name in enumerate(names):
-            if name in slopes:  # a parameter that is not in use changes nothing
+            if name in slopes:  # the derivative by an unused parameter is 0
                 gradient[:, :, p] = slopes[name] * self._value(name)
         return matrix, gradient
 
     def _unfitted(self) -> Any:
-        """A copy of the kernel that draws the same random numbers at every call.
+        """A clone of the kernel that draws the same random numbers in every call.
 
-        scikit-learn clones kernels as it likes, so a drawn seed could not be kept: without a
-        ``random_state`` of its own the kernel takes 0.
+        scikit-learn clones kernels at any time, so a random seed could not be kept: a
+        ``random_state`` of None is replaced by 0.
         """
         kernel = clone(self.kernel)
         unseeded = {
@@ -159,7 +159,7 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
         return kernel.set_params(**unseeded)
 
     def _fitted_kernel(self, graphs: GraphBatch) -> tuple[Any, GraphBatch]:
-        """The kernel as last fitted, or fitted on these graphs if there was no such call."""
+        """The kernel as last fitted, or fitted on these graphs if it has not been fitted."""
         if self._fitted is None:
             return self._unfitted().fit(graphs), graphs
         return self._fitted
@@ -193,11 +193,11 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
         return np.array(self._fitted_kernel(graphs)[0].diagonal(graphs))
 
     def validate(self) -> None:
-        """Check the kernel and what is tuned, which may come from a file; ValueError if wrong."""
+        """Raise ValueError if kernel or tune, which may come from a file, are wrong."""
         require_instance("kernel", self.kernel, BaseEstimator)
         require(not is_embedding(self.kernel), "kernel must be a graph kernel")
         require_instance("tune", self.tune, Mapping, type(None))
-        self.bounds  # noqa: B018 (refuses names and bounds that make no sense)
+        self.bounds  # noqa: B018 (raises an error for invalid names and bounds)
         if self._fitted is not None:
             require_instance("_fitted", self._fitted, tuple)
             require(len(self._fitted) == 2, "_fitted must be a kernel and its graphs")
@@ -207,7 +207,7 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
             require(kernel.n_fitted_ == len(graphs), "_fitted has another number of graphs")
 
     def is_stationary(self) -> bool:
-        """False: a kernel on graphs has no shifts."""
+        """False: graphs cannot be shifted."""
         return False
 
     def __eq__(self, other: object) -> bool:

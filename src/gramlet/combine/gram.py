@@ -1,4 +1,4 @@
-"""The one-line door: a Gram matrix by a kernel's name."""
+"""A Gram matrix from the name of a kernel, in one line."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["gram"]
 
 
 def gram(X: Any, kernel: Any = "wl", Y: Any = None, **params: Any) -> Floats:
-    """The kernel matrix of graphs, in one line.
+    """Compute the kernel matrix of graphs.
 
     Parameters
     ----------
     X : graphs, as `gramlet.as_batch` takes them
     kernel : str or estimator
-        A name of the registry (``gramlet kernels`` lists them), an expression of names such as
-        ``"wl(n_iter=3) * sp + 0.5 * vertex"``, or one of gramlet's estimators. An embedding gives
-        the dot products of its features.
+        A name in the registry (``gramlet kernels`` lists them), an expression such as
+        ``"wl(n_iter=3) * sp + 0.5 * vertex"``, or an estimator of gramlet. For an embedding, the
+        result is the dot products of its features.
     Y : graphs, optional
         If given, the matrix of X (rows) against Y (columns); the kernel is fitted on Y.
     **params

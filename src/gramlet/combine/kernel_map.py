@@ -1,4 +1,4 @@
-"""Kernel PCA of graphs: a few coordinates per graph, for maps and for plain classifiers."""
+"""Kernel PCA of graphs: a few coordinates per graph, for maps and for classifiers."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["KernelMap"]
 
 
 class KernelMap(TransformerMixin, BaseEstimator):
-    """Kernel PCA of graphs, by any of gramlet's kernels or embeddings.
+    """Kernel PCA of graphs, with any kernel or embedding of gramlet.
 
     With K̃ the centred Gram matrix of the n fitted graphs, the components are its leading
     eigenvectors, K̃ α = λ n α, scaled so that their directions in feature space have length 1; the
-    score of a graph is its projection. Cost: one Gram matrix and its leading eigenvectors.
+    scores of a graph are its projections. Cost: one Gram matrix and its leading eigenvectors.
 
     Parameters
     ----------
     kernel : str or estimator, default "wl"
-        A name of the registry, or one of gramlet's estimators.
+        A name in the registry, or an estimator of gramlet.
     n_components : int, default 2
 
     Attributes
@@ -39,8 +39,8 @@ class KernelMap(TransformerMixin, BaseEstimator):
     scores_ : array, shape (n graphs, n_components)
         The fitted graphs' scores.
     eigenvalues_ : array
-        λ of the equation above: variances of the components. scikit-learn's ``KernelPCA`` reports
-        the eigenvalues of K̃ itself, which are n times these.
+        λ of the equation above: the variances of the components. scikit-learn's ``KernelPCA``
+        reports the eigenvalues of K̃ itself, which are n times these.
     explained_share_ : array
         The share of the total variance that each component explains.
     kernel_ : estimator
@@ -70,7 +70,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         self.n_components = n_components
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the components of the graphs X (y: for supervised kernels)."""
+        """Compute the components of the graphs X (y is for supervised kernels)."""
         self._validate_params()
         batch = as_batch(X)
         if len(batch) <= self.n_components:
@@ -94,7 +94,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
             except (np.linalg.LinAlgError, ValueError) as error:
                 if "negative eigenvalues" in str(error):
                     raise
-                # Dense solvers for some eigenpairs can fail where many eigenvalues are equal.
+                # Dense solvers for some eigenpairs can fail if many eigenvalues are equal.
                 self._solve(gram, "arpack")
         except ValueError as error:
             if "negative eigenvalues" not in str(error):
@@ -110,14 +110,14 @@ class KernelMap(TransformerMixin, BaseEstimator):
         self.explained_share_ = leading / centred if centred > 0 else np.zeros_like(leading)
 
     def _solve(self, gram: Floats, eigen_solver: str) -> None:
-        # The seed only starts the iteration for the leading eigenvectors of large matrices.
+        # The seed is only for the start of the iteration on large matrices.
         self.pca_ = KernelPCA(
             self.n_components, kernel="precomputed", eigen_solver=eigen_solver, random_state=0
         )
         self.scores_ = self.pca_.fit_transform(gram)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        """What notebooks show: the map once there is one, before that scikit-learn's diagram."""
+        """The display in notebooks: the map if fitted, otherwise scikit-learn's diagram."""
         if not hasattr(self, "scores_"):
             bundle: dict[str, str] = super()._repr_mimebundle_(**options)
             return bundle
@@ -126,7 +126,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         return {"text/plain": repr(self), "text/html": map_html(self)}
 
     def _repr_html_inner(self) -> str:
-        """What `_repr_html_` gives to those who do not ask for bundles."""
+        """The result of `_repr_html_`, for displays without bundles."""
         if not hasattr(self, "scores_"):
             return str(super()._repr_html_inner())
         from gramlet.report.notebook import map_html
@@ -134,11 +134,11 @@ class KernelMap(TransformerMixin, BaseEstimator):
         return map_html(self)
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
-        """Fit, and give the scores of the fitted graphs."""
+        """Fit to X and return its scores."""
         return self.fit(X, y).scores_
 
     def transform(self, X: Any) -> Floats:
-        """Scores of graphs on the fitted components."""
+        """Compute the scores of graphs on the fitted components."""
         check_is_fitted(self)
         batch = as_batch(X)
         if len(batch) == 0:
@@ -149,7 +149,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         return np.asarray(self.pca_.transform(rows))
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
+        """Raise ValueError if parameters or fitted state, which may come from a file, are wrong."""
         require_parameters(self)
         if "pca_" not in vars(self):
             return

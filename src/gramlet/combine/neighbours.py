@@ -1,4 +1,4 @@
-"""Nearest neighbours of graphs by any kernel, without the matrix of all pairs."""
+"""Nearest neighbours of graphs by any kernel, without a matrix of all pairs."""
 
 from __future__ import annotations
 
@@ -26,25 +26,24 @@ from gramlet.kernels.contract.profile import CountProfile
 
 __all__ = ["GraphNeighbors"]
 
-# What a graph is to its neighbours: ordinary; with nodes but of norm 0; without nodes.
+# Kinds of graphs: ordinary; with nodes but of norm 0; without nodes.
 _ORDINARY, _BLANK, _EMPTY = 0, 1, 2
-# A block of rows takes this many bytes.
+# The number of bytes of a block of rows.
 _BLOCK = 1 << 26
 
 
 class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
-    """The nearest neighbours of graphs, exactly, by the distance of a normalised kernel.
+    """The exact nearest neighbours of graphs by the distance of a normalised kernel.
 
     d² = 2 − 2 k(x, y)/sqrt(k(x, x) k(y, y)); neighbours are ordered by d² rounded to 12 decimals,
-    then by position. Kernels on counts are searched through inverted indices with bounds that skip
-    rows which cannot be among the nearest; other kernels block by block. Memory: the profile of the
-    fitted graphs, one block of rows, and the neighbours themselves.
+    then by position. Kernels on counts use inverted indices, with bounds that skip rows that cannot
+    be among the nearest; other kernels are computed block by block. Memory: the profile of the
+    fitted graphs, one block of rows, and the neighbours.
 
     Parameters
     ----------
     kernel : str or estimator, default "wl-oa"
-        A name of the registry, or one of gramlet's kernels or embeddings; it is normalised,
-        whatever it says itself.
+        A name in the registry, or a kernel or an embedding of gramlet; it is always normalised.
     n_neighbors : int, default 5
     n_jobs : int or None
         Number of threads; the result does not depend on it.
@@ -60,7 +59,7 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     Notes
     -----
-    An empty graph is at distance 0 from other empty ones and at distance 1 from all others.
+    The distance of an empty graph is 0 to other empty graphs and 1 to all others.
 
     Examples
     --------
@@ -93,7 +92,7 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Take in the graphs among which neighbours are sought (y: for supervised kernels)."""
+        """Store the graphs that neighbours are searched in (y is for supervised kernels)."""
         self._validate_params()
         kernel = as_kernel(self.kernel).set_params(normalize=True)
         if kernel.__graph_tags__().whole_matrix:
@@ -117,9 +116,9 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Parameters
         ----------
         X : graphs, optional
-            By default the fitted graphs; then no graph is its own neighbour.
+            The default is the fitted graphs; then no graph is its own neighbour.
         n_neighbors : int, optional
-            By default the parameter of that name.
+            The default is the parameter of the estimator.
         return_distance : bool, default True
 
         Returns
@@ -147,7 +146,7 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             squares, positions = self._search(profile, norms, kinds, wanted, False)
         if not return_distance:
             return positions
-        # Those that are equal to 12 decimals stand by position; the last bits must not descend.
+        # Distances that are equal to 12 decimals are sorted by position; make them ascend.
         return np.sqrt(np.maximum.accumulate(squares, axis=1)), positions
 
     def kneighbors_graph(
@@ -170,14 +169,14 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return sparse.csr_matrix((entries, positions.reshape(-1), offsets), shape=shape)
 
     def transform(self, X: Any) -> sparse.csr_matrix:
-        """The distances to the nearest n_neighbors + 1 graphs, as KNeighborsTransformer gives them.
+        """The distances to the nearest n_neighbors + 1 graphs, as in KNeighborsTransformer.
 
         For estimators that take precomputed neighbours: KNeighborsClassifier, DBSCAN, UMAP.
         """
         return self.kneighbors_graph(X, self.n_neighbors + 1, mode="distance")
 
     def fit_transform(self, X: Any, y: Any = None) -> sparse.csr_matrix:
-        """Fit, and give the distances of X to their nearest n_neighbors + 1 graphs."""
+        """Fit to X and return the distances to the nearest n_neighbors + 1 graphs."""
         return self.fit(X, y).transform(X)
 
     @property
@@ -193,7 +192,7 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def _search(
         self, profile: Any, norms: Floats, kinds: UInt8s, k: int, own: bool
     ) -> tuple[Floats, Ints]:
-        """Squared distances and positions; ``own``: the profile is that of the fitted graphs."""
+        """Squared distances and positions; ``own`` if the profile is that of the fitted graphs."""
         n = len(profile)
         squares, positions = np.empty((n, k)), np.empty((n, k), dtype=np.int64)
         counts = type(profile) is CountProfile
@@ -241,7 +240,7 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return np.array([f"graph{i}" for i in range(self.n_samples_fit_)], dtype=object)
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
+        """Raise ValueError if parameters or fitted state, which may come from a file, are wrong."""
         require_parameters(self)
         if "kernel_" not in vars(self):
             return
@@ -265,7 +264,7 @@ def _kinds(batch: GraphBatch, norms: Floats) -> UInt8s:
 
 
 def _nearest(squares: Floats, k: int, own: int) -> tuple[Floats, Ints]:
-    """The k smallest squared distances, by their value at 12 decimals, then by position."""
+    """The k smallest squared distances, by value rounded to 12 decimals, then by position."""
     keys = np.rint(squares * 1e12)
     if own >= 0:
         keys[own] = np.inf

@@ -1,4 +1,4 @@
-"""Explicit features for every kernel, by comparing with a few landmark graphs."""
+"""Explicit features for every kernel, from comparisons with a few landmark graphs."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ __all__ = ["GraphNystroem"]
 
 
 class GraphNystroem(TransformerMixin, BaseEstimator):
-    """Features of graphs by Nyström's method, for any kernel.
+    """Features of graphs by the Nyström method, for any kernel.
 
     With Z the landmark graphs and K_ZZ = UΛUᵀ their Gram matrix, the features are
     Φ(X) = K_XZ U Λ^{−1/2}, one column per eigenvalue above ``tol`` times the largest. Dot products
-    of rows approximate the kernel; with all graphs as landmarks ΦΦᵀ = K for positive semi-definite
+    of rows approximate the kernel; with all graphs as landmarks, ΦΦᵀ = K for positive semi-definite
     kernels, and K without its negative part for others. Cost: m comparisons per graph for m
     landmarks, and O(m³) once.
 
     Parameters
     ----------
     kernel : str or estimator
-        A name of the registry, or one of gramlet's kernels. It is fitted on the landmarks.
+        A name in the registry, or a kernel of gramlet. It is fitted on the landmarks.
     n_components : int, default 100
-        Landmarks; all graphs if there are fewer.
+        Number of landmarks; all graphs if there are fewer.
     sampling : {"uniform", "kmeans++"}
-        How landmarks are drawn: all alike, or the first alike and each next one with probability
-        proportional to its squared kernel distance to the nearest one drawn before.
+        How landmarks are drawn: uniformly, or the first uniformly and each next one with
+        probability proportional to its squared kernel distance to the nearest one already drawn.
     tol : float, default 1e-10
         Eigenvalues up to ``tol`` times the largest are left out.
     random_state : int, RandomState or None
-        Draws the landmarks.
+        Seed of the draw of landmarks.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class GraphNystroem(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the landmarks among the graphs X (y: for supervised kernels)."""
+        """Draw the landmarks from the graphs X (y is for supervised kernels)."""
         self._validate_params()
         batch = as_batch(X)
         if len(batch) == 0:
@@ -159,7 +159,7 @@ class GraphNystroem(TransformerMixin, BaseEstimator):
         return np.ascontiguousarray(squared_distances(matrix, own, own[[position]])[:, 0])
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
+        """Raise ValueError if parameters or fitted state, which may come from a file, are wrong."""
         require_parameters(self)
         if "kernel_" not in vars(self):
             return

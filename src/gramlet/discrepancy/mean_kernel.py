@@ -1,4 +1,4 @@
-"""The mean kernel of two graphs and the distance it makes: what graph sampling estimates, exact."""
+"""The exact mean kernel of two graphs and its distance, which graph sampling estimates."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _NAMES = ("gaussian", "optical", "match")
 def mean_kernel(
     G: Any, H: Any, k: int, base_kernel: BaseKernel = "gaussian", sigma: float = 1.0
 ) -> float:
-    """The mean of a kernel between graphlets over all pairs of k nodes of G and k of H.
+    """The mean of a kernel between graphlets, over all pairs of k nodes of G and k nodes of H.
 
-    K(G, H) = E k(F, F'), F and F' induced by k distinct nodes of G and of H in random order, all
-    alike likely. Cost: the k-spectra (see `GraphletKernel`), then 4^{k(k−1)/2} values of a callable
-    at most; the named kernels are averaged over isomorphism classes first.
+    K(G, H) = E k(F, F'), with F and F' induced by k distinct nodes of G and of H, drawn uniformly
+    in random order. Cost: the k-spectra (see `GraphletKernel`), then at most 4^{k(k−1)/2} values of
+    a callable; the named kernels are first averaged over isomorphism classes.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ def mean_kernel(
     k : int
         2 to 5.
     base_kernel : {"gaussian", "optical", "match"} or callable
-        "gaussian": exp(−‖a − a'‖² / (2σ²)) of the flattened adjacency matrices; "optical": that of
-        `OpticalMap`'s defaults, ‖x‖² ‖x'‖² + (xᵀx')² with x = (a, 1); "match": 1 for isomorphic
-        graphlets, else 0; a function of two k×k arrays.
+        "gaussian": exp(−‖a − a'‖² / (2σ²)) of the flattened adjacency matrices; "optical": the
+        kernel of `OpticalMap` with its defaults, ‖x‖² ‖x'‖² + (xᵀx')² with x = (a, 1); "match": 1
+        for isomorphic graphlets, otherwise 0; or a function of two k×k arrays.
     sigma : float
         For "gaussian".
 
@@ -73,10 +73,10 @@ def mean_kernel(
 def mmd(
     G: Any, H: Any, k: int | None = None, base_kernel: BaseKernel = "gaussian", sigma: float = 1.0
 ) -> float:
-    """Maximum mean discrepancy of two graphs, exactly, or of two embeddings.
+    """The exact maximum mean discrepancy of two graphs, or an estimate from two embeddings.
 
-    sqrt(K(G, G) + K(H, H) − 2 K(G, H)), K the `mean_kernel`; for two rows of features, their
-    Euclidean distance, which is what `GraphSampling` estimates it by.
+    sqrt(K(G, G) + K(H, H) − 2 K(G, H)), with K the `mean_kernel`. For two rows of features of
+    `GraphSampling`, their Euclidean distance, which estimates it.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def _spectra(graphs: list[GraphBatch], k: int) -> Floats:
     if not is_integer(k) or not 2 <= k <= _LARGEST:
         raise ValueError(
             f"The exact mean kernel takes k from 2 to {_LARGEST}; got k={k!r}. For larger "
-            "graphlets, take distances of GraphSampling embeddings."
+            "graphlets, use distances of GraphSampling embeddings."
         )
     return np.concatenate([graphlet_frequencies(graph, int(k)) for graph in graphs])
 
@@ -163,8 +163,7 @@ def _means(shares: Floats, k: int, base_kernel: BaseKernel, sigma: float) -> Flo
 def _class_means(k: int, name: str, sigma: float) -> Floats:
     """The mean kernel between two classes: one order of the first, all codes of the second.
 
-    The named kernels do not change when both patterns are put in another order, so that one order
-    is enough.
+    One order is enough, because the named kernels do not change if both patterns are reordered.
     """
     known = patterns(k)
     if name == "match":
@@ -173,7 +172,7 @@ def _class_means(k: int, name: str, sigma: float) -> Floats:
     edges, all_edges = known.n_edges[:, None], _n_bits(codes)
     common = _n_bits(known.smallest[:, None] & codes)
     if name == "gaussian":
-        # Each edge that only one of them has adds 2 to the squared distance of the matrices.
+        # Each edge of only one pattern adds 2 to the squared distance of the matrices.
         values = np.exp(-(edges + all_edges - 2 * common) / sigma**2)
     else:
         values = (2.0 * edges + 1) * (2 * all_edges + 1) + (2 * common + 1) ** 2

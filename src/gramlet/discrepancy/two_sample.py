@@ -1,4 +1,4 @@
-"""Do two sets of graphs come from one distribution? A permutation test on their discrepancy."""
+"""A permutation test of whether two sets of graphs come from the same distribution."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gramlet.graphs.convert import as_batch
 __all__ = ["MMDTest", "mmd_test"]
 
 
-# Numbers in the block of permutations that is multiplied at a time.
+# The size of a block of permutations that is multiplied at a time.
 _BLOCK = 2_000_000
 
 
@@ -28,7 +28,7 @@ class MMDTest(NamedTuple):
     statistic : float
         The squared maximum mean discrepancy between the two sets.
     pvalue : float
-        How likely at least as large a statistic is if both sets come from one distribution.
+        The probability of a statistic at least as large if both sets have one distribution.
     """
 
     statistic: float
@@ -46,23 +46,24 @@ def mmd_test(
 ) -> MMDTest:
     """Test whether two sets of graphs come from the same distribution.
 
-    The statistic is MMD² = mean K(X, X) + mean K(Y, Y) − 2 mean K(X, Y), all pairs included. Under
-    the hypothesis the graphs may change sides; the p-value is the share of random exchanges, the
-    given one among them, with a statistic at least as large, so that it is never 0 and the test
-    keeps its level exactly. Cost: one Gram matrix of all graphs, then O(n²) per permutation.
+    The statistic is MMD² = mean K(X, X) + mean K(Y, Y) − 2 mean K(X, Y), over all pairs. Under the
+    null hypothesis graphs can be exchanged between the sets; the p-value is the share of random
+    permutations, including the given one, with a statistic at least as large, so it is never 0 and
+    the test keeps its level exactly. Cost: one Gram matrix of all graphs, then O(n²) per
+    permutation.
 
     Parameters
     ----------
     X, Y : graphs, as `gramlet.as_batch` takes them
         Two sets of at least two graphs each.
     kernel : str or estimator, default "gsa-gaussian"
-        Compares graphs: a name of the registry or one of gramlet's estimators. It is fitted to both
-        sets together and never told which graph is on which side.
+        A name in the registry or an estimator of gramlet. It is fitted on both sets together,
+        without knowing which graph is in which set.
     n_permutations : int, default 1000
     random_state : int, RandomState or None
-        Draws the permutations.
+        Seed of the permutations.
     **params
-        Parameters of the kernel, for a name.
+        Parameters of the kernel, if it is given by name.
 
     Returns
     -------
@@ -101,7 +102,7 @@ def _permuted(
     sides = np.full(n, -1.0 / (n - n_first))
     sides[:n_first] = 1.0 / n_first
     statistic = float(sides @ matrix @ sides)
-    # A statistic that only rounding makes smaller is as large.
+    # Allow for rounding errors of equal statistics.
     threshold = statistic - 1e-12 * float(np.abs(matrix).max())
     rows = max(1, _BLOCK // n)
     at_least = 1

@@ -1,9 +1,9 @@
 """Kernels on vectors and strings as sums over paths.
 
-A kernel that multiplies weights along the paths of a graph and adds over all paths costs as much
-as the graph has edges, however many features it compares. Functions here take matrices (one row
-per example) and give matrices, so each goes into ``SVC(kernel=...)``; two vectors give a float, as
-``KernelRidge(kernel=...)`` and ``KernelPCA(kernel=...)`` ask for.
+The cost of a kernel that multiplies weights along the paths of a graph and sums over all paths is
+proportional to the number of edges, for any number of features. The functions take matrices (one
+row per example) and return matrices, for ``SVC(kernel=...)``; for two vectors they return a float,
+for ``KernelRidge(kernel=...)`` and ``KernelPCA(kernel=...)``.
 """
 
 from __future__ import annotations

@@ -14,15 +14,15 @@ __all__ = ["VectorPair", "check_finite", "float_matrix", "vector_pair", "whole_n
 
 
 class VectorPair(NamedTuple):
-    """Two sets of vectors, as float64 arrays or CSR matrices, both of one kind."""
+    """Two sets of vectors, both as float64 arrays or both as CSR matrices."""
 
     X: Any
     Y: Any | None  # None: the same vectors as X
-    single: bool  # two vectors were given: the result is a number
+    single: bool  # whether two vectors were given, so that the result is a number
 
 
 def vector_pair(X: Any, Y: Any | None, function: str) -> VectorPair:
-    """X and Y of a kernel, checked and converted."""
+    """Check and convert X and Y of a kernel."""
     if Y is X:
         Y = None
     rows = float_matrix(X, f"X of {function}")
@@ -46,7 +46,7 @@ def vector_pair(X: Any, Y: Any | None, function: str) -> VectorPair:
 
 
 def float_matrix(values: Any, name: str) -> Any:
-    """Values as a float64 array of one or two dimensions, or a sparse matrix, all finite."""
+    """Values as a float64 array (1-d or 2-d) or a sparse matrix, checked to be finite."""
     if sparse.issparse(values):
         matrix = values.astype(np.float64)
         entries = matrix.tocoo().data
@@ -76,7 +76,7 @@ def _float_array(values: Any, name: str) -> Floats:
 
 
 def _sorted_csr(matrix: Any) -> Any:
-    """CSR with one stored entry per cell, in the order of columns; never the given object."""
+    """A CSR copy with at most one stored entry per cell, sorted by column."""
     csr = sparse.csr_array(matrix, copy=True)
     csr.sum_duplicates()
     return csr
@@ -96,8 +96,8 @@ def whole_number(value: Any, name: str, minimum: int) -> int:
 
 
 def check_finite(values: Floats, function: str, way_out: str) -> Floats:
-    """The values, unless a number grew beyond float64."""
-    # Smallest and largest tell as much as a look at each entry, without a matrix of booleans.
+    """Return the values; raise ValueError if one is not finite."""
+    # Minimum and maximum show whether all entries are finite, without a matrix of booleans.
     if values.size and not (np.isfinite(values.min()) and np.isfinite(values.max())):
         where = tuple(int(k) for k in np.argwhere(~np.isfinite(values))[0])
         raise ValueError(f"{function} exceeds the largest float64 at entry {where}; {way_out}.")

@@ -1,4 +1,4 @@
-"""Products of kernels, each on columns of its own."""
+"""Products of kernels, each on its own columns."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def product_kernel(kernels: Sequence[Kernel], blocks: Sequence[Any] | None = Non
 
     .. math:: k(x, y) = \prod_j k_j(x_{B_j}, y_{B_j})
 
-    Costs what the kernels cost; beside the result, one matrix at a time. The all-subsets kernel
-    is the product of 1 + x_j y_j over single columns.
+    Cost: that of the kernels; besides the result, one matrix is in memory at a time. The
+    all-subsets kernel is the product of 1 + x_j y_j over single columns.
 
     Parameters
     ----------
     kernels : sequence of callables
-        Each takes two matrices (rows are examples) and gives the matrix of kernel values.
+        Each takes two matrices (rows are examples) and returns the matrix of kernel values.
     blocks : sequence, optional
-        One for each kernel: a column, a list of columns, a slice or a mask of columns. By default
-        kernel j gets column j alone, and there must be as many kernels as columns. Blocks may
-        overlap, and need not cover all columns.
+        One per kernel: a column, a list of columns, a slice or a mask of columns. By default kernel
+        j gets only column j, and there must be as many kernels as columns. Blocks may overlap, and
+        need not cover all columns.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def product_kernel(kernels: Sequence[Kernel], blocks: Sequence[Any] | None = Non
 
 
 class ProductKernel:
-    """The kernel that `product_kernel` makes: call it with X and Y.
+    """The kernel that `product_kernel` returns: call it with X and Y.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class ProductKernel:
         self.kernels = tuple(kernels)
         self.blocks = None if blocks is None else tuple(blocks)
         if not self.kernels:
-            raise ValueError("kernels of product_kernel must hold at least one kernel; got none.")
+            raise ValueError("product_kernel needs at least one kernel; got none.")
         for j, kernel in enumerate(self.kernels):
             if not callable(kernel):
                 raise TypeError(
@@ -108,7 +108,7 @@ class ProductKernel:
         with np.errstate(over="ignore", invalid="ignore"):
             for j, block in enumerate(blocks):
                 values *= self._factor(j, block, X, Y)
-        return check_finite(values, "product_kernel", "look for the factor that is so large")
+        return check_finite(values, "product_kernel", "scale the values of its kernels down")
 
     def _blocks_for(self, n_columns: int) -> Sequence[Any]:
         if self.blocks is not None:
@@ -116,12 +116,12 @@ class ProductKernel:
         if n_columns != len(self.kernels):
             raise ValueError(
                 f"product_kernel has {len(self.kernels)} kernels, one per column, and X has "
-                f"{n_columns} columns; say with blocks= which columns each kernel gets."
+                f"{n_columns} columns; give the columns of each kernel with blocks=."
             )
         return range(n_columns)
 
     def _factor(self, j: int, block: Any, X: Any, Y: Any) -> Floats:
-        # The same object twice, where it is: kernels use it to make the matrix symmetric.
+        # The same object twice if X is Y, so that kernels can make the matrix symmetric.
         left = _columns(X, block, j)
         right = left if Y is X else _columns(Y, block, j)
         factor = np.asarray(self.kernels[j](left, right), dtype=np.float64)
@@ -136,7 +136,7 @@ class ProductKernel:
 
 
 def _matrix(values: Any, name: str) -> Any:
-    """Values as an array of any type (a kernel may be one of strings) or a CSR matrix."""
+    """Values as an array of any type (a kernel may take strings) or a CSR matrix."""
     matrix = sparse.csr_array(values) if sparse.issparse(values) else np.asarray(values)
     if matrix.ndim not in (1, 2):
         raise ValueError(
@@ -153,6 +153,6 @@ def _columns(matrix: Any, block: Any, j: int) -> Any:
         return matrix[:, key]
     except IndexError:
         raise ValueError(
-            f"blocks[{j}] of product_kernel is {block!r}, which does not pick columns of a matrix "
-            f"with {matrix.shape[1]} columns."
+            f"blocks[{j}] of product_kernel is {block!r}, which does not select columns of a "
+            f"matrix with {matrix.shape[1]} columns."
         ) from None

@@ -1,6 +1,6 @@
 """The gap-weighted subsequence kernel on strings and other sequences of tokens.
 
-Checks, and turns tokens into integer codes once; the recursion is in
+Checks the input and converts tokens to integer codes; the recursion is in
 `gramlet.engine.sequences.gap_sums`.
 """
 
@@ -27,16 +27,16 @@ def subsequence(s: Any, t: Any, n: int, decay: float = 0.5) -> float:
     .. math:: k(s, t) = \sum_{u} \Phi_u(s) \Phi_u(t), \qquad
         \Phi_u(s) = \sum_{I : s[I] = u} \lambda^{i_n - i_1 + 1},
 
-    over all u of n tokens: what two strings share in order, though not side by side, weighs less
-    the further it is spread. Costs O(n·len(s)·len(t)).
+    over all u of n tokens: common subsequences need not be contiguous, but have a lower weight the
+    wider they are spread. Cost: O(n·len(s)·len(t)).
 
     Parameters
     ----------
     s, t : str or sequence of hashable tokens
         See `subsequence_gram`.
     n : int
-        Number of tokens of the subsequences, at least 1. A string of fewer than n tokens has none
-        of them: the value is 0.
+        Number of tokens of the subsequences, at least 1. If a string has fewer than n tokens, the
+        value is 0.
     decay : float, default 0.5
         The λ of the formula, in (0, 1].
 
@@ -51,13 +51,13 @@ def subsequence(s: Any, t: Any, n: int, decay: float = 0.5) -> float:
 
     Examples
     --------
-    "Nasdaq" holds "asd" once, in 3 places in a row: Φ = λ³, and "asd" holds itself likewise.
+    "Nasdaq" contains "asd" once, at 3 consecutive places: Φ = λ³. The same is true of "asd".
 
     >>> from gramlet.paths import subsequence
     >>> subsequence("asd", "Nasdaq", 3, decay=0.5) == 0.5**3 * 0.5**3
     True
 
-    "lassodimension" holds it twice, spread over 5 places: Φ = 2λ⁵.
+    "lassodimension" contains it twice, spread over 5 places: Φ = 2λ⁵.
 
     >>> subsequence("asd", "lassodimension", 3, decay=0.5) == 0.5**3 * 2 * 0.5**5
     True
@@ -72,7 +72,7 @@ def subsequence(s: Any, t: Any, n: int, decay: float = 0.5) -> float:
     value = subsequence_value(rows.codes, columns.codes, n, decay)
     if math.isinf(value):
         raise ValueError(
-            "subsequence of s and t exceeds the largest float64; take a smaller decay or n, or "
+            "subsequence of s and t exceeds the largest float64; use a smaller decay or n, or "
             "subsequence_gram([s], [t], ..., normalize=True)."
         )
     return value
@@ -92,25 +92,24 @@ def subsequence_gram(
     .. math:: k(s, t) = \sum_{u} \Phi_u(s) \Phi_u(t), \qquad
         \Phi_u(s) = \sum_{I : s[I] = u} \lambda^{i_n - i_1 + 1}
 
-    over all u of n tokens. Costs O(n·len(s)·len(t)) per pair. Normalised values are right however
-    small λ^n and however large the number of subsequences is: neither enters the recursion.
+    over all u of n tokens. Cost: O(n·len(s)·len(t)) per pair. Normalised values are accurate for
+    any λ^n and any number of subsequences, as the recursion neither underflows nor overflows.
 
     Parameters
     ----------
     S : collection of str or of sequences of hashable tokens
-        Two tokens are the same exactly when Python says so, whatever kind of sequence they come
-        in: "ab" equals ["a", "b"]; 1, 1.0 and True are one token; 1 and "1" are two. The tokens
-        of bytes are ints.
+        Two tokens are the same if they are equal in Python, in any kind of sequence: "ab" equals
+        ["a", "b"]; 1, 1.0 and True are one token; 1 and "1" are two. The tokens of bytes are ints.
     T : collection, default S
     n : int
-        Number of tokens of the subsequences, at least 1. A string of fewer than n tokens (the
-        empty one, say) has the value 0 with every string, itself included.
+        Number of tokens of the subsequences, at least 1. The value of a string with fewer than n
+        tokens (such as the empty string) is 0 with every string, including itself.
     decay : float
         The λ of the formula, in (0, 1].
     normalize : bool, default False
-        Divide by sqrt(k(s, s) k(t, t)); 0 where that is 0.
+        Divide by sqrt(k(s, s) k(t, t)); if that is 0, the value is 0.
     n_jobs : int or None, default None
-        Threads, as joblib counts them; the result does not depend on it.
+        Number of threads, as in joblib; the result does not depend on it.
 
     Returns
     -------
@@ -123,7 +122,7 @@ def subsequence_gram(
 
     Examples
     --------
-    "ca" is all that "cat" and "car" share: λ⁴, of λ⁴ + λ⁴ + λ⁶ with themselves.
+    "cat" and "car" share only "ca", λ⁴; with themselves they have λ⁴ + λ⁴ + λ⁶.
 
     >>> from gramlet.paths import subsequence_gram
     >>> subsequence_gram(["cat", "car", "dog"], n=2, decay=1.0)
@@ -167,7 +166,7 @@ def _check_parameters(n: Any, decay: Any, function: str) -> tuple[int, float]:
 
 
 def _encode(collections: Sequence[Any], names: Sequence[str], function: str) -> list[Strings]:
-    """Every collection as integer codes of one common alphabet."""
+    """Every collection as integer codes of a common alphabet."""
     listed = [
         _as_lists(collection, name, function)
         for collection, name in zip(collections, names, strict=False)
@@ -183,8 +182,8 @@ def _encode(collections: Sequence[Any], names: Sequence[str], function: str) -> 
 def _as_lists(collection: Any, name: str, function: str) -> list[Any]:
     if isinstance(collection, str | bytes | Mapping | Set) or not isinstance(collection, Iterable):
         raise TypeError(
-            f"{name[0]} of {function} must be a collection of strings, in order; got "
-            f"{type(collection).__name__}. One string alone is a list of one: [string]."
+            f"{name[0]} of {function} must be an ordered collection of strings; got "
+            f"{type(collection).__name__}. Give a single string as a list: [string]."
         )
     strings = list(collection)
     for position, string in enumerate(strings):

@@ -1,6 +1,6 @@
 """Kernels on vectors: linear, polynomial, all subsets of the coordinates, subsets of one size.
 
-Checks, and the two that are matrix products; the recursions are in
+Checks the input and computes the kernels that are matrix products; the recursions are in
 `gramlet.engine.sequences.coordinate_sums`.
 """
 
@@ -16,7 +16,7 @@ from gramlet.paths.inputs import VectorPair, check_finite, vector_pair, whole_nu
 
 __all__ = ["all_subsets", "anova", "linear", "polynomial"]
 
-_SMALLER = "scale the columns of X and Y down, or take a smaller degree"
+_SMALLER = "scale the columns of X and Y down, or use a smaller degree"
 
 
 def linear(X: Any, Y: Any | None = None) -> Any:
@@ -49,7 +49,7 @@ def linear(X: Any, Y: Any | None = None) -> Any:
 
 
 def polynomial(X: Any, Y: Any | None = None, degree: int = 2) -> Any:
-    r"""Polynomial kernel, all products of up to ``degree`` coordinates, repetitions included.
+    r"""Polynomial kernel, all products of up to ``degree`` coordinates, including repetitions.
 
     .. math:: k(x, y) = (1 + x \cdot y)^p, \quad p = \mathrm{degree}
 
@@ -60,7 +60,7 @@ def polynomial(X: Any, Y: Any | None = None, degree: int = 2) -> Any:
     X : array-like or sparse matrix of shape (n, d), or vector of shape (d,)
     Y : array-like or sparse matrix of shape (m, d), or vector of shape (d,), default X
     degree : int, default 2
-        At least 0; degree 0 gives ones.
+        At least 0; for degree 0 all values are 1.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def polynomial(X: Any, Y: Any | None = None, degree: int = 2) -> Any:
     degree = whole_number(degree, "degree of polynomial", 0)
     pair = vector_pair(X, Y, "polynomial")
     values = _dot_products(pair)
-    with np.errstate(over="ignore"):  # an overflow is found, and named, in the result
+    with np.errstate(over="ignore"):  # `_result` raises an error for an overflow
         values += 1.0
         np.power(values, degree, out=values)
     return _result(values, "polynomial", pair)
@@ -88,15 +88,15 @@ def all_subsets(X: Any, Y: Any | None = None, *, n_jobs: int | None = None) -> A
     .. math:: k(x, y) = \sum_{A \subseteq \{1..d\}} \prod_{j \in A} x_j y_j
         = \prod_{j=1}^{d} (1 + x_j y_j)
 
-    The 2^d features are the paths of a chain of d steps, each taken with weight x_j y_j or passed
-    by with weight 1. Costs O(d) per pair (O of the stored entries, if sparse).
+    The 2^d features are the paths through a chain of d steps with two edges each, of weights
+    x_j y_j and 1. Cost: O(d) per pair (for sparse input, linear in the stored entries).
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n, d), or vector of shape (d,)
     Y : array-like or sparse matrix of shape (m, d), or vector of shape (d,), default X
     n_jobs : int or None, default None
-        Threads, as joblib counts them; the result does not depend on it.
+        Number of threads, as in joblib; the result does not depend on it.
 
     Returns
     -------
@@ -134,25 +134,25 @@ def anova(
     .. math:: k_m(x, y) = \sum_{|A| = m} \prod_{j \in A} x_j y_j = T_m^d, \qquad
         T_s^r = x_r y_r T_{s-1}^{r-1} + T_s^{r-1},
 
-    with T_0^r = 1 and T_s^r = 0 for s > r. Costs O(d·m) per pair (O(m) per stored entry, if
-    sparse); beside the result, memory for one block of columns per thread.
+    with T_0^r = 1 and T_s^r = 0 for s > r. Cost: O(d·m) per pair (for sparse input, O(m) per stored
+    entry); besides the result, memory for one block of columns per thread.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n, d), or vector of shape (d,)
     Y : array-like or sparse matrix of shape (m, d), or vector of shape (d,), default X
     degree : int, default 2
-        Size of the subsets, at least 0. Degree 0 gives ones (the empty subset); more than d gives
-        zeros (there is no such subset).
+        Size of the subsets, at least 0. For degree 0 all values are 1 (the empty subset), for a
+        degree above d they are 0 (there is no such subset).
     all_degrees : bool, default False
-        Give all degrees from 0 to ``degree``, in one pass, along a new first axis.
+        Return all degrees from 0 to ``degree`` along a new first axis.
     n_jobs : int or None, default None
-        Threads, as joblib counts them; the result does not depend on it.
+        Number of threads, as in joblib; the result does not depend on it.
 
     Returns
     -------
     ndarray of shape (n, m), or float for two vectors
-        With ``all_degrees``, of shape (degree + 1, n, m), or (degree + 1,).
+        With ``all_degrees``, the shape is (degree + 1, n, m), or (degree + 1,).
 
     References
     ----------
@@ -160,18 +160,18 @@ def anova(
 
     Examples
     --------
-    Of the products 1·4, 2·5 and 3·6, the pairs give 4·10 + 4·18 + 10·18:
+    The products are 1·4, 2·5 and 3·6; pairs of them give 4·10 + 4·18 + 10·18:
 
     >>> from gramlet.paths import anova
     >>> anova([1, 2, 3], [4, 5, 6], degree=2)
     292.0
 
-    All degrees add up to the all-subsets kernel, here 5·11·19:
+    The sum over all degrees is the all-subsets kernel, here 5·11·19:
 
     >>> anova([1, 2, 3], [4, 5, 6], degree=3, all_degrees=True)
     array([  1.,  32., 292., 720.])
 
-    In scikit-learn, as a function with its degree filled in:
+    In scikit-learn, as a function with a fixed degree:
 
     >>> from functools import partial
     >>> from sklearn.svm import SVC
