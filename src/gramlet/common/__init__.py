@@ -1,1 +1,1 @@
-"""Small things that every room uses: array types, checks, random numbers, safe writing."""
+"""Code that all packages use: array types, checks, random numbers, safe writing."""

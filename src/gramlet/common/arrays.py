@@ -1,4 +1,4 @@
-"""Names for array types, one spelling for the whole library."""
+"""Names of array types, for the whole library."""
 
 from __future__ import annotations
 

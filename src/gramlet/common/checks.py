@@ -1,4 +1,4 @@
-"""Checks of single values, with one wording: what was checked, what it must be, what it was."""
+"""Checks of single values; messages name the parameter, what it must be and what it was."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["is_integer", "require_count"]
 
 
 def is_integer(value: Any) -> bool:
-    """Whether a value is a whole number by type; booleans are not.
+    """Whether the type of a value is an integer type; booleans are not integers.
 
     >>> is_integer(3), is_integer(3.0), is_integer(True)
     (True, False, False)
@@ -18,7 +18,7 @@ def is_integer(value: Any) -> bool:
 
 
 def require_count(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """The integer, or an error that names the parameter.
+    """Return the integer, or raise an error that names the parameter.
 
     >>> require_count("n_graphs", 3, 1)
     3

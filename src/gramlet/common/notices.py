@@ -1,4 +1,4 @@
-"""Warnings that name the user's own line, and counts in words."""
+"""Warnings that point to the user's code, and counts with their nouns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn as if from the first line outside of gramlet on the way here."""
+    """Give a warning that points to the innermost caller outside of gramlet."""
     level = 2
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):

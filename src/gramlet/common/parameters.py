@@ -1,6 +1,6 @@
-"""Checks of estimators' parameters: the one place that imports scikit-learn's private validation.
+"""Checks of parameters of estimators: the only import of scikit-learn's private validation.
 
-scikit-learn offers no public way to state what a parameter may be; if its module moves, only this
+scikit-learn has no public interface for constraints on parameters; if its module moves, only this
 file changes.
 """
 
@@ -68,7 +68,7 @@ def _constraints(cls: Any) -> list[tuple[str, list[Any]]]:
 
 
 def require_parameters(estimator: Any) -> None:
-    """Require that an estimator has all its parameters, each of them allowed; ValueError if not.
+    """Raise ValueError if a parameter of an estimator is missing or not allowed.
 
     >>> from sklearn.svm import SVC
     >>> require_parameters(SVC(C=2.0))

@@ -1,4 +1,4 @@
-"""Where gramlet keeps what it downloads or has worked out before."""
+"""The folder for downloads, tables and compiled code."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ __all__ = ["cache_folder"]
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept.
+    """The folder for downloads, tables and compiled code.
 
-    ``GRAMLET_CACHE`` if set; else ``gramlet`` under ``XDG_CACHE_HOME`` or the platform's own place.
+    ``GRAMLET_CACHE`` if set; otherwise ``gramlet`` in ``XDG_CACHE_HOME`` or in the platform's cache
+    folder.
     """
     own = os.environ.get("GRAMLET_CACHE")
     if own:

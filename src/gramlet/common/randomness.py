@@ -1,4 +1,4 @@
-"""Where random numbers for graphs come from: one generator for every form of ``random_state``."""
+"""Random generators for graphs, from every form of ``random_state``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["as_generator"]
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
-    """A numpy Generator from an int, a Generator, a RandomState or None (fresh every time).
+    """A numpy Generator from an int, a Generator, a RandomState or None (not reproducible).
 
     >>> bool(as_generator(3).integers(10) == as_generator(3).integers(10))
     True

@@ -1,7 +1,7 @@
-"""Writing files that are whole or not there at all.
+"""Atomic writing: a file is either complete or does not exist.
 
-What is written goes to a hidden place beside the target, to the disk, and then takes the target's
-name in one step. An error or Ctrl-C removes the hidden file; one that a killed process left behind
+The content is written to a hidden file beside the target and flushed to disk; then the hidden file
+is renamed to the target. An error or Ctrl-C removes the hidden file; one left by a killed process
 is removed by the next write to the same folder.
 """
 
@@ -27,21 +27,21 @@ __all__ = [
     "writing_folder",
 ]
 
-_STEM = 60  # bytes of the target's name in that of the hidden place: the length of names is limited
+_STEM = 60  # bytes of the target's name in that of the hidden file, as names have a largest length
 _PART = re.compile(r"\..*\.(?P<host>[0-9a-f]{8})-(?P<pid>\d+)-[0-9a-f]{8}\.part(\.[^.]*)?", re.S)
 
-_SAID = "cannot be written"  # what messages that name their place say
+_SAID = "cannot be written"  # part of the messages that name the file or folder
 
 _unfinished: set[Path] = set()
-# A folder that stands aside while a new one takes its place, and where it belongs.
+# Folders that are renamed while new ones replace them, and their targets.
 _aside: dict[Path, Path] = {}
 
 
 @contextlib.contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A place beside ``path`` to write a file to; it becomes ``path`` if all goes well.
+    """A path beside ``path`` to write a file to; it is renamed to ``path`` on success.
 
-    A link keeps pointing where it points: the file it leads to is replaced.
+    If ``path`` is a link, the file that it points to is replaced.
 
     Raises
     ------
@@ -74,10 +74,10 @@ def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def writing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder beside ``path`` to write files to; it becomes ``path`` if all goes well.
+    """A folder beside ``path`` to write files to; it is renamed to ``path`` on success.
 
-    A folder that is there is replaced. It stands aside for a moment, since no system renames a
-    folder over another; one that a killed process left aside is put back by the next write.
+    An existing folder is replaced. It is renamed for a moment, because a folder cannot be renamed
+    to an existing one; if the process is killed then, the next write restores it.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def writing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _put_back(aside: Path, target: Path) -> None:
-    """Give a folder that stands aside its place again, or remove it if that is taken."""
+    """Rename a folder back to its target, or remove it if the target exists."""
     if target.exists():
         _remove(aside)
     else:
@@ -120,9 +120,9 @@ def _put_back(aside: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def scratch_folder(folder: Path) -> Iterator[Path]:
-    """A hidden folder within ``folder`` for files that are not needed afterwards.
+    """A hidden folder within ``folder`` for temporary files.
 
-    It is removed at the end; one that a killed process left behind is removed by the next write.
+    It is removed at the end; one left by a killed process is removed by the next write.
 
     Examples
     --------
@@ -145,13 +145,13 @@ def scratch_folder(folder: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def naming_place(folder: Path, kept: str) -> Iterator[None]:
-    """Name the folder in errors of the system that do not, such as that of a full disk.
+    """Add the folder to system errors that do not name it, such as that of a full disk.
 
     Parameters
     ----------
     folder : Path
     kept : str
-        What is kept there, for the message.
+        What remains there, for the message.
 
     Examples
     --------
@@ -173,10 +173,10 @@ def naming_place(folder: Path, kept: str) -> Iterator[None]:
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
-    """Raise an OSError that says why, if a file could not be written to ``path``.
+    """Raise an OSError with the reason if a file cannot be written to ``path``.
 
-    An empty file is made beside it and removed: permissions, read-only disks and names that are too
-    long show in no other way. What killed processes left there is removed.
+    An empty file is created beside it and removed: permissions, read-only disks and names that are
+    too long cannot be found in any other way. Files left by killed processes are removed.
     """
     target = Path(os.path.realpath(path))
     shown = repr(os.fspath(path))
@@ -191,7 +191,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
         remove_leftovers(target.parent)
         _try(target)
     except OSError as why:
-        if why.strerror is None:  # one of ours
+        if why.strerror is None:  # raised above
             raise
         raise OSError(f"{shown} cannot be written: {why.strerror}. Name another place.") from why
 
@@ -214,7 +214,7 @@ def flush_to_disk(path: Path) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """Wait until a folder's names are on the disk, where the system can do that."""
+    """Wait until the names in a folder are on the disk, if the system supports that."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -224,7 +224,7 @@ def flush_folder(folder: Path) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes of this machine left unfinished in a folder."""
+    """Remove unfinished files in a folder that were left by killed processes of this machine."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
             found = _PART.fullmatch(name)
@@ -233,7 +233,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def remove_unfinished() -> None:
-    """Remove what this process is writing: for callers that end it past Python's clean-up."""
+    """Remove the unfinished files of this process, before it ends without Python's clean-up."""
     for aside, target in list(_aside.items()):
         with contextlib.suppress(OSError):
             _put_back(aside, target)
@@ -260,7 +260,7 @@ def _part(target: Path) -> Path:
 
 @cache
 def _host() -> str:
-    # Another machine may share the folder; its process numbers mean nothing here.
+    # Other machines may share the folder, and have their own process numbers.
     import socket
 
     return f"{zlib.crc32(socket.gethostname().encode()):08x}"

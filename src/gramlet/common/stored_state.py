@@ -1,8 +1,8 @@
-"""Checks of state that comes from a file: what compiled code, numpy and scipy will rely on.
+"""Checks of state that comes from a file, which compiled code, numpy and scipy rely on.
 
-Every class that is kept in a fitted model has a method ``validate`` made of these. Arrays must have
-exactly the expected type and shape, indices must stay in range, and numbers must be finite and not
-so large that sums of squares overflow. The first fault is a ValueError that names it.
+Every class that is part of a fitted model has a method ``validate`` that uses these checks. Arrays
+must have exactly the expected type and shape, indices must be in range, and numbers must be finite
+and not so large that sums of squares overflow. The first fault raises a ValueError that names it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ __all__ = [
     "require_real",
 ]
 
-# Sums of squares of numbers up to here are finite.
+# Sums of squares of numbers up to this size are finite.
 LARGEST = 1e140
-# Whole numbers up to here are exact in double precision.
+# Integers up to this size are exact in double precision.
 LARGEST_COUNT = 1 << 53
 
 
 def require(holds: Any, message: str) -> None:
-    """Require that something holds.
+    """Raise ValueError with this message unless ``holds`` is true.
 
     >>> require(1 < 2, "numbers are out of order")
     """
@@ -92,7 +92,7 @@ def require_array(
 def require_offsets(
     name: str, value: Any, n_parts: int | None = None, end: int | None = None
 ) -> Ints:
-    """Require the offsets of consecutive parts: from 0, never falling, up to ``end``.
+    """Require the offsets of consecutive parts: from 0, not decreasing, up to ``end``.
 
     >>> require_offsets("offsets", np.array([0, 2, 5]), n_parts=2, end=5)
     array([0, 2, 5])
@@ -100,7 +100,7 @@ def require_offsets(
     require_array(name, value, "int64", (None if n_parts is None else n_parts + 1,), least=0)
     offsets: Ints = value
     if len(offsets) == 0 or offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
-        raise ValueError(f"{name} must begin with 0 and never fall.")
+        raise ValueError(f"{name} must begin with 0 and not decrease.")
     if end is not None and offsets[-1] != end:
         raise ValueError(f"{name} must end with {end}; found {offsets[-1]}.")
     return offsets
@@ -109,7 +109,7 @@ def require_offsets(
 def require_counts(
     name: str, value: Any, n_rows: int | None = None, n_columns: int | None = None
 ) -> None:
-    """Require a sparse matrix of finite counts or shares, none negative, indices in range.
+    """Require a sparse matrix of finite, non-negative counts or shares, with valid indices.
 
     >>> require_counts("counts", sparse.csr_matrix([[1.0, 2.0]]), n_rows=1, n_columns=2)
     """
@@ -121,12 +121,12 @@ def require_counts(
             raise ValueError(f"{name} must have {extent} {what}; found {value.shape[axis]}.")
     require_array(f"the entries of {name}", value.data, "float64", (None,), least=0.0)
     if (np.diff(value.indptr) < 0).any() or value.indptr[-1] != len(value.indices):
-        raise ValueError(f"the offsets of {name} must rise from 0 to its entries.")
+        raise ValueError(f"the offsets of {name} must increase from 0 to the number of entries.")
     value.check_format(full_check=True)
 
 
 def require_integer(name: str, value: Any, least: int, most: int = LARGEST_COUNT) -> int:
-    """Require a whole number in a range.
+    """Require an integer in a range.
 
     >>> require_integer("n_iter", 3, least=0)
     3
@@ -137,7 +137,7 @@ def require_integer(name: str, value: Any, least: int, most: int = LARGEST_COUNT
 
 
 def require_real(name: str, value: Any, least: float = -LARGEST, most: float = LARGEST) -> float:
-    """Require a number in a range; booleans are none.
+    """Require a number in a range; booleans are not numbers.
 
     >>> require_real("gamma", 0.5, least=0.0)
     0.5
@@ -160,7 +160,7 @@ def require_flag(name: str, value: Any) -> bool:
 
 
 def require_instance(name: str, value: Any, *kinds: type) -> None:
-    """Require an instance of one of some classes.
+    """Require an instance of one of these classes.
 
     >>> require_instance("owner", "ShortestPath", str)
     """
@@ -182,7 +182,7 @@ def require_items(name: str, value: Any, kind: type, length: int | None = None) 
 
 
 def _kind(value: Any) -> str:
-    """What a value is, in few words."""
+    """A short description of a value's type."""
     if isinstance(value, list | tuple):
         return f"a {type(value).__name__} of {len(value)} entries"
     return f"a {type(value).__name__}"

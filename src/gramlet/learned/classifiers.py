@@ -1,6 +1,6 @@
 """Networks as scikit-learn classifiers of graphs: parameters, checks, fitted state.
 
-Nothing here needs PyTorch until a classifier is fitted; a fitted one keeps plain arrays.
+PyTorch is not needed until a classifier is fitted; a fitted classifier contains plain arrays.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ _PARAMETERS = """n_hidden : int, default 32
     n_layers : int, default 3
         %s
     dropout : float, default 0.5
-        Share of values left out while training, in [0, 1).
+        Share of values set to 0 during training, in [0, 1).
     learning_rate : float, default 0.01
-        Of Adam.
+        Learning rate of Adam.
     weight_decay : float, default 0.0
     batch_size : int, default 32
-        Graphs per step.
+        Number of graphs per step.
     max_epochs : int, default 200
     patience : int, default 30
-        Epochs without a lower loss of the held-out part after which training stops.
+        Training stops after this many epochs without a lower loss on the held-out graphs.
     validation_share : float, default 0.1
-        Share of the fitted graphs held out, by class, for early stopping; 0: none, and all epochs
-        are done.
+        Share of the fitted graphs held out, by class, for early stopping; with 0, none are held out
+        and all epochs are run.
     use_labels : bool or "auto"
-        Whether node labels are given to the network; "auto": if the fitted graphs have them.
-        Without them it is given the degrees.
+        Whether node labels are inputs; "auto": if the fitted graphs have them. Without labels,
+        degrees are inputs.
     use_attributes : bool, default False
-        Whether node attributes are given to it, standardised.
+        Whether standardised node attributes are inputs.
     random_state : int, RandomState or None
-        Draws the held-out part, the first weights and the order of graphs. The same seed gives the
-        same network.
+        Seed of the held-out graphs, the initial weights and the order of graphs. The same seed
+        gives the same network.
     verbose : bool
         Print the loss of every epoch.
 
@@ -56,19 +56,19 @@ _PARAMETERS = """n_hidden : int, default 32
     ----------
     classes_ : array
     weights_ : dict of arrays
-        The weights at the epoch with the lowest loss of the held-out part.
+        The weights of the epoch with the lowest loss on the held-out graphs.
     history_ : list of float
-        That loss per epoch.
+        This loss per epoch.
     n_epochs_ : int
-        Epochs done.
+        Number of epochs.
 
     Notes
     -----
-    Runs on the processor, on one thread. Needs ``pip install gramlet[learned]``."""
+    Runs on the CPU, on one thread. Needs ``pip install gramlet[learned]``."""
 
 
 class _NetworkClassifier(ClassifierMixin, BaseEstimator):
-    """What classifiers of graphs by networks share."""
+    """Base class of network classifiers of graphs."""
 
     _network: ClassVar[str]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -144,7 +144,7 @@ class _NetworkClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> Floats:
-        """Values of the classes, (len(X), classes); of two classes the last one's lead."""
+        """Values of the classes, (len(X), classes); for two classes, their difference."""
         values = self._values(X)
         return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
 
@@ -155,7 +155,7 @@ class _NetworkClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(values / values.sum(axis=1, keepdims=True))
 
     def predict(self, X: Any) -> Array:
-        """The likeliest class of each graph."""
+        """The most probable class of each graph."""
         found: Array = self.classes_[self._values(X).argmax(axis=1)]
         return found
 
@@ -170,7 +170,7 @@ class _NetworkClassifier(ClassifierMixin, BaseEstimator):
         return values
 
     def _make(self) -> Any:
-        """A function that makes a fresh network."""
+        """A function that creates a new network."""
         from gramlet.learned import networks
 
         return partial(getattr(networks, self._network), *self.shape_)
@@ -195,7 +195,7 @@ class _NetworkClassifier(ClassifierMixin, BaseEstimator):
         return classes, codes.astype(np.int64)
 
     def _parts(self, codes: Ints, rng: np.random.RandomState) -> tuple[Ints, Ints]:
-        """Graphs that train and graphs held out: the same share of each class, rounded."""
+        """Training graphs and held-out graphs: the same share of each class, rounded."""
         held = np.zeros(len(codes), dtype=bool)
         for code in range(codes.max() + 1):
             members = rng.permutation(np.flatnonzero(codes == code))
@@ -205,7 +205,7 @@ class _NetworkClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _training() -> Any:
-    """The module that needs PyTorch, or a word on how to get it."""
+    """The module that needs PyTorch, or an ImportError that explains how to install it."""
     try:
         import torch_geometric  # noqa: F401
 
@@ -221,14 +221,15 @@ def _training() -> Any:
 class GINClassifier(_NetworkClassifier):
     __doc__ = f"""Graph isomorphism network (GIN).
 
-    Layer after layer a node's row becomes MLP((1 + ε) x_v + Σ_u x_u) over its neighbours u; the
-    sums of the rows over the nodes of a graph, of every layer, give the values of the classes. It
-    tells apart at best what Weisfeiler-Lehman refinement tells apart. Edge labels and weights are
-    not looked at. Cost: O(m n_hidden + n n_hidden²) per layer and epoch for n nodes and m edges.
+    In every layer the row of a node becomes MLP((1 + ε) x_v + Σ_u x_u) over its neighbours u; the
+    values of the classes are computed from the sums of the rows over the nodes of a graph, of every
+    layer. The network distinguishes at most the graphs that Weisfeiler-Lehman refinement
+    distinguishes. Edge labels and weights are ignored. Cost: O(m n_hidden + n n_hidden²) per layer
+    and epoch for n nodes and m edges.
 
     Parameters
     ----------
-    {_PARAMETERS % "Layers, each of which looks one hop further."}
+    {_PARAMETERS % "Number of layers, each of which reaches one hop further."}
 
     References
     ----------
@@ -245,14 +246,14 @@ class GINClassifier(_NetworkClassifier):
 
 
 class DeepSetsClassifier(_NetworkClassifier):
-    __doc__ = f"""Structure-blind network: it sees a graph as the set of its nodes.
+    __doc__ = f"""Network that ignores edges: a graph is the set of its nodes.
 
-    A perceptron on each node, the sum over nodes, and a perceptron on the sum. What it reaches
-    needs no edges; a network or kernel that does no better has learned nothing from structure.
+    A perceptron on each node, the sum over nodes, and a perceptron on the sum. Its accuracy is
+    reached without edges; a network or kernel that is no better has learned nothing from structure.
 
     Parameters
     ----------
-    {_PARAMETERS % "Layers of the perceptron on nodes."}
+    {_PARAMETERS % "Number of layers of the perceptron on nodes."}
 
     References
     ----------

@@ -1,7 +1,7 @@
-"""The networks themselves, in PyTorch: a graph isomorphism network, and one that is blind to edges.
+"""The networks in PyTorch: a graph isomorphism network, and one that ignores edges.
 
-Only imported where a network is trained or used; what goes in is in `node_inputs`, training in
-`training`.
+Only imported when a network is trained or used; the inputs are computed in `node_inputs`, training
+is in `training`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["DeepSets", "GraphIsomorphismNetwork"]
 
 
 class _Norm(nn.BatchNorm1d):
-    """Batch normalisation that takes a single row, or none, by its running statistics."""
+    """Batch normalisation that uses its running statistics for a single row, or none."""
 
     def forward(self, rows: Tensor) -> Tensor:
         if self.training and len(rows) < 2:
@@ -33,7 +33,7 @@ def _perceptron(n_inputs: int, n_hidden: int) -> nn.Sequential:
 
 
 class GraphIsomorphismNetwork(nn.Module):
-    """Sums over neighbours and perceptrons, layer by layer; every layer has a say in the result."""
+    """Sums over neighbours and perceptrons, layer by layer; every layer has its own readout."""
 
     def __init__(
         self, n_inputs: int, n_classes: int, n_hidden: int, n_layers: int, dropout: float
@@ -60,7 +60,7 @@ class GraphIsomorphismNetwork(nn.Module):
 
 
 class DeepSets(nn.Module):
-    """A perceptron on each node, their sum, and a perceptron on that: edges are not looked at."""
+    """A perceptron on each node, their sum, and a perceptron on the sum; edges are ignored."""
 
     def __init__(
         self, n_inputs: int, n_classes: int, n_hidden: int, n_layers: int, dropout: float

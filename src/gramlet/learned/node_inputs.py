@@ -1,4 +1,4 @@
-"""What a network is told of nodes: labels, or degrees where there are none, and attributes."""
+"""Inputs of a network per node: labels, or degrees if there are none, and attributes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _MOST_DEGREES = 64  # larger degrees share the last column
 class NodeInputs:
     """Rows of numbers for nodes, in columns learned from the fitted graphs.
 
-    One-hot labels with one more column for labels not seen at fit; without labels, one-hot degrees
-    (those above the largest fitted one, or above 64, share the last column). Attributes, if used,
-    are standardised by the fitted graphs.
+    One-hot labels with one more column for unseen labels; without labels, one-hot degrees (those
+    above the largest fitted degree, or above 64, share the last column). Attributes, if used, are
+    standardised by the fitted graphs.
 
     Parameters
     ----------
     use_labels : bool or "auto"
     use_attributes : bool
     owner : str
-        Who asks, for messages.
+        The estimator's name, for messages.
     """
 
     def __init__(self, use_labels: bool | str, use_attributes: bool, owner: str) -> None:
@@ -38,7 +38,7 @@ class NodeInputs:
         self.spread: Floats | None = None
 
     def fit(self, batch: GraphBatch) -> Array:
-        """Learn the columns of these graphs; their rows."""
+        """Learn the columns of these graphs; return their rows."""
         codes = self.labels.fit(batch)
         self.n_degrees = 0
         if not self.labels.used or batch.node_labels is None:
@@ -57,7 +57,7 @@ class NodeInputs:
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         first = self.n_degrees or len(self.labels) + 1
         return first + (0 if self.mean is None else len(self.mean))
 

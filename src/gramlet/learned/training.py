@@ -1,7 +1,7 @@
-"""Training a network on graphs, until a held-out part no longer gains; and using it.
+"""Training a network on graphs with early stopping, and using it.
 
-One network is trained at a time, on one thread, with random numbers of its own: the same seed gives
-the same network, whatever else runs.
+One network is trained at a time, on one thread, with its own random numbers: the same seed always
+gives the same network.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Rules:
 
 
 class Prepared:
-    """Graphs with the rows of their nodes, from which mini-batches are cut."""
+    """Graphs with the rows of their nodes, from which mini-batches are taken."""
 
     def __init__(self, batch: GraphBatch, rows: Floats) -> None:
         self._batch = batch
@@ -47,7 +47,7 @@ class Prepared:
         return len(self._batch)
 
     def take(self, graphs: Ints) -> tuple[Tensor, Tensor, Tensor, int]:
-        """Rows, edges (both directions), the graph of each node, and how many graphs there are."""
+        """Rows, edges (both directions), the graph of each node, and the number of graphs."""
         offsets = self._batch.node_offsets
         nodes = np.concatenate(
             [np.arange(offsets[g], offsets[g + 1]) for g in graphs] or [np.zeros(0, np.int64)]
@@ -65,7 +65,7 @@ class Prepared:
 
 @contextmanager
 def _alone(seed: int | None = None) -> Iterator[None]:
-    """One network at a time, on one thread, with random numbers that are given back."""
+    """One network at a time, on one thread; restores the number of threads and random state."""
     with _LOCK:
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
@@ -81,14 +81,14 @@ def _alone(seed: int | None = None) -> Iterator[None]:
 def train(
     make: Any, data: Prepared, codes: Ints, fitted: Ints, held: Ints, rules: Rules, seed: int
 ) -> tuple[dict[str, Floats], list[float]]:
-    """Train on some graphs, keeping the weights at which the held ones have the lowest loss.
+    """Train on some graphs; return the weights with the lowest loss on the held-out graphs.
 
-    Without held graphs all epochs are done, and the last weights kept.
+    Without held-out graphs all epochs are run, and the last weights are returned.
 
     Returns
     -------
     weights, history
-        Arrays by name, and the loss of the held graphs (or else of the fitted ones) per epoch.
+        Arrays by name, and the loss on the held-out graphs (or on the fitted ones) per epoch.
     """
     with _alone(seed):
         network = make()

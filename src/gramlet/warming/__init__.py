@@ -1,4 +1,4 @@
-"""Compiling ahead, so that nobody waits for it later: for images and shared machines."""
+"""Compiling ahead of time, for images and shared machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small graphs of every kind that compiled code tells apart: which columns they have."""
+"""Small graphs with every combination of columns that compiled code distinguishes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiling in several processes at once; which work there is is left to `work`."""
+"""Compiling in several processes at once; `work` lists what there is to compile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Done", "warm_up"]
 
 @dataclass(frozen=True)
 class Done:
-    """What one piece of work was: its name, how many functions it compiled, processor seconds."""
+    """One finished piece of work: its name, the number of compiled functions, CPU seconds."""
 
     name: str
     n_compiled: int
@@ -25,21 +25,21 @@ class Done:
 def warm_up(
     names: Sequence[str], n_jobs: int, tell: Callable[[Done], None] = lambda done: None
 ) -> list[Done]:
-    """Compile what is not in the cache, in ``n_jobs`` processes.
+    """Compile everything that is not in the cache, in ``n_jobs`` processes.
 
-    A second round finds what was lost because two processes wrote at the same moment.
+    A second round compiles what was lost because two processes wrote at the same time.
 
     Parameters
     ----------
     names : sequence of str
-        As `names_of_work` gives them.
+        The result of `names_of_work`.
     n_jobs : int
-        Processes.
+        Number of processes.
     tell : callable
-        Is told of each piece of the first round when it is done.
+        Called with each finished piece of work of the first round.
     """
     found: list[Done] = []
-    # New processes, not copies: a copy would inherit threads and what is already compiled.
+    # Spawned, not forked: a fork would inherit threads and code that is already compiled.
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(n_jobs, len(names)), mp_context=fresh) as pool:
         try:

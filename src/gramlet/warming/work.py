@@ -1,7 +1,7 @@
-"""What to call so that all code of a kernel, or of a tool, is compiled.
+"""Calls that compile all code of a kernel or of a tool.
 
-A kernel is fitted to graphs of every kind and asked for new ones, with the options that evaluation
-tries. Kernels that refuse a kind of graphs have nothing to compile for it.
+A kernel is fitted on graphs of every kind and applied to new ones, with the options that evaluation
+tries. For graphs that a kernel does not support there is nothing to compile.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["TOOLS", "compile_all_of", "names_of_work"]
 
 
 def names_of_work(names: list[str] | None = None) -> list[str]:
-    """The kernels with these names, all kernels and tools if there are none, in order of work.
+    """The kernels with these names, or all kernels and tools, in the order of work.
 
-    Kernels of one family are far apart: they share functions, which two processes would both
-    compile at the same time.
+    Kernels of one family are far apart, because they share functions that two processes would
+    otherwise compile at the same time.
     """
     if names:
         return list(dict.fromkeys(registry.get(name).name for name in names))
@@ -34,7 +34,7 @@ def names_of_work(names: list[str] | None = None) -> list[str]:
 
 
 def compile_all_of(name: str) -> None:
-    """Compile what a kernel or a tool needs, or find it in the cache."""
+    """Compile the code of a kernel or a tool, or find it in the cache."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if name in TOOLS:
@@ -46,7 +46,7 @@ def compile_all_of(name: str) -> None:
 def _use_kernel(row: registry.Entry) -> None:
     _, y = molecules()
     for batch in batches():
-        with contextlib.suppress(ValueError):  # a kind of graphs that the kernel refuses
+        with contextlib.suppress(ValueError):  # graphs that the kernel does not support
             estimator = row.make()
             estimator.fit_transform(batch[:12], y[:12])
             estimator.transform(batch[12:])
@@ -59,7 +59,7 @@ def _use_kernel(row: registry.Entry) -> None:
 
 
 def _options(row: registry.Entry) -> Iterator[dict[str, Any]]:
-    """The values of every option that evaluation tries, one option at a time."""
+    """The options that evaluation tries, one option at a time."""
     for name, values in row.tunable.items():
         for value in values:
             yield {name: value}
@@ -108,7 +108,7 @@ def _vectors() -> None:
 
 
 def _large_graphs() -> None:
-    """Rings of 200 nodes from which trees hang: paths of large graphs are counted otherwise."""
+    """Rings of 200 nodes with pendant trees: large graphs have their own code for paths."""
     from gramlet.graphs.batch import GraphBatch
     from gramlet.kernels.paths.shortest_path import ShortestPath
 
@@ -120,7 +120,7 @@ def _large_graphs() -> None:
         ShortestPath(n_sources=20, random_state=0).fit(graphs)
 
 
-# What is not a kernel: its name here, and the work.
+# Work that does not belong to a kernel, by name.
 TOOLS: dict[str, Callable[[], None]] = {
     "evaluation": _evaluate,
     "neighbours and duplicates": _search,
