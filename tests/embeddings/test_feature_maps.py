@@ -233,7 +233,7 @@ def test_devices_that_fail_are_named():
             return self.answer(X)
 
     for answer, message in (
-        (lambda X: np.ones(len(X)), "one row of intensities for each; got shape"),
+        (lambda X: np.ones(len(X)), "one row of intensities per row; got shape"),
         (lambda X: np.full((len(X), 3), np.nan), "not finite"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -204,7 +204,7 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
             kernel, graphs = self._fitted
             require(type(kernel) is type(self.kernel), "_fitted is another kernel")
             require_instance("the fitted graphs", graphs, GraphBatch)
-            require(kernel.n_fitted_ == len(graphs), "_fitted has another number of graphs")
+            require(kernel.n_fitted_ == len(graphs), "_fitted has a different number of graphs")
 
     def is_stationary(self) -> bool:
         """False: graphs cannot be shifted."""

@@ -134,7 +134,7 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         if wanted > available:
             others = "other graphs" if X is None else "graphs"
             raise ValueError(
-                f"n_neighbors={wanted}, but {available} {others} were fitted. Ask for fewer."
+                f"n_neighbors={wanted}, but only {available} {others} were fitted. Use fewer."
             )
         if X is None:
             squares, positions = self._search(self._fitted, self.norms_, self.kinds_, wanted, True)

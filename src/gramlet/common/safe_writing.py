@@ -186,7 +186,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
             raise OSError(f"{shown}: there is no folder {os.fspath(Path(path).parent)!r}.")
         if target.exists() and not os.access(target, os.W_OK):
             raise OSError(
-                f"{shown} cannot be written: you do not have the permission. Name another file."
+                f"{shown} cannot be written: you do not have permission. Name another file."
             )
         remove_leftovers(target.parent)
         _try(target)

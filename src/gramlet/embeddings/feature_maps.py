@@ -123,7 +123,7 @@ class GraphletMap(TransformerMixin, CheckedEstimator, auto_wrap_output_keys=None
             require(self.n_labels_ is None, "n_labels_ must be None without names of labels")
         else:
             require_items("label_names_", self.label_names_, str)
-            require(self.n_labels_ == len(self.label_names_), "n_labels_ is not their number")
+            require(self.n_labels_ == len(self.label_names_), "n_labels_ must be their number")
             require(self.k_ <= self._most_labelled_nodes(), "k_ is too large for labels")
         self._validate_drawn()
 

@@ -200,7 +200,7 @@ class OpticalMap(GraphletMap):
         if seen.ndim != 2 or len(seen) != len(rows) or not seen.shape[1]:
             raise ValueError(
                 f"OpticalMap sent {len(rows)} rows to its device, {type(self.device).__name__}, "
-                f"and expects one row of intensities for each; got shape {seen.shape}."
+                f"and expects one row of intensities per row; got shape {seen.shape}."
             )
         if not np.isfinite(seen).all():
             raise ValueError(

@@ -80,7 +80,7 @@ class ProductKernel:
                 )
         if self.blocks is not None and len(self.blocks) != len(self.kernels):
             raise ValueError(
-                f"blocks of product_kernel must be as many as kernels; got {len(self.blocks)} "
+                f"product_kernel needs one block per kernel; got {len(self.blocks)} "
                 f"blocks and {len(self.kernels)} kernels."
             )
 

@@ -56,9 +56,9 @@ def test_signatures_hold_the_label_of_each_arc():
         ([0, -1, 1, -1, 1], False, "mixes outgoing and incoming"),
         ([0, 1, -1, 0, 1], True, "mixes outgoing and incoming"),
         ([0, -1, 1], True, "wrong length"),
-        ([0, -1, 3], False, "colours that are not there"),
-        ([0, -2, 1], False, "colours that are not there"),
-        ([0, -1, 1, 3], True, "colours that are not there"),
+        ([0, -1, 3], False, "unknown colours"),
+        ([0, -2, 1], False, "unknown colours"),
+        ([0, -1, 1, 3], True, "unknown colours"),
     ],
 )
 def test_stored_signatures_that_no_refinement_wrote(signature, with_edges, message):

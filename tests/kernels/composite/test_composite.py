@@ -273,7 +273,7 @@ def test_a_forged_profile_is_refused():
     kernel = (WeisfeilerLehman() + ShortestPath()).fit(GRAPHS)
     other = (WeisfeilerLehman() * ShortestPath()).fit(GRAPHS)
     kernel.profile_ = other.profile_
-    with pytest.raises(ValueError, match="another operation"):
+    with pytest.raises(ValueError, match="a different operation"):
         kernel._validate_fitted()
 
 

@@ -191,5 +191,5 @@ def test_models_with_negative_weights_are_saved_and_checked(kind, tmp_path):
     assert np.array_equal(again.transform(batch), kernel.transform(batch))
     if kind == "geometric":
         forged = replace(kernel.profile_, radii=0.5 * kernel.profile_.radii)
-        with pytest.raises(ValueError, match="radii are not the graphs' own"):
+        with pytest.raises(ValueError, match="radii do not fit the graphs"):
             forged.validate()

@@ -91,7 +91,9 @@ class Covariances:
         packed = np.ascontiguousarray(self.packed)
         require(order == 0 or (smallest_pivots(packed, order) > 0).all(), "a matrix is singular")
         logs = Covariances.build(packed, order).quarter_logs
-        require(np.allclose(logs, self.quarter_logs, 1e-6, 1e-6), "quarter_logs do not fit")
+        require(
+            np.allclose(logs, self.quarter_logs, 1e-6, 1e-6), "quarter_logs do not fit the matrices"
+        )
 
 
 def compare(rows: Covariances, columns: Covariances, **tiling: Any) -> Floats:

@@ -145,8 +145,8 @@ def _refuse_indefinite(graphs: Ints, failed: Bools, eta: float) -> None:
     if failed.any():
         raise ValueError(
             f"Graph {int(graphs[failed.argmax()])}: D − A + ηI is not positive definite with "
-            f"eta={eta}. Either edge weights are negative, or eta is too small compared with them. "
-            "Use weights of at least 0, smaller weights, or a larger eta."
+            f"eta={eta}. Either edge weights are negative, or eta is too small compared with the "
+            "weights. Use weights of at least 0, smaller weights, or a larger eta."
         )
 
 

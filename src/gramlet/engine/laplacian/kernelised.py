@@ -80,7 +80,7 @@ class KernelisedGraphs:
             raise ValueError(
                 f"Graph {int(bad.argmax())}: L + K/γ is not positive definite with eta={eta}, "
                 f"gamma={gamma}. Either edge weights are negative, or the kernel between nodes "
-                "is not positive semi-definite, or eta is too small compared with them. Use "
+                "is not positive semi-definite, or eta is too small compared with the weights. Use "
                 "weights of at least 0, a valid kernel, or a larger eta."
             )
         return graphs

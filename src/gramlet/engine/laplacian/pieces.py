@@ -130,7 +130,7 @@ class Pieces:
             raise ValueError(
                 f"Graph {int(batch.graph_of_node[node])}: D − A + ηI is not positive definite with "
                 f"eta={eta}. Either edge weights are negative, or eta is too small compared with "
-                "them. Use weights of at least 0, smaller weights, or a larger eta."
+                "the weights. Use weights of at least 0, smaller weights, or a larger eta."
             )
 
     def arrays(self) -> Arrays:

@@ -75,7 +75,7 @@ class MassPoints:
         require_array("masses", self.masses, "int64", (None,), least=1, most=1 << MASS_BITS)
         offsets = require_offsets("offsets", self.offsets, end=n)
         totals = np.add.reduceat(np.append(self.masses, 0), offsets[:-1])[np.diff(offsets) > 0]
-        require((totals == 1 << MASS_BITS).all(), "the masses of a set do not add up")
+        require((totals == 1 << MASS_BITS).all(), "the masses of a set must add up to 2**60")
 
 
 def mass_points(offsets: Ints, points: Floats, labels: Ints, weights: Ints) -> MassPoints:

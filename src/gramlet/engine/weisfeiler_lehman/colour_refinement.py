@@ -149,7 +149,7 @@ def _check_signatures(table: SignatureTable, n_colours: int, with_edge_labels: b
     places = np.arange(len(data)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     used = data[places % 2 == 0] if with_edge_labels else data
     if (data < 0).any() or (len(used) and used.max() >= n_colours):
-        raise ValueError("A signature of a refinement has colours that are not there.")
+        raise ValueError("A signature of a refinement contains unknown colours.")
 
 
 def _signatures(

@@ -185,8 +185,8 @@ class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[
             )
         require_instance("profile_", self.profile_, CompositeProfile)
         profile: Any = self.profile_
-        require(profile.operation == self._operation, "profile_ is of another operation")
-        require(len(profile.parts) == len(self.kernels_), "profile_ must have a part per kernel")
+        require(profile.operation == self._operation, "profile_ has a different operation")
+        require(len(profile.parts) == len(self.kernels_), "profile_ must have one part per kernel")
 
     def __graph_tags__(self) -> GraphTags:
         tags = [

@@ -29,11 +29,11 @@ def multiply(left: Any, right: Any) -> GraphKernel:
     if isinstance(right, GraphKernel):
         return KernelProduct(_joined(_factors(left), _factors(right)))
     if not isinstance(right, Real) or isinstance(right, bool):
-        raise TypeError(_wrong("multiplied with", left, right))
+        raise TypeError(_wrong("multiplied by", left, right))
     factor = float(right)
     if not 0 <= factor < math.inf:
         raise ValueError(
-            f"A kernel can be multiplied with a finite number of at least 0; got {right!r}. With a "
+            f"A kernel can be multiplied by a finite number of at least 0; got {right!r}. With a "
             "negative factor it would not be positive semi-definite."
         )
     kernels, weights = _terms(left)

@@ -69,12 +69,12 @@ class CountKernel(GraphKernel):
     def _validate_fitted(self) -> None:
         profile: Any = self.profile_
         counter = self.counter_
-        require(type(counter) is type(self._counter()), "counter_ is not that of these parameters")
+        require(type(counter) is type(self._counter()), "counter_ does not fit the parameters")
         require_instance("profile_", profile, CountProfile)
         require(profile.measure == self._measure, f"the measure must be {self._measure!r}")
         n_known = require_integer("n_known", profile.n_known, 0, counter.n_features)
         known = (n_known, profile.counts.shape[1])
-        require(known == (counter.n_features,) * 2, "counter_ does not have as many features")
+        require(known == (counter.n_features,) * 2, "counter_ has a different number of features")
 
 
 class ExplicitFeatures:

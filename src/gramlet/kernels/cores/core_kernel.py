@@ -212,13 +212,13 @@ class CoreKernel(GraphKernel):
 
     def _validate_fitted(self) -> None:
         require_instance("base_", self.base_, GraphKernel)
-        require(type(self.base_) is type(_checked_base(self.base)), "base_ is not that of base")
+        require(type(self.base_) is type(_checked_base(self.base)), "base_ does not fit base")
         require(hasattr(self.base_, "profile_"), "base_ is not fitted")
         profile: Any = self.profile_
         require_instance("profile_", profile, PartsProfile)
         if len(profile.parts):
-            require(profile.parts is self.base_.profile_, "profile_ is not made of base_'s")
-        require(type(profile.parts) is type(self.base_.profile_), "profile_ is not of base_'s kind")
+            require(profile.parts is self.base_.profile_, "profile_ does not contain that of base_")
+        require(type(profile.parts) is type(self.base_.profile_), "profile_ does not fit base_")
         require(profile.normalized == self.base_.normalize, "profile_ and base_ disagree")
         most = int(profile.counts.max(initial=0))
         require_integer("n_cores_", self.n_cores_, most, most)

@@ -112,7 +112,7 @@ class WalkVectorCounter:
         for before, table, recipe in zip(self.tables, self.tables[1:], self.recipes, strict=False):
             require(len(recipe) == len(table), "there must be one recipe per vector")
             inside = (recipe.data >= 0) & (recipe.data < len(before))
-            require(inside.all(), "recipes must be of vectors of the level before")
+            require(inside.all(), "recipes must contain vectors of the previous level")
 
     @property
     def n_features(self) -> int:

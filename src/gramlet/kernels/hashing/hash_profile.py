@@ -61,7 +61,7 @@ class HashProfile(Profile):
         for level in self.levels:
             level.validate()
             require(len(level) == len(self.sizes), "levels must have one row per graph")
-            require(level.measure == "min", "levels are compared by sums of minima")
+            require(level.measure == "min", "the measure of levels must be 'min'")
 
 
 def _add_shares(out: Floats, shared: Floats, rows: Floats, columns: Floats) -> None:

@@ -104,7 +104,7 @@ class CodeRounds:
             what = "nodes without a label (None)" if label is None else f"the label {label!r}"
             raise ValueError(
                 f"NeighborhoodHash: codes has no code for {what} of graph {graph}. Give one, or "
-                "codes=None, which makes codes for all labels."
+                "use codes=None, which computes codes for all labels."
             )
         return int(self.codes[label])
 

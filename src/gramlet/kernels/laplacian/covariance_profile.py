@@ -129,7 +129,8 @@ class KernelisedProfile(UnitProfile):
         require_instance("base", self.base, BaseKernel)
         require_instance("graphs", self.graphs, KernelisedGraphs)
         require(
-            len(self.vertex_features) == self.graphs.offsets[-1], "one row of features per node"
+            len(self.vertex_features) == self.graphs.offsets[-1],
+            "vertex_features need one row per node",
         )
 
 

@@ -112,7 +112,7 @@ class LaplacianKernel(GraphKernel):
         profile: Any = self.profile_
         require_instance("profile_", profile, CovarianceProfile)
         order = profile.covariances.order
-        require(self.n_nodes_ == order, "n_nodes_ is not the order of the matrices")
+        require(self.n_nodes_ == order, "n_nodes_ must be the order of the matrices")
         require(profile.gamma == self.gamma, "gamma was changed after fit; fit the kernel again")
 
     def __graph_tags__(self) -> GraphTags:

@@ -135,7 +135,7 @@ class LowRankLevels:
         require_items("levels", self.levels, Level)
         order = self.basis.shape[1]
         for level in self.levels:
-            require(level.landmarks.order == order, "a level does not fit the one before")
+            require(level.landmarks.order == order, "a level does not fit the previous one")
             order = level.weights.shape[1]
 
     def coordinates(self, batch: GraphBatch, features: Array, **tiling: Any) -> Floats:

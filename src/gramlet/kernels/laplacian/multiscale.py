@@ -252,7 +252,9 @@ class MultiscaleLaplacian(GraphKernel):
 
     def _validate_fitted(self) -> None:
         require_instance("reader_", self.reader_, VertexFeatures)
-        require(self.reader_.features == self.vertex_features, "reader_ does not fit")
+        require(
+            self.reader_.features == self.vertex_features, "reader_ does not fit vertex_features"
+        )
         profile: Any = self.profile_
         changed = "parameters were changed after fit; fit the kernel again"
         require(getattr(profile, "gamma", None) == self.gamma, changed)

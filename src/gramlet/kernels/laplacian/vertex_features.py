@@ -90,7 +90,7 @@ class VertexFeatures:
         require(self.features in kinds, f"the features must be one of {kinds}")
         require((self.labels is not None) == (self.features == "labels"), "labels do not fit")
         if self.labels is not None:
-            require(self.width == len(self.labels), "width is not the number of labels")
+            require(self.width == len(self.labels), "width must be the number of labels")
         elif self.width is not None:
             fixed = {"degree": 1, "heat": len(self.times)}
             width = require_integer("width", self.width, 0)
@@ -119,7 +119,7 @@ class VertexFeatures:
             if width is not None and rows.shape[1] != width:
                 raise ValueError(
                     f"{self.owner}: vertex_features(graph) gave {rows.shape[1]} columns for graph "
-                    f"{i}, but {width} for graphs before it. It must give the same number for all."
+                    f"{i}, but {width} for earlier graphs. It must give the same number for all."
                 )
             width = rows.shape[1]
             parts.append(rows)

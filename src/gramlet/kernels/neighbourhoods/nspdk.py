@@ -127,7 +127,7 @@ class NSPDK(ExplicitFeatures, GraphKernel):
         require_instance("profile_", profile, kind)
         known = (profile.n_known, profile.counts.shape[1])
         n_features = self.counter_.n_features
-        require(known == (n_features, n_features), "counter_ does not have as many features")
+        require(known == (n_features, n_features), "counter_ has a different number of features")
         if isinstance(profile, BlockProfile):
             same = np.array_equal(profile.blocks, self.counter_.blocks())
             require(same, "blocks must be those of the features")

@@ -231,7 +231,7 @@ class SubgraphMatching(GraphKernel):
         require_instance("profile_", profile, WeightedCountProfile)
         known = (profile.n_known, profile.counts.shape[1])
         n_features = self.counter_.n_features
-        require(known == (n_features, n_features), "counter_ does not have as many types")
+        require(known == (n_features, n_features), "counter_ has a different number of types")
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(

@@ -251,11 +251,13 @@ class GraphHopper(GraphKernel):
             kind = AttributeSumProfile if linear else CountProfile
             require(type(profile) is kind, f"profile_ must be a {kind.__name__}")
             known = (profile.n_known, profile.counts.shape[1])
-            require(known == (counter.n_features,) * 2, "counter_ does not have as many features")
+            require(
+                known == (counter.n_features,) * 2, "counter_ has a different number of features"
+            )
         else:
             require_instance("profile_", profile, HopperProfile)
             width = len(profile.places.columns)
-            require(width == counter.n_attributes, "profile_ has another number of attributes")
+            require(width == counter.n_attributes, "profile_ has a different number of attributes")
             folded = counter.fold and not self.weighted and not self.directed_
             require(folded or not profile.places.folded, "profile_ does not fit the direction")
 

@@ -164,7 +164,7 @@ class PlaceCounter:
         width = 1
         if self.reader is not None:
             require_instance("reader", self.reader, PlaceReader)
-            require(not self.reader.fold, "whole paths are needed")
+            require(not self.reader.fold, "reader must not fold paths")
             width = max(1, self.reader.n_attributes)
         rows = self.types.data.reshape(-1, 3)
         most = (len(self.labels), 1 << 50, width)
@@ -238,7 +238,7 @@ def _check_counts(counted: PlaceCounts) -> None:
     if not largest <= LARGEST:
         raise ValueError(
             f"{_OWNER}: graph {worst} has more than {LARGEST:g} shortest paths through one place, "
-            "too many to be compared in floating point numbers. Leave it out."
+            "too many for floating-point numbers. Leave it out."
         )
     warn_caller(
         f"{_OWNER}: graph {worst} has {largest:.3g} shortest paths through one place; counts "

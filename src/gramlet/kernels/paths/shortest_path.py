@@ -175,7 +175,7 @@ class PathCounter:
         self.types.validate(width=3)
         require_flag("weighted", self.weighted)
         require_flag("ordered", self.ordered)
-        require(self.pairs in PAIRS, "pairs is not known")
+        require(self.pairs in PAIRS, "pairs must be 'unordered' or 'ordered'")
         require_instance("owner", self.owner, str)
         if self.n_sources is not None:
             require_integer("n_sources", self.n_sources, least=1, most=_MOST_SOURCES)

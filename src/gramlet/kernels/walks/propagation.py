@@ -89,15 +89,23 @@ class PropagationCounter:
         require_array("directions", self.directions, "float64", (None, None))
         require_array("shifts", self.shifts, "float64", (None,))
         n_steps = require_integer("n_iter", self.n_iter, 0) + 1
-        require(self.directions.shape == (n_steps, self.n_columns), "directions do not fit")
-        require(len(self.shifts) == n_steps == len(self.tables), "steps do not fit")
+        require(
+            self.directions.shape == (n_steps, self.n_columns), "directions need one row per step"
+        )
+        require(
+            len(self.shifts) == n_steps == len(self.tables),
+            "shifts and tables need one entry per step",
+        )
         require_real("width", self.width, 1e-140)
         require_flag("root", self.root)
         require_flag("cauchy", self.cauchy)
         require_flag("use_attributes", self.use_attributes)
         if self.late_seed is not None:
             require_integer("late_seed", self.late_seed, 0, 2**31)
-        require((self.late_seed is None) == (self.n_columns > 0), "late_seed does not fit")
+        require(
+            (self.late_seed is None) == (self.n_columns > 0),
+            "late_seed must be None if there are columns",
+        )
         require_instance("owner", self.owner, str)
         for table in self.tables:
             require_instance("a table", table, SignatureTable)

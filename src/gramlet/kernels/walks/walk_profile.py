@@ -60,7 +60,7 @@ class WalkSums:
     def validate(self) -> None:
         """Raise ValueError for parameters that `RandomWalk` does not accept."""
         require_instance("kind", self.kind, str)
-        require(self.kind in KINDS, "kind is not known")
+        require(self.kind in KINDS, "kind must be one of those of RandomWalk")
         require_real("decay", self.decay, 0.0)
         require_integer("n_steps", self.n_steps, 0, _MOST_STEPS)
         require_flag("signed", self.signed)
@@ -207,7 +207,7 @@ class WalkProfile(Profile):
         require_array("radii", self.radii, "float64", (n_graphs,), least=0.0)
         if self.sums.kind == "geometric" or self.sums.signed:
             radii = self._own_radii()
-            require(np.allclose(radii, self.radii, 1e-6, 1e-12), "radii are not the graphs' own")
+            require(np.allclose(radii, self.radii, 1e-6, 1e-12), "radii do not fit the graphs")
         self.check_self()
 
 

@@ -215,7 +215,7 @@ class DeepGraphKernel(GraphKernel):
 
     def _validate_fitted(self) -> None:
         require_instance("base_", self.base_, GraphKernel)
-        require(type(self.base_) is type(self._new_base()), "base_ is not that of base")
+        require(type(self.base_) is type(self._new_base()), "base_ does not fit base")
         require(hasattr(self.base_, "profile_"), "base_ is not fitted")
         require(not self.base_.normalize, "base_ must not normalise")
         profile: Any = self.profile_

@@ -210,12 +210,12 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
         require_instance("counter_", counter, LevelBases)
         require_instance("profile_", profile, SumProfile)
         require(
-            type(counter.bases[0]) is type(checked_base(self.base)), "counter_ is not that of base"
+            type(counter.bases[0]) is type(checked_base(self.base)), "counter_ does not fit base"
         )
         own = [base.profile_ for base in counter.bases]
         require(len(own) == len(profile.members), "profile_ must have one member per level")
         same = all(a is b for a, b in zip(profile.members, own, strict=True))
-        require(same, "profile_ is not made of the bases' profiles")
+        require(same, "profile_ must contain the profiles of the bases")
         require(profile.normalized == counter.bases[0].normalize, "profile_ and bases disagree")
 
     def __graph_tags__(self) -> GraphTags:
