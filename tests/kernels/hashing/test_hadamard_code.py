@@ -79,7 +79,7 @@ def test_the_moduli_are_primes_of_61_bits():
 
 
 def test_refuses():
-    with pytest.raises(ValueError, match="up to 10000 rounds"):
+    with pytest.raises(ValueError, match="at most 10000 rounds"):
         HadamardCode(n_iter=10_001).fit(WORKED)
     with pytest.raises(ValueError, match="'n_iter' parameter of HadamardCode"):
         HadamardCode(n_iter=-1).fit(WORKED)
