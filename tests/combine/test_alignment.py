@@ -82,7 +82,7 @@ def test_without_alignment_weights_are_equal(y):
 def test_task_says_otherwise():
     y = np.arange(60) % 40
     graphs = MUTAG.graphs[:60]
-    with pytest.warns(UserWarning, match="real numbers"):
+    with pytest.warns(UserWarning, match="treated as real"):
         auto = AlignedKernelSum(MEMBERS[:3]).fit(graphs, y)
     real = AlignedKernelSum(MEMBERS[:3], task="regression").fit(graphs, y)
     np.testing.assert_array_equal(auto.weights_, real.weights_)

@@ -338,7 +338,7 @@ GOOD = np.ones((2, 3))
         (lambda: paths.path_sum([[1, 2]]), ValueError, r"layers\[0\] of path_sum must be a matrix"),
         (lambda: paths.path_sum([[[np.nan]]]), ValueError, r"layers\[0\] of path_sum must be fin"),
         (lambda: paths.path_sum([[[1e200]]] * 2), ValueError, "path_sum exceeds"),
-        (lambda: paths.product_kernel([]), ValueError, "kernels of product_kernel"),
+        (lambda: paths.product_kernel([]), ValueError, "product_kernel needs at least one"),
         (lambda: paths.product_kernel(["rbf"]), TypeError, r"kernels\[0\] .* 'rbf'"),
         (lambda: paths.product_kernel([paths.linear], [0, 1]), ValueError, "2 blocks and 1 kernel"),
         (lambda: paths.product_kernel([paths.linear])(GOOD), ValueError, "1 kernels.*3 columns"),

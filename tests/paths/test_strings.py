@@ -288,7 +288,7 @@ GRAM = {"n": 2, "decay": 0.5}
         (lambda: subsequence("a", "a", 1, "0.5"), TypeError, "decay of subsequence"),
         (lambda: subsequence("a", 5, 1, 0.5), TypeError, "t of subsequence .* got int"),
         (lambda: subsequence({"a"}, "a", 1, 0.5), TypeError, "s of subsequence .* got set"),
-        (lambda: subsequence_gram("abc", **GRAM), TypeError, r"S of .* list of one: \[string\]"),
+        (lambda: subsequence_gram("abc", **GRAM), TypeError, r"S of .* as a list: \[string\]"),
         (lambda: subsequence_gram(["a"], "abc", **GRAM), TypeError, "T of subsequence_gram"),
         (lambda: subsequence_gram(3, **GRAM), TypeError, "S of subsequence_gram .* got int"),
         (lambda: subsequence_gram(["a", None], **GRAM), TypeError, r"S\[1\] .* got NoneType"),
