@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -21,6 +22,7 @@ from gramlet import (
 )
 from gramlet.evaluation.result import Result
 from gramlet.report import report_html
+from gramlet.report.charts import Chart
 from gramlet.report.figures import bars
 from gramlet.report.sections.data import repeats_of
 from gramlet.report.sections.scores import interval_of
@@ -340,3 +342,53 @@ def test_numbers_at_the_end_of_an_axis_are_whole():
     chart = bars(["C"], [90_287], "Node labels", "nodes")
     last = re.search(r'x="([\d.]+)" y="[\d.]+" text-anchor="end">100,000<', chart)
     assert float(last[1]) < 420
+
+
+def test_a_page_of_ready_matrices_says_what_they_are(mutag, tmp_path):
+    matrix = gram(mutag.graphs, kernel="wl", n_iter=1, normalize=True)
+    results = evaluate({"mine": matrix}, None, mutag.target, QUICK)
+    page = write_report(tmp_path / "ready.html", results).read_text(encoding="utf-8")
+    assert "of a ready matrix or of an estimator of your own" in page
+    assert "There are: vertex" not in page
+    assert "evaluate({&#39;mine&#39;: matrix}, None, y, protocol" in page
+    assert "0 of 0 graphs" not in page
+
+
+def test_accuracy_of_a_rare_class_is_remarked(mutag, tmp_path):
+    few = np.flatnonzero(mutag.target == -1)[:9]
+    rows = np.sort(np.concatenate([few, np.flatnonzero(mutag.target == 1)]))
+    rare = Dataset(mutag.graphs[rows], mutag.target[rows], name="rare")
+    options = {"n_iter": [1]}
+    result = evaluate("wl", rare, protocol=QUICK, options=options)
+    page = write_report(tmp_path / "rare.html", result, rare).read_text(encoding="utf-8")
+    assert "-1 is 6.7% of the graphs: predicting 1 for all of them has an accuracy of 93.3%" in page
+    result = evaluate("wl", rare, protocol=QUICK, options=options, scoring="balanced_accuracy")
+    page = write_report(tmp_path / "rare.html", result, rare).read_text(encoding="utf-8")
+    assert "of the graphs: predicting" not in page
+
+
+def test_names_of_many_classes_stay_different(tmp_path):
+    """Thirty names with the same beginning; no warning of scikit-learn's."""
+    rng = np.random.default_rng(0)
+    edges = [[(int(rng.integers(v)), v) for v in range(1, 4 + i % 30)] for i in range(120)]
+    names = [f"class with number {i % 30:02d}" for i in range(120)]
+    many = Dataset(GraphBatch.from_edges(edges), np.array(names), name="many")
+    result = evaluate("wl", many, protocol=QUICK, options={"n_iter": [1]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page = write_report(tmp_path / "many.html", result, many).read_text(encoding="utf-8")
+    shown = set(re.findall(r'text-anchor="end">([^<]*…[^<]*\d\d)</text>', page))
+    assert len(shown) >= 30
+
+
+def test_marks_of_a_narrow_range_differ():
+    chart = Chart("narrow", (-0.9412, -0.9403), (0.0, 1.0)).write()
+    marks = re.findall(r'text-anchor="middle">([^<]+)</text>', chart)
+    assert len(marks) == len(set(marks)) >= 3
+    assert "-0.941" in marks or "-0.9410" in marks
+
+
+def test_a_seed_is_shown_only_where_numbers_are_drawn(mutag, tmp_path):
+    result = evaluate("sp", mutag, protocol=QUICK)
+    page = write_report(tmp_path / "sp.html", result, mutag).read_text(encoding="utf-8")
+    assert "ShortestPath(normalize=True)" in page

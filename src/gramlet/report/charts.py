@@ -12,10 +12,11 @@ from html import escape
 
 from gramlet.report.markup import Markup
 
-__all__ = ["Chart", "round_ticks", "shown_number"]
+__all__ = ["Chart", "round_ticks", "short_names", "shown_number"]
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 12.0, 40.0
 _HALF_LETTER = 3.3  # of a text of 11 pixels
+_LETTERS = 14  # of a name beside an axis
 _AXIS = 'class="axis" fill="none" stroke="currentColor"'
 
 
@@ -46,6 +47,24 @@ def shown_number(value: float) -> str:
     if value == int(value) and abs(value) < 1e6:
         return f"{int(value):,}"
     return f"{value:.3g}"
+
+
+def short_names(names: Sequence[str], most: int) -> list[str]:
+    """Names of at most so many letters, cut where the most of them stay different.
+
+    >>> short_names(["yes", "class number 1", "class number 2"], 8)
+    ['yes', '…umber 1', '…umber 2']
+    >>> short_names(["anthracene"], 8)
+    ['anthrac…']
+    """
+    rest = most - 1
+    ways = (
+        lambda name: f"{name[:rest]}…",
+        lambda name: f"{name[: rest - rest // 2]}…{name[len(name) - rest // 2 :]}",
+        lambda name: f"…{name[len(name) - rest :]}",
+    )
+    found = [[name if len(name) <= most else way(name) for name in names] for way in ways]
+    return max(found, key=lambda cut: len(set(cut)))
 
 
 class Chart:
@@ -236,14 +255,15 @@ def _marks(
 ) -> list[tuple[float, str]]:
     """The positions and texts of the marks of an axis."""
     if names is not None:
-        return [(float(i), _short(name)) for i, name in enumerate(names)]
+        return [(float(i), name) for i, name in enumerate(short_names(names, _LETTERS))]
     if log:
         first, last = math.ceil(math.log10(ends[0])), math.floor(math.log10(ends[1]))
         step = max(1, (last - first) // 5)
         return [(10.0**k, f"1e{k}" if k < -2 or k > 3 else shown_number(10.0**k))
                 for k in range(first, last + 1, step)]  # fmt: skip
-    return [(value, shown_number(value)) for value in round_ticks(*ends, whole=whole)]
-
-
-def _short(name: str, most: int = 14) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+    values = round_ticks(*ends, whole=whole)
+    texts = [shown_number(value) for value in values]
+    if len(set(texts)) < len(texts):  # a narrow range: as many digits as its steps have
+        digits = math.ceil(-math.log10(values[1] - values[0]) - 1e-9)
+        texts = [f"{value:.{digits}f}" for value in values]
+    return list(zip(values, texts, strict=True))

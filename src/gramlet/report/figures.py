@@ -10,7 +10,7 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.plotting.colours import CLASS_COLOURS, class_style
-from gramlet.report.charts import Chart, shown_number
+from gramlet.report.charts import Chart, short_names, shown_number
 from gramlet.report.markup import Markup
 
 __all__ = [
@@ -30,6 +30,8 @@ __all__ = [
 _BLUE, _RED = CLASS_COLOURS[0], CLASS_COLOURS[1]
 _MOST_CONFUSED = 30  # classes in a picture
 _MOST_POINTS = 2000
+_LETTERS = 16  # of the name of a class
+_WIDE_CELL, _FLAT_LETTERS = 54.0, 7  # cells below which so short names need not be turned
 
 
 def histogram(values: Array, title: str, x_label: str, n_bins: int = 24) -> Markup:
@@ -92,14 +94,16 @@ def confusion_chart(counts: Ints, names: Sequence[str], title: str) -> Markup | 
     n = len(names)
     if n > _MOST_CONFUSED:
         return None
-    cell = 54.0 if n <= 4 else 34.0 if n <= 10 else 20.0
+    cell = _WIDE_CELL if n <= 4 else 34.0 if n <= 10 else 20.0
     left, top = 112.0, 20.0
+    cut = short_names(names, _LETTERS)
+    flat = cell == _WIDE_CELL and max(map(len, cut)) <= _FLAT_LETTERS
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     parts = []
     for row in range(n):
         y = top + cell * row
         parts.append(f'<text x="{left - 6}" y="{y + cell / 2 + 4}" text-anchor="end">'
-                     f"{escape(_cut(names[row]))}</text>")  # fmt: skip
+                     f"{escape(cut[row])}</text>")  # fmt: skip
         for column in range(n):
             share = float(shares[row, column])
             x = left + cell * column
@@ -118,17 +122,14 @@ def confusion_chart(counts: Ints, names: Sequence[str], title: str) -> Markup | 
     foot = top + cell * n + 14
     for column in range(n):
         x = left + cell * (column + 0.5)
-        parts.append(f'<text transform="translate({x + 3} {foot - 4}) rotate(-40)" '
-                     f'text-anchor="end">{escape(_cut(names[column]))}</text>')  # fmt: skip
-    width, height = left + cell * n + 10, foot + 74
+        turned = f'x="{x}" y="{foot + 2}" text-anchor="middle"' if flat else (
+            f'transform="translate({x + 3} {foot - 4}) rotate(-40)" text-anchor="end"')  # fmt: skip
+        parts.append(f"<text {turned}>{escape(cut[column])}</text>")
+    width, height = left + cell * n + 10, foot + (10 if flat else 74)
     return Markup(
         f'<svg class="chart" viewBox="0 0 {width:g} {height:g}" style="max-width:{width:g}px" '
         f'role="img" aria-label="{escape(title, quote=True)}">{"".join(parts)}</svg>'
     )
-
-
-def _cut(name: str, most: int = 16) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 class RocCurve(NamedTuple):
@@ -147,13 +148,14 @@ def roc_chart(curves: Sequence[RocCurve], title: str) -> Markup:
     chart = Chart(title, (0, 1), (0, 1), x_label="false positive rate",
                   y_label="true positive rate", height=260 + room, bottom=room)  # fmt: skip
     chart.line([(0, 0), (1, 1)], dashed=True, width=1)
+    names = short_names([curve.name for curve in curves], _LETTERS)
     for place, curve in enumerate(curves):
         n = len(curve.false)
         keep = np.unique(np.linspace(0, n - 1, min(n, 200)).astype(int))
         colour, _ = class_style(curve.position)
         points = zip(curve.false[keep].tolist(), curve.true[keep].tolist(), strict=True)
         chart.line(points, colour, title=f"{curve.name}: area {curve.area:.3f}")
-        chart.key(place, colour, f"{_cut(curve.name)} {curve.area:.3f}")
+        chart.key(place, colour, f"{names[place]}: {curve.area:.3f}")
     return chart.write()
 
 
@@ -184,6 +186,8 @@ def scatter(truth: Floats, predicted: Floats, names: Sequence[str], title: str) 
         there = there[np.linspace(0, len(there) - 1, _MOST_POINTS).astype(int)]
     every = np.concatenate([truth[there], predicted[there]])
     low, high = float(every.min()), float(every.max())
+    margin = 0.03 * (high - low)  # no point lies on an axis
+    low, high = low - margin, high + margin
     chart = Chart(title, (low, high), (low, high), x_label="true", y_label="predicted", height=340)
     chart.line([(low, low), (high, high)], dashed=True, width=1)
     for i in there.tolist():

@@ -23,7 +23,7 @@ from gramlet.kernels import registry
 from gramlet.plotting.colours import ELEMENT_COLOURS, label_colours, named
 from gramlet.plotting.molecule_drawing import atoms_of
 
-__all__ = ["CONSTANTS", "Material", "kernel_behind", "material_of"]
+__all__ = ["CONSTANTS", "Material", "is_registered", "kernel_behind", "material_of"]
 
 # Results without a kernel.
 CONSTANTS = ("majority", "mean", "size")
@@ -233,11 +233,22 @@ def _estimators(
                 found[result.name] = kernel_behind(result)
             except (ValueError, TypeError, KeyError) as why:
                 reason = " ".join(str(why).split())
+                if not is_registered(result.name):
+                    reason = "the result is of a ready matrix or of an estimator of your own"
                 why_not[result.name] = (
                     f"Its kernel is not known ({reason}); give it as "
                     f"kernels={{{result.name!r}: estimator}}."
                 )
     return found, why_not
+
+
+def is_registered(name: str) -> bool:
+    """Whether a result's name is that of a kernel, or an expression of such names."""
+    try:
+        registry.get(name)
+    except (ValueError, TypeError):
+        return False
+    return True
 
 
 def kernel_behind(result: Result, normalize: bool = True) -> Any:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
+from gramlet.kernels.contract.tags import graph_tags
 from gramlet.report.figures import curve_chart, spectrum_chart
 from gramlet.report.heatmap import heatmap
 from gramlet.report.kernel_view import KernelView
@@ -29,7 +31,7 @@ def _facts(view: KernelView) -> Table:
     definite = "yes" if view.positive else "no"
     own = np.diagonal(view.gram)
     rows = [
-        ("kernel", f"{view.estimator!r}"),
+        ("kernel", _shown(view.estimator)),
         ("positive semi-definite", f"{definite}: {smallest}"),
         ("effective rank", f"{view.effective_rank:.1f} of {n:,}{of_part}"),
         ("diagonal dominance", f"{view.dominance:.3g} (mean of the diagonal over mean of the "
@@ -42,6 +44,13 @@ def _facts(view: KernelView) -> Table:
         )
     return Table("The kernel matrix of all graphs, with the options chosen most often",
                  ("fact", "value"), [(Cell(a), Cell(b)) for a, b in rows])  # fmt: skip
+
+
+def _shown(estimator: Any) -> str:
+    """The estimator with its options; a seed only where numbers are drawn."""
+    if "random_state" in estimator.get_params(deep=False) and not graph_tags(estimator).random:
+        estimator = clone(estimator).set_params(random_state=None)
+    return f"{estimator!r}"
 
 
 def _heat(material: Material, view: KernelView) -> Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = ["patterns_section"]
 _PATTERNS = 6
 _LONGEST = 160  # letters of a pattern's text
 _LEAST_ZOOM = 0.7  # large trees are scrolled rather than made too small to read
+_NARROW = 190  # pixels of a picture that fits into one column
 _MOST_SHARES = 4  # classes whose share is given
 
 
@@ -68,8 +70,11 @@ def _pattern(
     if len(names) > _MOST_SHARES:
         order = order[shares[order] > 0]
     text = _text(view, column, material)
+    picture = _picture(view, column, text, batch, material)
+    width = re.search(r'width="(\d+)"', picture or "")
     return {
-        "picture": _picture(view, column, text, batch, material),
+        "picture": picture,
+        "wide": width is not None and int(width[1]) > _NARROW,
         "text": text,
         "value": f"{value:+.3g}",
         "found_in": "1 graph" if having.sum() == 1 else f"{int(having.sum()):,} graphs",

@@ -9,7 +9,7 @@ from typing import Any
 
 from gramlet._version import __version__
 from gramlet.evaluation.digests import digest_of
-from gramlet.report.material import Material
+from gramlet.report.material import CONSTANTS, Material, is_registered
 from gramlet.report.words import Cell, Table
 
 __all__ = ["provenance_section"]
@@ -74,10 +74,18 @@ def _snippet(material: Material) -> str:
     default = type(material.first.protocol)().to_dict()
     changed = {k: v for k, v in fields.items() if v != default[k] and k != "groups"}
     given = ", ".join(f"{key}={value!r}" for key, value in changed.items())
+    scoring = f"scoring={material.first.scoring!r}"
     names = [result.name for result in material.results]
-    return (
-        "from gramlet import Protocol, evaluate\n"
-        f"protocol = Protocol({given})\n"
-        f"results = [evaluate(name, graphs, y, protocol, scoring={material.first.scoring!r})\n"
-        f"           for name in {names!r}]"
-    )
+    lines = ["from gramlet import Protocol, evaluate", f"protocol = Protocol({given})"]
+    known = [name for name in names if is_registered(name) or name in CONSTANTS]
+    if known:
+        lines.append(f"results = [evaluate(name, graphs, y, protocol, {scoring})")
+        lines.append(f"           for name in {known!r}]")
+    for name in names:
+        if name in known:
+            continue
+        if name in material.kernels:
+            lines.append(f"evaluate(estimator, graphs, y, protocol, {scoring}, name={name!r})")
+        else:
+            lines.append(f"evaluate({{{name!r}: matrix}}, None, y, protocol, {scoring})")
+    return "\n".join(lines)

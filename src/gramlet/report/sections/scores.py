@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from gramlet.common.arrays import Floats
 from gramlet.evaluation.result import Result
 from gramlet.evaluation.significance import compare_results, overlap_of
@@ -23,6 +25,7 @@ from gramlet.report.words import (
 __all__ = ["interval_of", "scores_section"]
 
 _LEVEL = 0.05
+_RARE, _COMMON = 0.1, 0.85  # shares of the rarest and of the largest class
 
 
 def interval_of(scores: Floats, overlap: float) -> tuple[float, float] | None:
@@ -51,8 +54,25 @@ def scores_section(material: Material) -> dict[str, Any]:
         "chart": _chart(rows, extra, scoring),
         "verdict": _verdict(rows),
         "comparisons": _comparisons(rows),
-        "remarks": remarks(rows),
+        "remarks": [*_rare_class(material), *remarks(rows)],
     }
+
+
+def _rare_class(material: Material) -> list[str]:
+    """That accuracy says little of a class that few graphs have."""
+    if material.regression or material.first.scoring != "accuracy" or material.target is None:
+        return []
+    codes = np.asarray(material.codes)
+    shares = np.bincount(codes[codes >= 0], minlength=len(material.class_names)) / len(codes)
+    rare, common = int(np.argmin(shares)), int(np.argmax(shares))
+    if shares[rare] >= _RARE or shares[common] < _COMMON:
+        return []
+    return [
+        f"{material.class_names[rare]} is {shares[rare]:.1%} of the graphs: predicting "
+        f"{material.class_names[common]} for all of them has an accuracy of {shares[common]:.1%}. "
+        "Scores that weigh classes equally (balanced_accuracy, roc_auc, average_precision) and "
+        'class_weight="balanced" tell more.'
+    ]
 
 
 def _baselines(material: Material) -> dict[str, Floats]:
