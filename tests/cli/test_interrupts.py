@@ -134,3 +134,14 @@ def test_a_killed_command_is_cleaned_up_by_the_next(tmp_path):
     process.communicate(timeout=60)
     assert process.returncode == 2
     assert os.listdir(tmp_path) == []
+
+
+def test_almost_nothing_is_imported_before_ctrl_c_is_taken_over():
+    """What is imported first is a moment in which Ctrl-C ends in Python's own traceback."""
+    code = (
+        "import sys, re; before = set(sys.modules); import gramlet.cli; "
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    allowed = {"__future__", "gramlet", "gramlet._version", "gramlet.cli", "signal"}
+    assert set(done.stdout.split()) <= allowed | {"gramlet.cli.interrupts"}

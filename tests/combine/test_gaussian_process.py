@@ -149,3 +149,15 @@ def test_gaussian_processes_of_networkx_graphs(way):
         given[:] = graphs
     np.testing.assert_allclose(model.fit(given, target).predict(given), target, atol=1e-3)
     assert model.predict(given[3:5]).shape == (2,)
+
+
+def test_a_list_of_networkx_graphs_of_one_size_says_the_way_out():
+    """scikit-learn hands their nodes on instead of the graphs."""
+    nx = pytest.importorskip("networkx", reason="needs networkx")
+    graphs = [nx.path_graph(4), nx.cycle_graph(4), nx.star_graph(3)]
+    model = GaussianProcessRegressor(GraphKernelGP(gramlet.WeisfeilerLehman(1)), alpha=1e-8)
+    with pytest.raises(TypeError, match=r"give as_batch\(graphs\) instead"):
+        model.fit(graphs, [3.0, 4.0, 3.0])
+    batch = gramlet.as_batch(graphs)
+    found = model.fit(batch, [3.0, 4.0, 5.0]).predict(batch)
+    np.testing.assert_allclose(found, [3.0, 4.0, 5.0], atol=1e-3)

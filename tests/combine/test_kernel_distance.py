@@ -118,3 +118,9 @@ def test_an_empty_graph_is_similar_to_none(kernel):
 def test_similarity_takes_one_graph_each():
     with pytest.raises(ValueError, match="single graph"):
         similarity(MUTAG.graphs[:2], MUTAG.graphs[0])
+
+
+def test_similarity_by_a_kernel_that_learns_from_classes_says_the_way_out():
+    edge = gramlet.GraphBatch.from_edges([[(0, 1)]])
+    with pytest.raises(ValueError, match=r"WeightedWassersteinWL needs.*kernel\.fit\(graphs, y\)"):
+        gramlet.similarity(edge, edge, "weighted-wwl")

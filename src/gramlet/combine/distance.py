@@ -17,6 +17,7 @@ from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.convert import as_batch, as_single
 from gramlet.kernels.contract.kernel import GraphKernel
+from gramlet.kernels.contract.tags import graph_tags
 
 __all__ = ["KernelDistance", "similarity", "squared_distances"]
 
@@ -156,5 +157,12 @@ def similarity(g: Any, h: Any, kernel: Any = "wl", normalize: bool = True, **par
     """
     pair = GraphBatch.concatenate([as_single(g), as_single(h)])
     estimator = as_kernel(kernel, **params).set_params(normalize=normalize)
+    if graph_tags(estimator).supervised:
+        raise ValueError(
+            f"similarity of two graphs has no classes to learn from, which "
+            f"{type(estimator).__name__} needs. Fit it on graphs with classes, "
+            "kernel.fit(graphs, y), and call kernel.transform; or use a kernel without classes, "
+            'such as "wwl".'
+        )
     matrix = estimator.fit_transform(pair)
     return 0.0 if (pair.sizes == 0).any() else float(matrix[0, 1])

@@ -24,6 +24,17 @@ __all__ = ["GraphKernelGP"]
 _STEP = 1e-4
 
 
+def _graphs_of(X: Any) -> GraphBatch:
+    """The graphs; TypeError for what scikit-learn makes of a list of networkx graphs."""
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype != object:
+        raise TypeError(
+            f"GraphKernelGP needs graphs; got an array of shape {X.shape}. scikit-learn turns a "
+            "list of networkx graphs into an array of their nodes: give as_batch(graphs) instead, "
+            "or make_pipeline(FunctionTransformer(as_batch), GaussianProcessRegressor(kernel))."
+        )
+    return as_batch(X)
+
+
 class GraphKernelGP(GenericKernelMixin, Kernel):
     """A graph kernel as a kernel of `GaussianProcessRegressor` and `GaussianProcessClassifier`.
 
@@ -124,8 +135,8 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
         if Y is not None:
             if eval_gradient:
                 raise ValueError("Gradient can only be evaluated when Y is None.")
-            return self._compare(as_batch(X), as_batch(Y))
-        graphs = as_batch(X)
+            return self._compare(_graphs_of(X), _graphs_of(Y))
+        graphs = _graphs_of(X)
         fitted = self._unfitted()
         if eval_gradient and graph_tags(fitted).gradients:
             self._fitted = (fitted.fit(graphs), graphs)
@@ -189,7 +200,7 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
 
     def diag(self, X: Any) -> Floats:
         """Compute the self-similarities of the graphs."""
-        graphs = as_batch(X)
+        graphs = _graphs_of(X)
         return np.array(self._fitted_kernel(graphs)[0].diagonal(graphs))
 
     def validate(self) -> None:
