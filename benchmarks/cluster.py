@@ -1,25 +1,51 @@
-"""Tiles on two worker processes beside the same tiles in one: seconds, overhead and start.
+"""A Gram matrix on two Dask workers beside the same matrix in one process: seconds and bytes.
 
-    python -m benchmarks.cluster                # 16,384 graphs, tiles of 2048²
-    python -m benchmarks.cluster --tries 5      # repeat, to meet a quiet moment
+    python -m benchmarks.cluster                # all cases, in the system's temporary folder
+    python -m benchmarks.cluster --kernel wl --folder /dev/shm
+    python -m benchmarks.cluster --kernel wl --graphs 30000 --tries 1
 
-Processor seconds hold on a busy machine, wall seconds only on a quiet one; the load is printed with
-them. ``message``: processor seconds per tile of the process that keeps the journal, scheduler
-included, from many tiles that cost next to nothing. ``start``: processor seconds of a worker until
-it has computed its first tile.
+Four sides, turn by turn, each with fitting: one process with ``n_jobs=1`` on one core; the same
+with both cores, on which a thread writes tiles while the next one is computed; one worker and two
+workers of one thread each, with scheduler and journal in a process of their own. The workers have
+started before. ``wall`` counts on a quiet machine only; ``cpu`` is of all processes of a side.
+
+Fitting left out, ``overhead`` is what one worker spends beyond one process: messages, blocks,
+journal. ``sharing`` is what two workers spend beyond one: they share the memory's bandwidth and the
+third level of cache, whoever hands out the tiles.
+
+The bytes of the matrices are compared. Before all that, memory is touched and thrown away: a
+virtual machine gets it from its host at first touch, which takes longer than computing what is put
+there.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import hashlib
 import json
 import os
+import shutil
+import statistics
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["measure"]
+import numpy as np
+
+__all__ = ["CASES", "measure", "message"]
+
+# Kernel, its parameters, graphs, chunk: tiles that cost little more than their writing, and more.
+CASES: dict[str, tuple[dict[str, Any], int, int]] = {
+    "wl": ({"n_iter": 3}, 16_384, 2048),
+    "wl-oa": ({"n_iter": 3}, 16_384, 2048),
+    "pyramid-match": ({}, 12_288, 2048),
+    "nspdk": ({}, 4_096, 512),
+    "rw": ({}, 1_536, 192),
+}
+SIDES = ("one core", "one process", "one worker", "two workers")
 
 
 def _graphs(n_graphs: int) -> Any:
@@ -28,76 +54,139 @@ def _graphs(n_graphs: int) -> Any:
     return random_labelled_graphs(n_graphs, 22, 24, 8, random_state=0)
 
 
-def _timed(graphs: Any, place: Path, chunk: int, client: Any = None) -> dict[str, float]:
-    """Wall seconds, and processor seconds here and on the workers."""
+@contextlib.contextmanager
+def _one_core(held: bool) -> Iterator[None]:
+    """This thread, and those that it starts, on one core."""
+    before = os.sched_getaffinity(0)
+    if held:
+        os.sched_setaffinity(0, {min(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _run(side: str, graphs: Any, kernel: str, params: dict[str, Any], chunk: int,
+         folder: Path, clients: dict[str, Any]) -> dict[str, Any]:  # fmt: skip
+    """Wall seconds, processor seconds and the digest of the matrix on one side."""
     from gramlet import gram
 
-    workers = [] if client is None else list(client.run(time.process_time).values())
-    wall, own = time.perf_counter(), time.process_time()
-    gram(graphs, "wl", n_iter=3, n_jobs=1, output=place, chunk=chunk, client=client)
-    found = {"wall": time.perf_counter() - wall, "here": time.process_time() - own}
-    after = [] if client is None else list(client.run(time.process_time).values())
-    found["workers"] = sum(after) - sum(workers)
-    found["busiest"] = max((b - a for a, b in zip(workers, after, strict=True)), default=0.0)
-    return found
+    place = folder / "K.zarr"
+    client = clients.get(side)
+    workers = _worker_seconds(client)
+    with _one_core(side == "one core"):
+        begin, own = time.perf_counter(), time.process_time()
+        gram(graphs, kernel, n_jobs=1, output=place, chunk=chunk, client=client, **params)
+        wall, here = time.perf_counter() - begin, time.process_time() - own
+    workers = _worker_seconds(client) - workers
+    digest = "".join(
+        hashlib.file_digest(path.open("rb"), "sha256").hexdigest()
+        for path in sorted((place / "c").rglob("*"))
+        if path.is_file()
+    )
+    shutil.rmtree(place)
+    return {"wall": wall, "here": here, "cpu": here + workers, "digest": digest}
 
 
-def _fitting(graphs: Any) -> float:
-    """Processor seconds of what is done before the first tile, on either path."""
-    from gramlet import WeisfeilerLehman
+def _worker_seconds(client: Any) -> float:
+    """Processor seconds of the workers until now."""
+    return 0.0 if client is None else sum(client.run(time.process_time).values())
+
+
+def _fitting(graphs: Any, kernel: str, params: dict[str, Any]) -> float:
+    """Seconds of what is done before the first tile, on every side by one thread."""
+    from gramlet.kernels import registry
     from gramlet.scale.tile_work import prepared
 
     begin = time.process_time()
-    prepared(WeisfeilerLehman(3), graphs, None, None)
+    prepared(registry.make(kernel, n_jobs=1, **params), graphs, None, None)
     return time.process_time() - begin
 
 
-def measure(n_graphs: int, chunk: int, folder: Path) -> dict[str, Any]:
-    """One try."""
-    from gramlet.scale.cluster import started, stopped
+def _touch(n_bytes: int) -> None:
+    memory = np.empty(n_bytes // 8)
+    memory[::512] = 1.0
 
-    graphs, few = _graphs(n_graphs), _graphs(1024)
-    _timed(few, folder / "warm.zarr", 256)
-    fit = _fitting(graphs)
-    client = started(2)
-    try:
-        begun = max(client.run(time.process_time).values())
-        _timed(few, folder / "first.zarr", 256, client)
-        start = max(client.run(time.process_time).values())
-        small = _timed(few, folder / "small.zarr", 32, client)
-        n_small = 32 * 33 // 2
-        one = _timed(graphs, folder / "one.zarr", chunk)
-        two = _timed(graphs, folder / "two.zarr", chunk, client)
-    finally:
-        stopped(client)
-    side = -(-n_graphs // chunk)
-    n_tiles = side * (side + 1) // 2
-    tiles = one["here"] - fit
-    message = small["here"] / n_small
-    return {
-        "tiles": n_tiles,
-        "one process, s": one,
-        "two workers, s": two,
-        "processor seconds per tile": tiles / n_tiles,
-        "overhead per tile": (two["workers"] + message * n_tiles) / tiles - 1.0,
-        "speed-up, wall": one["wall"] / two["wall"],
-        "speed-up, from processor seconds": one["here"] / (fit + two["busiest"]),
-        "message": message,
-        "worker imports": begun,
-        "start": start,
-        "load": os.getloadavg(),
+
+def measure(kernel: str, n_graphs: int, chunk: int, tries: int, folder: Path,
+            clients: dict[str, Any]) -> dict[str, Any]:  # fmt: skip
+    """Medians of the tries; the sides take turns."""
+    params = CASES[kernel][0]
+    graphs = _graphs(n_graphs)
+    few = graphs[: max(64, min(n_graphs, 2 * chunk))]
+    for side in SIDES:  # compiled code and, on workers, imports
+        _run(side, few, kernel, params, max(16, len(few) // 8), folder, clients)
+    fit = _fitting(graphs, kernel, params)
+    runs = [{side: _run(side, graphs, kernel, params, chunk, folder, clients) for side in SIDES}
+            for _ in range(tries)]  # fmt: skip
+    digests = {run[side].pop("digest") for run in runs for side in SIDES}
+    found: dict[str, Any] = {
+        side: {
+            what: statistics.median(run[side][what] for run in runs)
+            for what in ("wall", "cpu", "here")
+        }
+        for side in SIDES
     }
+    one, free, single, two = (found[side] for side in SIDES)
+    side_tiles = -(-n_graphs // chunk)
+    n_tiles = side_tiles * (side_tiles + 1) // 2
+    return {
+        "kernel": kernel, "graphs": n_graphs, "chunk": chunk, "tiles": n_tiles, **found,
+        "fit": fit,
+        "cpu per tile": (one["cpu"] - fit) / n_tiles,
+        "overhead": (single["cpu"] - fit) / (one["cpu"] - fit) - 1.0,
+        "sharing": (two["cpu"] - fit) / (single["cpu"] - fit) - 1.0,
+        "speed-up to one core": one["wall"] / two["wall"],
+        "speed-up to one process": free["wall"] / two["wall"],
+        "speed-up to one worker": single["wall"] / two["wall"],
+        "same bytes": len(digests) == 1,
+        "load": round(os.getloadavg()[0], 1),
+    }  # fmt: skip
+
+
+def message(folder: Path, clients: dict[str, Any]) -> dict[str, float]:
+    """Processor seconds per tile of the process that keeps the journal, from tiles that cost
+    next to nothing."""
+    graphs = _graphs(1024)
+    run = _run("two workers", graphs, "wl", {"n_iter": 3}, 16, folder, clients)
+    n_tiles = 64 * 65 // 2
+    fit = _fitting(graphs, "wl", {"n_iter": 3})
+    return {"tiles": n_tiles, "message, s per tile": (run["here"] - fit) / n_tiles}
+
+
+def _shown(found: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        return round(found, 4) if isinstance(found, float) else found
+    return {name: _shown(value) for name, value in found.items()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--graphs", type=int, default=16_384)
-    parser.add_argument("--chunk", type=int, default=2048)
-    parser.add_argument("--tries", type=int, default=1)
+    parser.add_argument("--kernel", nargs="+", choices=list(CASES), default=list(CASES))
+    parser.add_argument("--graphs", type=int)
+    parser.add_argument("--chunk", type=int)
+    parser.add_argument("--tries", type=int, default=3)
+    parser.add_argument("--folder", help="where the matrices are written")
     given = parser.parse_args()
-    for _ in range(given.tries):
-        with tempfile.TemporaryDirectory() as folder:
-            print(json.dumps(measure(given.graphs, given.chunk, Path(folder))), flush=True)
+    from gramlet.scale.cluster import started, stopped
+
+    begin = time.perf_counter()
+    clients = {"two workers": started(2)}
+    start = time.perf_counter() - begin
+    clients["one worker"] = started(1)
+    try:
+        with tempfile.TemporaryDirectory(dir=given.folder) as name:
+            folder = Path(name)
+            for kernel in given.kernel:
+                _, n_graphs, chunk = CASES[kernel]
+                n_graphs, chunk = given.graphs or n_graphs, given.chunk or chunk
+                _touch(8 * n_graphs**2 + 2**30)
+                found = measure(kernel, n_graphs, chunk, given.tries, folder, clients)
+                print(json.dumps(_shown(found)), flush=True)
+            print(json.dumps(_shown({"start, s": start, **message(folder, clients)})), flush=True)
+    finally:
+        for client in clients.values():
+            stopped(client)
 
 
 if __name__ == "__main__":

@@ -222,3 +222,18 @@ def test_no_graphs_and_empty_graphs():
 def test_bad_parameters(params):
     with pytest.raises(ValueError, match=next(iter(params))):
         graph_hashes([([], [])], **params)
+
+
+def test_without_rounds_direction_still_counts():
+    """The rule for directed graphs holds where refinement could not tell them apart."""
+    edges, labels = [[(0, 1)], []], ["CO", "CO"]
+    here, there = (
+        graph_hashes(
+            GraphBatch.from_edges(edges, n_nodes=[2, 2], node_labels=labels, directed=directed),
+            n_iter=0,
+        )
+        for directed in (False, True)
+    )
+    assert here[0] != there[0]
+    assert here[1] == there[1]  # without edges there is no direction
+    assert here[0] == here[1]  # without rounds edges are not seen

@@ -17,7 +17,7 @@ import pytest
 import gramlet
 from gramlet.scale.journal import Journal
 from gramlet.scale.stored_blocks import keep_block, load_block
-from gramlet.scale.tile_cluster import write_tile
+from gramlet.scale.tile_cluster import TileGroup, TileTask, write_tiles
 from gramlet.scale.tile_grid import TileGrid
 from gramlet.scale.tile_store import TileStore
 from gramlet.scale.tile_work import prepared
@@ -185,7 +185,7 @@ def test_tiles_on_workers(cluster, tmp_path):
         load_block(lost)
         lost.path.unlink()
         with pytest.raises(FileNotFoundError, match="this tile is no longer needed"):
-            write_tile(there, (0, 0), lost, None)
+            write_tiles(TileGroup(there, (TileTask((0, 0), lost, None),)))
 
         rectangular = gramlet.gram(
             graphs[:30], "wl", graphs[:50], output=tmp_path / "R.zarr", **given
@@ -196,7 +196,7 @@ def test_tiles_on_workers(cluster, tmp_path):
 
         nowhere = TileStore(tmp_path / "nowhere", TileGrid(4, 4, 2, symmetric=True))
         with pytest.raises(FileNotFoundError, match="A worker does not see the folder"):
-            client.submit(write_tile, nowhere, (0, 0), None, None).result()
+            client.submit(write_tiles, TileGroup(nowhere, ())).result()
 
         closer = threading.Thread(target=close_after, args=(cluster, tmp_path / "C.zarr"))
         closer.start()

@@ -31,8 +31,9 @@ def graph_hashes(X: Any, n_iter: int = 3, use_edge_labels: bool | str = "auto") 
 
     The hash is the same in every process and batch, and for every order of graphs and numbering of
     nodes. It is equal for graphs that ``n_iter`` rounds of Weisfeiler-Lehman refinement cannot
-    distinguish, and different for others, except with a probability below 1e-20 per pair. Cost:
-    O(n_iter · m) for m edges.
+    distinguish, and different for others, except with a probability below 1e-20 per pair. A
+    directed graph with edges never has the hash of an undirected one, not even with ``n_iter=0``,
+    where refinement sees only labels. Cost: O(n_iter · m) for m edges.
 
     Parameters
     ----------

@@ -12,15 +12,24 @@ import math
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Task", "bounded_results", "connected", "require_client", "started", "stopped"]
+__all__ = [
+    "Task",
+    "bounded_results",
+    "connected",
+    "require_client",
+    "started",
+    "stopped",
+    "waiting_for_disk",
+]
 
 _ASK_AGAIN = 2.0  # seconds after which the number of workers is requested again
 _PATIENCE = "20s"  # time limit for the answer of a scheduler
 _TASKS_PER_THREAD = 3  # with the scheduler: one that runs and two that wait
+_KEPT_BYTES = 2**28  # of free memory that a worker keeps for its next tile
 _MOST_LOSSES = 20  # how often the same task may be lost before an error is raised
 
 
@@ -52,10 +61,29 @@ def started(n_workers: int) -> Any:
     distributed = _distributed()
     import dask
 
-    # Dask samples its workers' stacks a hundred times per second for a dashboard; not needed here.
-    with dask.config.set({"distributed.worker.profile.enabled": False}):
+    environment = "distributed.nanny.pre-spawn-environ"
+    settings = {
+        # Dask samples its workers' stacks a hundred times per second, for a dashboard.
+        "distributed.worker.profile.enabled": False,
+        # Dask's monitoring of its own loops takes 7 % of a core with two workers, and 2 % with
+        # these intervals.
+        "distributed.admin.tick.interval": "500ms",
+        "distributed.admin.system-monitor.interval": "5s",
+        "distributed.worker.memory.monitor-interval": "500ms",
+        # Dask has its workers give memory back to the system at once. Tiles use the same memory
+        # again and again; to get it anew each time takes half as long as computing a tile of wl.
+        f"{environment}.MALLOC_TRIM_THRESHOLD_": _KEPT_BYTES,
+        f"{environment}.MALLOC_MMAP_THRESHOLD_": _KEPT_BYTES,
+    }
+    with dask.config.set(settings):
         cluster = distributed.LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            # Without an address Dask's HTTP server would listen on all interfaces, on a port that
+            # another cluster may use.
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
         )
     return distributed.Client(cluster)
 
@@ -92,21 +120,31 @@ def _distributed() -> Any:
     return distributed
 
 
+@contextlib.contextmanager
+def waiting_for_disk() -> Iterator[None]:
+    """On a worker, let the next task begin while this one waits; anywhere else nothing."""
+    distributed = _distributed()
+    with contextlib.suppress(ValueError):  # not on a worker
+        distributed.secede()
+    yield
+
+
 def bounded_results(
-    client: Any, tasks: Iterable[Task], kept: str
+    client: Any, next_task: Callable[[int], Task | None], kept: str
 ) -> Iterator[list[tuple[Hashable, Any]]]:
     """Names and results of tasks as they finish, a few at a time.
 
     Parameters
     ----------
     client : dask.distributed.Client
-    tasks : iterable of Task
-        Submitted one by one, as workers become free. Results must not be None.
+    next_task : callable
+        The next task, given the number of the workers' threads; None after the last one. Called
+        as workers get free.
     kept : str
         What is kept after an error, and where, for messages.
     """
     require_client(client)
-    run = _Run(client, iter(tasks), kept)
+    run = _Run(client, next_task, kept)
     try:
         while finished := run.step():
             yield finished
@@ -117,10 +155,10 @@ def bounded_results(
 class _Run:
     """Submitted tasks."""
 
-    def __init__(self, client: Any, tasks: Iterator[Task], kept: str) -> None:
+    def __init__(self, client: Any, next_task: Callable[[int], Task | None], kept: str) -> None:
         from distributed import as_completed
 
-        self.client, self.tasks, self.kept = client, tasks, kept
+        self.client, self.next_task, self.kept = client, next_task, kept
         self.label = f"gramlet-{uuid.uuid4().hex[:8]}"
         self.again: deque[Task] = deque()
         self.running: dict[str, Task] = {}
@@ -157,7 +195,7 @@ class _Run:
     def _submit_more(self) -> None:
         most = self._most_tasks()
         while len(self.running) < most:
-            task = self.again.popleft() if self.again else next(self.tasks, None)
+            task = self.again.popleft() if self.again else self.next_task(self.n_threads)
             if task is None:
                 return
             self.n_submitted += 1

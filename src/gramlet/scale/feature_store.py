@@ -397,5 +397,5 @@ def _written(
         for number, block in blocks
     )
     kept = f"Finished parts are kept in {str(folder)!r}."
-    for finished in bounded_results(client, tasks, kept):
+    for finished in bounded_results(client, lambda _: next(tasks, None), kept):
         yield from finished  # type: ignore[misc]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,9 @@ __all__ = ["TileStore", "checksum", "require_zarr"]
 
 _METADATA = "zarr.json"
 _CHUNKS = "c"
-_STRIPE = 64  # columns that are transposed at once when a tile is mirrored
+_STRIPE = 32  # columns that are transposed at once when a tile is mirrored; they stay in cache
+_LINE = 8  # numbers of a cache line
+_ROWS = 32  # of a tile that are hashed and written at once
 
 
 def require_zarr() -> Any:
@@ -47,7 +49,7 @@ def require_zarr() -> Any:
 
 def checksum(tile: Floats) -> str:
     """The first 32 hexadecimal digits of the SHA-256 of a stored tile's bytes."""
-    return hashlib.sha256(memoryview(np.ascontiguousarray(tile)).cast("B")).hexdigest()[:32]
+    return _shortened(hashlib.sha256(memoryview(np.ascontiguousarray(tile)).cast("B")))
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class TileStore:
 
     def write_index(self, file: Tile) -> None:
         """Write a file's index again."""
-        self._put(self._path(file), 0, memoryview(self.grid.index()))
+        self._put(self._path(file), 0, [memoryview(self.grid.index())])
 
     def write(self, tile: Tile, values: Floats) -> str:
         """Write a tile and, in a symmetric matrix, its mirror; return the checksum.
@@ -120,10 +122,11 @@ class TileStore:
         The data is guaranteed to be on disk after `flush`.
         """
         stored = self._filled_up(values)
-        self._write(tile, stored)
+        digest = hashlib.sha256()
+        self._write(tile, _hashed(stored, digest))
         if self.grid.symmetric and tile[0] != tile[1]:
             self._write((tile[1], tile[0]), _mirrored(stored))
-        return checksum(stored)
+        return _shortened(digest)
 
     def flush(self, tiles: Iterable[Tile]) -> None:
         """Wait until tiles and their mirrors are on disk."""
@@ -195,17 +198,20 @@ class TileStore:
         stored[: values.shape[0], : values.shape[1]] = values
         return stored
 
-    def _write(self, tile: Tile, stored: Floats) -> None:
+    def _write(self, tile: Tile, stripes: Iterable[Floats]) -> None:
+        """Write a tile from its rows, some at a time."""
         file, offset = self.grid.place(tile)
-        self._put(self._path(file), offset, memoryview(stored).cast("B"))
+        self._put(self._path(file), offset, (memoryview(rows).cast("B") for rows in stripes))
 
-    def _put(self, path: Path, offset: int, data: memoryview) -> None:
+    def _put(self, path: Path, offset: int, parts: Iterable[memoryview]) -> None:
+        """Write parts one after the other, from an offset on."""
         try:
             with path.open("r+b", buffering=0) as stream:
                 stream.seek(offset)
-                done = 0
-                while done < len(data):
-                    done += stream.write(data[done:])
+                for data in parts:
+                    done = 0
+                    while done < len(data):
+                        done += stream.write(data[done:])
         except OSError as why:
             raise self._error(why, path) from why
 
@@ -219,9 +225,29 @@ class TileStore:
         return type(why)(why.errno, text) if why.errno is not None else OSError(text)
 
 
-def _mirrored(tile: Floats) -> Floats:
-    """The transposed tile in C order, transposed in stripes that stay in cache."""
-    turned = np.empty((tile.shape[1], tile.shape[0]), dtype=tile.dtype)
-    for begin in range(0, tile.shape[1], _STRIPE):
-        turned[begin : begin + _STRIPE] = tile[:, begin : begin + _STRIPE].T
-    return turned
+def _shortened(digest: Any) -> str:
+    found: str = digest.hexdigest()[:32]
+    return found
+
+
+def _hashed(tile: Floats, digest: Any) -> Iterator[Floats]:
+    """The rows of a tile, some at a time; each stripe is added to the digest before."""
+    for begin in range(0, tile.shape[0], _ROWS):
+        rows = tile[begin : begin + _ROWS]
+        digest.update(memoryview(rows).cast("B"))
+        yield rows
+
+
+def _mirrored(tile: Floats) -> Iterator[Floats]:
+    """The rows of the transposed tile, some at a time; each stripe is overwritten by the next."""
+    height, width = tile.shape
+    # Rows of a tile lie a power of two apart, where caches keep few of them: a stripe is first
+    # copied to where they lie close together. A mirror as a whole would be twice the memory.
+    close = np.empty((height, _STRIPE + _LINE), dtype=tile.dtype)
+    turned = np.empty((_STRIPE, height), dtype=tile.dtype)
+    for begin in range(0, width, _STRIPE):
+        columns = tile[:, begin : begin + _STRIPE]
+        n_columns = columns.shape[1]
+        close[:, :n_columns] = columns
+        turned[:n_columns] = close[:, :n_columns].T
+        yield turned[:n_columns]
