@@ -1,7 +1,7 @@
-"""Modules that are loaded at their first use, though an import statement has run.
+"""Lazy modules: the code of a module runs when one of its names is first used, not at its import.
 
-scikit-learn's base classes import scipy.stats and pandas, which no kernel uses: half of the time
-that its import takes. Until something asks them for a name, stand-ins take their places.
+scikit-learn's base classes import scipy.stats and pandas, which no kernel uses and which take half
+of the time of importing scikit-learn. Placeholders stand in `sys.modules` until a name is used.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any
 
 __all__ = ["load_late"]
 
-# Names that tools ask every module for, in the hope that it has them: no reason to load one.
+# Attributes that tools look up on every module, whether it has them or not: they load nothing.
 _ASKED_OF_ALL = frozenset(["__warningregistry__"])
 _loading = RLock()
-_running: list[ModuleType] = []  # their code runs now; it may well ask for their names
+_running: list[ModuleType] = []  # modules whose code is running; it may use their own names
 
 
 def load_late(*names: str) -> None:
-    """Let the next imports of these modules cost nothing until they are used.
+    """Delay the loading of these modules from their import to the first use of a name.
 
-    A module that is there already, or is not installed, is left alone.
+    Modules that are already imported, or not installed, are not changed.
 
-    >>> load_late("json", "no_such_module")  # json was imported long ago
+    >>> load_late("json", "no_such_module")  # json is already imported
     """
     for name in names:
         if name not in sys.modules:
@@ -36,7 +36,7 @@ def load_late(*names: str) -> None:
 
 
 def _spec(name: str) -> ModuleSpec | None:
-    """Where a module is; unlike `importlib.util.find_spec` this imports no package around it."""
+    """The spec of a module; unlike `importlib.util.find_spec`, this does not import its package."""
     folders = None
     spec = None
     before = ""
@@ -50,7 +50,7 @@ def _spec(name: str) -> ModuleSpec | None:
 
 
 class _LateModule(ModuleType):
-    """A module whose code has not run yet; it becomes an ordinary one when it has."""
+    """A module whose code has not run yet; it becomes an ordinary module afterwards."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in _ASKED_OF_ALL:
@@ -65,13 +65,13 @@ class _LateModule(ModuleType):
 def _stand_in(spec: ModuleSpec) -> ModuleType:
     made = module_from_spec(spec)
     made.__class__ = _LateModule
-    # Without its path an import of a module inside it asks for the path, which loads it first.
+    # Importing a submodule looks up the path of the package. Without a path this loads the package.
     vars(made).pop("__path__", None)
     return made
 
 
 def _run(module: ModuleType) -> None:
-    """Run the code of a module in place of its stand-in."""
+    """Run the code of a module, in the placeholder's own namespace."""
     spec = module.__spec__
     assert spec is not None
     assert spec.loader is not None
@@ -81,7 +81,7 @@ def _run(module: ModuleType) -> None:
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        # As after any import that failed: the next one tries again.
+        # As after any failed import, the next import tries again.
         if sys.modules.get(spec.name) is module:
             del sys.modules[spec.name]
         raise

@@ -1,7 +1,7 @@
-"""Checks of parameters of estimators: the only import of scikit-learn's private validation.
+"""Validation of estimator parameters: the only import of scikit-learn's private validation.
 
-scikit-learn has no public interface for constraints on parameters; if its module moves, only this
-file changes.
+scikit-learn has no public interface for constraints on parameters. If its private module moves,
+only this file changes.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ __all__ = [
 
 
 class CheckedEstimator(BaseEstimator):
-    """An estimator that finds out once per class what its parameters are and may be.
+    """A base class that collects parameter names and constraints once per class.
 
     scikit-learn reads the signature of ``__init__`` and builds the constraints in every call, which
-    takes as long as a small Gram matrix. Errors are scikit-learn's own.
+    takes as long as computing a small Gram matrix. Errors are raised by scikit-learn itself.
     """
 
     @classmethod
@@ -58,7 +58,7 @@ def _names(cls: Any) -> tuple[str, ...]:
 
 @cache
 def _constraints(cls: Any) -> list[tuple[str, list[Any]]]:
-    """The parameters that are checked, each with the constraints of which one must hold."""
+    """The parameters to check, each with its constraints, one of which must be satisfied."""
     stated = cls._parameter_constraints
     return [
         (name, [make_constraint(one) for one in stated[name]])
@@ -68,7 +68,7 @@ def _constraints(cls: Any) -> list[tuple[str, list[Any]]]:
 
 
 def require_parameters(estimator: Any) -> None:
-    """Raise ValueError if a parameter of an estimator is missing or not allowed.
+    """Raise ValueError if a parameter of an estimator is missing or has an invalid value.
 
     >>> from sklearn.svm import SVC
     >>> require_parameters(SVC(C=2.0))

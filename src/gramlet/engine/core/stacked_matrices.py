@@ -1,4 +1,4 @@
-"""Stacks of small dense matrices of graphs of one size: LAPACK is called once for many graphs."""
+"""Stacks of dense matrices of graphs of the same size: one call of LAPACK for many graphs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gramlet.engine.core.tiles import for_tiles
 
 __all__ = ["adjacency_stack", "for_eigensystems"]
 
-# How many entries a stack of matrices has at most.
+# The maximum number of entries in a stack of matrices.
 _STACK = 2_000_000
 
 
@@ -27,19 +27,19 @@ def for_eigensystems(
     large: Callable[[int], None] | None = None,
     **tiling: Any,
 ) -> None:
-    """Decompose the symmetric matrices of all graphs, many of one size at a time.
+    """Decompose the symmetric matrices of all graphs, in stacks of matrices of the same size.
 
     Parameters
     ----------
     sizes : array of int64
-        The order of each graph's matrix; graphs of size 0 are left out.
+        The order of each graph's matrix; graphs of size 0 are skipped.
     stack_of : callable
-        The matrices of some graphs of one size, (graphs, size, size).
+        Returns the matrices of given graphs of the same size, (graphs, size, size).
     use : callable
-        Gets these graphs, and numpy's eigenvalues and eigenvectors or, without ``vectors``, the
-        eigenvalues alone.
+        Called with these graphs and numpy's eigenvalues and eigenvectors, or only the eigenvalues
+        if ``vectors`` is False.
     largest : int, optional
-        Graphs with larger matrices are not decomposed, but handed to ``large`` one by one.
+        Graphs with larger matrices are not decomposed, but passed to ``large`` one by one.
     **tiling
         As for `for_tiles`.
 
@@ -72,9 +72,9 @@ def for_eigensystems(
 
 
 def _size_groups(sizes: Ints, largest: int | None = None) -> list[Ints]:
-    """Groups of graphs to decompose together: of one size, and not too many for one stack.
+    """Groups of graphs to decompose together: of the same size, and few enough for one stack.
 
-    Graphs without nodes, and those of more than ``largest`` nodes, are in no group.
+    Graphs without nodes, and those with more than ``largest`` nodes, are not in any group.
 
     >>> [group.tolist() for group in _size_groups(np.array([2, 0, 3, 2]))]
     [[0, 3], [2]]
@@ -91,7 +91,7 @@ def _size_groups(sizes: Ints, largest: int | None = None) -> list[Ints]:
 def adjacency_stack(
     graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints, weights: Floats | None
 ) -> Floats:
-    """The (weighted) adjacency matrices of some graphs of one size: (graphs, size, size).
+    """The (weighted) adjacency matrices of given graphs of the same size: (graphs, size, size).
 
     >>> edge = np.array([0, 2]), np.array([0, 1, 2]), np.array([1, 0])
     >>> adjacency_stack(np.array([0]), *edge, None).tolist()

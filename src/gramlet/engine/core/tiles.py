@@ -24,13 +24,13 @@ __all__ = ["Tiling", "for_tiles", "mirror", "one_blas_thread", "progress", "row_
 
 Work = Callable[[int, int], Any]
 
-# The places below the diagonal of a square that fits the cache.
+# Mask of the entries below the diagonal, for a square block that fits into the cache.
 _BELOW = np.tri(128, k=-1, dtype=bool)
 
 
 @dataclass(frozen=True)
 class Tiling:
-    """How tiles run. It changes no result and is part of no fitted state and no file.
+    """How tiles are run. It does not affect results and is not stored in fitted state or files.
 
     Engines take its fields as keyword arguments: ``compare(counts, index, **tiling)``.
 
@@ -122,9 +122,9 @@ def for_tiles(
 def _run_threads(
     work: Work, ranges: list[tuple[int, int]], threads: int, advance: Callable[[], None]
 ) -> None:
-    """Share the ranges between this thread and helpers; each takes the next when it is done.
+    """Share the ranges between this thread and helper threads; each takes the next free range.
 
-    Waiting for a pool of threads takes longer than small tiles do.
+    There is no thread pool: waiting for one takes longer than computing small tiles.
     """
     remaining = iter(ranges)
     lock = threading.Lock()
@@ -148,7 +148,7 @@ def _run_threads(
         for helper in helpers:
             helper.start()
         run()
-    except BaseException as error:  # Ctrl-C outside of a tile
+    except BaseException as error:  # Ctrl-C outside a tile
         failures.append(error)
     finally:
         for helper in helpers:
@@ -160,7 +160,7 @@ def _run_threads(
 
 @contextmanager
 def progress(total: int, label: str, verbose: int | bool) -> Iterator[Callable[[], None]]:
-    """A function to call after each of ``total`` steps; it moves a bar on a terminal."""
+    """A function to call after each of ``total`` steps; on a terminal it advances a bar."""
     if not verbose or not sys.stderr.isatty():
         yield lambda: None
         return
@@ -188,7 +188,7 @@ def progress(total: int, label: str, verbose: int | bool) -> Iterator[Callable[[
 
 @cache
 def _blas() -> Any:
-    import scipy.linalg.cython_blas  # noqa: F401  called by compiled code; limited only if loaded
+    import scipy.linalg.cython_blas  # noqa: F401  for compiled code; only loaded BLAS is limited
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")
@@ -196,10 +196,10 @@ def _blas() -> Any:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """A context in which BLAS and LAPACK use one thread, so that results do not depend on cores."""
+    """A context in which BLAS and LAPACK use one thread: results do not depend on the machine."""
     controller = _blas()
     if all(library.num_threads == 1 for library in controller.lib_controllers):
-        yield  # setting and resetting takes as long as a small matrix
+        yield  # changing the limit and back takes as long as computing a small matrix
         return
     with controller.limit(limits=1, user_api="blas"):
         yield

@@ -33,7 +33,7 @@ __all__ = ["PatternCounts", "sample_codes", "sample_counts"]
 # Steps without a new node after which the next one is drawn directly (see `draws.draw_walk`).
 _PATIENCE = 32
 _UNIFORM = -1.0
-# Draws in a tile of about a tenth of a millisecond, beside which a call is cheap.
+# Draws in a tile of about a tenth of a millisecond: the cost of a call is small.
 _SHORT = 10_000
 # Up to so many nodes, a table has room for every code: faster than hashing.
 _TABLE_NODES = 6

@@ -36,7 +36,7 @@ __all__ = ["count_paths"]
 _WIDTH = 2
 # Visits of nodes and arcs in a range of sources that is not split: about a tenth of a second.
 _UNCUT = 1e7
-# Visits and counts in a tile of about a tenth of a millisecond, beside which a call is cheap.
+# Visits and counts in a tile of about a tenth of a millisecond: the cost of a call is small.
 _SHORT = 1e4
 # Numbers of pairs of nodes, times levels: up to the first, all kinds fit into any memory; from the
 # second on, kinds are estimated from a sample of the third size.

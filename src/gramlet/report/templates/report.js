@@ -1,10 +1,10 @@
 "use strict";
-// One page, no network: colours, sorting and filtering of tables, maps joined to drawings.
+// Behaviour of the page, without a network: colour scheme, sortable tables, maps with drawings.
 (function () {
   const all = (selector, root) => Array.from((root || document).querySelectorAll(selector));
   const facts = JSON.parse(document.getElementById("facts").textContent);
 
-  // Light or dark: what the system prefers, until the button says otherwise.
+  // Light or dark colours: the system's preference, until the button is used.
   function setUpScheme() {
     const button = document.getElementById("scheme");
     const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -24,7 +24,7 @@
     tell();
   }
 
-  // Tables: a click on a heading sorts, a second one turns the order round; words filter.
+  // Tables: a click on a heading sorts, a second click reverses the order; words filter rows.
   function setUpTable(box) {
     const body = box.querySelector("tbody");
     const headings = all("thead th", box);
@@ -66,7 +66,7 @@
     body.append(...rows.map((item) => item.row));
   }
 
-  // A graph in a panel: its drawing, if it is in the page, its name, target and prediction.
+  // Show a graph in a panel: its drawing, if the page contains it, its name, target and prediction.
   function showGraph(panel, i) {
     const shown = panel.querySelector(".shown");
     shown.replaceChildren();
@@ -74,7 +74,7 @@
     const drawing = document.createElement("div");
     drawing.className = "drawing";
     if (template) drawing.append(template.content.cloneNode(true));
-    else drawing.textContent = "This graph is not drawn in this page, to keep it small.";
+    else drawing.textContent = "This page does not contain a drawing of this graph, to keep the file small.";
     const [name, target, predicted] = facts.graphs[i];
     const title = document.createElement("p");
     const strong = document.createElement("b");
@@ -88,7 +88,7 @@
     panel.querySelector("input").value = i;
   }
 
-  // A map: the nearest point to the pointer is shown, a click keeps it, arrow keys walk along.
+  // Maps: the point nearest to the pointer is shown, a click keeps it, arrow keys move to the next.
   function setUpMap(box) {
     const svg = box.querySelector("svg[data-map]");
     const panel = box.querySelector(".picked");
@@ -169,7 +169,8 @@
     });
   }
 
-  // A link to a kernel opens it; printing opens all but very long tables and closes them again.
+  // A link to a kernel opens its details. Printing opens all details except very long tables, and
+  // closes them afterwards.
   const longestPrinted = 500;
   function setUpDetails() {
     const open = () => {
