@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.machines.free_weights import move_free_weights, subtract_rows
+from gramlet.engine.machines.pair_steps import descend, room_for, rough_copy, rough_part
 
 __all__ = ["decide_by_cost", "fill_block", "solve", "take_block"]
 
 
-_LEAST_CHUNK = 1000  # steps between two checks of which weights may still change
-_LANES = 64  # number of running maxima side by side
-_FLAT = 1e-12  # curvature of a pair of graphs that the kernel does not distinguish
+_LEAST_CHUNK = 400  # steps between two looks at which weights are still in play
+_PATIENCE = 4  # steps per weight before weights are laid aside
+_BALANCE = 8.0  # steps times weights before the free weights move at once, per square of these
 
 
 @njit(nogil=True, cache=True)
@@ -42,6 +44,8 @@ def take_block(matrix: Floats, rows: Ints, columns: Ints) -> Floats:
 @inner
 def solve(
     gram: Floats,
+    rough: Array,
+    scale: float,
     signs: Floats,
     bounds: Floats,
     beta: Floats,
@@ -58,6 +62,8 @@ def solve(
     Parameters
     ----------
     gram : array, shape (n, n)
+    rough, scale
+        The same in single precision, of `pair_steps.rough_copy`.
     signs : array of ±1
     bounds : array, shape (n,)
         C of each graph: the same for all, or larger for classes whose errors cost more.
@@ -82,192 +88,52 @@ def solve(
     """
     n = len(signs)
     everything = np.arange(n)
-    index, part, part_signs, part_bounds = everything, gram, signs, bounds
+    high = np.where(signs > 0.0, bounds, 0.0)
+    low = high - bounds
+    index, part, part_rough, part_high, part_low = everything, gram, rough, high, low
     part_beta, part_slack = beta, slack
-    n_iter = 0
+    n_iter, since = 0, 0
     while True:
-        chunk = min(max(_LEAST_CHUNK, 4 * len(index)), max_iter - n_iter)
-        steps, most, least = _descend(
-            part, part_signs, part_bounds, part_beta, part_slack, tol, chunk
+        chunk = min(max(_LEAST_CHUNK, len(index)), max_iter - n_iter)
+        steps, most, least = descend(
+            part, part_rough, scale, part_high, part_low, part_beta, part_slack, tol, chunk
         )
         n_iter += steps
+        since += steps
         for k in range(len(index)):
             beta[index[k]] = part_beta[k]
         if steps < chunk or n_iter >= max_iter:
             if len(index) == n:
-                return _bias(signs, bounds, beta, slack, (most + least) / 2.0), n_iter
-            # Include all weights again: those left out may violate the conditions by now.
+                return _bias(high, low, beta, slack, (most + least) / 2.0), n_iter
+            # What was laid aside comes back: it may have come into play again.
             _refresh(gram, signs, beta, slack)
-            index, part, part_signs, part_bounds = everything, gram, signs, bounds
+            index, part, part_rough, part_high, part_low = everything, gram, rough, high, low
             part_beta, part_slack = beta, slack
             continue
-        kept = _in_play(part_signs, part_bounds, part_beta, part_slack, most, least)
-        # Shrink only if more than half can be left out; otherwise weights return too often.
-        if 2 * len(kept) < len(index):
-            part = take_block(part, kept, kept)
-            part_signs, part_bounds = part_signs[kept], part_bounds[kept]
-            part_beta, part_slack = part_beta[kept], part_slack[kept]
-            index = index[kept]
-
-
-@inner
-def _descend(
-    gram: Floats,
-    signs: Floats,
-    bounds: Floats,
-    beta: Floats,
-    slack: Floats,
-    tol: float,
-    max_steps: int,
-) -> tuple[int, float, float]:
-    """Change pairs until no slack that may rise is ``tol`` above one that may fall.
-
-    Returns the number of steps, and these two slacks.
-    """
-    n = len(signs)
-    # Separate arrays: with rows of one array, the loops below are not vectorised.
-    high, low, own = np.empty(n), np.empty(n), np.empty(n)
-    rising, falling = np.empty(n), np.empty(n)
-    for k in range(n):
-        own[k] = gram[k, k]
-        high[k] = bounds[k] if signs[k] > 0 else 0.0
-        low[k] = high[k] - bounds[k]
-        rising[k] = 0.0 if beta[k] < high[k] else -np.inf
-        falling[k] = 0.0 if beta[k] > low[k] else np.inf
-    tops, bottoms = np.empty(_LANES), np.empty(_LANES)
-    places = np.empty(_LANES, dtype=np.int64)
-    step, i, j, n_steps = 0.0, 0, 0, 0
-    while True:
-        i, most = _move(gram[i], gram[j], step, rising, slack, tops, places)
-        j, least = _best_partner(gram[i], own, own[i], most, falling, slack, tops, bottoms, places)
-        if most - least < tol or j < 0 or n_steps >= max_steps:
-            return n_steps, most, least
-        n_steps += 1
-        curvature = max(own[i] + own[j] - 2.0 * gram[i, j], _FLAT)
-        above = high[i] - beta[i]
-        below = beta[j] - low[j]
-        step = min((most - slack[j]) / curvature, above, below)
-        # Set exactly to the bound, so that it is recognised as such.
-        beta[i] = high[i] if step == above else beta[i] + step
-        beta[j] = low[j] if step == below else beta[j] - step
-        for k in (i, j):
-            rising[k] = 0.0 if beta[k] < high[k] else -np.inf
-            falling[k] = 0.0 if beta[k] > low[k] else np.inf
-
-
-# The two passes over all weights below take most of the time. A running maximum with its position
-# cannot be vectorised; one maximum per lane can, as lanes do not depend on each other.
-
-
-@inner
-def _move(
-    row: Floats,
-    other: Floats,
-    step: float,
-    rising: Floats,
-    slack: Floats,
-    tops: Floats,
-    places: Ints,
-) -> tuple[int, float]:
-    """Update the slack by a step; find the largest among the weights that may rise."""
-    # One maximum per lane.
-    n = len(slack)
-    whole = n - n % _LANES
-    tops[:] = -np.inf
-    places[:] = 0
-    for begin in range(0, whole, _LANES):
-        end = begin + _LANES
-        own_row, other_row = row[begin:end], other[begin:end]
-        part, blocked = slack[begin:end], rising[begin:end]
-        for lane in range(_LANES):
-            moved = part[lane] - step * (own_row[lane] - other_row[lane])
-            part[lane] = moved
-            value = moved + blocked[lane]
-            larger = value > tops[lane]
-            tops[lane] = value if larger else tops[lane]
-            places[lane] = begin if larger else places[lane]
-    # The maximum over all lanes, and over the remaining weights.
-    largest, most = _first_largest(tops, places, -np.inf)
-    for k in range(whole, n):
-        slack[k] -= step * (row[k] - other[k])
-        if slack[k] + rising[k] > most:
-            most = slack[k]
-            largest = k
-    return max(largest, 0), most
-
-
-@inner
-def _best_partner(
-    row: Floats,
-    own: Floats,
-    mine: float,
-    most: float,
-    falling: Floats,
-    slack: Floats,
-    tops: Floats,
-    bottoms: Floats,
-    places: Ints,
-) -> tuple[int, float]:
-    """Among the weights that may fall, the one whose step with i gains most; the least slack."""
-    # One largest gain and one smallest slack per lane.
-    n = len(slack)
-    whole = n - n % _LANES
-    tops[:] = 0.0
-    places[:] = 0
-    bottoms[:] = np.inf
-    for begin in range(0, whole, _LANES):
-        end = begin + _LANES
-        own_row, own_part = row[begin:end], own[begin:end]
-        part, blocked = slack[begin:end], falling[begin:end]
-        for lane in range(_LANES):
-            value = part[lane] + blocked[lane]
-            bottoms[lane] = value if value < bottoms[lane] else bottoms[lane]
-            gap = most - value
-            gap = gap if gap > 0.0 else 0.0
-            curvature = mine + own_part[lane] - 2.0 * own_row[lane]
-            curvature = curvature if curvature > _FLAT else _FLAT
-            gain = gap * gap / curvature
-            larger = gain > tops[lane]
-            tops[lane] = gain if larger else tops[lane]
-            places[lane] = begin if larger else places[lane]
-    # The best over all lanes, and over the remaining weights.
-    j, best = _first_largest(tops, places, 0.0)
-    least = bottoms.min()
-    for k in range(whole, n):
-        value = slack[k] + falling[k]
-        least = min(least, value)
-        gap = max(most - value, 0.0)
-        gain = gap * gap / max(mine + own[k] - 2.0 * row[k], _FLAT)
-        if gain > best:
-            best = gain
-            j = k
-    return j, least
-
-
-@inner
-def _first_largest(tops: Floats, places: Ints, above: float) -> tuple[int, float]:
-    """The first position of the largest value over all lanes, and the value; −1 if none."""
-    first = -1
-    most = above
-    for lane in range(_LANES):
-        here = places[lane] + lane
-        if tops[lane] > most or (tops[lane] == most and 0 <= here < first):
-            most = tops[lane]
-            first = here
-    return first, most
+        if n_iter >= _PATIENCE * len(index):
+            kept = _in_play(part_high, part_low, part_beta, part_slack, most, least)
+            # Not sooner: laid aside more eagerly, weights come back again and again.
+            if 2 * len(kept) < len(index):
+                part, part_rough = take_block(part, kept, kept), rough_part(part_rough, kept)
+                part_high, part_low = part_high[kept], part_low[kept]
+                part_beta, part_slack = part_beta[kept], part_slack[kept]
+                index = index[kept]
+        free = np.count_nonzero((part_beta > part_low) & (part_beta < part_high))
+        if since * len(index) >= _BALANCE * free * free:
+            move_free_weights(part, part_high, part_low, part_beta, part_slack, tol)
+            since = 0
 
 
 @inner
 def _in_play(
-    signs: Floats, bounds: Floats, beta: Floats, slack: Floats, most: float, least: float
+    high: Floats, low: Floats, beta: Floats, slack: Floats, most: float, least: float
 ) -> Ints:
     """The weights that may still change: all except those that are optimal at a bound."""
     kept = np.empty(len(beta), dtype=np.int64)
     n = 0
     for k in range(len(beta)):
-        high = bounds[k] if signs[k] > 0 else 0.0
-        content_high = beta[k] >= high and slack[k] > most
-        content_low = beta[k] <= high - bounds[k] and slack[k] < least
+        content_high = beta[k] >= high[k] and slack[k] > most
+        content_low = beta[k] <= low[k] and slack[k] < least
         if not (content_high or content_low):
             kept[n] = k
             n += 1
@@ -276,23 +142,19 @@ def _in_play(
 
 @inner
 def _refresh(gram: Floats, signs: Floats, beta: Floats, slack: Floats) -> None:
-    """Recompute y − Kβ."""
-    for k in range(len(slack)):
-        slack[k] = signs[k]
-    for j in range(len(beta)):
-        if beta[j] != 0.0:
-            row = gram[j]
-            for k in range(len(slack)):
-                slack[k] -= beta[j] * row[k]
+    """Compute y − Kβ anew."""
+    slack[:] = signs
+    used = np.flatnonzero(beta)
+    subtract_rows(gram, used, beta[used], slack)
 
 
 @inner
-def _bias(signs: Floats, bounds: Floats, beta: Floats, slack: Floats, middle: float) -> float:
-    """The bias: the mean slack of the free weights, or ``middle`` if there are none."""
+def _bias(high: Floats, low: Floats, beta: Floats, slack: Floats, middle: float) -> float:
+    """The offset: the mean over the free weights, or the middle of what is allowed."""
     total = 0.0
     free = 0
     for k in range(len(beta)):
-        if 0.0 < beta[k] * signs[k] < bounds[k]:
+        if low[k] < beta[k] < high[k]:
             total += slack[k]
             free += 1
     return total / free if free else middle
@@ -329,9 +191,11 @@ def _decide(
     costs: Floats,
     tol: float,
     max_iter: int,
+    room: Array,
     decisions: Floats,
 ) -> int:
-    """Fill in the decision values of one pair of classes; return how many C did not converge."""
+    """Fill in the decision values of one pair of classes; return the runs cut short."""
+    rough, scale = rough_copy(gram, room)
     beta = np.zeros(len(signs))
     slack = signs.copy()
     unfinished = 0
@@ -344,21 +208,25 @@ def _decide(
             if c > 0:
                 smaller, bounds = bounds, costs[c] * weights
                 _stretch(signs, smaller, bounds, costs[c] / costs[c - 1], beta, slack)
-            bias, n_iter = solve(gram, signs, bounds, beta, slack, tol, max_iter)
+            bias, n_iter = solve(gram, rough, scale, signs, bounds, beta, slack, tol, max_iter)
             unfinished += n_iter >= max_iter
             settled = n_iter < max_iter
             for k in range(len(signs)):
                 settled = settled and beta[k] * signs[k] < bounds[k]
         # The decision values.
         for k in range(cross.shape[0]):
-            decision = bias
-            for i in range(len(signs)):
-                decision += beta[i] * cross[k, i]
-            decisions[c, k] = decision
+            decisions[c, k] = bias + _dot(beta, cross[k])
     return unfinished
 
 
-@njit(nogil=True, cache=True)
+@inner(fastmath={"reassoc", "contract"})
+def _dot(a: Floats, b: Floats) -> float:
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    return total
+
+
 def decide_by_cost(
     gram: Floats,
     classes: Ints,
@@ -393,12 +261,31 @@ def decide_by_cost(
     unfinished : int
         How many machines stopped at ``max_iter``.
     """
+    # The two largest classes at most are in one machine.
+    largest = int(np.sort(np.bincount(classes))[-2:].sum())
+    found: tuple[Floats, int] = _decide_by_cost(
+        gram, classes, weights, cross, costs, tol, max_iter, room_for(largest)
+    )
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _decide_by_cost(
+    gram: Floats,
+    classes: Ints,
+    weights: Floats,
+    cross: Floats,
+    costs: Floats,
+    tol: float,
+    max_iter: int,
+    room: Array,
+) -> tuple[Floats, int]:
     n_classes = len(weights)
     decisions = np.empty((n_classes * (n_classes - 1) // 2, len(costs), len(cross)))
     if n_classes == 2:  # all graphs belong to the only pair: nothing is copied
         signs = 1.0 - 2.0 * classes
         unfinished = _decide(
-            gram, signs, weights[classes], cross, costs, tol, max_iter, decisions[0]
+            gram, signs, weights[classes], cross, costs, tol, max_iter, room, decisions[0]
         )
         return decisions, unfinished
     # With more classes, one machine per pair, on the graphs of its classes.
@@ -411,7 +298,7 @@ def decide_by_cost(
             own = take_block(gram, mine, mine)
             new = take_block(cross, everything, mine)
             unfinished += _decide(
-                own, signs, weights[classes[mine]], new, costs, tol, max_iter, decisions[pair]
+                own, signs, weights[classes[mine]], new, costs, tol, max_iter, room, decisions[pair]
             )
             pair += 1
     return decisions, unfinished
