@@ -1,5 +1,5 @@
-"""gramlet side by side with other packages: the same data, one thread each, ratios in one run.
+"""gramlet compared with other packages: the same data, one thread each, ratios within one run.
 
-``python -m benchmarks`` lists the cases, ``python -m benchmarks NAME ...`` runs them; README.md
-says how to add one.
+``python -m benchmarks`` lists the cases, ``python -m benchmarks NAME ...`` runs them. README.md
+explains how to add a case.
 """

@@ -1,7 +1,7 @@
 """The command line: ``python -m benchmarks [NAME ...] [--quick] [--data-dir FOLDER]``.
 
-``limits``, ``large-graphs``, ``memory``, ``parent``, ``cold`` and ``two-cores`` in place of a name
-have options of their own.
+Given instead of a name, ``limits``, ``large-graphs``, ``memory``, ``parent``, ``cold`` and
+``two-cores`` have their own options.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Kernel ridge in cross-validation, beside scikit-learn's grid search over the same model.
+"""Kernel ridge in cross-validation, compared with scikit-learn's grid search over the same model.
 
-The model has a bias: a centred kernel and a centred target, as `evaluate` has it. scikit-learn has
-it as a pipeline of KernelCenterer and KernelRidge with a TransformedTargetRegressor. Two questions:
+The model has a bias: a centred kernel and a centred target, as in `evaluate`. In scikit-learn it is
+a pipeline of KernelCenterer and KernelRidge with a TransformedTargetRegressor. There are two cases:
 
-- the same rule, leave-one-out in every training part, on few molecules, where scikit-learn can
-  still be waited for: the choices must be the same;
+- the same rule, leave-one-out in every training part, on few molecules, so that scikit-learn
+  finishes in acceptable time: the choices must be the same;
 - 1,000 molecules and 10 × 5 folds: scikit-learn chooses by five inner folds, gramlet by
-  leave-one-out as always. The two rules could choose differently; on these molecules they do not,
-  and the check says so.
+  leave-one-out as always. The two rules could choose differently; the check verifies that they do
+  not on these molecules.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""GraphHopper beside GraKeL, on connected graphs.
+"""GraphHopper compared with GraKeL, on connected graphs.
 
-GraKeL fails on graphs of one node and computes components apart; on connected graphs without
-weights it gives our numbers.
+GraKeL fails on graphs with one node and computes components separately; on connected graphs without
+weights it gives the same numbers as gramlet.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Weisfeiler-Lehman, vertex histograms and graphlets beside the C++ package graphkernels.
+"""Weisfeiler-Lehman, vertex histograms and graphlets compared with the C++ package graphkernels.
 
-How the package is built is in `graphkernels`. Its kernel of all graphlets of four nodes is wrong:
-it is run as it is, for its time alone, and repaired, for its values too. That of connected ones is
-right.
+The module `graphkernels` builds the package. Its kernel on all graphlets of four nodes is wrong: it
+is run unchanged, for its time only, and repaired, for its values too. Its kernel on connected
+graphlets is right.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Graphlets: sampling, graph sampling and averaging, and exact spectra.
 
-Peers: numpy that projects every sample through the same random matrix, on a few graphs, and
-GraKeL's graphlet kernel that samples (another estimate of another quantity: only its time counts).
+Peers: numpy code that multiplies every sample by the same random matrix, on a few graphs, and
+GraKeL's sampling graphlet kernel (which estimates a different quantity: only times are compared).
 """
 
 from __future__ import annotations

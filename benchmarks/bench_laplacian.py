@@ -1,8 +1,9 @@
-"""Laplacian kernels beside GraKeL's, and our times on whole data sets.
+"""Laplacian kernels compared with GraKeL's, and gramlet's times on whole data sets.
 
-GraKeL leaves the ½ out of the mean of two inverse covariances: every value is 2^(−P/2) times the
-kernel's, P the directions it kept. Without levels that is a constant; with levels it weakens the
-base kernel of the next level against γ. The cases put the ½ in, so that both compute the same.
+GraKeL omits the factor ½ in the mean of two inverse covariances: every value is 2^(−P/2) times the
+kernel's, where P is the number of directions kept. Without levels this is a constant factor; with
+levels it makes the base kernel of the next level smaller relative to γ. The cases insert the ½, so
+that both sides compute the same.
 """
 
 from __future__ import annotations

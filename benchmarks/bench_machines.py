@@ -1,10 +1,11 @@
-"""Whole evaluations with support vector machines, beside scikit-learn's nested grid search.
+"""Whole evaluations with support vector machines, compared with scikit-learn's nested grid search.
 
-Both get the same Gram matrices (Weisfeiler-Lehman, levels 1 to 6, normalised), the same outer and
-inner parts and the same C, and choose level and C by the number of right answers over the inner
-parts, ties to the first. scikit-learn's side is GridSearchCV(SVC(kernel="precomputed")). The two
-solvers stop at the same tolerance but not at the same numbers, so that a graph on the border may
-be counted differently: where the choices differ at all, the case says in how many parts.
+Both sides use the same Gram matrices (Weisfeiler-Lehman, levels 1 to 6, normalised), the same outer
+and inner parts and the same values of C. They choose level and C by the number of correct
+predictions over the inner parts; the first of equal choices wins. scikit-learn's side is
+GridSearchCV(SVC(kernel="precomputed")). The two solvers have the same tolerance but stop at
+different solutions, so a graph close to the boundary may be classified differently. If choices
+differ, the case reports in how many parts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The marginalised kernel beside a direct solution per pair with numpy, and its derivatives.
+"""The marginalised kernel compared with one direct solution per pair in numpy; its derivatives.
 
-The peer writes the system of a pair as a dense matrix, a Kronecker product per edge label, and
-gives it to `numpy.linalg.solve`: what one would do by hand.
+The peer is the straightforward implementation: it builds the system of a pair as a dense matrix,
+with one Kronecker product per edge label, and calls `numpy.linalg.solve`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Molecules from SMILES strings, beside RDKit's parser alone."""
+"""Molecules from SMILES strings, compared with RDKit's parser alone."""
 
 from __future__ import annotations
 

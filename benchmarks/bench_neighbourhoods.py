@@ -1,7 +1,8 @@
-"""Kernels on neighbourhoods and hashes beside GraKeL.
+"""Kernels on neighbourhoods and hashes compared with GraKeL.
 
-GraKeL's NSPDK changes when nodes are renumbered and its ODD-STh with the order of the graphs, so
-that ours have no peer: their time and its growth with the number of graphs are measured.
+GraKeL's NSPDK changes when nodes are renumbered, and its ODD-STh depends on the order of the
+graphs. gramlet's therefore have no peer: only their time and its growth with the number of graphs
+are measured.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Nearest neighbours among 100,000 graphs, beside computing and sorting rows of the full matrix."""
+"""Nearest neighbours among 100,000 graphs, compared with sorting rows of the full matrix."""
 
 from __future__ import annotations
 

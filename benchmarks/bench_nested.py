@@ -1,7 +1,7 @@
-"""Weisfeiler-Lehman over another kernel beside that kernel on every level by itself.
+"""Weisfeiler-Lehman over a base kernel compared with the base kernel on every level separately.
 
-The graphs of the levels, with colours as node labels, are made beforehand: what is compared is the
-refinement and the summing up, which may cost a fifth of the bases at most.
+The graphs of the levels, with colours as node labels, are prepared in advance. The difference is
+the time of refinement and summation, which may be at most a fifth of that of the base kernels.
 """
 
 from __future__ import annotations

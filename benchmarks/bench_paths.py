@@ -1,7 +1,7 @@
-"""Path kernels beside plain code: whole matrices in numpy, a dynamic programme in pure Python.
+"""Path kernels compared with plain code: whole matrices in numpy, dynamic programming in Python.
 
-``python -m benchmarks.bench_paths`` tells of both at full size; the string kernel's peer, which
-would take hours, is then timed on some pairs and scaled to all.
+``python -m benchmarks.bench_paths`` measures both at full size. The peer of the string kernel,
+which would take hours, is then timed on some pairs and extrapolated to all.
 """
 
 from __future__ import annotations

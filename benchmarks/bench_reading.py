@@ -1,9 +1,8 @@
-"""Reading TU archives beside numpy reading the same columns of numbers.
+"""Reading TU archives compared with numpy reading the same columns of numbers.
 
-The peer does the least that anyone must do: unpack the files and let numpy's own parser
-(`numpy.fromstring` on the bytes, ten times as fast as `numpy.loadtxt`) turn them into int64 tables.
-It builds no graphs, checks nothing, and holds the whole text in memory. Both sides unpack the
-archive themselves.
+The peer does the minimum: it unpacks the files and parses them into int64 tables with numpy
+(`numpy.fromstring` on the bytes, ten times as fast as `numpy.loadtxt`). It builds no graphs, checks
+nothing, and keeps the whole text in memory. Both sides unpack the archive themselves.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Earth mover's distances beside loops over POT, pyramid match beside GraKeL, and growth.
+"""Earth mover's distances compared with loops over POT, pyramid match with GraKeL, and growth.
 
-POT gets the same points and masses, found beforehand; its loop computes the costs with scipy, which
-is what one would write.
+POT gets the same points and masses, computed in advance; its loop computes the costs with scipy, as
+a user would.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Matrices and features on disk beside the same in memory, and two processes beside one."""
+"""Matrices and features on disk compared with memory, and two processes compared with one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Shortest paths beside GraKeL.
+"""Shortest paths compared with GraKeL.
 
-GraKeL counts ordered pairs of nodes, which weighs paths between equal labels four times and others
-twice. Its matrix is brought to counts of unordered pairs before the two are compared.
+GraKeL counts ordered pairs of nodes: paths between equal labels count four times and others twice.
+Its matrix is converted to counts of unordered pairs before the two are compared.
 """
 
 from __future__ import annotations

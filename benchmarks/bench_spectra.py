@@ -1,4 +1,4 @@
-"""Embeddings by spectra beside numpy, graph by graph, which is how other packages compute them."""
+"""Spectral embeddings compared with numpy, graph by graph, as other packages compute them."""
 
 from __future__ import annotations
 

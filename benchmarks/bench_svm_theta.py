@@ -1,4 +1,4 @@
-"""SVM-θ beside GraKeL, times alone: GraKeL's samples of subsets give 0 on most of MUTAG."""
+"""SVM-θ compared with GraKeL, times only: GraKeL's samples of subsets give 0 on most of MUTAG."""
 
 from __future__ import annotations
 

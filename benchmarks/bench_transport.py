@@ -1,7 +1,7 @@
-"""Exact transport beside loops over POT: small problems in bulk, and WWL on attributes.
+"""Exact transport compared with loops over POT: many small problems, and WWL on attributes.
 
-On attributes the peer is the loop of the authors' package, which visits each pair of graphs once,
-as we do; both sides are given the coordinates of the nodes.
+On attributes the peer is the loop of the authors' package, which, like gramlet, visits each pair of
+graphs once; both sides get the coordinates of the nodes.
 """
 
 from __future__ import annotations

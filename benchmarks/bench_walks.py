@@ -1,8 +1,8 @@
-"""Random walks and propagation beside GraKeL.
+"""Random walks and propagation compared with GraKeL.
 
-GraKeL's labelled random walks also count every pair of nodes with different labels as a walk of no
-steps; that many are taken off before the matrices are compared. For propagation both sides are
-given the same random draws; GraKeL's ``t_max`` counts the hashings, of which the first is at t = 0.
+GraKeL's labelled random walks also count every pair of nodes with different labels as a walk of
+length zero; their number is subtracted before the matrices are compared. For propagation both sides
+get the same random draws; GraKeL's ``t_max`` counts the hashings, the first of which is at t = 0.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Learning pattern weights: full batch in seconds, and the accelerated solver beside it.
+"""Learning pattern weights: full batch in seconds, compared with the accelerated solver.
 
 ``weighted-NAME``: 500 passes of projected gradient over all pairs. The paper needed 4 h 29 min for
 MUTAG, 8 h 50 min for PTC-MR, more than 3 days for PROTEINS and more than a week for NCI1 (its whole
 classification task, of which learning is most). ``weighted-accelerated-NAME``: at most 50 passes of
-the accelerated solver beside 500 plain ones; they agree if its loss is no higher.
+the accelerated solver compared with 500 plain ones; they agree if its loss is not higher.
 """
 
 from __future__ import annotations

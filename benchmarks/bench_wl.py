@@ -1,4 +1,4 @@
-"""Weisfeiler-Lehman kernels and label histograms beside GraKeL; refinement on its own."""
+"""Weisfeiler-Lehman kernels and label histograms compared with GraKeL; refinement alone."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Wasserstein Weisfeiler-Lehman distances beside the authors' package, which solves transport.
+"""Wasserstein Weisfeiler-Lehman distances compared with the authors' package.
 
-Distances, not kernels: the package hands the distance matrix to a kernel that reads its rows as
-vectors.
+The package solves transport problems. Distances are compared, not kernels: the package passes the
+distance matrix to a kernel that interprets its rows as vectors.
 """
 
 from __future__ import annotations

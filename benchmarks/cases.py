@@ -1,7 +1,7 @@
-"""What a benchmark is: data, our function, the peer's, and a check that both give the same.
+"""A benchmark case: data, gramlet's function, the peer's, and a check that both results agree.
 
-A file ``bench_*.py`` in this folder registers its cases; all are found by `all_cases`. How they are
-run and measured is left to `measure`.
+Each file ``bench_*.py`` in this folder registers its cases; `all_cases` finds them all. `measure`
+runs and measures them.
 """
 
 from __future__ import annotations

@@ -1,21 +1,22 @@
-"""A Gram matrix on two Dask workers beside the same matrix in one process: seconds and bytes.
+"""A Gram matrix on two Dask workers compared with one process: seconds and bytes.
 
     python -m benchmarks.cluster                # all cases, in the system's temporary folder
     python -m benchmarks.cluster --kernel wl --folder /dev/shm
     python -m benchmarks.cluster --kernel wl --graphs 30000 --tries 1
 
-Four sides, turn by turn, each with fitting: one process with ``n_jobs=1`` on one core; the same
-with both cores, on which a thread writes tiles while the next one is computed; one worker and two
-workers of one thread each, with scheduler and journal in a process of their own. The workers have
-started before. ``wall`` counts on a quiet machine only; ``cpu`` is of all processes of a side.
+Four sides take turns, each including fitting: one process with ``n_jobs=1`` on one core; the same
+on both cores, where a thread writes tiles while the next one is computed; one worker and two
+workers with one thread each, with scheduler and journal in a separate process. The workers are
+started in advance. ``wall`` is meaningful only on a quiet machine; ``cpu`` is the sum over all
+processes of a side.
 
-Fitting left out, ``overhead`` is what one worker spends beyond one process: messages, blocks,
-journal. ``sharing`` is what two workers spend beyond one: they share the memory's bandwidth and the
-third level of cache, whoever hands out the tiles.
+Without fitting, ``overhead`` is the time that one worker needs in addition to one process, for
+messages, blocks and the journal. ``sharing`` is the time that two workers need in addition to one:
+they share memory bandwidth and the third-level cache, however tiles are distributed.
 
-The bytes of the matrices are compared. Before all that, memory is touched and thrown away: a
-virtual machine gets it from its host at first touch, which takes longer than computing what is put
-there.
+The bytes of the matrices are compared. Memory is allocated, touched and freed first: a virtual
+machine gets memory from its host at first touch, which takes longer than computing the values to
+store in it.
 """
 
 from __future__ import annotations

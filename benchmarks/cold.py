@@ -1,9 +1,9 @@
 """``python -m benchmarks cold``: processor time from an empty cache to the first matrix.
 
 For every kernel, two new processes: one with the source tree of an earlier revision and one with
-the present tree, each with an empty folder for compiled code. Both load 30 graphs of MUTAG and
-compute one matrix. The time is that of the whole process, with imports and with its own children;
-the matrices are compared. Edge labels are left out, as in ``python -m benchmarks parent``.
+the current tree, each with an empty folder for compiled code. Both load 30 graphs of MUTAG and
+compute one matrix. The time is that of the whole process, including imports and child processes;
+the matrices are compared. Edge labels are omitted, as in ``python -m benchmarks parent``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The process that `benchmarks.cold` measures: one matrix of one kernel, and no import besides.
+"""The process that `benchmarks.cold` measures: one matrix of one kernel, with no other imports.
 
 ``python -m benchmarks.cold_child KERNEL FILE`` writes the matrix to the file.
 """

@@ -1,13 +1,13 @@
 """``python -m benchmarks.compare_kernels``: every kernel and embedding on the seven data sets.
 
 A cell is one name of the registry on one data set: accuracy, processor seconds and peak memory of
-the matrix. Each is measured in a process of its own, which may use a limited number of processor
-minutes, and written to ``docs/results/kernel_comparison.json`` at once; cells that are there are
-not computed again, so that the script can be stopped and continued. Cheap cells come first: all are
-tried with a small limit, those that it stops with a larger one. Before its second try a cell is
-timed on parts of its data set, and given up where the last limit is out of reach. A cell that
-is given up, or that the kernel refuses, keeps the reason. The page "Which kernel for which graphs"
-is made from the file, whatever it holds.
+the matrix. Each cell is measured in a separate process with a limited number of processor minutes
+and written to ``docs/results/kernel_comparison.json`` immediately. Cells in the file are not
+computed again, so the script can be stopped and continued. Cheap cells come first: all cells are
+tried with a small limit, and those that exceed it again with a larger one. Before its second try a
+cell is timed on parts of its data set, and skipped if it would exceed the last limit. The file
+keeps the reason for cells that are skipped or that the kernel does not support. The page "Which
+kernel for which graphs" is made from the cells in the file.
 
     python -m benchmarks.compare_kernels --store FOLDER [--minutes 30] [--names wl sp] [DATASET ...]
 """

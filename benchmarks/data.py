@@ -1,4 +1,4 @@
-"""The data of benchmarks, and their conversion into the formats of other packages."""
+"""The data of the benchmarks, and their conversion to the formats of other packages."""
 
 from __future__ import annotations
 

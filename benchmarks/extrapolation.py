@@ -1,9 +1,9 @@
-"""How long a cell of the comparison would take, from what it takes on parts of its data set.
+"""The estimated time of a cell of the comparison, from its times on parts of the data set.
 
-A part holds every class and every size of graph in the data set's own proportions. The growth
-between the last two parts is carried on to the whole set; from one part alone, linear growth. What
-does not depend on the number of graphs makes this too small rather than too large, so that a cell
-is given up only where it is out of reach.
+A part contains classes and sizes of graphs in the proportions of the data set. The growth between
+the last two parts is extrapolated to the whole set; with only one part, growth is taken as linear.
+Costs that do not depend on the number of graphs make the estimate too small rather than too large,
+so a cell is skipped only if it clearly exceeds the limit.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The C++ package graphkernels, compiled from its sources, and graphs in its formats.
 
-The package no longer installs; its sources still compile. Unpack the source archive of GKextCPy
-0.4.1, name its folder in GRAPHKERNELS_SOURCE and the folder that holds ``eigen3/Eigen`` in
-EIGEN_INCLUDE; a small shim then calls its C++ functions, so that its conversions from Python, which
-cost it seconds, are not counted.
+The package can no longer be installed, but its sources still compile. Unpack the source archive of
+GKextCPy 0.4.1, set GRAPHKERNELS_SOURCE to its folder and EIGEN_INCLUDE to the folder that contains
+``eigen3/Eigen``. A small shim calls the C++ functions directly, so that the package's conversions
+from Python, which take seconds, are not measured.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""``python -m benchmarks large-graphs``: what kernels cost on large graphs.
+"""``python -m benchmarks large-graphs``: the cost of kernels on large graphs.
 
-Random trees in which well-connected nodes attract more, as in discussions, without labels, and the
-discussions of REDDIT-BINARY where a folder of data sets has them. Each kernel is fitted to one set
-of graphs, on one thread, until a limit of seconds that is checked beforehand: the cost of a tenth
-of the graphs, drawn at random, decides whether the others are tried.
+The graphs are unlabelled random trees with preferential attachment, similar to discussions, and the
+discussions of REDDIT-BINARY if the folder of data sets contains them. Each kernel is fitted to one
+set of graphs, on one thread, with a limit of seconds that is checked in advance: a kernel is run on
+all graphs only if its time on a random tenth of them allows it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""``python -m benchmarks limits``: Gram matrices beside what this machine could do at best.
+"""``python -m benchmarks limits``: times of Gram matrices compared with the limits of the machine.
 
-The machine's own figures are measured first, on one thread: bytes per second written to memory that
-is new to the process (as a result is), and floating point operations per second of BLAS. A matrix
-of n × n numbers takes 8 n² bytes; a dot product of counts two operations, a sum of minima two, for
-every feature that two graphs share, a transport problem those of its distances. The larger of the
-two times is the limit: nothing that writes the matrix and does these operations is faster. What
-compares no pairs (refinement, paths, coordinates) is timed apart and not part of it.
+The speed of the machine is measured first, on one thread: bytes per second written to newly
+allocated memory (as for a result), and floating point operations per second of BLAS. A matrix of
+n × n numbers takes 8 n² bytes. Dot products of counts and sums of minima take two operations per
+feature that two graphs share; transport problems take the operations of their distances. The larger
+of the two times is the limit: no program that writes the matrix and does these operations is
+faster. Work that does not compare pairs (refinement, paths, coordinates) is timed separately and is
+not part of the limit.
 """
 
 from __future__ import annotations

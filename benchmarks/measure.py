@@ -1,8 +1,8 @@
-"""Measuring a case: seconds in turns, peak memory apart.
+"""Measurement of a case: seconds with both sides taking turns, peak memory separately.
 
-Everything is measured in child processes that start with one thread for every library: one child
-for the seconds, where gramlet and its peer take turns, and one for the memory of each side. A child
-is this module run with a request in JSON; its last line of output is the answer.
+Everything is measured in child processes that limit every library to one thread: one child for the
+seconds, in which gramlet and its peer take turns, and one child per side for the memory. A child
+runs this module with a request in JSON; the last line of its output is the answer.
 """
 
 from __future__ import annotations

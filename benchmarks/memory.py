@@ -1,8 +1,8 @@
 """``python -m benchmarks memory``: peak memory of Gram matrices, relative to the matrices.
 
-Every count kernel of the registry, normalised and not, each in a process of its own: how far the
-process grows while `fit_transform` works, divided by the size of the result. The graphs are small
-and many, so that the matrix dwarfs everything else.
+Every count kernel of the registry is run in a separate process, normalised and not. The growth of
+the process during `fit_transform` is divided by the size of the result. There are many small
+graphs, so that the matrix is much larger than everything else.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""``python -m benchmarks parent``: every kernel against an earlier revision of gramlet.
+"""``python -m benchmarks parent``: every kernel compared with an earlier revision of gramlet.
 
-Two processes, one with the source tree of the revision on its path and one with the present tree,
-compute the same matrices in turns; the results are compared, and the ratio of processor times is
-printed. Edge labels are left out of the graphs: kernels came to use them by default, which changes
-numbers by intent.
+Two processes, one with the source tree of the revision on its path and one with the current tree,
+compute the same matrices in turns. The results are compared, and the ratio of processor times is
+printed. Edge labels are removed from the graphs: newer revisions use them by default, which changes
+numbers intentionally.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What people see of a benchmark: lines of text, and a JSON file with everything."""
+"""The output of benchmarks: lines of text, and a JSON file with all results."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""The schedule of a Gram matrix on many workers, simulated from tile times measured here.
+"""The schedule of a Gram matrix on many workers, simulated from measured times of tiles.
 
     python -m benchmarks.schedule                # wl on random graphs, 100 workers
     python -m benchmarks.schedule --kernel wl-oa --workers 10 100 1000
 
-Tiles of a sample of graphs are computed and written one by one, in processor seconds. The
-simulation then hands tiles of a larger matrix, whose times are drawn from the measured ones, to
-workers as the scheduler does: the next tile to the next worker that is free, a message and a line
-of the journal per tile through the one process that keeps the journal. The seconds per message and
-until a worker has started are those that `benchmarks.cluster` measures. The disk is taken to be as
-fast as it needs to be; the rate that this takes is printed.
+Tiles of a sample of graphs are computed and written one by one, and their processor seconds are
+measured. The simulation then distributes the tiles of a larger matrix, whose times are drawn from
+the measured ones, as the scheduler does: the next free worker gets the next tile, and each tile
+takes one message and one line in the process that writes the journal. The seconds per message and
+the start-up time of a worker are those measured by `benchmarks.cluster`. The disk is assumed to be
+fast enough; the required rate is printed.
 """
 
 from __future__ import annotations

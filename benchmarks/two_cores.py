@@ -1,10 +1,10 @@
-"""``python -m benchmarks two-cores``: every kernel, and an evaluation, on two threads against one.
+"""``python -m benchmarks two-cores``: every kernel, and an evaluation, on two threads and on one.
 
-Three ratios each. *Tiles*: the wall clock's time inside `for_tiles` alone, the engine's own part.
-*Whole*: all of `fit_transform`. *Limit*: what Amdahl's law leaves of the whole on two idle cores,
-from processor seconds inside and outside of tiles on one thread; unlike the other two it does not
-suffer from other programs, nor does it notice threads that wait for each other. The least of
-several turns counts.
+There are three ratios per kernel. *Tiles*: wall-clock time inside `for_tiles`, the engine's part.
+*Whole*: wall-clock time of `fit_transform`. *Limit*: the ratio for the whole that Amdahl's law
+allows on two idle cores, from processor seconds inside and outside tiles on one thread; unlike the
+other two it is not affected by other programs or by threads that wait for each other. The minimum
+of several turns is used.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Tables of the page "Which kernel for which graphs", from ``results/kernel_comparison.json``.
 
-Whatever cells the file holds are shown: a dot stands for one that was not computed, or was stopped
-by a smaller limit than the last; a dash with a number for one that cannot be or takes too long,
-with the reason below.
+All cells in the file are shown. A dot marks a cell that was not computed, or was stopped by a limit
+smaller than the last one. A dash with a number marks a cell that cannot be computed or takes too
+long; the numbered reasons are below the tables.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Cells = dict[str, dict[str, dict[str, Any]]]
 
 
 def comparison_tables(document: dict[str, Any]) -> str:
-    """Accuracy, seconds and memory, and the reasons of the dashes."""
+    """Tables of accuracy, seconds and memory, and the reasons for the dashes."""
     cells = _finished(document)
     notes = _Notes()
     machine = document["machine"]
@@ -31,22 +31,22 @@ def comparison_tables(document: dict[str, Any]) -> str:
         f"{document['protocol']}, C from {', '.join(f'{c:g}' for c in document['C'])}; "
         f"{_options(document['options'])}. One thread of {machine['processor']}.",
         "### Accuracy in percent",
-        "Behind ± stands the standard deviation of the test parts; the best of each data set and "
-        "all within half a deviation of it are bold.",
+        "± gives the standard deviation over the test parts. The best result per data set, and all "
+        "results within half a standard deviation of it, are bold.",
         _table(cells, _accuracies(cells, notes), (*BASELINES, *_names())),
         "### Processor seconds of the matrix",
-        "Of one matrix with the kernel's own parameters, all graphs against all; of the features "
-        "for embeddings. Compiled code is compiled.",
+        "Time of one Gram matrix of all graphs with the parameters of the registry; for "
+        "embeddings, time of the features. Compilation is not included.",
         _table(cells, lambda d, n: _number(cells, notes, d, n, "matrix_seconds"), _names()),
         "### Memory in megabytes",
-        "How far the process grows while the matrix is computed, the matrix included.",
+        "By how much the process grows while the matrix is computed, including the matrix.",
         _table(cells, lambda d, n: _number(cells, notes, d, n, "peak_bytes"), _names()),
     ]
     return "\n\n".join([*parts, *notes.lines(cells)]) + "\n"
 
 
 def _finished(document: dict[str, Any]) -> Cells:
-    """The cells that are not to be tried again with more minutes."""
+    """The cells that will not be computed again with a larger limit."""
     minutes = document.get("minutes", 0.0)
     return {
         dataset: {
@@ -64,11 +64,11 @@ def _names() -> tuple[str, ...]:
 
 def _options(options: dict[str, dict[str, list[Any]]]) -> str:
     names = ", ".join(f"`{name}`" for name in options)
-    return f"chosen as well are parameters of {names}, the others keep their defaults"
+    return f"parameters of {names} are chosen too, other kernels use their defaults"
 
 
 class _Notes:
-    """Reasons of dashes, numbered as they come."""
+    """Reasons for dashes, numbered in order of appearance."""
 
     def __init__(self) -> None:
         self.reasons: list[str] = []
@@ -88,7 +88,7 @@ class _Notes:
         if missing:
             found.append(
                 f"{MISSING}: not computed yet ({missing} cells); `python -m "
-                "benchmarks.compare_kernels` goes on where it stopped."
+                "benchmarks.compare_kernels` continues where it stopped."
             )
         return ["  \n".join(found)] if found else []
 
@@ -105,7 +105,7 @@ def _table(cells: Cells, shown: Callable[[str, str], str], names: tuple[str, ...
 
 
 def _accuracies(cells: Cells, notes: _Notes) -> Callable[[str, str], str]:
-    """A cell of the first table; what comes near the best of its data set is bold."""
+    """A function that formats a cell; accuracies close to the best of a data set are bold."""
     least = {}
     for dataset, row in cells.items():
         found = [cell for cell in row.values() if "accuracy" in cell]
@@ -133,7 +133,7 @@ def _number(cells: Cells, notes: _Notes, dataset: str, name: str, key: str) -> s
 
 
 def write_comparison(folder: Path) -> None:
-    """Write the tables where the page includes them from."""
+    """Write the tables to the folder from which the page includes them."""
     document = json.loads(RESULTS.read_text(encoding="utf-8"))
     (folder / "generated").mkdir(exist_ok=True)
     text = comparison_tables(document)

@@ -1,4 +1,4 @@
-"""Sphinx configuration. The pages are plain Markdown; their Python blocks run when built."""
+"""Sphinx configuration. The pages are plain Markdown; a build runs their Python blocks."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ sphinx_gallery_conf = {
 templates_path: list[str] = []
 autosummary_generate = True
 numpydoc_show_class_members = False
-# Headings can be linked to from other pages.
+# Other pages can link to headings.
 myst_heading_anchors = 3
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
-# Outputs are kept beside the built pages; a page runs again when its text changes. To run all pages
-# after a change of the library, delete the folder docs/_build.
+# Outputs are cached next to the built pages; a page runs again when its text changes. To run all
+# pages after a change to the library, delete the folder docs/_build.
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(Path(__file__).parent / "_build" / "outputs")
 nb_execution_raise_on_error = True

@@ -1,7 +1,7 @@
-"""A Sphinx extension: formulas become MathML when the pages are built.
+"""A Sphinx extension that translates formulas to MathML when the pages are built.
 
-Browsers draw MathML by themselves, so a page needs neither a script nor the network. latex2mathml
-translates; numbered equations get their number and their anchor from Sphinx.
+Browsers render MathML natively, so a page needs neither a script nor the network. latex2mathml
+translates the formulas; Sphinx provides the numbers and anchors of numbered equations.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.util.math import get_node_equation_number
 
-# A prime is high by itself: as a superscript it would be raised twice.
+# The prime character is already raised: as a superscript it would be raised twice.
 _PRIME = re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>&#x02032;</mi></msup>")
 _PRIME_AND_INDEX = re.compile(
     r"<msubsup>(<mi>[^<]*</mi>)(<m[in]>[^<]*</m[in]>)<mi>&#x02032;</mi></msubsup>"
 )
-# Bars around absolute values and norms: as high as their letters, and close to what they enclose.
+# Bars of absolute values and norms: as high as the letters, without space to what they enclose.
 _BAR = re.compile(r"<mo(?: fence=\"false\")?(?: stretchy=\"false\")?>(&#x02016;|&#x0007C;|\|)</mo>")
 
 
 def _markup(formula: str, display: str) -> str:
-    """MathML of a formula, with its source for those who copy or listen."""
+    """MathML of a formula, with its LaTeX source for copying and for screen readers."""
     markup = convert(formula, display=display)
     prime = '<mo lspace="0" rspace="0">&#x02032;</mo>'
     markup = _PRIME.sub(rf"<mrow>\1{prime}</mrow>", markup)
@@ -52,7 +52,7 @@ def _visit_block(self: Any, node: nodes.math_block) -> None:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Register the renderer under the name that Sphinx looks for."""
+    """Register the renderer under the name that Sphinx expects."""
     app.add_html_math_renderer("mathml", (_visit_inline, None), (_visit_block, None))
     app.config.html_math_renderer = "mathml"
     return {"parallel_read_safe": True, "parallel_write_safe": True}

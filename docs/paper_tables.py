@@ -1,4 +1,4 @@
-"""Tables of the pages on papers, from the published numbers and the cells in ``docs/results``."""
+"""Tables of the pages on papers, from published numbers and the results in ``docs/results``."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def accuracy_table(table: Table, folder: CellFolder = CELLS) -> str:
     lines = [
         f"{table.title}; {source_of(table.source)}. Accuracies in percent. Options chosen inside "
         f"training parts (nested): {table.protocol.describe()}. Options chosen on the test parts "
-        "(best of grid) are **optimistic**. Behind ± stands the standard deviation of the repeats, "
-        "under s.e. the standard error of the mean, corrected for overlapping training parts.",
+        "(best of grid) are **optimistic**. ± gives the standard deviation over the repeats, s.e. "
+        "the standard error of the mean, corrected for overlapping training parts.",
         "",
         "| data | row | paper | nested | s.e. | difference | best of grid (optimistic) | s.e. | "
         "difference | repeats | seconds |",
@@ -40,7 +40,7 @@ def accuracy_table(table: Table, folder: CellFolder = CELLS) -> str:
 
 
 def reached(table: Table, folder: CellFolder = CELLS) -> str:
-    """Which rows come out as in the paper, and what choosing on the test parts adds."""
+    """Which rows agree with the paper, and how much choosing options on the test parts adds."""
     sentences = []
     for way, shown in zip(SELECTIONS, ("Nested", "Best of grid (optimistic)"), strict=True):
         found: dict[str, list[str]] = {"as": [], "below": [], "above": []}
@@ -66,10 +66,10 @@ def reached(table: Table, folder: CellFolder = CELLS) -> str:
     if gains:
         listed = ", ".join(f"{data} {gain:+.1f}" for data, gain in gains.items())
         sentences.append(
-            "- What choosing options on the test parts adds to the nested accuracy, in points, as "
-            f"a mean over the rows: {listed}."
+            "- Gain in accuracy from choosing options on the test parts instead of nested, in "
+            f"points, as a mean over the rows: {listed}."
         )
-    return "\n".join(["What was reached:", "", *sentences]) if sentences else ""
+    return "\n".join(["Summary:", "", *sentences]) if sentences else ""
 
 
 def _cells(table: Table, way: str, folder: CellFolder) -> Iterator[tuple[str, str, Cell]]:
@@ -81,7 +81,7 @@ def _cells(table: Table, way: str, folder: CellFolder) -> Iterator[tuple[str, st
 
 
 def _gains(table: Table, folder: CellFolder) -> dict[str, float]:
-    """By data set, the mean lead of the best of grid over the nested choice."""
+    """The mean difference between best of grid and nested choice, per data set."""
     nested = {(data, row): cell.mean for data, row, cell in _cells(table, SELECTIONS[0], folder)}
     leads: dict[str, list[float]] = {}
     for data, row, cell in _cells(table, SELECTIONS[1], folder):
@@ -91,12 +91,12 @@ def _gains(table: Table, folder: CellFolder) -> dict[str, float]:
 
 
 def worth(table: Table, folder: CellFolder = CELLS) -> str:
-    """What each row of a table of options is worth, against its first row on the same folds."""
+    """The difference of each row of a table of options from its first row, on the same folds."""
     if not table.name.endswith("-options"):
         return ""
     first = table.rows[0].name
     lines = [
-        f"Differences from the row *{first}* on the same folds, in points, nested; behind ± the "
+        f"Differences from the row *{first}* on the same folds, in points, nested. ± gives the "
         "standard error, corrected for overlapping training parts. Differences of less than two "
         "standard errors are within noise.",
         "",
@@ -155,7 +155,7 @@ def _count(table: Table, folder: CellFolder) -> str:
 
 
 def experiment_table(experiment: Experiment, folder: CellFolder = CELLS) -> str:
-    """What an experiment measured, data set by data set."""
+    """The results of an experiment, one table per data set."""
     parts = [f"{experiment.title}; {source_of(experiment.source)}."]
     for name in experiment.data or ("",):
         found = folder.read_measurements(experiment.name, name)
@@ -173,8 +173,8 @@ def experiment_table(experiment: Experiment, folder: CellFolder = CELLS) -> str:
 def _measurements(experiment: Experiment, name: str, found: dict[str, Any]) -> str:
     heading = [*found["heading"], "paper"]
     lines = [
-        f"{name or 'Graphs made for it'}, repeats: {found['repeats']}, {found['seconds']:g} "
-        f"processor seconds in all, version {found['version']}.",
+        f"{name or 'Generated graphs'}, repeats: {found['repeats']}, {found['seconds']:g} "
+        f"processor seconds in total, version {found['version']}.",
         "",
         "| " + " | ".join(heading) + " |",
         "|---|" + "---:|" * (len(heading) - 1),
@@ -188,7 +188,7 @@ def _measurements(experiment: Experiment, name: str, found: dict[str, Any]) -> s
 
 
 def write_paper_tables(folder: Path) -> None:
-    """Write the tables where the pages on papers include them from."""
+    """Write the tables to the folder from which the pages on papers include them."""
     place = folder / "generated" / "papers"
     place.mkdir(parents=True, exist_ok=True)
     for table in TABLES.values():

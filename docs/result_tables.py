@@ -1,4 +1,4 @@
-"""Tables of the documentation that come from measured results in ``docs/results``."""
+"""Tables of the documentation, made from measured results in ``docs/results``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHOWN = {
 
 
 def b3db_tables() -> str:
-    """Classification and regression, random and scaffold splits beside each other."""
+    """Classification and regression, with random and scaffold splits side by side."""
     document = json.loads((RESULTS / "b3db.json").read_text(encoding="utf-8"))
     return "\n\n".join(
         _b3db_table(title, document["tables"][title]) for title in document["tables"]
@@ -31,8 +31,8 @@ def _b3db_table(title: str, table: dict[str, Any]) -> str:
         f"## {title.capitalize()}: {table['data']}, {table['n_graphs']} molecules",
         "",
         f"Random: {table['protocol_random']}. Scaffold: {table['protocol_scaffold']}. Machine: "
-        f"{table['classifier']}, chosen by {_SHOWN[table['scoring']][0]}. Behind ± stands the "
-        "standard deviation of the test parts.",
+        f"{table['classifier']}, chosen by {_SHOWN[table['scoring']][0]}. ± gives the standard "
+        "deviation over the test parts.",
         "",
         "| kernel | " + " | ".join(heads) + " |",
         "|---|" + "---:|" * len(heads),
@@ -49,13 +49,13 @@ def _b3db_table(title: str, table: dict[str, Any]) -> str:
 
 
 def scaled_costs_table() -> str:
-    """C as it is against C relative to the kernel's spread."""
+    """Plain C compared with C relative to the spread of the kernel."""
     document = json.loads((RESULTS / "scaled_costs.json").read_text(encoding="utf-8"))
     lines = [
         f"{document['folds']} folds; accuracies in percent. Edge: the share of training parts that "
-        "chose the smallest or the largest C. Time: of choosing and fitting the machines, scaled "
-        "against plain. C and options were chosen by three inner folds, or by two where there is "
-        "one repeat.",
+        "chose the smallest or the largest C. Time: seconds for choosing and fitting the machines, "
+        "scaled divided by plain. C and options were chosen by three inner folds, or by two for "
+        "rows with one repeat.",
         "",
         "| data | repeats | kernel | plain | scaled | p | edge, plain | edge, scaled | time |",
         "|---|---:|---|---:|---:|---:|---:|---:|---:|",
@@ -73,18 +73,17 @@ def scaled_costs_table() -> str:
 
 
 def logbb_table() -> str:
-    """Kernel ridge on Weisfeiler-Lehman beside a Gaussian process on the marginalised kernel."""
+    """Kernel ridge on Weisfeiler-Lehman and a Gaussian process on the marginalised kernel."""
     document = json.loads((RESULTS / "logbb.json").read_text(encoding="utf-8"))
     splits = document["splits"]
     lines = [
         f"{document['n_molecules']} molecules, {len(splits)} random splits into three quarters "
-        f"and one; the kernel of the process is tuned on {document['n_tuned']} molecules. RMSE, "
-        "less is better; coverage is the share of test molecules within the 95 % error bars; "
-        "processor "
-        "seconds include all tuning.",
+        f"and one; the kernel of the process is tuned on {document['n_tuned']} molecules. Errors "
+        "are RMSE (lower is better); coverage is the share of test molecules within the 95 % error "
+        "bars; processor seconds include all tuning.",
         "",
-        "| split | the mean alone | ridge, `wl` | process, `marginalized` | coverage | "
-        "seconds of ridge | of the process |",
+        "| split | mean of the targets | ridge, `wl` | process, `marginalized` | coverage | "
+        "seconds, ridge | seconds, process |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     keys = (
@@ -106,7 +105,7 @@ def logbb_table() -> str:
 
 
 def write_result_tables(folder: Path) -> None:
-    """Write the tables where the pages include them from."""
+    """Write the tables to the folder from which the pages include them."""
     (folder / "generated").mkdir(exist_ok=True)
     (folder / "generated" / "b3db.md").write_text(b3db_tables() + "\n", encoding="utf-8")
     costs = scaled_costs_table() + "\n"

@@ -1,4 +1,4 @@
-"""Tables of the documentation that come from the code: the registry, the public names."""
+"""Tables of the documentation, made from the code: the registry and the public names."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def kernel_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-# The rooms of the library in the order of the reference, with their headings. Every public name
-# is listed under the room that its module is in.
+# The packages of the library in the order of the reference, with their headings. Every public name
+# is listed under the package that contains its module.
 ROOMS = {
     "graphs": "Graphs",
     "files": "Files and data sets",
@@ -57,7 +57,7 @@ ROOMS = {
 
 
 def api_page() -> str:
-    """The reference: an autosummary of all public names, by room."""
+    """The reference: an autosummary of all public names, by package."""
     by_room: dict[str, list[str]] = {heading: [] for heading in ROOMS.values()}
     by_room["Modules of functions"] = list(gramlet._MODULES)
     for name, home in gramlet._HOMES.items():
@@ -74,7 +74,7 @@ def api_page() -> str:
 
 
 def _heading(home: str) -> str:
-    """The heading of a module; a room that is not listed is reported, not left out."""
+    """The heading of a module; a package that is not listed raises an error."""
     path = home.removeprefix("gramlet.")
     for room, heading in ROOMS.items():
         if path == room or path.startswith(f"{room}."):
@@ -83,7 +83,7 @@ def _heading(home: str) -> str:
 
 
 def citations() -> str:
-    """For each kernel and embedding the papers to cite, from its class."""
+    """The papers to cite for each kernel and embedding, from the docstring of its class."""
     lines = ["| name | please cite |", "|---|---|"]
     for entry in registry.entries():
         shown = "<br>".join(_references(entry.cls()))
@@ -92,7 +92,7 @@ def citations() -> str:
 
 
 def _references(cls: type) -> list[str]:
-    """The entries under "References" of a docstring, one string each."""
+    """The entries under "References" in a docstring, one string per entry."""
     text = inspect.getdoc(cls) or ""
     section = re.search(r"^References\n-+\n(.*?)(?=\n\S[^\n]*\n-{3,}\n|\Z)", text, re.M | re.S)
     if section is None:
@@ -102,7 +102,7 @@ def _references(cls: type) -> list[str]:
 
 
 def command_reference() -> str:
-    """Every command with its arguments and options, as the program itself shows them."""
+    """Every command with its arguments and options, from the program itself."""
     from typer.main import get_command
 
     from gramlet.cli.program import app
@@ -139,7 +139,7 @@ def _usage(command: Any) -> list[str]:
 
 
 def _option(parameter: Any) -> str:
-    """A row of the table: how it is written, what it means, what it is without being given."""
+    """A row of the table: how an option is written, what it means, and its default."""
     if parameter.param_type_name == "argument":
         written = parameter.metavar or parameter.name.upper()
     else:
@@ -157,7 +157,7 @@ def _option(parameter: Any) -> str:
 
 
 def write_tables(folder: Path) -> None:
-    """Write the tables where the pages include them from, and the page of the reference."""
+    """Write the tables to the folder from which pages include them, and the reference page."""
     (folder / "generated").mkdir(exist_ok=True)
     (folder / "generated" / "kernels.md").write_text(kernel_table(), encoding="utf-8")
     (folder / "generated" / "command_line.md").write_text(command_reference(), encoding="utf-8")

@@ -1,9 +1,9 @@
-"""The tables of B3DB: classes and measured values, random and scaffold splits beside each other.
+"""The tables of B3DB: classification and regression, with random and scaffold splits.
 
-Molecules that do or do not pass the blood-brain barrier (classes, by ROC AUC) and how strongly
-(logBB, by R² and RMSE). Every table is evaluated with random folds and with folds that keep
-molecules of one Murcko scaffold together, which is the harder and more honest question for new
-compounds. Finished kernels are kept in a folder, so that the script can be stopped and continued.
+Whether molecules pass the blood-brain barrier (classes, by ROC AUC) and how strongly (logBB, by R²
+and RMSE). Every table is evaluated with random folds and with folds that keep molecules with the
+same Murcko scaffold together. The latter are harder and more realistic for new compounds. Finished
+kernels are stored in a folder, so the script can be stopped and continued.
 
     python examples/b3db_tables.py --store FOLDER [--repeats N] [--output docs/results/b3db.json]
 """
@@ -55,7 +55,7 @@ TABLES = {
     ),
 }
 
-# Few options: the question here is the splits.
+# Few options: this script compares splits, not options.
 KERNELS: dict[str, dict[str, Any]] = {
     "vertex": {},
     "edge": {},
@@ -85,7 +85,7 @@ def evaluate(
 
 
 def row_of(table: Table, result: Result) -> dict[str, Any]:
-    """What is kept of a result: means and spreads, options and hints, no predictions."""
+    """The stored part of a result: means and deviations, options and hints, no predictions."""
     parts = {name: result.part_scores(name) for name in table.scores}
     return {
         "name": result.name,

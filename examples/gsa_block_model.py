@@ -1,15 +1,16 @@
 """Graph sampling and averaging on community graphs: accuracy, error and time.
 
-Experiments of the kind of Ghanem, Keriven, Tremblay (2021), Fast graph kernel with optical random
-features: two classes of graphs with 60 nodes in six communities and the same expected degree, told
-apart by the ratio of the probabilities of an edge within a community (the similarity). Prints
+Experiments similar to those of Ghanem, Keriven, Tremblay (2021), Fast graph kernel with optical
+random features: two classes of graphs with 60 nodes in six communities and the same expected
+degree. They differ in the probability of an edge within a community; the ratio of the two
+probabilities is called similarity. The script prints
 
 - accuracy against k for optical features of uniform samples and of walks, and for patterns matched;
 - accuracy against the number of random features;
-- the error of the squared distance of two embeddings beside the bound `gramlet.theory.mmd_bound`;
+- the error of the squared distance of two embeddings and the bound `gramlet.theory.mmd_bound`;
 - seconds against k for the four feature maps,
 
-and draws all four.
+and plots all four.
 
     python examples/gsa_block_model.py --picture gsa_block_model.png
 """
@@ -51,14 +52,14 @@ MAPS = {
     "eigenvalues": EigenGaussianMap(5000),
 }
 STYLES = {"optical, uniform": "o-", "optical, walk": "s-", "match, uniform": "k.:"}
-# The same for all; 1 instead of 10 changes accuracies by a few percent, and no conclusion.
+# The same for all; 1 instead of 10 changes accuracies by a few percent but no conclusion.
 PENALTY = 10.0
 
 
 def accuracy(data: Any, sampling: GraphSampling) -> float:
-    """Percent right in three times five folds, by a support vector machine on scaled features."""
+    """Percent correct of a support vector machine on scaled features, five folds three times."""
     features = sampling.fit_transform(data.graphs)
-    # The scale looks at no target: taking it from all graphs gives nothing away.
+    # The scale does not depend on the targets, so computing it from all graphs leaks nothing.
     scaled = features - features.mean(axis=0)
     scaled /= np.maximum(scaled.std(axis=0), 1e-12)
     gram = scaled @ scaled.T
@@ -80,7 +81,7 @@ def sampling_of(k: int, sampler: str, feature_map: Any) -> GraphSampling:
 
 
 def against_size(similarities: list[float], draw: int) -> dict[tuple[float, str], list[float]]:
-    """Accuracies for every similarity and way, one a size of the graphlets."""
+    """Accuracies for every similarity and method, one per graphlet size."""
     print("Accuracy in percent, 300 graphs, s = 2000, m = 5000")
     print(f"{'similarity':>10}  {'map, sampler':<18}" + "".join(f"  k = {k}" for k in SIZES))
     found = {}
@@ -94,7 +95,7 @@ def against_size(similarities: list[float], draw: int) -> dict[tuple[float, str]
 
 
 def against_features(similarity: float, draw: int) -> dict[str, list[float]]:
-    """Accuracies of optical features at k = 6 for more and more of them."""
+    """Accuracies of optical features at k = 6 for increasing numbers of features."""
     print(f"\nAccuracy in percent against m, k = 6, s = 2000, similarity {similarity}")
     print(f"{'sampler':<8}" + "".join(f"  {m:>5}" for m in FEATURES))
     data = stochastic_block_model_classes(similarity=similarity, random_state=draw)
@@ -107,7 +108,7 @@ def against_features(similarity: float, draw: int) -> dict[str, list[float]]:
 
 
 def errors(n_repeats: int = 20) -> dict[str, list[float]]:
-    """Root mean squares of ‖z − z'‖² − MMD² as samples, features, or both grow; and the bound."""
+    """Root mean squares of ‖z − z'‖² − MMD² as samples, features or both grow, and the bound."""
     sparse, dense = (
         stochastic_block_model_classes(
             n_graphs=1, expected_degree=degree, within_prob=0.4, random_state=0
@@ -148,7 +149,7 @@ def show_errors(exact: float, found: dict[str, list[float]]) -> None:
 
 
 def seconds() -> dict[str, list[float]]:
-    """Processor seconds of each map on 300 graphs, one a size of the graphlets."""
+    """Processor seconds of each map on 300 graphs, one value per graphlet size."""
     print("\nProcessor seconds, 300 graphs, s = 2000, m = 5000")
     print(f"{'map':<12}" + "".join(f"  k = {k}" for k in SIZES))
     graphs = stochastic_block_model_classes(random_state=0).graphs
@@ -176,7 +177,7 @@ def picture(
     figure, axes = pyplot.subplots(2, 2, figsize=(10, 7.5), layout="constrained")
     for (which, name), row in sizes.items():
         if which == similarity:
-            # Rows of equal accuracies lie on each other: the last is dotted.
+            # Lines with equal accuracies overlap: the last is dotted.
             axes[0, 0].plot(SIZES, row, STYLES[name], label=name)
     axes[0, 0].set(xlabel="k", ylabel="accuracy (%)", xticks=SIZES)
     axes[0, 0].set_title(f"similarity {similarity}, s = 2000, m = 5000")
@@ -205,7 +206,7 @@ def main() -> None:
     )
     parser.add_argument("--similarity", type=float, nargs="+", default=[1.1, 1.2, 1.5, 2.0, 3.0])
     parser.add_argument("--shown", type=float, default=3.0, help="the similarity that is drawn")
-    parser.add_argument("--draw", type=int, default=0, help="another seed: other graphs")
+    parser.add_argument("--draw", type=int, default=0, help="seed of the graphs")
     parser.add_argument("--picture", type=Path, default=Path("gsa_block_model.png"))
     chosen = parser.parse_args()
     similarities = sorted({*chosen.similarity, chosen.shown})

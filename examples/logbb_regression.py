@@ -1,9 +1,10 @@
 """How well does a molecule pass the blood-brain barrier? Regression with error bars.
 
-Measured logBB of the B3DB data set. A Gaussian process on the marginalised kernel, its parameters
-chosen by marginal likelihood with exact derivatives, says how sure it is of each value; kernel
-ridge regression on Weisfeiler-Lehman features stands beside it. Random splits, a few of them, are
-kept in ``docs/results/logbb.json``, from which the page of the results is made.
+The targets are measured logBB values of the B3DB data set. A Gaussian process on the marginalised
+kernel predicts each value with an error bar; its parameters are chosen by marginal likelihood with
+exact derivatives. It is compared with kernel ridge regression on Weisfeiler-Lehman features. The
+results of a few random splits are stored in ``docs/results/logbb.json``, from which the results
+page is made.
 
     python examples/logbb_regression.py [--molecules 300] [--splits 3] [--output FILE]
 """
@@ -27,7 +28,7 @@ import gramlet
 from gramlet.common.safe_writing import writing
 
 OUTPUT = Path(__file__).parents[1] / "docs" / "results" / "logbb.json"
-# Marginal likelihood is maximised on this many molecules, the process fitted on all.
+# Marginal likelihood is maximised on this many molecules; the process is fitted on all.
 N_TUNE = 100
 
 
@@ -42,7 +43,7 @@ def gaussian_process(graphs: gramlet.GraphBatch, y: np.ndarray) -> GaussianProce
 
 
 def ridge_search() -> GridSearchCV:
-    """Kernel ridge regression on subtree patterns, its options by cross-validation."""
+    """Kernel ridge regression on subtree patterns, with options chosen by cross-validation."""
     wl = gramlet.WeisfeilerLehman(normalize=True)
     ridge = make_pipeline(wl, KernelRidge(kernel="precomputed"))
     grid = {"weisfeilerlehman__n_iter": [1, 2, 3], "kernelridge__alpha": [0.03, 0.1, 0.3, 1.0]}
@@ -50,17 +51,17 @@ def ridge_search() -> GridSearchCV:
 
 
 def coverage(y: np.ndarray, mean: np.ndarray, deviation: np.ndarray, width: float = 1.96) -> float:
-    """The share of values within the error bars: 95 % if these tell the truth."""
+    """The share of values within the error bars: 95 % if the error bars are right."""
     return float((np.abs(y - mean) <= width * deviation).mean())
 
 
 def error_of(y: np.ndarray, guess: np.ndarray) -> float:
-    """The root of the mean squared error."""
+    """The root mean squared error."""
     return float(np.sqrt(np.mean((guess - y) ** 2)))
 
 
 def one_split(X: gramlet.GraphBatch, y: np.ndarray, seed: int) -> dict[str, Any]:
-    """Both models, fitted on three quarters of the molecules and tested on the last."""
+    """Both models, fitted on three quarters of the molecules and tested on the rest."""
     train, test = train_test_split(np.arange(len(y)), test_size=0.25, random_state=seed)
     begun = time.process_time()
     process = gaussian_process(X[train], y[train])

@@ -1,10 +1,10 @@
-"""Accuracies of the random graph embedding, beside the published ones.
+"""Accuracies of the random graph embedding, compared with the published ones.
 
-10-fold cross-validation repeated ten times, with all fifty published settings of gamma and
-max_nodes to choose from inside each training part. These are compared by the leave-one-out accuracy
-of regularised least squares, which has a closed form; the winner's features, scaled by one number
-of the training part, go to a support vector machine, whose C is chosen by five inner folds. The
-random graphs are drawn once, to the label frequencies and the largest coordinate of all graphs.
+10-fold cross-validation repeated ten times. All fifty published settings of gamma and max_nodes are
+compared inside each training part, by the leave-one-out accuracy of regularised least squares,
+which has a closed form. A support vector machine is fitted to the features of the best setting,
+scaled by one number of the training part; its C is chosen by five inner folds. The random graphs
+are drawn once, from the label frequencies and the largest coordinate of all graphs.
 
     python examples/rge_accuracy.py PTC_MR IMDB-BINARY --data-dir FOLDER
 """
@@ -45,14 +45,14 @@ PUBLISHED = {
 GAMMAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 MAX_NODES = tuple(range(3, 31, 3))
 RIDGES = 10.0 ** np.arange(-10, 2)  # for features with a mean square of one
-MOST_STEPS = 200_000  # of a support vector machine while C is being chosen
+MOST_STEPS = 200_000  # of a support vector machine while C is chosen
 
 Setting = tuple[float, int]  # gamma, max_nodes
 Distances = dict[int, Floats]  # to the random graphs, by max_nodes
 
 
 def distances(graphs: gramlet.GraphBatch, chosen: argparse.Namespace) -> Distances:
-    """From all graphs to the random graphs of each size; gamma comes later."""
+    """Distances from all graphs to the random graphs of each size; gamma is applied later."""
     found = {}
     for max_nodes in MAX_NODES:
         embedding = gramlet.RandomGraphEmbedding(
@@ -64,10 +64,10 @@ def distances(graphs: gramlet.GraphBatch, chosen: argparse.Namespace) -> Distanc
 
 
 def features(found: Distances, setting: Setting, train: Ints) -> Floats:
-    """Of all graphs, centred and scaled to a mean square of one over the training part.
+    """Features of all graphs, centred and scaled to a mean square of one over the training part.
 
-    Neither changes what a support vector machine can tell apart; it makes C mean the same for all
-    settings.
+    Neither changes which classes a support vector machine can separate; scaling makes values of C
+    comparable between settings.
     """
     gamma, max_nodes = setting
     table = np.exp(-gamma * found[max_nodes])
@@ -89,7 +89,7 @@ def leave_one_out(table: Floats, codes: Ints) -> Floats:
     left = table @ vectors / np.sqrt(values) if d <= n else vectors
     wanted = np.eye(codes.max() + 1)[codes]
     coordinates, squares = left.T @ wanted, left * left
-    # What is left over by a ridge of 0: nothing where there are as many features as rows.
+    # The residuals for a ridge of 0: zero if there are as many features as rows.
     over = np.zeros_like(wanted), np.zeros(n)
     if len(values) < n - 1:
         over = wanted - wanted.mean(axis=0) - left @ coordinates, 1 - 1 / n - squares.sum(axis=1)
@@ -105,7 +105,7 @@ def leave_one_out(table: Floats, codes: Ints) -> Floats:
 def test(
     found: Distances, codes: Ints, split: Split, costs: Floats
 ) -> tuple[float, Setting, float]:
-    """Accuracy on the held part, and gamma, max_nodes and C as chosen without it."""
+    """Accuracy on the test part, and gamma, max_nodes and C as chosen without it."""
     train = split.train
     settings = [(gamma, max_nodes) for max_nodes in MAX_NODES for gamma in GAMMAS]
     scores = [
@@ -129,7 +129,7 @@ def test(
 
 
 def results(name: str, chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Accuracies on one data set, what was chosen, and the seconds it took, after each repeat."""
+    """Accuracies on one data set, the chosen settings, and the seconds, after each repeat."""
     begin = time.perf_counter()
     data = gramlet.load_dataset(name, data_home=chosen.data_dir)
     codes, classes = check_target(data.target, len(data.graphs))
@@ -158,12 +158,12 @@ def results(name: str, chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def counted(values: list[Any]) -> list[tuple[Any, int]]:
-    """Each value once, with its number, the most frequent first."""
+    """Each distinct value with its count, the most frequent first."""
     return Counter(values).most_common()
 
 
 def save(result: dict[str, Any], folder: Path) -> None:
-    """As JSON, over what an earlier repeat left."""
+    """Write the results as JSON, replacing those of an earlier repeat."""
     folder.mkdir(parents=True, exist_ok=True)
     place = folder / f"{result['data']}-{result['anchors']}-{result['components']}.json"
     beside = place.with_suffix(".part")

@@ -1,6 +1,6 @@
-"""The random graph embedding against its three sizes: R, the number of graphs, and their size.
+"""Accuracy and time of the random graph embedding for growing R, number and size of graphs.
 
-Draws two pictures: accuracy and time against the number R of random graphs, with and without
+Draws two figures: accuracy and time against the number R of random graphs, with and without
 labels; and time against the number N of graphs and their number n of nodes, with fitted slopes.
 
     python examples/rge_figures.py --out docs/figures
@@ -35,8 +35,8 @@ def embedding(**params: Any) -> gramlet.RandomGraphEmbedding:
 def accuracy_against_components(
     data: Any, components: list[int], folds: int, repeats: int
 ) -> dict[str, dict[str, list[float]]]:
-    """Mean accuracy, its spread over folds, and seconds for the features of all graphs."""
-    costs = (1.0, 1e2, 1e4, 1e6)  # large ones, because features vary little around their mean
+    """Mean accuracy, its deviation over folds, and seconds for the features of all graphs."""
+    costs = (1.0, 1e2, 1e4, 1e6)  # large values, because features vary little around their mean
     protocol = gramlet.Protocol(folds=folds, repeats=repeats, inner_folds=3, C=costs)
     curves: dict[str, dict[str, list[float]]] = {}
     for name, use_labels in (("with labels", True), ("without labels", False)):
@@ -121,7 +121,7 @@ def draw_growth(axes: Any, sizes: list[int], parts: list[tuple[float, float]], w
 
 def growth(numbers: list[int], sizes: list[int], n_graphs: int) -> Any:
     draw = gramlet.random_labelled_graphs
-    seconds_of(draw(3, 200, 400, n_labels=0, random_state=0))  # so that nothing is left to compile
+    seconds_of(draw(3, 200, 400, n_labels=0, random_state=0))  # compiles all functions
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     parts = [seconds_of(draw(n, 100, 200, n_labels=0, random_state=0)) for n in numbers]
     draw_growth(left, numbers, parts, "graphs N (n = 100, m = 200)")

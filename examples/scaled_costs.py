@@ -1,10 +1,11 @@
-"""Whether C should be relative to the kernel's own spread: accuracies with both kinds of C.
+"""Should C be relative to the spread of the kernel? Accuracies with both kinds of C.
 
-A centred, normalised kernel often has a mean self-similarity far below 1, and the C that suit it
-are then larger than the usual grid. With ``Protocol(scale_C=True)`` C is divided by that mean. Each
-kernel is evaluated with both on the same folds and compared by the corrected resampled t-test; how
-often the edge of the grid was chosen stands beside. Finished kernels are kept in a folder; rows are
-added to those that the output already has, so that large data sets can have fewer repeats.
+A centred, normalised kernel often has a mean self-similarity far below 1, and suitable values of C
+are then larger than those of the usual grid. With ``Protocol(scale_C=True)`` C is divided by that
+mean. Each kernel is evaluated with both on the same folds and compared by the corrected resampled
+t-test; the tables also give how often the edge of the grid was chosen. Finished kernels are stored
+in a folder; new rows are added to those already in the output, so that large data sets can have
+fewer repeats.
 
     python examples/scaled_costs.py --store FOLDER --data-dir FOLDER [--repeats N] [DATASET ...]
 """
@@ -43,7 +44,7 @@ def at_the_edge(result: Result) -> float:
 
 
 def compared(data: Any, name: str, given: argparse.Namespace) -> dict[str, Any]:
-    """One kernel on one data set, with C as it is and with C relative to the spread."""
+    """One kernel on one data set, with plain C and with C relative to the spread."""
     results = {}
     for scaled in (False, True):
         protocol = gramlet.Protocol(
@@ -90,7 +91,7 @@ def main() -> None:
 
 
 def read_rows(path: Path) -> dict[str, dict[str, Any]]:
-    """The rows by data set and kernel that a file has; none if there is no file."""
+    """The rows in a file, by data set and kernel; none if the file does not exist."""
     if not path.exists():
         return {}
     rows: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["rows"]

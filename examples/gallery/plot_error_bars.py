@@ -2,8 +2,8 @@
 Predictions with error bars
 ===========================
 
-A Gaussian process on a graph kernel predicts how well molecules pass the blood-brain barrier, and
-says how sure it is. The error bars cover 95 %.
+A Gaussian process on a graph kernel predicts how well molecules pass the blood-brain barrier, with
+an error bar for each prediction. The error bars are 95 % intervals.
 """
 
 import matplotlib.pyplot as plt

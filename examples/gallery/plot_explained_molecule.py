@@ -2,8 +2,8 @@
 Which atoms speak for mutagenicity?
 ===================================
 
-A support vector machine on Weisfeiler-Lehman patterns, taken apart: every pattern has a weight,
-and every atom gets the weights of the patterns around it.
+A support vector machine on Weisfeiler-Lehman patterns gives every pattern a weight. Every atom is
+coloured by the weights of the patterns around it.
 """
 
 import matplotlib.pyplot as plt

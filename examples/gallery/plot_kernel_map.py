@@ -2,8 +2,8 @@
 A map of molecules
 ==================
 
-Kernel PCA of the 188 molecules of MUTAG under WL optimal assignment. Similar molecules lie close to
-each other; some are drawn beside their points.
+Kernel PCA of the 188 molecules of MUTAG with the WL optimal assignment kernel. Similar molecules
+are close to each other; some are drawn next to their points.
 """
 
 import gramlet

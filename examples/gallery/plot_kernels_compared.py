@@ -1,9 +1,9 @@
 """
-What one kernel sees and another does not
-=========================================
+Gram matrices of four kernels
+=============================
 
-Gram matrices of the same molecules under four kernels. Rows are sorted by class, then by size:
-blocks on the diagonal are what a classifier can use.
+Gram matrices of the same molecules for four kernels. Rows are sorted by class, then by size: a
+classifier can use blocks on the diagonal.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 The nearest molecules
 =====================
 
-Which known molecules are most like a new one, and by how much? The three nearest neighbours of
-caffeine among those of B3DB, under WL optimal assignment.
+Which known molecules are most similar to a new one, and how similar are they? The three nearest
+neighbours of caffeine among the molecules of B3DB, with the WL optimal assignment kernel.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """
-The shape of a network, heard by its spectrum
-=============================================
+The shape of a network from its spectrum
+========================================
 
-NetLSD describes a graph by how fast heat leaves its nodes. Rings, stars, grids and random networks
-of about the same size differ, whatever their nodes are called.
+NetLSD describes a graph by how fast heat leaves its nodes. The descriptions of rings, stars, grids
+and random networks of about the same size differ. They do not depend on the order of the nodes.
 """
 
 import matplotlib.pyplot as plt
