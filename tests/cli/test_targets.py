@@ -237,7 +237,7 @@ HEAD = "smiles,y\n"
 WRONG = {
     "nan": (HEAD + "C,1.5\nCC,nan\nCCC,2.5\n", 1, "line 3"),
     "empty": (HEAD + "C,1.5\nCC,\nCCC,2.5\n", 1, "line 3"),
-    "one class": (HEAD + "C,a\nCC,a\nCCC,a\n", 1, "'y' holds 1 class ('a')"),
+    "one class": (HEAD + "C,a\nCC,a\nCCC,a\n", 1, "'y' has 1 class ('a')"),
     "constant": (HEAD + "C,2.5\nCC,2.5\nCCC,2.5\n", 1, "'y' is 2.5 for all 3 graphs"),
     "unreadable": (HEAD + "X,1\nC(,2\n(C,1\n", 1, "line 2"),
     "no column": ("smiles,y,z\nC,1,1\nCC,2,2\n", 2, "--target"),
