@@ -92,6 +92,6 @@ def test_picture():
         plot_map(KernelMap("wl", 1).fit(GRAPHS))
     with pytest.raises(ValueError, match="values for 25 fitted graphs"):
         plot_map(found, y[:3])
-    with pytest.raises(ValueError, match="graphs are given"):
+    with pytest.raises(ValueError, match="graphs were given"):
         plot_map(found, y, graphs=NEW)
     plt.close("all")
