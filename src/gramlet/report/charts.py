@@ -53,7 +53,7 @@ def short_names(names: Sequence[str], most: int) -> list[str]:
     """Names of at most so many letters, cut where the most of them stay different.
 
     >>> short_names(["yes", "class number 1", "class number 2"], 8)
-    ['yes', '…umber 1', '…umber 2']
+    ['yes', 'clas…r 1', 'clas…r 2']
     >>> short_names(["anthracene"], 8)
     ['anthrac…']
     """
