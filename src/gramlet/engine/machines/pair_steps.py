@@ -112,8 +112,8 @@ def descend(
             gram, rough, scale, high, low, beta, slack, (most + least) / 2.0, asked,
             max_steps - taken,
         )  # fmt: skip
-        if steps == 0:
-            return taken, most, least
+        if steps == 0:  # nothing more that single precision can tell: the tolerance is missed
+            return max_steps, most, least
         taken += steps
         moved = 0
         for k in range(n):
