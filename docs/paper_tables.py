@@ -91,21 +91,21 @@ def _gains(table: Table, folder: CellFolder) -> dict[str, float]:
 
 
 def worth(table: Table, folder: CellFolder = CELLS) -> str:
-    """The difference of each row of a table of options from its first row, on the same folds."""
-    if not table.name.endswith("-options"):
+    """The difference of each row that varies another one from it, on the same folds."""
+    variants = [row for row in table.rows if row.variant_of]
+    if not variants:
         return ""
-    first = table.rows[0].name
     lines = [
-        f"Differences from the row *{first}* on the same folds, in points, nested. ± gives the "
-        "standard error, corrected for overlapping training parts. Differences of less than two "
-        "standard errors are within noise.",
+        "Differences between rows on the same folds, in points, nested. ± gives the standard "
+        "error, corrected for overlapping training parts. Differences of less than two standard "
+        "errors are within noise.",
         "",
-        "| option | " + " | ".join(table.data) + " |",
-        "|---|" + "---:|" * len(table.data),
+        "| row | compared with | " + " | ".join(table.data) + " |",
+        "|---|---|" + "---:|" * len(table.data),
     ]
-    for row in table.rows[1:]:
-        shown = [_difference(table, row.name, first, data, folder) for data in table.data]
-        lines.append(f"| {row.name} | " + " | ".join(shown) + " |")
+    for row in variants:
+        shown = [_difference(table, row.name, row.variant_of, data, folder) for data in table.data]
+        lines.append(f"| {row.name} | {row.variant_of} | " + " | ".join(shown) + " |")
     return "\n".join(lines)
 
 

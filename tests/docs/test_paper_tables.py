@@ -65,9 +65,10 @@ def test_what_an_option_is_worth(pages, tmp_path):
         folder.write(Cell(table.name, row, "MUTAG", "nested", [scores], 1.0, "", 0.25))
     lines = pages.worth(table, folder).splitlines()
     # Differences of 10 and 11 points: a variance of 0.5, times 1/2 + 1/4.
-    assert f"| {second} | +10.5 ± 0.6 | *not computed* |" in lines
-    assert f"| {third} | +0.5 ± 0.6, within noise | *not computed* |" in lines
-    assert pages.worth(TABLES["mlg-1"], folder) == ""
+    assert f"| {second} | {first} | +10.5 ± 0.6 | *not computed* |" in lines
+    assert f"| {third} | {first} | +0.5 ± 0.6, within noise | *not computed* |" in lines
+    assert "| MLG, published code | MLG | *not computed* |" in pages.worth(TABLES["mlg-1"], folder)
+    assert pages.worth(TABLES["tudataset"], folder) == ""
 
 
 def test_measurements_and_their_absence(pages, tmp_path):
