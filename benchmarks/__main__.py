@@ -16,8 +16,8 @@ os.environ.update(ONE_THREAD)  # before numpy is imported
 import argparse
 from dataclasses import asdict
 
-from benchmarks import cold, large_graphs, limits, memory, parent, two_cores
 from benchmarks.cases import Case, Growth, all_cases
+from benchmarks.costs import cold, large_graphs, limits, memory, parent, two_cores
 from benchmarks.data import Source, default_folder
 from benchmarks.report import machine, save_result, tell_case, tell_growth
 

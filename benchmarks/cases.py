@@ -1,7 +1,7 @@
 """A benchmark case: data, gramlet's function, the peer's, and a check that both results agree.
 
-Each file ``bench_*.py`` in this folder registers its cases; `all_cases` finds them all. `measure`
-runs and measures them.
+The modules of ``kernels/`` and ``tasks/`` register their cases; `all_cases` imports them all.
+`measure` runs and measures them.
 """
 
 from __future__ import annotations
@@ -119,10 +119,10 @@ def register(case: Case | Growth) -> Case | Growth:
 
 
 def all_cases() -> dict[str, Case | Growth]:
-    """All cases of the files ``bench_*.py`` in this folder, by name."""
-    import benchmarks
+    """All cases of the modules in ``kernels/`` and ``tasks/``, by name."""
+    from benchmarks import kernels, tasks
 
-    for module in pkgutil.iter_modules(benchmarks.__path__):
-        if module.name.startswith("bench_"):
-            importlib.import_module(f"benchmarks.{module.name}")
+    for room in (kernels, tasks):
+        for module in pkgutil.iter_modules(room.__path__):
+            importlib.import_module(f"{room.__name__}.{module.name}")
     return dict(_CASES)

@@ -97,7 +97,7 @@ def _worker_seconds(client: Any) -> float:
 def _fitting(graphs: Any, kernel: str, params: dict[str, Any]) -> float:
     """Seconds of what is done before the first tile, on every side by one thread."""
     from gramlet.kernels import registry
-    from gramlet.scale.tile_work import prepared
+    from gramlet.scale.matrices.tile_work import prepared
 
     begin = time.process_time()
     prepared(registry.make(kernel, n_jobs=1, **params), graphs, None, None)

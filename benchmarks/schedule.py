@@ -54,9 +54,9 @@ def measure_tiles(kernel: str, n_graphs: int, chunk: int) -> tuple[list[float], 
     """Processor seconds of each tile: computing it, and writing it with its mirror."""
     import gramlet
     from gramlet.kernels import registry
-    from gramlet.scale.tile_grid import TileGrid
-    from gramlet.scale.tile_store import TileStore
-    from gramlet.scale.tile_work import compute_tile, prepared
+    from gramlet.scale.matrices.tile_grid import TileGrid
+    from gramlet.scale.matrices.tile_store import TileStore
+    from gramlet.scale.matrices.tile_work import compute_tile, prepared
 
     graphs = gramlet.random_labelled_graphs(n_graphs, 22, 24, 8, random_state=0)
     params = {"n_iter": 3} if kernel.startswith("wl") else {}

@@ -26,9 +26,9 @@ from sklearn.svm import SVC
 
 import gramlet
 from gramlet.engine.machines.support_vectors import take_block
-from gramlet.evaluation.machines import machine_of
-from gramlet.evaluation.protocol import Split, check_target
-from gramlet.evaluation.task import target_of
+from gramlet.evaluation.machines.machines import machine_of
+from gramlet.evaluation.protocols.protocol import Split, check_target
+from gramlet.evaluation.protocols.task import target_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

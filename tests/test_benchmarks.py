@@ -19,8 +19,9 @@ if not (ROOT / "benchmarks" / "cases.py").is_file():
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import __main__ as command  # noqa: E402 (found through the path above)
-from benchmarks import limits, measure, memory, parent, report  # noqa: E402
+from benchmarks import measure, report  # noqa: E402
 from benchmarks.cases import Case, Growth, agree, all_cases, register, same_matrices  # noqa: E402
+from benchmarks.costs import limits, memory, parent  # noqa: E402
 from benchmarks.data import Source, random_batch, to_grakel, to_igraph  # noqa: E402
 
 
@@ -214,7 +215,7 @@ def test_the_parent_is_compared_by_the_same_matrices(tmp_path):
 
 
 def test_two_cores_tell_work_in_tiles_from_the_rest(capsys):
-    from benchmarks import two_cores
+    from benchmarks.costs import two_cores
 
     from gramlet.engine.core.tiles import for_tiles
 
@@ -231,7 +232,7 @@ def test_two_cores_tell_work_in_tiles_from_the_rest(capsys):
 
 
 def test_choices_that_differ_are_noticed():
-    from benchmarks.bench_machines import same_choices
+    from benchmarks.tasks.bench_machines import same_choices
 
     ours = np.array([[1, 10.0, 0.8], [2, 1.0, 0.7]])
     same_choices(ours, ours.copy())

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gramlet import theory
-from reference import graphlets as reference
+from reference.kernels import graphlets as reference
 
 
 def test_numbers_of_graphs():

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from rdkit import Chem, rdBase
 
-from gramlet.graphs.molecules import molecules
+from gramlet.graphs.molecules.molecules import molecules
 
 DATA = Path(__file__).resolve().parents[1] / "src" / "gramlet" / "files" / "data"
 WHEEL_DIGEST = "c929f601951e4b0ed56326c94d2cdc2f6b0c24711fbc1e0d7f67e88e330fc959"

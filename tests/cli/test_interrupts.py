@@ -93,7 +93,7 @@ def test_while_a_file_is_written(tmp_path):
 def test_compiled_code_that_does_not_return(tmp_path):
     """The main thread sees no signal before compiled code ends; the process ends all the same."""
     stuck = (
-        "import gramlet.files.datasets as d, ctypes; "
+        "import gramlet.files.datasets.datasets as d, ctypes; "
         "d.load_dataset = lambda *a: (os.write(1, b's'), ctypes.CDLL(None).sleep(50));"
     )
     process = start("info", "MUTAG", first=stuck)

@@ -53,7 +53,7 @@ class TestClasses:
     def test_a_class_that_is_too_small_has_the_name_that_info_shows(self, run, tmp_path, command):
         """TU files number their classes, and a table beside them gives the names."""
         from gramlet.files.dataset import Dataset
-        from gramlet.graphs.convert import as_batch
+        from gramlet.graphs.conversion.convert import as_batch
 
         graphs = as_batch([([(0, 1)], "CO")] * 21)
         data = Dataset(graphs, [0] * 20 + [1], name="rare", target_names={0: "calm", 1: "toxic"})

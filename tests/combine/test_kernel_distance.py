@@ -20,7 +20,8 @@ from gramlet import (
     WeisfeilerLehman,
     similarity,
 )
-from reference import combine, plain, weisfeiler_lehman
+from reference import combine, plain
+from reference.kernels import weisfeiler_lehman
 from reference.strategies import graph_batches
 
 nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")

@@ -23,7 +23,8 @@ from gramlet import (
     WLOptimalAssignment,
     random_labelled_graphs,
 )
-from reference import combine, plain, weisfeiler_lehman
+from reference import combine, plain
+from reference.kernels import weisfeiler_lehman
 from reference.strategies import graph_batches
 
 MUTAG = gramlet.load_dataset("MUTAG")

@@ -17,7 +17,8 @@ from gramlet import (
     WeisfeilerLehman,
     WLOptimalAssignment,
 )
-from reference import combine, plain, weisfeiler_lehman
+from reference import combine, plain
+from reference.kernels import weisfeiler_lehman
 
 MUTAG = gramlet.load_dataset("MUTAG")
 GRAPHS = MUTAG.graphs[:40]

@@ -19,7 +19,7 @@ from gramlet import (
 from gramlet.embeddings.optical_map import LightOnDevice
 from gramlet.engine.graphlets.patterns import adjacency_matrices, patterns
 from gramlet.engine.graphlets.sampling import sample_codes
-from reference import graphlets as reference
+from reference.kernels import graphlets as reference
 
 MAPS = {
     "gaussian": GaussianMap(37, sigma=1.3),

@@ -26,7 +26,7 @@ from gramlet import (
 )
 from gramlet.engine.graphlets.labelled_patterns import unpacked_labels
 from gramlet.engine.graphlets.sampling import sample_counts
-from reference import graphlets as reference
+from reference.kernels import graphlets as reference
 
 KITE = GraphBatch.from_edges([[(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5)]])
 PIECES = GraphBatch.from_edges([[(0, 1), (2, 3), (3, 4)]], n_nodes=[6])

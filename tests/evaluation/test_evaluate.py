@@ -412,7 +412,7 @@ class TestErrors:
 
 
 def result_of(name: str, accuracies, splits: str = "same", **protocol) -> Result:
-    from gramlet.evaluation.result import DataFacts
+    from gramlet.evaluation.results.result import DataFacts
 
     rows = np.array(accuracies, dtype=float)
     chosen = [[{"n_iter": 2, "C": 10.0} for _ in row] for row in rows]

@@ -13,7 +13,7 @@ from sklearn.svm import SVC, SVR
 
 from gramlet import Protocol, VertexHistogram, WeisfeilerLehman, evaluate
 from gramlet.evaluation import choose
-from gramlet.evaluation.splits import make_splits
+from gramlet.evaluation.protocols.splits import make_splits
 from reference.evaluation import chosen_cost, classes_of, penalties, points, ridge, trees
 
 QUICK = Protocol(folds=4, repeats=2, inner_folds=3, C=(0.01, 0.1, 1.0, 10.0, 100.0))
@@ -284,8 +284,8 @@ class TestChoosing:
 
 class TestBaselines:
     def test_sizes_that_are_all_the_same_in_the_training_part(self):
-        from gramlet.evaluation.baselines import baseline_named
-        from gramlet.evaluation.task import target_of
+        from gramlet.evaluation.machines.baselines import baseline_named
+        from gramlet.evaluation.protocols.task import target_of
 
         n = np.r_[np.full(29, 7.0), 30.0]
         sizes = np.column_stack([n, n - 1, np.log1p(n), np.log1p(n - 1)])

@@ -15,7 +15,7 @@ import pytest
 from sklearn.preprocessing import FunctionTransformer
 
 from gramlet import Protocol, RandomGraphEmbedding, WeisfeilerLehman, evaluate
-from gramlet.evaluation.machines import _SupportVectors
+from gramlet.evaluation.machines.machines import _SupportVectors
 from gramlet.evaluation.store import Store
 from reference.evaluation import trees
 

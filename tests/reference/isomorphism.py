@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from itertools import permutations
 
+from reference.kernels.weisfeiler_lehman import colour_levels, multiset
 from reference.plain import PlainGraph, plain_graphs
-from reference.weisfeiler_lehman import colour_levels, multiset
 
 
 def is_isomorphism(G: PlainGraph, H: PlainGraph, image: Sequence[int]) -> bool:

@@ -10,8 +10,8 @@ from functools import cmp_to_key
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from reference.kernels.wasserstein import transport_cost
 from reference.plain import gram, one_graph, plain_graphs
-from reference.wasserstein import transport_cost
 
 EQUAL = 1e-8
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gramlet import GraphBatch
-from reference import histograms, paths_walks, wasserstein, weisfeiler_lehman
 from reference.examples import bare, molecules, random_graphs
+from reference.kernels import histograms, paths_walks, wasserstein, weisfeiler_lehman
 from reference.plain import diagonal, gram, plain_graphs, relabelled
 
 

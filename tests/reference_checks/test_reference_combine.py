@@ -10,9 +10,10 @@ from scipy.optimize import nnls
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
-from reference import combine, histograms, isomorphism, paths_walks, ridge
+from reference import combine, isomorphism, ridge
 from reference.building import awkward, build, digraphs, random_graph, renumbered, worked
-from reference.nested import as_matrix
+from reference.kernels import histograms, paths_walks
+from reference.kernels.nested import as_matrix
 
 VERTEX, EDGE = as_matrix(histograms.vertex_histogram), as_matrix(histograms.edge_histogram)
 PATHS = as_matrix(paths_walks.shortest_path)

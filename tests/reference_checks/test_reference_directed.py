@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reference import (
+from reference.building import awkward, build, digraphs, random_graph, renumbered
+from reference.kernels import (
     graph_hopper,
     histograms,
     marginalized,
@@ -18,7 +19,6 @@ from reference import (
     weighted_wwl,
     weisfeiler_lehman,
 )
-from reference.building import awkward, build, digraphs, random_graph, renumbered
 from reference.plain import gram
 
 CYCLE, PATH, STAR = digraphs()

@@ -8,8 +8,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from reference import deep, histograms, spectral_embeddings, weisfeiler_lehman
+from reference import spectral_embeddings
 from reference.building import awkward, build, random_graph, worked
+from reference.kernels import deep, histograms, weisfeiler_lehman
 
 nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")
 

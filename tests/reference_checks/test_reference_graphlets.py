@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gramlet import GraphBatch
-from reference import graphlets
 from reference.examples import bare, random_graphs
+from reference.kernels import graphlets
 from reference.plain import gram, relabelled
 
 STAR = GraphBatch.from_edges([[(0, 1), (0, 2), (0, 3)]])

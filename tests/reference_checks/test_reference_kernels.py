@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from reference import (
+from reference.building import awkward, build, random_graph, renumbered, worked
+from reference.kernels import (
     graph_hopper,
     hashing,
     histograms,
@@ -23,8 +24,7 @@ from reference import (
     svm_theta,
     weisfeiler_lehman,
 )
-from reference.building import awkward, build, random_graph, renumbered, worked
-from reference.laplacian import induced
+from reference.kernels.laplacian import induced
 
 CODES = {label: 2**i + 1 for i, label in enumerate("CONab")}
 VERTEX = nested.as_matrix(histograms.vertex_histogram)

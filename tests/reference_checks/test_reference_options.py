@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from reference import laplacian, rge, weighted_wwl
+from reference import rge
 from reference.building import build, worked
-from reference.weighted_wwl import Settings
+from reference.kernels import laplacian, weighted_wwl
+from reference.kernels.weighted_wwl import Settings
 
 # Weighted Wasserstein-WL
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from gramlet import GraphBatch
-from reference import laplacian, rge
+from reference import rge
 from reference.examples import bare, random_graphs
+from reference.kernels import laplacian
 from reference.plain import gram, plain_graphs, relabelled
 
 PATH, TRIANGLE, PAIR, EMPTY = bare()

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from gramlet import GraphBatch
-from reference import path_kernels, paths_walks, wasserstein, weighted_wwl
+from reference import path_kernels
 from reference.examples import bare, molecules, random_graphs
+from reference.kernels import paths_walks, wasserstein, weighted_wwl
 from reference.plain import gram
 
 

@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from reference import (
+from reference import spectral_embeddings
+from reference.building import build, worked
+from reference.kernels import (
     graph_hopper,
     hashing,
     histograms,
@@ -15,11 +17,9 @@ from reference import (
     nested,
     nspdk,
     odd_sth,
-    spectral_embeddings,
     subgraph_matching,
     svm_theta,
 )
-from reference.building import build, worked
 
 K2, P3, K3 = [(0, 1)], [(0, 1), (1, 2)], [(0, 1), (1, 2), (0, 2)]
 CODES = {"codes": {"C": 1, "O": 2}, "n_bits": 3}

@@ -20,7 +20,7 @@ from gramlet import (
     load_dataset,
     write_report,
 )
-from gramlet.evaluation.result import Result
+from gramlet.evaluation.results.result import Result
 from gramlet.report import report_html
 from gramlet.report.charts import Chart
 from gramlet.report.figures import bars

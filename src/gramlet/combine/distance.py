@@ -15,7 +15,7 @@ from gramlet.common.parameters import HasMethods, require_parameters
 from gramlet.common.stored_state import require_instance
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch, as_single
+from gramlet.graphs.conversion.convert import as_batch, as_single
 from gramlet.kernels.contract.kernel import GraphKernel
 from gramlet.kernels.contract.tags import graph_tags
 

@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import GenericKernelMixin, Hyperparameter,
 from gramlet.common.arrays import Floats
 from gramlet.common.stored_state import require, require_instance
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.kernel import normalize_in_place
 from gramlet.kernels.contract.tags import graph_tags, is_embedding
 

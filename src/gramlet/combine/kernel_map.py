@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramlet.common.arrays import Array, Floats
 from gramlet.common.parameters import HasMethods, Interval, require_parameters
 from gramlet.common.stored_state import require, require_array, require_instance
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.tags import is_embedding
 from gramlet.kernels.expression import estimator_of
 

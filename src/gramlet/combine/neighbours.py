@@ -20,7 +20,7 @@ from gramlet.common.stored_state import require_array, require_instance
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.nearest import NearestIndex, nearest_rows
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.kernel import GraphKernel, normalize_in_place
 from gramlet.kernels.contract.profile import CountProfile
 

@@ -17,7 +17,7 @@ from gramlet.common.parameters import HasMethods, Interval, StrOptions, require_
 from gramlet.common.stored_state import require, require_array, require_instance
 from gramlet.engine.core.tiles import one_blas_thread
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.kernel import GraphKernel, normalize_in_place
 from gramlet.kernels.contract.tags import GraphTags, graph_tags
 from gramlet.kernels.expression import estimator_of

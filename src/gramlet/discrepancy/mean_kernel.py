@@ -19,7 +19,7 @@ from gramlet.engine.graphlets.patterns import (
 )
 from gramlet.engine.graphlets.spectrum import graphlet_frequencies
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 
 __all__ = ["mean_kernel", "mmd"]
 

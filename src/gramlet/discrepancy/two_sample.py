@@ -11,7 +11,7 @@ from gramlet.combine.gram import gram
 from gramlet.common.arrays import Floats
 from gramlet.common.checks import is_integer
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 
 __all__ = ["MMDTest", "mmd_test"]
 

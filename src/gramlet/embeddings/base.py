@@ -20,7 +20,7 @@ from gramlet.common.arrays import Array, Floats
 from gramlet.common.parameters import CheckedEstimator, require_parameters
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.graphs.direction import require_undirected
 from gramlet.kernels.contract.output import framed
 from gramlet.kernels.contract.tags import GraphTags

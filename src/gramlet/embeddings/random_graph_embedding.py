@@ -26,7 +26,7 @@ from gramlet.embeddings.base import EMBEDDING_CONSTRAINTS, GraphEmbedding
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distances, mass_points
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.spectral.node_points import (

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from gramlet.common.arrays import Ints
 from gramlet.common.parameters import CheckedEstimator, Interval, require_parameters
 from gramlet.engine.graphlets.sampling import sample_codes
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 
 __all__ = ["RandomWalkSampler", "Sampler", "UniformSampler", "stream_seed"]
 

@@ -16,26 +16,26 @@ import numpy as np
 from gramlet._version import __version__
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.checks import require_count
-from gramlet.evaluation import assembly, hints
-from gramlet.evaluation.baselines import BASELINES
-from gramlet.evaluation.best_of_grid import best_of_grid
-from gramlet.evaluation.choice import Choice, choose
 from gramlet.evaluation.digests import digest_of
-from gramlet.evaluation.groups import groups_of
-from gramlet.evaluation.machines import CLASSIFIERS, Machine, machine_of
-from gramlet.evaluation.protocol import Protocol
-from gramlet.evaluation.result import Result
-from gramlet.evaluation.scorers import Scorer, scorer_of
-from gramlet.evaluation.selection import Race, nested, retrained
-from gramlet.evaluation.significance import overlap_of
-from gramlet.evaluation.splits import Split, make_splits
+from gramlet.evaluation.machines.baselines import BASELINES
+from gramlet.evaluation.machines.machines import CLASSIFIERS, Machine, machine_of
+from gramlet.evaluation.protocols.groups import groups_of
+from gramlet.evaluation.protocols.protocol import Protocol
+from gramlet.evaluation.protocols.splits import Split, make_splits
+from gramlet.evaluation.protocols.task import Target, target_of
+from gramlet.evaluation.results import assembly, hints
+from gramlet.evaluation.results.result import Result
+from gramlet.evaluation.scores.scorers import Scorer, scorer_of
+from gramlet.evaluation.scores.significance import overlap_of
+from gramlet.evaluation.selection.best_of_grid import best_of_grid
+from gramlet.evaluation.selection.choice import Choice, choose
+from gramlet.evaluation.selection.selection import Race, nested, retrained
+from gramlet.evaluation.selection.subjects import Subject, ready_subject, subject_of
+from gramlet.evaluation.selection.trials import Data
 from gramlet.evaluation.store import Store
-from gramlet.evaluation.subjects import Subject, ready_subject, subject_of
-from gramlet.evaluation.task import Target, target_of
-from gramlet.evaluation.trials import Data
 from gramlet.files.dataset import Dataset
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 
 __all__ = ["Choice", "choose", "evaluate"]
 

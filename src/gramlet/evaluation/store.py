@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.safe_writing import writing
-from gramlet.evaluation.machines import Outcome
+from gramlet.evaluation.machines.machines import Outcome
 
 __all__ = ["Ledger", "Store", "StoredLedger"]
 

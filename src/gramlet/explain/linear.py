@@ -17,7 +17,7 @@ from scipy import sparse
 
 from gramlet.combine.feature_map import FeatureMap
 from gramlet.common.arrays import Array, Floats
-from gramlet.graphs.convert import as_batch, as_single
+from gramlet.graphs.conversion.convert import as_batch, as_single
 from gramlet.kernels.contract.tags import graph_tags
 from gramlet.kernels.weisfeiler_lehman.colour_counts import colouring_of
 

@@ -20,7 +20,7 @@ from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.explain.linear import LinearExplanation, explain_linear
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.weisfeiler_lehman.colour_counts import colouring_of
 
 __all__ = ["ModelExplanation", "Pattern", "explain_model", "name_labels"]

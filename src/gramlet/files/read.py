@@ -267,7 +267,7 @@ def adjusted(dataset: Dataset, directed: bool | None, node_labels: str | None) -
     """The data set with the requested directions and labels."""
     if directed is None and node_labels is None:
         return dataset
-    from gramlet.graphs.convert import as_batch
+    from gramlet.graphs.conversion.convert import as_batch
 
     changes: dict[str, Any] = {}
     if directed is not None and dataset.graphs.directed != directed:

@@ -316,7 +316,7 @@ class GraphBatch(Sequence["GraphBatch"]):
 
     def to_networkx(self) -> list[Any]:
         """The graphs as networkx graphs (``label``, ``weight``, ``attr`` attributes)."""
-        from gramlet.graphs.convert import to_networkx
+        from gramlet.graphs.conversion.convert import to_networkx
 
         return to_networkx(self)
 

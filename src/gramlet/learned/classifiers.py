@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.parameters import Interval
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.labels import LABEL_CHOICE
 from gramlet.learned.node_inputs import NodeInputs
 

@@ -23,7 +23,7 @@ __all__ = ["find_class", "find_function", "qualified_name", "refusal", "refusal_
 # Packages of gramlet whose classes occur in fitted models.
 _ROOMS = ("combine", "discrepancy", "embeddings", "engine", "kernels", "paths")
 # From other packages, only these modules.
-_MODULES = ("gramlet.scale.hashed_features", "gramlet.scale.linear_model")
+_MODULES = ("gramlet.scale.features.hashed_features", "gramlet.scale.features.linear_model")
 # Scores for the selection of features: functions that compute and do nothing else.
 _SELECTION = {
     "sklearn.feature_selection._univariate_selection:chi2",

@@ -15,7 +15,7 @@ import numpy as np
 from gramlet.common.arrays import Floats, Ints
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.build import ranges
-from gramlet.graphs.convert import as_single
+from gramlet.graphs.conversion.convert import as_single
 from gramlet.plotting.colours import ELEMENT_COLOURS, label_colours, named
 from gramlet.plotting.layout import LARGEST_DRAWN, edges_of, layout, sampled
 from gramlet.plotting.molecule_drawing import BOND_ORDERS, atoms_of, molecule_points

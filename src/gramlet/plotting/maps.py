@@ -10,7 +10,7 @@ import numpy as np
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.files.dataset import Dataset
 from gramlet.files.target import infer_task
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.plotting.colours import class_style
 from gramlet.plotting.figure import new_axes
 from gramlet.plotting.graphs import draw_graph

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.graphs.parsing import quiet
+from gramlet.graphs.molecules.parsing import quiet
 
 __all__ = ["BOND_ORDERS", "Atom", "atom_of", "atoms_of", "molecule_points"]
 

@@ -20,7 +20,7 @@ from gramlet.engine.graphlets.patterns import patterns as graphlets
 from gramlet.engine.neighbourhoods.ball_pairs import ball_identities
 from gramlet.engine.neighbourhoods.descent_trees import split_child
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.graphlets.graphlet import GraphletCounter
 from gramlet.kernels.histograms.label_histograms import EdgeCounter, VertexCounter
 from gramlet.kernels.neighbourhoods.ball_pair_counter import BallPairCounter

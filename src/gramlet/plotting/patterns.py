@@ -8,7 +8,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.explain import LinearExplanation
-from gramlet.graphs.convert import as_single
+from gramlet.graphs.conversion.convert import as_single
 from gramlet.kernels.wasserstein.weighted import WeightedWassersteinWL
 from gramlet.kernels.weisfeiler_lehman.colour_counts import colouring_of
 from gramlet.plotting.drawing import Drawing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gramlet.evaluation.ranking import Ranking
+from gramlet.evaluation.scores.ranking import Ranking
 from gramlet.plotting.figure import new_axes
 
 __all__ = ["plot_critical_differences"]

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.evaluation.result import Result
+from gramlet.evaluation.results.result import Result
 from gramlet.kernels.contract.tags import graph_tags
 from gramlet.report.material import Material
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats
-from gramlet.evaluation.result import Result
+from gramlet.evaluation.results.result import Result
 from gramlet.explain.models import name_labels
 from gramlet.files.dataset import Dataset
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels import registry
 from gramlet.plotting.colours import ELEMENT_COLOURS, label_colours, named
 from gramlet.plotting.molecule_drawing import atoms_of

@@ -13,7 +13,7 @@ from typing import Any
 
 from gramlet._version import __version__
 from gramlet.common.safe_writing import check_place, writing
-from gramlet.evaluation.result import Result
+from gramlet.evaluation.results.result import Result
 from gramlet.report.decisions import Decision, decisions_of
 from gramlet.report.kernel_view import KernelView, view_of
 from gramlet.report.material import Material, material_of

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from gramlet._version import __version__
-from gramlet.evaluation.protocol import Protocol
+from gramlet.evaluation.protocols.protocol import Protocol
 from gramlet.evaluation.run import evaluate
 from gramlet.files.dataset import Dataset, DatasetNotFoundError
-from gramlet.files.datasets import load_dataset
-from gramlet.files.download import DownloadError
+from gramlet.files.datasets.datasets import load_dataset
+from gramlet.files.datasets.download import DownloadError
 from gramlet.kernels import registry
 from gramlet.reproduce import experiments
 from gramlet.reproduce.cells import Cell, CellFolder

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gramlet.evaluation.protocol import Protocol
+from gramlet.evaluation.protocols.protocol import Protocol
 
 __all__ = ["EXPERIMENTS", "SELECTIONS", "TABLES", "Experiment", "Row", "Table"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gramlet.common.safe_writing import writing
-from gramlet.scale.tile_grid import Tile
+from gramlet.scale.matrices.tile_grid import Tile
 
 __all__ = ["Journal", "differences"]
 

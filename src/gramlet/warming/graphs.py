@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gramlet.common.arrays import Array
-from gramlet.files.datasets import load_dataset
+from gramlet.files.datasets.datasets import load_dataset
 from gramlet.graphs.batch import GraphBatch
 
 __all__ = ["batches", "molecules"]

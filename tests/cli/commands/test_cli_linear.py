@@ -102,7 +102,7 @@ def test_killed_in_the_middle(table, store, tmp_path):
     assert run(["train", str(store), "--linear", "-o", model, "--epochs", "1"]) == 0
     script = (
         "import os, sys\n"
-        "from gramlet.scale.stream_prediction import PredictionWriter\n"
+        "from gramlet.scale.features.stream_prediction import PredictionWriter\n"
         "original = PredictionWriter.add\n"
         "def add(self, *rest):\n"
         "    original(self, *rest)\n"

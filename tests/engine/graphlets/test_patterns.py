@@ -20,7 +20,7 @@ from gramlet.engine.graphlets.patterns import (
 )
 from gramlet.engine.graphlets.table_cache import cached_table, checksum
 from gramlet.theory import n_graphlets
-from reference import graphlets as reference
+from reference.kernels import graphlets as reference
 
 compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="too long without the compiler")
 SIZES = [1, 2, 3, 4, 5, 6, pytest.param(7, marks=compiled), pytest.param(8, marks=compiled)]

@@ -19,7 +19,7 @@ from gramlet.engine.graphlets import draws
 from gramlet.engine.graphlets.labelled_patterns import unpacked_labels
 from gramlet.engine.graphlets.patterns import adjacency_matrices
 from gramlet.engine.graphlets.sampling import sample_codes, sample_counts
-from reference import graphlets as reference
+from reference.kernels import graphlets as reference
 
 SEED = 20
 N_DRAWS = 60_000

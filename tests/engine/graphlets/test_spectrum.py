@@ -18,7 +18,7 @@ from gramlet.engine.graphlets.closed_forms import count_by_formula
 from gramlet.engine.graphlets.connected import class_columns, count_by_visiting, expected_visits
 from gramlet.engine.graphlets.patterns import classes_of_codes, n_pairs, pattern_code, patterns
 from gramlet.engine.graphlets.spectrum import graphlet_counts, graphlet_frequencies
-from reference import graphlets as reference
+from reference.kernels import graphlets as reference
 from reference.strategies import graph_batches, permuted
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gramlet import GraphBatch
 from gramlet.engine.laplacian import balls as engine
-from reference import laplacian
+from reference.kernels import laplacian
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches
 

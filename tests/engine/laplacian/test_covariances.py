@@ -13,8 +13,8 @@ from gramlet.engine.laplacian import bhattacharyya
 from gramlet.engine.laplacian import sparse_covariances as supports
 from gramlet.engine.laplacian.balls import ball_owners, ball_sizes
 from gramlet.engine.laplacian.covariances import ball_covariances, graph_covariances, heat_diagonals
-from reference import laplacian
 from reference.examples import random_graphs
+from reference.kernels import laplacian
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches, permuted
 

@@ -11,7 +11,7 @@ from gramlet import GraphBatch
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.paths import path_places
 from gramlet.engine.paths.path_places import NodeGroups, n_places, place_and_length, place_counts
-from reference.graph_hopper import places
+from reference.kernels.graph_hopper import places
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches
 

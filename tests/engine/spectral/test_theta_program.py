@@ -11,9 +11,9 @@ from gramlet import GraphBatch, as_batch
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.spectral import theta_program
 from gramlet.engine.spectral.theta_program import least_eigenvalues, theta_values
+from reference.kernels.svm_theta import omega
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches
-from reference.svm_theta import omega
 
 nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")
 

@@ -12,7 +12,7 @@ from gramlet.engine.transport.distance import emd
 from gramlet.engine.transport.workspace import (
     transport_workspace,
 )
-from reference.wasserstein import transport_cost
+from reference.kernels.wasserstein import transport_cost
 
 ot = pytest.importorskip("ot", reason="needs POT, a test dependency")
 

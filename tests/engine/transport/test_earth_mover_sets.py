@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gramlet.engine.transport.earth_mover import earth_mover_distances, mass_points
-from reference.wasserstein import transport_cost
+from reference.kernels.wasserstein import transport_cost
 
 
 def _sets(rng, sizes, n_dimensions, flat):

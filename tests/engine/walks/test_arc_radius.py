@@ -11,7 +11,7 @@ from scipy import sparse
 from gramlet.engine.walks import arc_radius
 from gramlet.engine.walks.arc_radius import arc_pair_radii, arc_self_radii, matrix_radius
 from gramlet.engine.walks.product_walks import sort_by_label
-from reference.paths_walks import product_graph, spectral_radius
+from reference.kernels.paths_walks import product_graph, spectral_radius
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches
 

@@ -10,7 +10,7 @@ from gramlet.engine.walks.product_walks import Pair, apply_product, lay_out, roo
 from gramlet.engine.walks.spectra import walk_spectra
 from gramlet.engine.walks.spectral_radius import pair_radii, self_radii
 from reference.examples import random_graphs
-from reference.paths_walks import product_graph, spectral_radius
+from reference.kernels.paths_walks import product_graph, spectral_radius
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches
 

@@ -92,7 +92,7 @@ def test_names_and_description_travel(tmp_path: Path) -> None:
 
 
 def test_as_batch_inputs_can_be_written(tmp_path: Path) -> None:
-    pytest.importorskip("gramlet.graphs.convert")
+    pytest.importorskip("gramlet.graphs.conversion.convert")
     write_tu([np.array([[0, 1], [1, 0]])], tmp_path / "MATRIX", target=["a"])
     assert read_tu(tmp_path / "MATRIX").graphs.n_edges.tolist() == [1]
 

@@ -27,7 +27,8 @@ from gramlet import (
     WeisfeilerLehman,
     WLOptimalAssignment,
 )
-from reference import combine, histograms, plain, weisfeiler_lehman
+from reference import combine, plain
+from reference.kernels import histograms, weisfeiler_lehman
 from reference.strategies import graph_batches
 
 GRAPHS = [

@@ -11,11 +11,11 @@ import gramlet
 from gramlet import CoreKernel, GraphBatch, ShortestPath, WeisfeilerLehman, as_batch
 from gramlet.engine.cores.core_numbers import core_numbers
 from gramlet.kernels.contract.tags import graph_tags
-from reference.histograms import edge_histogram, vertex_histogram
-from reference.nested import as_matrix, core_kernel
-from reference.paths_walks import shortest_path
+from reference.kernels.histograms import edge_histogram, vertex_histogram
+from reference.kernels.nested import as_matrix, core_kernel
+from reference.kernels.paths_walks import shortest_path
+from reference.kernels.weisfeiler_lehman import weisfeiler_lehman
 from reference.strategies import graph_batches
-from reference.weisfeiler_lehman import weisfeiler_lehman
 
 nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")
 

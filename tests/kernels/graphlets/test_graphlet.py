@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gramlet import GraphBatch, GraphletKernel, WeisfeilerLehman, mean_kernel, mmd, mmd_test
 from gramlet.discrepancy import mean_kernel as module
-from reference import graphlets as reference
+from reference.kernels import graphlets as reference
 from reference.plain import gram, one_graph
 from reference.strategies import graph_batches
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from gramlet import GraphBatch, HadamardCode
 from gramlet.engine.hashing.neighbour_sums import PRIMES
-from reference import hashing
 from reference.examples import worked_molecules
+from reference.kernels import hashing
 from reference.strategies import graph_batches
 
 WORKED = worked_molecules()

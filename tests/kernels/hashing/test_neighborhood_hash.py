@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, NeighborhoodHash
-from reference import hashing
 from reference.examples import worked_molecules
+from reference.kernels import hashing
 from reference.plain import SAME
 from reference.strategies import NODE_ALPHABET, graph_batches
 

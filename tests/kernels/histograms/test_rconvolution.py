@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from gramlet import EdgeHistogram, RConvolution, VertexHistogram
 from reference.examples import random_graphs
-from reference.histograms import r_convolution_gram
+from reference.kernels.histograms import r_convolution_gram
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramlet import FeatureLaplacian, GraphBatch, LaplacianKernel
-from reference import laplacian
 from reference.examples import bare, molecules, random_graphs
+from reference.kernels import laplacian
 from reference.plain import gram
 from reference.strategies import graph_batches, permuted
 

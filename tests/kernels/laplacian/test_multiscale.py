@@ -14,8 +14,8 @@ from gramlet import FeatureLaplacian, GraphBatch, MultiscaleLaplacian, Weisfeile
 from gramlet.engine.laplacian.distinct_rows import distinct_rows
 from gramlet.kernels.laplacian.landmarks import LandmarkDraw
 from gramlet.kernels.laplacian.low_rank import leading_directions
-from reference import laplacian
 from reference.examples import molecules, random_graphs
+from reference.kernels import laplacian
 from reference.strategies import graph_batches, permuted
 
 FEATURES = ("labels", "degree", "attributes", "heat")

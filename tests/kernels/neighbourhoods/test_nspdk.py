@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramlet import NSPDK, GraphBatch, ShortestPath
-from reference import nspdk
 from reference.examples import worked_molecules
+from reference.kernels import nspdk
 from reference.strategies import graph_batches
 
 WORKED = worked_molecules()

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, ODDSTh
-from reference import odd_sth
 from reference.examples import worked_molecules
+from reference.kernels import odd_sth
 from reference.strategies import graph_batches
 
 WORKED = worked_molecules()

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, SubgraphMatching
-from reference import subgraph_matching as plain
 from reference.examples import worked_molecules
+from reference.kernels import subgraph_matching as plain
 from reference.strategies import graph_batches
 
 WORKED = worked_molecules()

@@ -11,7 +11,7 @@ from sklearn.base import clone
 import gramlet
 from gramlet import DeepGraphKernel, FeatureMap, GraphBatch, GraphHopper, as_batch, load, save
 from gramlet.kernels import registry
-from reference.graph_hopper import graph_hopper
+from reference.kernels.graph_hopper import graph_hopper
 from reference.strategies import graph_batches
 
 WORKED = [

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from gramlet import GraphBatch, ShortestPath, WeisfeilerLehman
 from gramlet.engine.paths.shortest_paths import count_paths
-from reference import paths_walks, weisfeiler_lehman
 from reference.examples import random_graphs
+from reference.kernels import paths_walks, weisfeiler_lehman
 from reference.plain import gram
 from reference.strategies import graph_batches
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from gramlet import GraphBatch, SVMTheta
 from gramlet.engine.spectral.theta_program import ThetaValues
 from gramlet.kernels.spectral import svm_theta as module
+from reference.kernels.svm_theta import svm_theta
 from reference.strategies import graph_batches
-from reference.svm_theta import svm_theta
 
 
 @settings(max_examples=40)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import gramlet
 from gramlet import GraphBatch, RandomWalk, as_batch
-from reference.paths_walks import largest_safe_decay, random_walk
+from reference.kernels.paths_walks import largest_safe_decay, random_walk
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gramlet import GraphBatch, Propagation
 from reference.examples import random_graphs
-from reference.paths_walks import label_distributions, propagation_gram
+from reference.kernels.paths_walks import label_distributions, propagation_gram
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gramlet import GraphBatch, RandomWalk, as_batch
 from reference.examples import random_graphs
-from reference.paths_walks import largest_safe_decay, random_walk
+from reference.kernels.paths_walks import largest_safe_decay, random_walk
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, WassersteinWL
-from reference import wasserstein
+from reference.kernels import wasserstein
 from reference.plain import gram
 from reference.strategies import graph_batches
 

@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 
 from gramlet import WassersteinWL, WeightedWassersteinWL
 from gramlet.engine.core.tiles import Tiling
-from gramlet.files.synthetic import planted_subtrees
+from gramlet.files.datasets.synthetic import planted_subtrees
 
 N_SETS = 10
 PLANTED = "0(0,1,2)"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from gramlet import GraphBatch, WassersteinWL, WeightedWassersteinWL
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.wasserstein.weight_constraint import WeightConstraint
-from reference import weighted_wwl as plain
 from reference.examples import random_graphs
+from reference.kernels import weighted_wwl as plain
 from reference.strategies import graph_batches
 
 PASSES = 4

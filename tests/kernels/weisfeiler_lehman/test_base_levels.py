@@ -19,9 +19,9 @@ from gramlet import (
 )
 from gramlet.graphs.columns import Categorical
 from gramlet.kernels.weisfeiler_lehman.colour_counts import Colouring
-from reference.histograms import edge_histogram, vertex_histogram
-from reference.nested import as_matrix, wl_over_base
-from reference.paths_walks import shortest_path
+from reference.kernels.histograms import edge_histogram, vertex_histogram
+from reference.kernels.nested import as_matrix, wl_over_base
+from reference.kernels.paths_walks import shortest_path
 from reference.strategies import graph_batches
 
 BASES = {

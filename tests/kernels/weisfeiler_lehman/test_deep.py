@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 import gramlet
 from gramlet import DeepGraphKernel, VertexHistogram, WeisfeilerLehman
 from gramlet.engine.counts import pattern_vectors as engine
-from reference.deep import deep_graph_diagonal, deep_graph_kernel, without_levels, wl_patterns
+from reference.kernels.deep import (
+    deep_graph_diagonal,
+    deep_graph_kernel,
+    without_levels,
+    wl_patterns,
+)
 from reference.strategies import graph_batches
 
 

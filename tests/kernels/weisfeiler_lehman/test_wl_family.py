@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import gramlet
 from gramlet import GraphBatch
-from reference import histograms, wasserstein, weisfeiler_lehman
+from reference.kernels import histograms, wasserstein, weisfeiler_lehman
 from reference.plain import gram
 from reference.strategies import graph_batches
 

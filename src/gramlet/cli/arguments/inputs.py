@@ -15,7 +15,7 @@ from gramlet.cli.errors import Failure, WrongUse
 from gramlet.cli.wording import with_options
 
 if TYPE_CHECKING:
-    from gramlet.evaluation.task import Target
+    from gramlet.evaluation.protocols.task import Target
     from gramlet.files.dataset import Dataset
 
 __all__ = ["classes_of", "read_input", "refuse_numbers", "stream_input", "target_of"]
@@ -110,7 +110,7 @@ def _warn_of_target(problem: str) -> None:
 
 
 def _read(text: str, reading: Reading, **others: Any) -> Dataset:
-    from gramlet.files.datasets import load_dataset
+    from gramlet.files.datasets.datasets import load_dataset
     from gramlet.files.kinds import kind_of
     from gramlet.files.read import read
 
@@ -128,7 +128,7 @@ def _read(text: str, reading: Reading, **others: Any) -> Dataset:
 
 def _with_options(data: Dataset, text: str, reading: Reading) -> Dataset:
     """A data set by name: labels and directions can be changed, columns cannot be named."""
-    from gramlet.graphs.convert import as_batch
+    from gramlet.graphs.conversion.convert import as_batch
 
     options = reading.options()
     for name in ("target", "molecules", "id", "label"):
@@ -148,7 +148,7 @@ def _is_there(path: Path) -> bool:
 
 
 def _well_known(name: str) -> bool:
-    from gramlet.files.catalogue import facts_of
+    from gramlet.files.datasets.catalogue import facts_of
 
     return facts_of(name) is not None
 
@@ -160,7 +160,7 @@ def _with_place(message: str, text: str) -> str:
 
 def target_of(dataset: Dataset, text: str, learning: Learning | None = None) -> Target:
     """The target to learn, classes or numbers; raise if it is missing or cannot be used."""
-    from gramlet.evaluation.task import target_of as checked_target
+    from gramlet.evaluation.protocols.task import target_of as checked_target
 
     learning = Learning() if learning is None else learning
     if dataset.target is None and dataset.get("unread"):

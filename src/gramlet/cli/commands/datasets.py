@@ -10,14 +10,14 @@ from gramlet.cli.arguments.options import DataDir
 from gramlet.cli.results.output import console, grid
 
 if TYPE_CHECKING:
-    from gramlet.files.catalogue import DatasetFacts
+    from gramlet.files.datasets.catalogue import DatasetFacts
 
 __all__ = ["datasets"]
 
 
 def datasets(data_dir: DataDir = None) -> None:
     """List the well-known data sets, and where they are found."""
-    from gramlet.files.catalogue import list_datasets
+    from gramlet.files.datasets.catalogue import list_datasets
 
     headings = ("name", "graphs", "classes", "nodes", "edges", "labels", "attr.", "where")
     table = grid(*headings, right=(1, 2, 3, 4, 6))

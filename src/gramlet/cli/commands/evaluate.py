@@ -125,7 +125,7 @@ def evaluate(
     target = target_of(data, source, learning)
     from gramlet.engine.core.compiling import announce_compilation, has_compiled
     from gramlet.evaluation import Protocol
-    from gramlet.evaluation.protocol import DEFAULT_C
+    from gramlet.evaluation.protocols.protocol import DEFAULT_C
 
     protocol = Protocol(
         folds=folds,

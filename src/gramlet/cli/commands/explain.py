@@ -28,7 +28,7 @@ from gramlet.cli.work.estimators import Training, choose_and_fit
 from gramlet.cli.work.models import load_model
 
 if TYPE_CHECKING:
-    from gramlet.evaluation.task import Target
+    from gramlet.evaluation.protocols.task import Target
     from gramlet.explain import ModelExplanation
     from gramlet.files.dataset import Dataset
     from gramlet.kernels.registry import Entry

@@ -112,7 +112,7 @@ def _in_memory(row: Any, estimator: Any, data: Dataset, target: Any) -> Any:
 def _on_disk(
     estimator: Any, data: Dataset, target: Any, output: Path, chunk: int, how: OnDisk
 ) -> Any:
-    from gramlet.scale.gram_store import write_gram
+    from gramlet.scale.matrices.gram_store import write_gram
 
     with cluster_client(how.workers, how.scheduler) as client:
         return write_gram(

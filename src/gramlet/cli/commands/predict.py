@@ -48,7 +48,7 @@ def predict(
             raise WrongUse(f"{str(output)!r} is INPUT itself; name another file for predictions.")
     predictor = load_classifier(model, jobs)
     from gramlet.engine.core.compiling import announce_compilation
-    from gramlet.scale.stream_prediction import PredictionWriter, answers_of
+    from gramlet.scale.features.stream_prediction import PredictionWriter, answers_of
 
     tally = _Accuracy(predictor) if hasattr(predictor, "classes_") else _Errors()
     skips = reading.on_error is OnError.skip

@@ -89,7 +89,7 @@ def report(
     target = target_of(data, source, learning)
     from gramlet.engine.core.compiling import announce_compilation
     from gramlet.evaluation import Protocol
-    from gramlet.evaluation.protocol import DEFAULT_C
+    from gramlet.evaluation.protocols.protocol import DEFAULT_C
     from gramlet.report.page import require_template, write_report
 
     require_template()

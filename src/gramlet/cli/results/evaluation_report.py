@@ -15,7 +15,7 @@ from gramlet.common.safe_writing import writing
 
 if TYPE_CHECKING:
     from gramlet.evaluation import Protocol, Result
-    from gramlet.evaluation.task import Target
+    from gramlet.evaluation.protocols.task import Target
     from gramlet.files.dataset import Dataset
 
 __all__ = ["Report"]
@@ -59,7 +59,7 @@ class Report:
 
     def so_far(self, results: Sequence[Result], n_rows: int) -> str:
         """What to print if the run is stopped now, as plain text; "" before the first row."""
-        from gramlet.evaluation.tables import table
+        from gramlet.evaluation.results.tables import table
 
         if not results:
             return ""
@@ -70,7 +70,7 @@ class Report:
         """The whole table; ``found``: the rows that were kept from an earlier run."""
         from rich.markup import escape
 
-        from gramlet.evaluation.tables import as_good_as_the_best, remarks, table
+        from gramlet.evaluation.results.tables import as_good_as_the_best, remarks, table
 
         screen = console()
         style = "rich" if screen.is_terminal else "text"

@@ -37,8 +37,8 @@ def write_store(
             "use_edge_labels."
         )
     check_folder(output)
-    from gramlet.scale.feature_store import FeatureStore
-    from gramlet.scale.hashed_features import HashedFeatures
+    from gramlet.scale.features.feature_store import FeatureStore
+    from gramlet.scale.features.hashed_features import HashedFeatures
 
     features = HashedFeatures(kernel, n_bits=n_bits, **params)
     features.fit()

@@ -16,7 +16,7 @@ from gramlet.cli.wording import with_options
 
 if TYPE_CHECKING:
     from gramlet.evaluation import Choice, Protocol
-    from gramlet.evaluation.task import Target
+    from gramlet.evaluation.protocols.task import Target
     from gramlet.graphs.batch import GraphBatch
     from gramlet.kernels.registry import Entry
 
@@ -37,7 +37,7 @@ class Training:
     def protocol(self) -> Protocol:
         """The cross-validation that chooses C and the options."""
         from gramlet.evaluation import Protocol
-        from gramlet.evaluation.protocol import DEFAULT_C
+        from gramlet.evaluation.protocols.protocol import DEFAULT_C
 
         costs = tuple(self.costs) if self.costs else DEFAULT_C
         return Protocol(inner_folds=self.inner_folds, random_state=self.seed, C=costs)

@@ -23,8 +23,8 @@ from gramlet.cli.wording import with_options
 
 if TYPE_CHECKING:
     from gramlet.evaluation import Protocol, Result
+    from gramlet.evaluation.protocols.task import Target
     from gramlet.evaluation.store import Store
-    from gramlet.evaluation.task import Target
     from gramlet.files.dataset import Dataset
     from gramlet.kernels.registry import Entry
 
@@ -115,9 +115,9 @@ def checked_arguments(
 
     What does not fit the data is reported before any kernel is computed.
     """
-    from gramlet.evaluation.groups import groups_of
-    from gramlet.evaluation.machines import machine_of
-    from gramlet.evaluation.scorers import scorer_of
+    from gramlet.evaluation.machines.machines import machine_of
+    from gramlet.evaluation.protocols.groups import groups_of
+    from gramlet.evaluation.scores.scorers import scorer_of
 
     classifier = None if learning.classifier is None else learning.classifier.value
     weights = learning.weights(target.classes, target.shown_classes)

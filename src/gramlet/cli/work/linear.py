@@ -99,9 +99,9 @@ def train_linear(
 
 
 def _fitted(source: str, how: Linear, learning: Learning, seed: int) -> Any:
-    from gramlet.scale.feature_store import FeatureStore
-    from gramlet.scale.linear_model import HashedLinearModel
-    from gramlet.scale.store_summary import summarize
+    from gramlet.scale.features.feature_store import FeatureStore
+    from gramlet.scale.features.linear_model import HashedLinearModel
+    from gramlet.scale.features.store_summary import summarize
 
     store = FeatureStore(Path(source).expanduser())
     try:

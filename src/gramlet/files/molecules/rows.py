@@ -107,7 +107,7 @@ def _graphs(
     rows: Sequence[MoleculeRow], options: MoleculeOptions
 ) -> tuple[GraphBatch, dict[int, str]]:
     """The graphs of all molecules that RDKit can read, and why it cannot read the others."""
-    from gramlet.graphs.molecules import read_molecules
+    from gramlet.graphs.molecules.molecules import read_molecules
 
     graphs, unreadable = read_molecules(
         [row.structure for row in rows], options.atoms, options.hydrogens, options.n_jobs

@@ -121,7 +121,7 @@ def _record(first: int, lines: list[str]) -> _Record:
 
 def _structure(block: str) -> tuple[Any, str]:
     """RDKit's molecule and its SMILES string."""
-    from gramlet.graphs.parsing import molecule_from_block, rdkit
+    from gramlet.graphs.molecules.parsing import molecule_from_block, rdkit
 
     try:
         molecule = molecule_from_block(block)

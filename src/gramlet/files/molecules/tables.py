@@ -250,7 +250,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _is_smiles(cell: str) -> bool:
-    from gramlet.graphs.molecules import read_molecules
+    from gramlet.graphs.molecules.molecules import read_molecules
 
     return not read_molecules([cell])[1]
 

@@ -87,7 +87,7 @@ def _graphs_of(data: Any) -> tuple[GraphBatch, Dataset | None]:
         return data.graphs, data
     if isinstance(data, GraphBatch):
         return data, None
-    from gramlet.graphs.convert import as_batch
+    from gramlet.graphs.conversion.convert import as_batch
 
     return as_batch(data), None
 

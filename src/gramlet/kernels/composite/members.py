@@ -13,7 +13,7 @@ from gramlet.common.arrays import Floats
 from gramlet.common.stored_state import require, require_instance, require_items
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.composite.profile import CompositeProfile, Operation, combined
 from gramlet.kernels.contract.kernel import (
     COMMON_CONSTRAINTS,

@@ -22,7 +22,7 @@ from gramlet.common.stored_state import require, require_flag, require_instance,
 from gramlet.engine.core.memory import require_room
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.graphs.direction import direction_of, require_same_direction, require_undirected
 from gramlet.kernels.contract.algebra import Algebra
 from gramlet.kernels.contract.profile import Profile

@@ -19,7 +19,7 @@ from gramlet.engine.cores.core_numbers import core_numbers
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.build import EDGE_COLUMNS, NODE_COLUMNS
 from gramlet.graphs.columns import pick
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.graphs.direction import require_same_direction
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.nested import (

@@ -15,7 +15,7 @@ from gramlet.engine.core.memory import require_room
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.marginalized.graphs import KINDS, PairKernel, walk_graphs
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.columns import (
     checked_weights,
     required_attributes,

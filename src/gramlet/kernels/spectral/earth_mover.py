@@ -20,7 +20,7 @@ from gramlet.common.stored_state import (
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.transport.earth_mover import earth_mover_distances
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_single
+from gramlet.graphs.conversion.convert import as_single
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.point_profile import PointProfile

@@ -16,7 +16,7 @@ from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
 from gramlet.engine.spectral.assignment import match_rows
 from gramlet.engine.spectral.coordinates import adjacency_coordinates
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.count_kernel import ExplicitFeatures
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.parameter_texts import shared_texts

@@ -17,7 +17,7 @@ from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import Measure
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.graphs.direction import require_same_direction
 from gramlet.kernels.contract.count_kernel import Counter, CountKernel, ExplicitFeatures
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS

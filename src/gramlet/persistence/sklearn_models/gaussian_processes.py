@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.convert import as_batch
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.persistence.schema import (
     Dims,
     Field,

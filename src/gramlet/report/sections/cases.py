@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.evaluation.result import Result
+from gramlet.evaluation.results.result import Result
 from gramlet.report.decisions import Decision
 from gramlet.report.kernel_view import KernelView
 from gramlet.report.material import Material

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Floats
-from gramlet.evaluation.result import Result
-from gramlet.evaluation.significance import compare_results, overlap_of
-from gramlet.evaluation.tables import as_good_as_the_best, remarks
+from gramlet.evaluation.results.result import Result
+from gramlet.evaluation.results.tables import as_good_as_the_best, remarks
+from gramlet.evaluation.scores.significance import compare_results, overlap_of
 from gramlet.report.figures import intervals
 from gramlet.report.material import Material
 from gramlet.report.words import (

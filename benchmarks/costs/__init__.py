@@ -1,0 +1,1 @@
+"""What gramlet alone costs: time, memory, cold starts, compared with limits and revisions."""

@@ -1,0 +1,166 @@
+"""``python -m benchmarks two-cores``: every kernel, and an evaluation, on two threads and on one.
+
+There are three ratios per kernel. *Tiles*: wall-clock time inside `for_tiles`, the engine's part.
+*Whole*: wall-clock time of `fit_transform`. *Limit*: the ratio for the whole that Amdahl's law
+allows on two idle cores, from processor seconds inside and outside tiles on one thread; unlike the
+other two it is not affected by other programs or by threads that wait for each other. The minimum
+of several turns is used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.costs.parent import GRAPHS
+from benchmarks.data import WITH_ATTRIBUTES, Source, default_folder
+from benchmarks.report import save_result
+
+__all__ = ["compare", "main", "watched_tiles"]
+
+TARGET = 1.8
+EVALUATION_TARGET = 1.7
+N_GRAPHS = 4110
+# Kernels of which that many graphs take minutes, beside those that `parent` gives fewer.
+FEWER = {
+    "wl-sp": 1000, "wwl": 1000, "nspdk": 1000, "graph-hopper": 500, "propagation": 2000,
+    "subgraph-matching": 60, "marginalized": 200, "pyramid-match": 1500, "flg": 1000, "emd": 500,
+    "weighted-wwl": 40, "deep": 1000, "deep-graph": 1000, "rconvolution": 300, "evaluation": 1000,
+}  # fmt: skip
+
+
+@dataclass
+class Watch:
+    """Seconds inside tiles."""
+
+    wall: list[float] = field(default_factory=list)
+    processor: list[float] = field(default_factory=list)
+
+
+@contextmanager
+def watched_tiles() -> Iterator[Watch]:
+    """Take the time of every `for_tiles`, by standing in for its progress bar."""
+    from gramlet.engine.core import tiles
+
+    watch, original = Watch(), tiles.progress
+
+    @contextmanager
+    def progress(*given: Any) -> Iterator[Callable[[], None]]:
+        wall, processor = time.perf_counter(), time.process_time()
+        yield lambda: None
+        watch.wall.append(time.perf_counter() - wall)
+        watch.processor.append(time.process_time() - processor)
+
+    tiles.progress = progress
+    try:
+        yield watch
+    finally:
+        tiles.progress = original
+
+
+def _turn(run: Callable[[int], Any], n_jobs: int) -> dict[str, float]:
+    with watched_tiles() as watch:
+        wall, processor = time.perf_counter(), time.process_time()
+        run(n_jobs)
+        wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    inside, within = sum(watch.wall), sum(watch.processor)
+    return {
+        "wall": wall, "processor": processor, "tiles_wall": inside, "tiles_processor": within
+    }  # fmt: skip
+
+
+def compare(run: Callable[[int], Any], repeats: int) -> dict[str, float]:
+    """The three ratios of a function of ``n_jobs``, one thread and two in turns."""
+    turns: dict[int, list[dict[str, float]]] = {1: [], 2: []}
+    for _ in range(repeats):
+        for n_jobs in turns:
+            turns[n_jobs].append(_turn(run, n_jobs))
+    least = {
+        n_jobs: {key: min(turn[key] for turn in found) for key in found[0]}
+        for n_jobs, found in turns.items()
+    }
+    one, two = least[1], least[2]
+    # Processor seconds on one thread that other programs disturbed least.
+    calm = min(turns[1], key=lambda turn: turn["processor"])
+    serial = max(calm["processor"] - calm["tiles_processor"], 0.0)
+    return {
+        "seconds": one["wall"],
+        "tiles": one["tiles_wall"] / two["tiles_wall"] if two["tiles_wall"] else 0.0,
+        "whole": one["wall"] / two["wall"],
+        "limit": calm["processor"] / (serial + calm["tiles_processor"] / 2),
+        "in_tiles": calm["tiles_processor"] / max(calm["processor"], 1e-9),
+    }
+
+
+def _kernel(name: str, source: Source, n_graphs: int) -> Callable[[int], Any]:
+    """`fit_transform` of a kernel as a function of ``n_jobs``."""
+    import numpy as np
+
+    from gramlet.kernels import registry
+
+    graphs = source.load("NCI1", n_graphs)
+    if name in WITH_ATTRIBUTES:
+        attributes = np.random.default_rng(1).normal(size=(graphs.n_nodes_total, 2))
+        graphs = graphs.with_columns(node_attributes=attributes)
+    target = np.arange(len(graphs)) % 2
+    return lambda n_jobs: registry.make(name, n_jobs=n_jobs).fit_transform(graphs, target)
+
+
+def _evaluation(source: Source, n_graphs: int) -> Callable[[int], Any]:
+    import numpy as np
+
+    from gramlet import Protocol, evaluate, load_dataset
+
+    whole = load_dataset("MUTAG" if source.quick else "NCI1", data_home=source.folder)
+    chosen = np.sort(np.random.default_rng(0).permutation(len(whole.graphs))[:n_graphs])
+    graphs, target = whole.graphs[chosen], np.asarray(whole.target)[chosen]
+    protocol = Protocol(folds=5, repeats=1)
+    return lambda n_jobs: evaluate("wl", graphs, target, protocol, n_jobs=n_jobs)
+
+
+def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks two-cores", description=__doc__)
+    parser.add_argument("names", nargs="*", help="kernels, or 'evaluation'; none: all")
+    parser.add_argument("--graphs", type=int, default=N_GRAPHS, help="of NCI1, where no fewer")
+    parser.add_argument("--repeats", type=int, default=3, help="turns of each side")
+    parser.add_argument("--quick", action="store_true", help="on MUTAG")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print a table and save it; 1 if a ratio of tiles is below the target, 2 for a wrong name."""
+    from gramlet.kernels import registry
+
+    parsed = _arguments(arguments)
+    takers = [entry.name for entry in registry.entries() if _takes_threads(entry)]
+    known = [*takers, "evaluation"]
+    unknown = [name for name in parsed.names if name not in known]
+    if unknown:
+        print(f"No kernel on threads is called {unknown[0]!r}; there are {', '.join(known)}.")
+        return 2
+    print(f"{'kernel':<24}{'one s':>8}{'tiles':>7}{'whole':>7}{'limit':>7}{'in tiles':>10}")
+    source, found = Source(default_folder(), parsed.quick), {}
+    for name in parsed.names or known:
+        few = min(parsed.graphs, FEWER.get(name, 4 * GRAPHS.get(name, N_GRAPHS)))
+        make = _evaluation(source, few) if name == "evaluation" else _kernel(name, source, few)
+        make(2)  # compiles
+        found[name] = ratios = compare(make, parsed.repeats)
+        measured = ratios["whole"] if name == "evaluation" else ratios["tiles"]
+        reached = measured >= (EVALUATION_TARGET if name == "evaluation" else TARGET)
+        numbers = "".join(f"{ratios[key]:>7.2f}" for key in ("tiles", "whole", "limit"))
+        share = f"{100 * ratios['in_tiles']:>8.0f} %"
+        print(
+            f"{name:<24}{ratios['seconds']:>8.3f}{numbers}{share}{'' if reached else '  MISSED'}",
+            flush=True,
+        )
+        ratios["reached"] = float(reached)
+    print(f"\nsaved in {save_result('two-cores', found, {'n_graphs': parsed.graphs})}")
+    return int(not all(ratios["reached"] for ratios in found.values()))
+
+
+def _takes_threads(entry: Any) -> bool:
+    return "n_jobs" in entry.make().get_params()

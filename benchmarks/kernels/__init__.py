@@ -1,0 +1,1 @@
+"""Kernels and embeddings compared with other packages."""

@@ -1,0 +1,1 @@
+"""Reading, molecules, transport, neighbours, evaluation and disk, compared with other ways."""

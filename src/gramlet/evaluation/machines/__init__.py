@@ -1,0 +1,1 @@
+"""What predicts: machines on Gram matrices, blocks of these matrices, and baselines."""

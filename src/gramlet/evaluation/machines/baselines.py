@@ -1,0 +1,102 @@
+"""Baselines that need no kernel: the most frequent class, the mean, and the size of the graphs.
+
+A kernel that is not better than these has learned nothing about structure. Histograms, the other
+baselines, are kernels of the registry.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.arrays import Array, Floats
+from gramlet.evaluation.machines.machines import Outcome, class_outcome
+from gramlet.evaluation.protocols.task import Target
+from gramlet.graphs.batch import GraphBatch
+
+__all__ = ["BASELINES", "Baseline", "baseline_named", "size_features"]
+
+BASELINES = {"classification": ("majority", "size"), "regression": ("mean", "size")}
+
+
+class Baseline(ABC):
+    """Predicts held-out graphs from the target of a training part and, if used, sizes."""
+
+    needs_graphs = False
+
+    @abstractmethod
+    def outcome(self, target: Target, sizes: Floats | None, train: Array, held: Array) -> Outcome:
+        """Predictions for the held-out graphs, as a grid of one entry."""
+
+
+class _Constant(Baseline):
+    """The most frequent class of the training part, the first if tied; or the mean."""
+
+    def outcome(self, target: Target, sizes: Floats | None, train: Array, held: Array) -> Outcome:
+        seen = target.values[train]
+        if target.task == "regression":
+            return Outcome(np.full((1, len(held)), seen.mean()))
+        shares = np.bincount(seen, minlength=target.n_classes) / len(seen)
+        return class_outcome(np.tile(shares, (1, len(held), 1)))
+
+
+class _Size(Baseline):
+    """Logistic or ridge regression on n, m, ln(1+n) and ln(1+m), standardised."""
+
+    needs_graphs = True
+
+    def outcome(self, target: Target, sizes: Floats | None, train: Array, held: Array) -> Outcome:
+        from sklearn.linear_model import LogisticRegression, Ridge
+
+        assert sizes is not None, "size needs graphs"
+        seen = sizes[train]
+        # Values are compared, because the deviation of equal logarithms may not be exactly 0.
+        spread = np.where(seen.max(axis=0) > seen.min(axis=0), seen.std(axis=0), 1.0)
+        centre = seen.mean(axis=0)
+        points, new = (seen - centre) / spread, (sizes[held] - centre) / spread
+        if target.task == "regression":
+            fitted = Ridge(alpha=1.0).fit(points, target.values[train])
+            return Outcome(np.asarray(fitted.predict(new), dtype=np.float64)[None])
+        machine = LogisticRegression(C=1.0, max_iter=1000).fit(points, target.values[train])
+        return _logistic_outcome(machine, new, target.n_classes)
+
+
+def _logistic_outcome(machine: Any, points: Floats, n_classes: int) -> Outcome:
+    values = np.asarray(machine.decision_function(points), dtype=np.float64)
+    predictions = np.asarray(machine.predict(points), dtype=np.int64)[None]
+    if n_classes == 2:
+        return Outcome(predictions, values[None])
+    if values.ndim == 1:  # only two of several classes are in this training part
+        values = np.column_stack([-values, values])
+    # A class that is not in the training part gets less than all others.
+    decisions = np.repeat(values.min(axis=1)[:, None] - 1.0, n_classes, axis=1)
+    decisions[:, machine.classes_] = values
+    return Outcome(predictions, decisions[None])
+
+
+def size_features(graphs: GraphBatch) -> Floats:
+    """n, m, ln(1+n), ln(1+m) of each graph; m counts arcs if graphs are directed."""
+    nodes = graphs.sizes.astype(np.float64)
+    edges = graphs.n_edges.astype(np.float64)
+    return np.column_stack([nodes, edges, np.log1p(nodes), np.log1p(edges)])
+
+
+def baseline_named(name: str, task: str) -> Baseline | None:
+    """The baseline of a name, or None if it is not a baseline.
+
+    Raises
+    ------
+    ValueError
+        If the baseline is for the other task.
+    """
+    if name == "size":
+        return _Size()
+    if name not in ("majority", "mean"):
+        return None
+    if name not in BASELINES[task]:
+        raise ValueError(
+            f"The baseline {name!r} is not for {task}; use {' or '.join(BASELINES[task])}."
+        )
+    return _Constant()

@@ -1,0 +1,1 @@
+"""The protocol of an evaluation: target, groups and folds."""

@@ -1,0 +1,1 @@
+"""Results as data: assembled, hinted at, written as JSON and as tables."""

@@ -1,0 +1,1 @@
+"""What is evaluated, and the choice of its options."""

@@ -1,0 +1,328 @@
+"""Options chosen and tested: inside each training part, or on the test parts.
+
+Tries the sets of options one by one and keeps the best so far for every split. If the Gram matrices
+of all sets fit into memory, choices are tested after all options are scored; otherwise one matrix
+is in memory at a time, and a choice is tested before a later one replaces it. `trials` fits on a
+part, `scorers` scores predictions; results are passed to a ledger of `store` at once.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.common.notices import warn_caller
+from gramlet.engine.core.compiling import clock
+from gramlet.engine.core.tiles import for_tiles, progress
+from gramlet.evaluation.machines.machines import Machine, Outcome
+from gramlet.evaluation.protocols.splits import Split
+from gramlet.evaluation.scores.scorers import Scorer, part_scores
+from gramlet.evaluation.selection.subjects import Subject
+from gramlet.evaluation.selection.trials import Data, Trial, grid_of, prepare
+from gramlet.evaluation.store import Ledger
+
+__all__ = ["Race", "machine_warnings_off", "nested", "retrained", "settled_costs"]
+
+_TILES = 64  # tasks for the threads: more would cost more than they gain in balance
+_KEPT_BYTES = 1 << 30  # Gram matrices that may stay in memory until all options are scored
+
+
+class Race:
+    """The comparison of a subject's sets of options, and its outcome.
+
+    Attributes
+    ----------
+    best : array
+        The best score of each split.
+    chosen : list of dict
+        The options of each split.
+    outcomes : list of Outcome or None
+        Predictions for each split's test part.
+    places : array of int64, shape (splits, 2)
+        The group of options of each split's choice, and its position in that group's grid.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        data: Data,
+        machine: Machine,
+        scorer: Scorer,
+        splits: Sequence[Split],
+        n_jobs: int | None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.subject = subject
+        self.data = data
+        self.machine = machine
+        self.scorer = scorer
+        self.splits = splits
+        self.n_jobs = n_jobs
+        self.ledger = Ledger() if ledger is None else ledger
+        self.best: Floats = np.full(len(splits), -np.inf)
+        self.chosen: list[dict[str, Any]] = [{} for _ in splits]
+        self.outcomes: list[Outcome | None] = [None for _ in splits]
+        self.places: Ints = np.zeros((len(splits), 2), dtype=np.int64)
+        self.refitted = subject.kind in ("refitted", "predictor")
+        self.kernel_seconds = 0.0
+        self.other_seconds = 0.0
+
+    def sets_of(self, group: Sequence[int]) -> list[dict[str, Any]]:
+        """The sets of options of one group."""
+        return [self.subject.option_sets[position] for position in group]
+
+    def grid(self, group: Sequence[int]) -> list[dict[str, Any]]:
+        """The grid of one group."""
+        return grid_of(self.subject, self.sets_of(group), self.machine)
+
+    @contextmanager
+    def trial(
+        self, group: Sequence[int], made: list[Trial] | None = None
+    ) -> Iterator[Callable[[], Trial]]:
+        """A function that prepares a trial when it is first called, and measures its time.
+
+        ``made`` contains the trial afterwards; an existing one is not prepared again.
+        """
+        made = [] if made is None else made
+        started = clock()
+        prepared = 0.0
+
+        def get() -> Trial:
+            nonlocal prepared
+            if not made:
+                begin = clock()
+                sets = self.sets_of(group)
+                made.append(prepare(self.subject, sets, self.data, self.machine, self.n_jobs))
+                prepared = clock() - begin
+            return made[0]
+
+        yield get
+        rest = clock() - started - prepared
+        in_kernel = rest * made[0].kernel_share() if made else 0.0
+        self.refitted = made[0].refitted if made else self.refitted
+        self.kernel_seconds += prepared + in_kernel
+        self.other_seconds += rest - in_kernel
+
+    def keeps_trials(self) -> bool:
+        """Whether the Gram matrices of all sets of options may be in memory together."""
+        if self.subject.kind not in ("sliced", "once"):
+            return True  # nothing large is stored
+        return 8 * len(self.data) ** 2 * len(self.subject.option_sets) <= _KEPT_BYTES
+
+    def over(self, n: int, work: Callable[[int], None]) -> None:
+        """Run tasks by their numbers, on threads."""
+
+        def tile(begin: int, end: int) -> None:
+            for number in range(begin, end):
+                work(number)
+
+        for_tiles(tile, n, n_tiles=_TILES, n_jobs=self.n_jobs)
+
+    def score_inner(
+        self,
+        trial: Trial,
+        which: Sequence[int],
+        keep: Callable[[int, Floats], None],
+        advance: Callable[[], None],
+    ) -> None:
+        """Score the grid over the inner folds of some splits.
+
+        ``keep`` receives each split's scores as soon as its last fold is done.
+        """
+        parts = [(s, k) for s in which for k in range(len(self.splits[s].inner))]
+        waiting: dict[int, dict[int, Outcome]] = {s: {} for s in which}
+        lock = threading.Lock()
+
+        def work(number: int) -> None:
+            s, k = parts[number]
+            split = self.splits[s]
+            with trial.stopwatch():
+                outcome = trial.tried(*split.inner[k])
+            with lock:
+                waiting[s][k] = outcome
+                done = len(waiting[s]) == len(split.inner)
+            if done:
+                folds = waiting.pop(s)
+                outcomes = [folds[fold] for fold in range(len(folds))]
+                keep(s, self.inner_scores(trial, split, outcomes))
+            advance()
+
+        self.over(len(parts), work)
+
+    def inner_scores(self, trial: Trial, split: Split, outcomes: Sequence[Outcome]) -> Floats:
+        """The score of each entry of the grid over the inner folds of one split."""
+        truth, predictions, decisions, parts = self._joined(split, outcomes)
+        allowed = settled_costs(trial, truth, predictions)
+        scores = np.full(len(predictions), -np.inf)
+        if self.scorer.name == "accuracy":  # counted over all graphs: folds differ in size
+            scores[allowed] = np.mean(predictions[allowed] == truth, axis=1)
+        else:
+            for g in allowed:
+                values = None if decisions is None else decisions[g]
+                scores[g] = part_scores(self.scorer, truth, predictions[g], values, parts).mean()
+        return np.round(scores, 12)  # scores that differ by rounding are equal
+
+    def _joined(
+        self, split: Split, outcomes: Sequence[Outcome]
+    ) -> tuple[Array, Array, Floats | None, list[Ints]]:
+        held = [part for _, part in split.inner]
+        ends = np.cumsum([len(part) for part in held])
+        parts = [np.arange(end - len(part), end) for end, part in zip(ends, held, strict=True)]
+        truth = self.data.target.values[np.concatenate(held)]
+        predictions = np.concatenate([outcome.predictions for outcome in outcomes], axis=1)
+        decisions = [o.decisions for o in outcomes if o.decisions is not None]
+        return truth, predictions, np.concatenate(decisions, axis=1) if decisions else None, parts
+
+    def warn_of_unfinished(self, max_iter: int) -> None:
+        """Warn once of all machines that reached the limit of steps."""
+        unfinished = sum(self.machine.unfinished)
+        if not unfinished:
+            return
+        from sklearn.exceptions import ConvergenceWarning
+
+        warn_caller(
+            f"{self.subject.name}: {unfinished} support vector machines stopped after "
+            f"max_iter={max_iter} steps, before they reached the tolerance. Raise "
+            "Protocol(max_iter=...), or leave the largest C out: these take the most steps.",
+            ConvergenceWarning,
+        )
+
+
+def settled_costs(trial: Trial, truth: Array, predictions: Array) -> Ints:
+    """The entries of the grid among which the scorer chooses.
+
+    All of them; or, if a machine chooses C itself (by the error of the ridge), one per set of
+    options, the first if tied.
+    """
+    losses = trial.losses(truth, predictions)
+    if losses is None:
+        return np.arange(len(predictions))
+    by_set = np.round(losses, 12).reshape(-1, trial.per_set)
+    return by_set.argmin(axis=1) + trial.per_set * np.arange(len(by_set))
+
+
+@contextmanager
+def machine_warnings_off() -> Iterator[None]:
+    """Suppress the warnings of single machines, which are counted and reported in one warning."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Solver terminated early")
+        yield
+
+
+def nested(race: Race, verbose: int | bool, always_score: bool = False) -> None:
+    """Choose in each training part by its inner folds; test the choice on the test part."""
+    groups = race.subject.groups()
+    n_inner = len(race.splits[0].inner)
+    total = len(groups) * len(race.splits) * n_inner
+    ranks_of_best = np.zeros(len(race.splits), dtype=np.int64)
+    keep = race.keeps_trials()
+    kept: list[list[Trial]] = [[] for _ in groups]
+    untested = np.zeros(len(race.splits), dtype=bool)
+    with machine_warnings_off(), progress(total, race.subject.name, verbose) as advance:
+        for number, group in enumerate(groups):
+            grid = race.grid(group)
+            choice = always_score or len(groups) * len(grid) > 1
+            with race.trial(group, kept[number]) as trial:
+                scores = _scores(race, number, len(grid), trial, choice, advance)
+                ranks = np.repeat(group, len(grid) // len(group))
+                positions = scores.argmax(axis=1)  # the first if tied: the smallest C
+                top = scores.max(axis=1)
+                earlier = (top == race.best) & (ranks[positions] < ranks_of_best)
+                better = np.flatnonzero((top > race.best) | earlier)
+                race.best[better] = top[better]
+                ranks_of_best[better] = ranks[positions[better]]
+                race.places[better] = np.column_stack([np.full(len(better), number),
+                                                       positions[better]])  # fmt: skip
+                if keep:
+                    untested[better] = True
+                else:
+                    _test(race, f"{number}-test", trial, grid, better, positions)
+            if not keep:
+                kept[number].clear()
+        for number, group in enumerate(groups):
+            which = np.flatnonzero(untested & (race.places[:, 0] == number))
+            if len(which):
+                with race.trial(group, kept[number]) as trial:
+                    grid = race.grid(group)
+                    _test(race, f"{number}-test", trial, grid, which, race.places[:, 1])
+
+
+def retrained(race: Race, chosen: Race) -> None:
+    """Fit and test with the options that another race chose, split by split."""
+    race.places = chosen.places
+    with machine_warnings_off():
+        for number, group in enumerate(race.subject.groups()):
+            which = np.flatnonzero(chosen.places[:, 0] == number)
+            if len(which):
+                with race.trial(group) as trial:
+                    grid = race.grid(group)
+                    _test(race, f"{number}-test", trial, grid, which, chosen.places[:, 1])
+
+
+def _scores(
+    race: Race,
+    number: int,
+    n_entries: int,
+    trial: Callable[[], Trial],
+    choice: bool,
+    advance: Callable[[], None],
+) -> Floats:
+    """One row per split, one column per entry of the grid; recorded scores are not recomputed."""
+    scores = np.zeros((len(race.splits), n_entries))
+    if not choice:
+        return scores
+    part = f"{number}-scores"
+    known = race.ledger.known(part)
+    for s, record in known.items():
+        scores[s] = [-np.inf if value is None else value for value in record]
+        for _ in race.splits[s].inner:
+            advance()
+    missing = [s for s in range(len(race.splits)) if s not in known]
+
+    def keep(s: int, found: Floats) -> None:
+        scores[s] = found
+        race.ledger.add(part, s, [None if value == -np.inf else value for value in found.tolist()])
+
+    if missing:
+        race.score_inner(trial(), missing, keep, advance)
+    return scores
+
+
+def _test(
+    race: Race,
+    part: str,
+    trial: Callable[[], Trial],
+    grid: Sequence[dict[str, Any]],
+    which: Ints,
+    positions: Ints,
+) -> None:
+    """Predict the test parts of some splits with the options chosen there."""
+    known = race.ledger.known(part)
+    for s in which:
+        race.chosen[s] = dict(grid[positions[s]])
+        race.outcomes[s] = None
+        if int(s) in known:
+            race.outcomes[s] = race.ledger.outcome(known[int(s)])
+    missing = [s for s in which.tolist() if race.outcomes[s] is None and len(race.splits[s].test)]
+    if missing:
+        trial()
+
+    def work(number: int) -> None:
+        s = missing[number]
+        split = race.splits[s]
+        with trial().stopwatch():
+            outcome = trial().final(split.train, split.test, int(positions[s]))
+        race.outcomes[s] = outcome
+        race.ledger.add_outcome(part, s, outcome)
+
+    race.over(len(missing), work)
+    for s in which:
+        found = race.outcomes[s]
+        if found is not None and found.chosen is not None:
+            race.chosen[s]["C"] = found.chosen[0]

@@ -1,0 +1,1 @@
+"""Data sets by name: embedded, downloaded from the TU collection, or generated."""

@@ -1,0 +1,1 @@
+"""Conversion of graphs of other libraries and of plain Python objects: one module per kind."""

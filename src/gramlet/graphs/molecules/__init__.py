@@ -1,0 +1,1 @@
+"""Molecules as graphs of atoms and bonds, with RDKit."""

@@ -1,0 +1,1 @@
+"""Hashed features, feature stores, and linear models that learn from them."""

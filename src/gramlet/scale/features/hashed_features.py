@@ -1,0 +1,200 @@
+"""Features by content hashes: nothing is fitted, so the rows do not depend on other graphs."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+
+from gramlet.common.arrays import Array, Ints, UInt64s
+from gramlet.common.parameters import Interval, StrOptions, require_parameters
+from gramlet.common.stored_state import require_array
+from gramlet.engine.core.content_hash import refine_hashes
+from gramlet.engine.core.node_hashes import scramble
+from gramlet.engine.counts.comparison import count_codes
+from gramlet.engine.paths.shortest_paths import count_paths
+from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.conversion.convert import as_batch
+from gramlet.graphs.label_content import column_hashes
+from gramlet.kernels.contract.labels import LABEL_CHOICE
+from gramlet.kernels.contract.output import framed
+from gramlet.kernels.contract.tags import GraphTags
+
+__all__ = ["HashedFeatures"]
+
+_NOTHING = np.zeros(0, dtype=np.int64)
+# Distinguishes kinds of features: the same numbers in other roles are other features.
+_LEVEL, _EDGE, _PATH = 0xA24BAED4963EE407, np.uint64(3), np.uint64(5)
+
+
+class HashedFeatures(TransformerMixin, BaseEstimator):
+    """Counts of Weisfeiler-Lehman colours, edges or shortest paths in columns given by hashes.
+
+    The column of a pattern depends on the pattern alone: no vocabulary is learned, `fit` does
+    nothing, and graphs may be split into blocks of any size, in any process, with the same rows as
+    a result. Two patterns share a column with probability 2⁻ⁿ for ``n_bits`` = n. Cost: O(H m) for
+    m edges ("sp": O(n m) per graph).
+
+    Parameters
+    ----------
+    kind : {"wl", "wl-edge", "sp"}
+        What is counted: nodes by colour, as in `WeisfeilerLehman`; edges by the colours of their
+        ends, as with ``base="edge"``; or shortest paths by length and labels of their ends, as in
+        `ShortestPath`. In directed graphs edges and paths are counted along arcs.
+    n_iter : int, default 3
+        Rounds of refinement; "sp" uses none.
+    n_bits : int or None, default 20
+        There are 2^n_bits columns. With None, each 64-bit identity of a pattern has its own
+        column: columns belong to one call, and ``column_ids_`` identifies their patterns.
+    use_edge_labels : bool or "auto", default "auto"
+        Whether refinement distinguishes neighbours by edge labels, if graphs have them.
+
+    Attributes
+    ----------
+    column_ids_ : array of uint64
+        With ``n_bits=None``: the identity of each column of the last `transform`, ascending.
+
+    Examples
+    --------
+    >>> from gramlet import HashedFeatures, WeisfeilerLehman
+    >>> graphs = [([(0, 1)], ["C", "O"]), ([(0, 1), (1, 2)], ["O", "C", "O"])]
+    >>> HashedFeatures(n_iter=1, n_bits=10).transform(graphs).shape
+    (2, 1024)
+    >>> exact = HashedFeatures(n_iter=1, n_bits=None).transform(graphs)
+    >>> (exact @ exact.T).toarray()
+    array([[ 4.,  5.],
+           [ 5., 10.]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kind": [StrOptions({"wl", "wl-edge", "sp"})],
+        "n_iter": [Interval(Integral, 0, None, closed="left")],
+        "n_bits": [Interval(Integral, 1, 31, closed="both"), None],
+        "use_edge_labels": LABEL_CHOICE,
+    }
+
+    def __init__(
+        self,
+        kind: str = "wl",
+        n_iter: int = 3,
+        n_bits: int | None = 20,
+        use_edge_labels: bool | str = "auto",
+    ) -> None:
+        self.kind = kind
+        self.n_iter = n_iter
+        self.n_bits = n_bits
+        self.use_edge_labels = use_edge_labels
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Check the parameters; nothing is learned."""
+        self._validate_params()
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Count the patterns of the graphs of X; a CSR matrix with one row per graph."""
+        self._validate_params()
+        batch = as_batch(X)
+        offsets, identities, counts = self._patterns(batch)
+        if self.n_bits is None:
+            self.column_ids_, codes = np.unique(identities, return_inverse=True)
+            matrix = _counted(offsets, codes.reshape(identities.shape), counts,
+                              len(self.column_ids_))  # fmt: skip
+        else:
+            columns = identities >> np.uint64(64 - self.n_bits)
+            matrix = _counted(offsets, columns, counts, 2**self.n_bits)
+        return framed(self, matrix, X)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """The same as `transform`."""
+        return self.fit(X, y).transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the columns: numbers, or with ``n_bits=None`` identities in hexadecimal."""
+        if self.n_bits is None:
+            names = [f"{identity:016x}" for identity in self.column_ids_.tolist()]
+        else:
+            names = [f"{self.kind}_{column}" for column in range(2**self.n_bits)]
+        return np.array(names, dtype=object)
+
+    def _patterns(self, batch: GraphBatch) -> tuple[Ints, UInt64s, Array | None]:
+        """Offsets of the graphs, identities of their patterns (one per row), and their counts."""
+        if self.kind == "sp":
+            return _paths(batch)
+        levels = _refined(batch, self.n_iter, self.use_edge_labels)
+        if self.kind == "wl":
+            return batch.node_offsets, levels, None
+        return _edges(batch, levels)
+
+    def validate(self) -> None:
+        """Check parameters and state, which may come from a file; ValueError if wrong."""
+        require_parameters(self)
+        if "column_ids_" in vars(self):
+            require_array("column_ids_", self.column_ids_, "uint64", (None,))
+
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags(kind="embedding", directed=True)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        tags.requires_fit = False
+        return tags
+
+
+def _refined(batch: GraphBatch, n_iter: int, use_edge_labels: bool | str) -> UInt64s:
+    """The identity of each node's colour at each level, shape (levels, nodes)."""
+    hashes = column_hashes(batch.node_labels, batch.n_nodes_total)
+    ties = column_hashes(batch.edge_labels if use_edge_labels else None, len(batch.indices))
+    in_arcs = batch.in_arcs if batch.directed else (_NOTHING, _NOTHING, _NOTHING)
+    levels: UInt64s = np.empty((n_iter + 1, batch.n_nodes_total), dtype=np.uint64)
+    for level in range(n_iter + 1):
+        if level:
+            hashes = refine_hashes(hashes, batch.indptr, batch.indices, ties, *in_arcs)
+        levels[level] = scramble(hashes[:, 0] + np.uint64(level * _LEVEL % 2**64))
+    return levels
+
+
+def _edges(batch: GraphBatch, levels: UInt64s) -> tuple[Ints, UInt64s, None]:
+    """Edges by the unordered (of arcs: ordered) pair of colours, and their label if they have one.
+
+    Edge labels are always used here; ``use_edge_labels`` applies to the refinement only.
+    """
+    tails, heads = batch.arcs()
+    labels = column_hashes(batch.edge_labels, len(batch.indices))[:, 0]
+    if not batch.directed:
+        once = tails < heads
+        tails, heads, labels = tails[once], heads[once], labels[once]
+    first, second = levels[:, tails], levels[:, heads]
+    if not batch.directed:
+        first, second = np.minimum(first, second), np.maximum(first, second)
+    offsets = np.concatenate([[0], np.cumsum(batch.n_edges)]).astype(np.int64)
+    return offsets, scramble(scramble(scramble(first + _EDGE) + second) ^ labels), None
+
+
+def _paths(batch: GraphBatch) -> tuple[Ints, UInt64s, Array]:
+    """Shortest paths by the labels of their ends and their number of edges."""
+    hashes = column_hashes(batch.node_labels, batch.n_nodes_total)[:, 0]
+    labels, codes = np.unique(hashes, return_inverse=True)
+    offsets, kinds, lengths, counts = count_paths(
+        batch.node_offsets, batch.indptr, batch.indices, codes.reshape(1, -1).astype(np.int64),
+        ordered=batch.directed,
+    )  # fmt: skip
+    # Ends are sorted by code, and so by hash; along arcs the first is the start of the path.
+    ends = [labels[kinds[:, column]] for column in (1, 2)]
+    return offsets, scramble(
+        scramble(scramble(ends[0] + _PATH) + ends[1]) + lengths.astype(np.uint64)
+    ), counts  # fmt: skip
+
+
+def _counted(offsets: Ints, codes: Array, counts: Array | None, n_columns: int) -> Any:
+    codes = codes.astype(np.int64)
+    if counts is None:
+        return count_codes(offsets, codes, n_columns)
+    matrix = sparse.csr_matrix((counts, codes, offsets), shape=(len(offsets) - 1, n_columns))
+    matrix.sum_duplicates()
+    return matrix

@@ -1,0 +1,187 @@
+"""Linear machines that learn from a feature store by stochastic gradient descent, part by part.
+
+Several machines learn side by side, so that each part is read once per epoch for all of them.
+`linear_model` chooses one of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.scale.features.feature_store import FeatureStore
+from gramlet.scale.features.store_summary import StoreSummary
+
+__all__ = ["CHOICE", "LEARN", "TEST", "Course", "Scaling", "Setting", "decisions_of"]
+
+LEARN, CHOICE, TEST = 0, 1, 2  # roles of graphs
+_MIXED_PARTS = 8  # parts whose rows are shuffled together: files are often sorted by class
+_MOST_HELD_OUT = 20_000  # graphs for the choice, and as many for the test
+_SAME_SPLIT = 0x5EED
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The setting of a machine: penalty, and whether rows are scaled to length 1."""
+
+    alpha: float
+    normalize: bool
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How rows are scaled: each to length 1, or all by one number."""
+
+    normalize: bool
+    factor: float
+
+    def __call__(self, X: Any) -> Any:
+        if not self.normalize:
+            return X * self.factor
+        lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).reshape(-1))
+        lengths[lengths == 0] = 1.0
+        return sparse.csr_matrix(
+            (X.data / np.repeat(lengths, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape
+        )
+
+
+@dataclass(frozen=True)
+class Course:
+    """The plan of training: store, number of epochs, order of parts, and held-out graphs.
+
+    Attributes
+    ----------
+    store : FeatureStore
+    summary : StoreSummary
+    n_epochs : int
+    held_out : float
+        The share of graphs held out for the choice, and as much for the test.
+    class_weight : mapping of code to weight, optional
+    seed : int
+    advance : callable
+        Called after each part.
+    """
+
+    store: FeatureStore
+    summary: StoreSummary
+    n_epochs: int
+    held_out: float
+    class_weight: Mapping[int, float] | None
+    seed: int
+    advance: Callable[[], None]
+
+    def scaling(self, normalize: bool) -> Scaling:
+        factor = 1.0 / math.sqrt(self.summary.mean_square) if self.summary.mean_square else 1.0
+        return Scaling(normalize, 1.0 if normalize else factor)
+
+    def roles(self, number: int, n_rows: int) -> Array:
+        """The role of each graph of a part; the same at every call."""
+        share = min(self.held_out, _MOST_HELD_OUT / max(1, self.summary.n_graphs))
+        drawn = np.random.default_rng([_SAME_SPLIT, self.seed, number]).random(n_rows)
+        return np.where(drawn < share, TEST, np.where(drawn < 2 * share, CHOICE, LEARN))
+
+    def train(self, settings: Sequence[Setting], roles: tuple[int, ...]) -> list[Any]:
+        """One machine per setting, trained on graphs of these roles; None if the steps diverged."""
+        machines = [self._machine(setting) for setting in settings]
+        rng = np.random.default_rng(self.seed)
+        for _ in range(self.n_epochs):
+            order = rng.permutation(self.store.n_parts)
+            for begin in range(0, len(order), _MIXED_PARTS):
+                X, y = self._rows(order[begin : begin + _MIXED_PARTS], roles)
+                if len(y):
+                    self._teach(machines, settings, X, y)
+        return machines
+
+    def examine(
+        self, machines: Sequence[Any], settings: Sequence[Setting], role: int
+    ) -> tuple[Array, list[Floats | None]]:
+        """The true values of all graphs of a role, and the decision values of each machine."""
+        truth: list[Array] = []
+        found: list[list[Floats]] = [[] for _ in machines]
+        for number in range(self.store.n_parts):
+            X, y = self._rows([number], (role,))
+            if not len(y):
+                continue
+            truth.append(y)
+            scaled = self._scaled(X, settings)
+            for machine, setting, decisions in zip(machines, settings, found, strict=True):
+                if machine is not None:
+                    coef = np.atleast_2d(machine.coef_)
+                    decisions.append(
+                        decisions_of(scaled[setting.normalize], coef, machine.intercept_)
+                    )
+        joined = [np.concatenate(decisions) if decisions else None for decisions in found]
+        return np.concatenate(truth) if truth else np.zeros(0), joined
+
+    def _teach(self, machines: list[Any], settings: Sequence[Setting], X: Any, y: Array) -> None:
+        scaled = self._scaled(X, settings)
+        more = {}
+        if self.summary.task == "classification":
+            more["classes"] = np.arange(len(self.summary.classes))
+        for i, setting in enumerate(settings):
+            if machines[i] is None:
+                continue
+            try:
+                machines[i].partial_fit(scaled[setting.normalize], y, **more)
+            except ValueError as why:
+                if "overflow" not in str(why):
+                    raise
+                machines[i] = None  # its steps were too large for these rows
+
+    def _scaled(self, X: Any, settings: Sequence[Setting]) -> dict[bool, Any]:
+        return {kind: self.scaling(kind)(X) for kind in {each.normalize for each in settings}}
+
+    def _rows(self, numbers: Sequence[int] | Ints, roles: tuple[int, ...]) -> tuple[Any, Array]:
+        """The rows of some parts with one of these roles, and their targets."""
+        found = list(self._parts(numbers, roles))
+        if not found:
+            return None, np.zeros(0)
+        matrices, targets = zip(*found, strict=True)
+        X = matrices[0] if len(matrices) == 1 else sparse.vstack(matrices, format="csr")
+        return X, np.concatenate(targets)
+
+    def _parts(
+        self, numbers: Sequence[int] | Ints, roles: tuple[int, ...]
+    ) -> Iterator[tuple[Any, Array]]:
+        for number in numbers:
+            _, X, y = self.store.part(int(number))
+            self.advance()
+            chosen = np.isin(self.roles(int(number), X.shape[0]), roles)
+            if y is not None and chosen.any():
+                everything = bool(chosen.all())
+                target = self.summary.codes(y)
+                yield (X, target) if everything else (X[chosen], target[chosen])
+
+    def _machine(self, setting: Setting) -> Any:
+        """Averaged stochastic gradient descent; averaging starts after the first epoch."""
+        from sklearn.linear_model import SGDClassifier, SGDRegressor
+
+        n = self.summary.n_graphs
+        common = {
+            "alpha": setting.alpha,
+            "average": max(1, n if self.n_epochs > 1 else n // 2),
+            "random_state": self.seed,
+        }
+        if self.summary.task == "classification":
+            weights = None if self.class_weight is None else dict(self.class_weight)
+            return SGDClassifier(loss="log_loss", class_weight=weights, **common)
+        # The largest step at which squared errors cannot grow, decreasing slowly: with averaging
+        # this is faster than small steps.
+        longest = (
+            1.0
+            if setting.normalize
+            else (self.summary.largest_square * self.scaling(False).factor ** 2)
+        )
+        return SGDRegressor(eta0=1.0 / max(1.0, longest), power_t=0.1, **common)
+
+
+def decisions_of(X: Any, coef: Floats, intercept: Floats) -> Floats:
+    """X coefᵀ + intercept, row by row: the same numbers for any blocks of rows."""
+    columns = [np.asarray(X @ row) + shift for row, shift in zip(coef, intercept, strict=True)]
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)

@@ -1,0 +1,1 @@
+"""Gram matrices on disk: tiles, where they are stored, and who computes them."""

@@ -1,0 +1,253 @@
+"""A Zarr 3 array on disk whose tiles are written one by one, in place.
+
+The array is uncompressed and sharded with the index first, so every tile has a fixed position in a
+fixed file: a process that dies while it writes damages only its own tile, and workers can
+write to one file at the same time. (Zarr's own writing into shards would read and write the whole
+shard for each tile.) Any library for Zarr 3 reads the array.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gramlet.common.arrays import Floats
+from gramlet.common.safe_writing import flush_folder, writing
+from gramlet.scale.matrices.tile_grid import Tile, TileGrid
+
+__all__ = ["TileStore", "checksum", "require_zarr"]
+
+_METADATA = "zarr.json"
+_CHUNKS = "c"
+_STRIPE = 32  # columns that are transposed at once when a tile is mirrored; they stay in cache
+_LINE = 8  # numbers of a cache line
+_ROWS = 32  # of a tile that are hashed and written at once
+
+
+def require_zarr() -> Any:
+    """The module zarr; raises an ImportError that explains how to install it."""
+    try:
+        import zarr
+    except ImportError as why:
+        raise ImportError(
+            "Matrices on disk need zarr 3, which is not installed: pip install 'gramlet[scale]'."
+        ) from why
+    if int(zarr.__version__.split(".")[0]) < 3:
+        raise ImportError(
+            f"Matrices on disk need zarr 3; installed is {zarr.__version__}: "
+            "pip install 'gramlet[scale]'."
+        )
+    return zarr
+
+
+def checksum(tile: Floats) -> str:
+    """The first 32 hexadecimal digits of the SHA-256 of a stored tile's bytes."""
+    return _shortened(hashlib.sha256(memoryview(np.ascontiguousarray(tile)).cast("B")))
+
+
+@dataclass(frozen=True)
+class TileStore:
+    """The files of an array.
+
+    Attributes
+    ----------
+    folder : Path
+    grid : TileGrid
+    """
+
+    folder: Path
+    grid: TileGrid
+
+    def create(self) -> set[Tile]:
+        """Write missing metadata and files; return the files that were missing.
+
+        A file of the wrong length counts as missing and is created again.
+        """
+        metadata = self.folder / _METADATA
+        text = self.metadata()
+        if not metadata.exists() or metadata.read_bytes() != text:
+            with writing(metadata) as place:
+                place.write_bytes(text)
+        missing = set()
+        for file in self.grid.files():
+            path = self._path(file)
+            if not path.is_file() or path.stat().st_size != self.grid.file_bytes:
+                missing.add(file)
+                self._create_file(path)
+        return missing
+
+    def metadata(self) -> bytes:
+        """The file zarr.json, as Zarr itself writes it except for the checksum of the index.
+
+        The index is the same in every file; `index_is_intact` compares all of it.
+        """
+        zarr = require_zarr()
+        memory = zarr.storage.MemoryStore()
+        grid = self.grid
+        zarr.create_array(
+            memory,
+            shape=(grid.n_rows, grid.n_columns),
+            chunks=(grid.strip, grid.tile_shape[1]),
+            shards=grid.file_shape,
+            dtype="float64",
+            compressors=None,
+            fill_value=0.0,
+        )
+        found = json.loads(memory._store_dict[_METADATA].to_bytes())
+        sharding = found["codecs"][0]["configuration"]
+        sharding["index_location"] = "start"
+        sharding["index_codecs"] = [{"name": "bytes", "configuration": {"endian": "little"}}]
+        return json.dumps(found, indent=2).encode()
+
+    def index_is_intact(self, file: Tile) -> bool:
+        """Whether a file begins with the right index."""
+        index = self.grid.index()
+        with self._path(file).open("rb") as stream:
+            return stream.read(len(index)) == index
+
+    def write_index(self, file: Tile) -> None:
+        """Write a file's index again."""
+        self._put(self._path(file), 0, [memoryview(self.grid.index())])
+
+    def write(self, tile: Tile, values: Floats) -> str:
+        """Write a tile and, in a symmetric matrix, its mirror; return the checksum.
+
+        The data is guaranteed to be on disk after `flush`.
+        """
+        stored = self._filled_up(values)
+        digest = hashlib.sha256()
+        self._write(tile, _hashed(stored, digest))
+        if self.grid.symmetric and tile[0] != tile[1]:
+            self._write((tile[1], tile[0]), _mirrored(stored))
+        return _shortened(digest)
+
+    def flush(self, tiles: Iterable[Tile]) -> None:
+        """Wait until tiles and their mirrors are on disk."""
+        files = set()
+        for i, j in tiles:
+            files.add(self.grid.place((i, j))[0])
+            if self.grid.symmetric:
+                files.add(self.grid.place((j, i))[0])
+        for file in sorted(files):
+            handle = os.open(self._path(file), os.O_RDWR)
+            try:
+                os.fsync(handle)
+            except OSError as why:
+                raise self._error(why, self._path(file)) from why
+            finally:
+                os.close(handle)
+
+    def read(self, tile: Tile) -> Floats:
+        """A tile as it is stored, padded with zeros."""
+        file, offset = self.grid.place(tile)
+        with self._path(file).open("rb") as stream:
+            stream.seek(offset)
+            return np.fromfile(stream, dtype="<f8", count=self.grid.tile_bytes // 8).reshape(
+                self.grid.tile_shape
+            )
+
+    def is_intact(self, tile: Tile, expected: str) -> bool:
+        """Whether a tile has this checksum and its mirror agrees with it."""
+        stored = self.read(tile)
+        if checksum(stored) != expected:
+            return False
+        if not self.grid.symmetric or tile[0] == tile[1]:
+            return True
+        return bool(np.array_equal(self.read((tile[1], tile[0])), stored.T))
+
+    def open(self) -> Any:
+        """The array, read-only."""
+        return require_zarr().open_array(str(self.folder), mode="r")
+
+    def delete(self) -> None:
+        """Remove the array's own files and nothing else."""
+        import shutil
+
+        shutil.rmtree(self.folder / _CHUNKS, ignore_errors=True)
+        (self.folder / _METADATA).unlink(missing_ok=True)
+
+    @staticmethod
+    def has_array(folder: Path) -> bool:
+        """Whether there is a Zarr array of any kind in a folder."""
+        return any((folder / name).exists() for name in (_METADATA, ".zarray", _CHUNKS))
+
+    def _path(self, file: Tile) -> Path:
+        return self.folder / _CHUNKS / str(file[0]) / str(file[1])
+
+    def _create_file(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with writing(path) as place, place.open("wb") as stream:
+                stream.write(self.grid.index())
+                stream.truncate(self.grid.file_bytes)
+        except OSError as why:
+            raise self._error(why, path) from why
+        flush_folder(path.parent)
+
+    def _filled_up(self, values: Floats) -> Floats:
+        if values.shape == self.grid.tile_shape:
+            return np.ascontiguousarray(values, dtype="<f8")
+        stored = np.zeros(self.grid.tile_shape, dtype="<f8")
+        stored[: values.shape[0], : values.shape[1]] = values
+        return stored
+
+    def _write(self, tile: Tile, stripes: Iterable[Floats]) -> None:
+        """Write a tile from its rows, some at a time."""
+        file, offset = self.grid.place(tile)
+        self._put(self._path(file), offset, (memoryview(rows).cast("B") for rows in stripes))
+
+    def _put(self, path: Path, offset: int, parts: Iterable[memoryview]) -> None:
+        """Write parts one after the other, from an offset on."""
+        try:
+            with path.open("r+b", buffering=0) as stream:
+                stream.seek(offset)
+                for data in parts:
+                    done = 0
+                    while done < len(data):
+                        done += stream.write(data[done:])
+        except OSError as why:
+            raise self._error(why, path) from why
+
+    def _error(self, why: OSError, path: Path) -> OSError:
+        """The system's error with the path, what is kept and what to do."""
+        text = (
+            f"{str(path)!r} cannot be written: {why.strerror or why}. Finished tiles are kept in "
+            f"{str(self.folder)!r}; make room and call again with the same arguments to compute "
+            "the others."
+        )
+        return type(why)(why.errno, text) if why.errno is not None else OSError(text)
+
+
+def _shortened(digest: Any) -> str:
+    found: str = digest.hexdigest()[:32]
+    return found
+
+
+def _hashed(tile: Floats, digest: Any) -> Iterator[Floats]:
+    """The rows of a tile, some at a time; each stripe is added to the digest before."""
+    for begin in range(0, tile.shape[0], _ROWS):
+        rows = tile[begin : begin + _ROWS]
+        digest.update(memoryview(rows).cast("B"))
+        yield rows
+
+
+def _mirrored(tile: Floats) -> Iterator[Floats]:
+    """The rows of the transposed tile, some at a time; each stripe is overwritten by the next."""
+    height, width = tile.shape
+    # Rows of a tile lie a power of two apart, where caches keep few of them: a stripe is first
+    # copied to where they lie close together. A mirror as a whole would be twice the memory.
+    close = np.empty((height, _STRIPE + _LINE), dtype=tile.dtype)
+    turned = np.empty((_STRIPE, height), dtype=tile.dtype)
+    for begin in range(0, width, _STRIPE):
+        columns = tile[:, begin : begin + _STRIPE]
+        n_columns = columns.shape[1]
+        close[:, :n_columns] = columns
+        turned[:n_columns] = close[:, :n_columns].T
+        yield turned[:n_columns]

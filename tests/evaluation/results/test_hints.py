@@ -1,0 +1,177 @@
+"""Hints are given where there is a reason, and only there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gramlet import GraphBatch, Protocol, WeisfeilerLehman, evaluate
+from gramlet.evaluation import table
+from gramlet.evaluation.protocols.task import target_of
+from gramlet.evaluation.results.hints import (
+    duplicate_hints,
+    edge_of_grid_hints,
+    isomorphism_classes,
+)
+from reference.evaluation import trees
+
+QUICK = Protocol(folds=4, repeats=2, inner_folds=3, C=(0.01, 1.0, 100.0))
+
+
+def kinds(result, kind):
+    return [hint for hint in result.hints if hint.kind == kind]
+
+
+def test_options_at_the_edge_of_their_grid():
+    tried = {"n_iter": [1, 2, 3], "gamma": [0.1, 1.0, 10.0], "C": [1.0, 10.0], "kind": ["a", "b"]}
+    chosen = [{"n_iter": 1, "gamma": 10.0, "C": 10.0, "kind": "a"}] * 3
+    (hint,) = edge_of_grid_hints(tried, chosen)
+    assert hint.facts == {"option": "gamma", "value": 10.0, "edge": "largest", "share": 1.0}
+    assert "gamma: the largest value tried, 10, was chosen in 100 %" in hint.text
+    (low,) = edge_of_grid_hints({"C": [0.1, 1.0, 10.0]}, [{"C": 0.1}, {"C": 0.1}, {"C": 1.0}])
+    assert low.facts["edge"] == "smallest"
+    assert not edge_of_grid_hints({"C": [0.1, 1.0, 10.0]}, [{"C": 0.1}, {"C": 1.0}])
+
+
+def test_kernels_that_only_know_the_size():
+    graphs = trees(80)
+    by_size = evaluate("wl", graphs, graphs.sizes > 8, QUICK, options={"n_iter": [1]})
+    size = [hint for hint in kinds(by_size, "baseline") if hint.facts["baseline"] == "size"]
+    assert len(size) == 1
+    assert "nodes and edges alone" in size[0].text
+    noise = np.random.default_rng(0).permutation(np.arange(80) % 2)
+    nothing = evaluate("wl", graphs, noise, QUICK, options={"n_iter": [1]})
+    assert {hint.facts["baseline"] for hint in kinds(nothing, "baseline")} == {"majority", "size"}
+    labels = np.array([graphs[i].node_labels[0] for i in range(80)])
+    ends = GraphBatch.from_edges([[(0, 1)]] * 80, node_labels=[[int(k), 7] for k in labels])
+    found = evaluate("vertex", ends, labels, QUICK)
+    assert found.mean == 1.0
+    assert not kinds(found, "baseline")
+
+
+def test_twins_across_folds_and_classes():
+    graphs = trees(30)
+    doubled = GraphBatch.concatenate([graphs, graphs])
+    y = np.r_[np.arange(30) % 2, np.arange(30) % 2]
+    result = evaluate("vertex", doubled, y, QUICK)
+    (hint,) = kinds(result, "duplicates")
+    assert hint.facts["graphs"] == 60
+    assert hint.facts["groups"] == 30
+    assert hint.facts["conflicting_groups"] == 0
+    assert "60 of 60 graphs are isomorphic to another one (30 groups, 0 with" in hint.text
+    assert hint.facts["exact"]
+    splits = QUICK.splits(y, np.arange(2))
+    twin = np.r_[np.arange(30, 60), np.arange(30)]
+    there = np.mean([np.isin(twin[s.test], s.train).mean() for s in splits])
+    assert hint.facts["share_of_test_graphs"] == pytest.approx(there)
+    assert hint.facts["explained_accuracy"] == pytest.approx(there)
+    y[30:] = 1 - y[30:]
+    (hint,) = kinds(evaluate("vertex", doubled, y, QUICK), "duplicates")
+    assert hint.facts["conflicting_groups"] == 30
+    assert hint.facts["explained_accuracy"] == 0.0
+    assert not kinds(evaluate("vertex", graphs, np.arange(30) % 2, QUICK), "duplicates")
+
+
+def test_twins_are_isomorphic_not_only_alike_to_refinement():
+    hexagon = [(k, (k + 1) % 6) for k in range(6)]
+    triangles = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]
+    path = [(k, k + 1) for k in range(5)]
+    turned = [(0, 3), (3, 1), (1, 5), (5, 2), (2, 4)]
+    graphs = GraphBatch.from_edges([hexagon, triangles, path, turned, path], n_nodes=[6] * 5)
+    assert isomorphism_classes(graphs).tolist() == [0, 1, 2, 2, 2]
+    bonds = GraphBatch.from_edges([path, path], edge_labels=[[1] * 5, [1, 1, 2, 1, 1]])
+    assert len(set(isomorphism_classes(bonds))) == 2
+
+
+def test_twins_are_looked_for_once_for_several_kernels(monkeypatch):
+    from gramlet.combine import duplicates
+
+    looked = []
+    monkeypatch.setattr(duplicates, "find_duplicates", lambda g: looked.append(len(g)) or [[0, 1]])
+    some, others = trees(24), trees(20, seed=1)
+    for kernel in ("vertex", "edge"):
+        evaluate(kernel, some, np.arange(24) % 2, QUICK)
+    assert looked == [24]
+    evaluate("vertex", others, np.arange(20) % 2, QUICK)
+    assert looked == [24, 20]
+
+
+def test_the_hint_of_twins_says_which_columns_were_not_compared():
+    edge = [[(0, 1)]] * 24
+    attributes = np.arange(48.0).reshape(24, 2, 1)
+    graphs = GraphBatch.from_edges(edge, node_attributes=list(attributes))
+    (hint,) = kinds(evaluate("vertex", graphs, np.arange(24) % 2, QUICK), "duplicates")
+    assert (
+        "24 of 24 graphs are isomorphic to another one except for their node attributes"
+        in hint.text
+    )
+
+
+def test_duplicates_of_a_regression_explain_no_accuracy():
+    y = np.linspace(0, 1, 24)
+    target = target_of(y, 24)
+    from gramlet.evaluation.protocols.splits import make_splits
+
+    splits = make_splits(QUICK, y, np.zeros(0), None)
+    (hint,) = duplicate_hints(np.arange(24) // 2, target, splits)
+    assert hint.facts["conflicting_groups"] == 12
+    assert "explained_accuracy" not in hint.facts
+
+
+@pytest.mark.parametrize(
+    ("kernel", "used"),
+    [
+        ("vertex", False),
+        ("edge", True),
+        (WeisfeilerLehman(use_edge_labels=True), True),
+        (WeisfeilerLehman(use_edge_labels=False), False),
+        ("size", True),
+    ],
+)
+def test_edge_labels_that_are_not_used(kernel, used):
+    graphs = trees(32)
+    result = evaluate(kernel, graphs, np.arange(32) % 2, QUICK)
+    found = [hint.facts["column"] for hint in kinds(result, "unused-column")]
+    assert found == ([] if used else ["edge_labels"])
+
+
+def test_attributes_and_labels_that_are_not_there():
+    graphs = trees(32)
+    bare = GraphBatch(
+        graphs.node_offsets, graphs.indptr, graphs.indices,
+        node_attributes=np.ones((graphs.n_nodes_total, 2)),
+    )  # fmt: skip
+    result = evaluate("vertex", bare, np.arange(32) % 2, QUICK)
+    assert len(kinds(result, "no-labels")) == 1
+    assert [h.facts["column"] for h in kinds(result, "unused-column")] == ["node_attributes"]
+    assert not kinds(evaluate("vertex", graphs, np.arange(32) % 2, QUICK), "no-labels")
+
+
+def test_tables_print_each_hint_once():
+    graphs = trees(32)
+    results = [evaluate(name, graphs, np.arange(32) % 2, QUICK) for name in ("vertex", "wl")]
+    for style in ("text", "markdown"):
+        for result in results:
+            for hint in result.hints:
+                assert table(result, style).count(hint.text) == 1
+        assert "does not use" not in table(results, style, hints=False)
+
+
+def test_rows_that_share_a_hint_share_a_line():
+    graphs = trees(32)
+    rows = [
+        evaluate("vertex", graphs, np.arange(32) % 2, QUICK, name=name) for name in ("one", "two")
+    ]
+    assert {hint.kind for hint in rows[0].hints} >= {"baseline", "unused-column"}
+    text = table(rows)
+    assert text.count("Not significantly better than the numbers of nodes and edges alone: ") == 1
+    assert text.count("The graphs have edge labels, which one, two do not use.") == 1
+    assert "is not better" not in text
+    assert "is not significantly better" not in text
+
+
+def test_they_can_be_left_out():
+    graphs = trees(32)
+    result = evaluate("vertex", graphs, np.arange(32) % 2, QUICK, baselines=False)
+    assert result.hints == ()
+    assert result.baselines == {}

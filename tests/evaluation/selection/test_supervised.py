@@ -1,0 +1,91 @@
+"""Kernels that learn from the classes: no advantage from it, and no more fits than needed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from gramlet import Protocol, WeightedWassersteinWL, evaluate, load_dataset
+from gramlet.evaluation import choose
+from gramlet.files.datasets.synthetic import planted_subtrees
+
+OPTIONS = {"n_iter": [1, 2], "gamma": [0.1, 1.0, 10.0], "radius": [0.1, 1.0]}
+QUICK = Protocol(folds=3, repeats=1, inner_folds=2, C=(0.1, 1.0, 10.0))
+
+
+class Counted(WeightedWassersteinWL):
+    """A stranger to the registry, of which evaluation knows nothing, that counts its fits."""
+
+    fits: ClassVar[list[int]] = []
+
+    def _fit(self, batch, y, tiling):
+        self.fits.append(len(batch))
+        return super()._fit(batch, y, tiling)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    data = planted_subtrees(n_per_group=8, random_state=0)
+    return data.graphs, data.target
+
+
+def test_shuffled_classes_give_chance(monkeypatch):
+    data = planted_subtrees(n_per_group=10, random_state=1)
+    shuffled = np.random.default_rng(0).permutation(data.target)
+    protocol = Protocol(folds=5, repeats=3, inner_folds=2, C=(1.0, 100.0))
+    options = {"n_iter": [2], "gamma": [1.0, 10.0], "radius": [1.0]}
+    sizes = []
+    fit = WeightedWassersteinWL._fit
+    monkeypatch.setattr(
+        WeightedWassersteinWL,
+        "_fit",
+        lambda self, b, *rest: sizes.append(len(b)) or fit(self, b, *rest),
+    )
+    blind = evaluate("weighted-wwl", data.graphs, shuffled, protocol, options=options)
+    assert blind.refitted
+    assert 0.38 < blind.mean < 0.62
+    # Fitted on the training parts (64 of 80) and on halves of these; never on more.
+    assert set(sizes) == {32, 64}
+    # The same protocol finds the classes that are there.
+    assert evaluate("weighted-wwl", data.graphs, data.target, protocol, options=options).mean > 0.9
+
+
+def test_one_fit_serves_all_values_of_gamma(planted):
+    graphs, y = planted
+    once = WeightedWassersteinWL(solver="accelerated")
+    known = evaluate(once, graphs, y, QUICK, options=OPTIONS)
+    Counted.fits.clear()
+    unknown = evaluate(Counted(solver="accelerated"), graphs, y, QUICK, options=OPTIONS)
+    assert np.array_equal(known.accuracies, unknown.accuracies)
+    assert known.chosen == unknown.chosen
+    n_inner = QUICK.folds * QUICK.inner_folds
+    assert len(Counted.fits) >= 12 * n_inner  # the stranger: one fit a set of options
+
+
+def test_number_of_fits(planted, monkeypatch):
+    graphs, y = planted
+    fits = []
+    fit = WeightedWassersteinWL._fit
+    monkeypatch.setattr(
+        WeightedWassersteinWL,
+        "_fit",
+        lambda self, b, *rest: fits.append(len(b)) or fit(self, b, *rest),
+    )
+    choose(WeightedWassersteinWL(solver="accelerated"), graphs, y, QUICK, options=OPTIONS)
+    assert len(fits) == 4 * QUICK.inner_folds  # n_iter × radius; γ and C cost no fit
+
+
+def test_ties_go_to_the_options_listed_first():
+    """All options are equally good here, whatever group of options a fit serves."""
+    data = load_dataset("MUTAG")
+    chosen = [0, 1, 2, 125, 126, 127]
+    graphs = data.graphs[[i for i in chosen for _ in range(6)]]
+    y = np.repeat([0, 0, 0, 1, 1, 1], 6)
+    kernel = WeightedWassersteinWL(solver="accelerated")
+    result = evaluate(kernel, graphs, y, QUICK, options={"gamma": [3.0, 1.0], "radius": [1.0, 0.5]})
+    assert result.mean == 1.0
+    assert all(
+        (found["gamma"], found["radius"]) == (3.0, 1.0) for row in result.chosen for found in row
+    )

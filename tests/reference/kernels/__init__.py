@@ -1,0 +1,1 @@
+"""The kernels, written from their formulas with plain loops."""

@@ -1,0 +1,258 @@
+"""Long runs and what may happen to them: kill -9, a full disk, lost workers, a lost scheduler."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gramlet
+from gramlet.scale.journal import Journal
+from gramlet.scale.matrices.stored_blocks import keep_block, load_block
+from gramlet.scale.matrices.tile_cluster import TileGroup, TileTask, write_tiles
+from gramlet.scale.matrices.tile_grid import TileGrid
+from gramlet.scale.matrices.tile_store import TileStore
+from gramlet.scale.matrices.tile_work import prepared
+from scale.conftest import array_bytes, labelled_graphs
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_killed_at_random_moments(tmp_path):
+    """Twenty kills and more: the same bytes as undisturbed, and no finished tile done again."""
+    script = HERE / "killed_runs.py"
+    ended = subprocess.run(
+        [sys.executable, str(script), str(tmp_path), "20"],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout)
+    assert told["kills"] >= 20
+    assert told["repeated"] == 0
+    assert told["with_tiles"] > 0  # some were killed in the midst of the work
+    sys.path.insert(0, str(HERE))
+    try:
+        import killed_runs
+    finally:
+        sys.path.remove(str(HERE))
+    gramlet.gram(
+        killed_runs.graphs(), killed_runs.KERNEL, output=tmp_path / "K.zarr",
+        chunk=killed_runs.CHUNK,
+    )  # fmt: skip
+    expected = array_bytes(tmp_path / "K.zarr")
+    for number in range(told["stores"]):
+        place = tmp_path / f"K{number}.zarr"
+        assert array_bytes(place) == expected
+        assert len(Journal(place).path.read_bytes().splitlines()) == 1 + 20 * 21 // 2
+        assert sorted(os.listdir(place)) == ["c", "gramlet.journal", "zarr.json"]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder on a disk of half a megabyte, and a function that makes room there."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(folder)]
+    try:
+        done = subprocess.run(mount, capture_output=True).returncode == 0
+    except OSError:
+        done = False
+    if not done:
+        pytest.skip("only root may mount a small disk; another test limits file sizes")
+    yield (
+        folder,
+        lambda: subprocess.run(["mount", "-o", "remount,size=8m", str(folder)], check=True),
+    )
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk(small_disk):
+    folder, make_room = small_disk
+    graphs = labelled_graphs(300)
+    place = folder / "K.zarr"
+    with pytest.raises(
+        OSError, match=r"K\.zarr.*cannot be written: No space left on device.*make room"
+    ):
+        gramlet.gram(graphs, "vertex", output=place, chunk=32)
+    kept = set(Journal(place).finished())
+    assert 0 < len(kept) < 55
+    make_room()
+    written = []
+    original = TileStore.write
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TileStore, "write", lambda s, *a: written.append(a[0]) or original(s, *a))
+        stored = gramlet.gram(graphs, "vertex", output=place, chunk=32)
+    assert np.array_equal(stored[:], gramlet.gram(graphs, "vertex"))
+    assert not kept & set(written)
+
+
+@pytest.mark.parametrize("free", [0, 4096, 12_288])
+def test_a_disk_that_is_full_from_the_beginning(small_disk, free):
+    """Lock, journal and metadata need room too, and their errors name the place."""
+    folder, make_room = small_disk
+    graphs = labelled_graphs(100)
+    with (folder / "filler").open("wb") as file:
+        file.write(b"x" * (512 * 1024 - free))
+    for place, write in (("K.zarr", gramlet.gram), ("s", gramlet.FeatureStore.write)):
+        arguments = (graphs, "wl") if place == "K.zarr" else (folder / place, graphs)
+        output = {"output": folder / place, "chunk": 32} if place == "K.zarr" else {}
+        with pytest.raises(OSError, match=rf"{place}.*cannot be written: No space left.*make room"):
+            write(*arguments, **output)
+    make_room()
+    stored = gramlet.gram(graphs, "wl", output=folder / "K.zarr", chunk=32)
+    assert np.array_equal(stored[:], gramlet.gram(graphs, "wl"))
+    assert len(gramlet.FeatureStore.write(folder / "s", graphs)) == 100
+
+
+def test_a_limit_on_file_sizes(tmp_path):
+    place = tmp_path / "K.zarr"
+    graphs = labelled_graphs(40)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, hard))
+    try:
+        with pytest.raises(OSError, match=r"K\.zarr.*cannot be written: File too large"):
+            gramlet.gram(graphs, "vertex", output=place, chunk=8)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    stored = gramlet.gram(graphs, "vertex", output=place, chunk=8)
+    assert np.array_equal(stored[:], gramlet.gram(graphs, "vertex"))
+
+
+def test_an_interrupted_run_keeps_its_tiles(tmp_path, monkeypatch):
+    from gramlet.scale.matrices import tile_writer
+
+    graphs, place = labelled_graphs(40), tmp_path / "K.zarr"
+    calls = iter(range(100))
+    original = tile_writer.compute_tile
+
+    def compute(*args):
+        if next(calls) == 5:
+            raise KeyboardInterrupt
+        return original(*args)
+
+    monkeypatch.setattr(tile_writer, "compute_tile", compute)
+    with pytest.raises(KeyboardInterrupt):
+        gramlet.gram(graphs, "vertex", output=place, chunk=8)
+    assert len(Journal(place).finished()) == 5
+    assert not (place / "gramlet.lock").exists()
+    stored = gramlet.gram(graphs, "vertex", output=place, chunk=8)
+    assert np.array_equal(stored[:], gramlet.gram(graphs, "vertex"))
+
+
+@pytest.fixture
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        yield cluster
+
+
+def test_tiles_on_workers(cluster, tmp_path):
+    """Undisturbed; with each worker killed once; and with the scheduler gone in the middle."""
+    import distributed
+
+    graphs = labelled_graphs(120)
+    gramlet.gram(graphs, "wl", output=tmp_path / "K.zarr", chunk=12, normalize=True)
+    expected = array_bytes(tmp_path / "K.zarr")
+    with distributed.Client(cluster) as client:
+        given = {"chunk": 12, "normalize": True, "client": client}
+        gramlet.gram(graphs, "wl", output=tmp_path / "A.zarr", **given)
+        assert array_bytes(tmp_path / "A.zarr") == expected
+
+        processes = list(client.run(os.getpid).values())
+        killer = threading.Thread(target=kill_in_turn, args=(processes, tmp_path / "B.zarr"))
+        killer.start()
+        gramlet.gram(graphs, "wl", output=tmp_path / "B.zarr", **given)
+        killer.join()
+        assert array_bytes(tmp_path / "B.zarr") == expected
+        assert len(Journal(tmp_path / "B.zarr").finished()) == 10 * 11 // 2
+        assert sorted(os.listdir(tmp_path / "B.zarr")) == ["c", "gramlet.journal", "zarr.json"]
+
+        # A tile that nobody waits for any more is not written: its block is gone.
+        lost = keep_block(prepared(gramlet.VertexHistogram(), graphs[:4], None, None).rows,
+                          tmp_path / "block")  # fmt: skip
+        there = TileStore(tmp_path / "B.zarr", TileGrid(4, 4, 4, symmetric=True))
+        load_block(lost)
+        lost.path.unlink()
+        with pytest.raises(FileNotFoundError, match="this tile is no longer needed"):
+            write_tiles(TileGroup(there, (TileTask((0, 0), lost, None),)))
+
+        rectangular = gramlet.gram(
+            graphs[:30], "wl", graphs[:50], output=tmp_path / "R.zarr", **given
+        )
+        assert np.array_equal(
+            rectangular[:], gramlet.gram(graphs[:30], "wl", graphs[:50], normalize=True)
+        )
+
+        nowhere = TileStore(tmp_path / "nowhere", TileGrid(4, 4, 2, symmetric=True))
+        with pytest.raises(FileNotFoundError, match="A worker does not see the folder"):
+            client.submit(write_tiles, TileGroup(nowhere, ())).result()
+
+        closer = threading.Thread(target=close_after, args=(cluster, tmp_path / "C.zarr"))
+        closer.start()
+        with pytest.raises(ConnectionError, match=r"scheduler was lost.*Finished tiles are kept"):
+            gramlet.gram(graphs, "wl", output=tmp_path / "C.zarr", **given)
+        closer.join()
+    kept = Journal(tmp_path / "C.zarr").finished()
+    assert 0 < len(kept) < 55
+    gramlet.gram(graphs, "wl", output=tmp_path / "C.zarr", chunk=12, normalize=True)
+    assert array_bytes(tmp_path / "C.zarr") == expected
+
+
+def wait_for_tiles(place: Path, number: int) -> None:
+    until = time.monotonic() + 60
+    journal = Journal(place)
+    while time.monotonic() < until:
+        if journal.exists() and len(journal.finished()) >= number:
+            return
+        time.sleep(0.002)
+    raise AssertionError(f"{number} tiles were not reached")
+
+
+def kill_in_turn(processes: list[int], place: Path) -> None:
+    for count, process in enumerate(processes):
+        wait_for_tiles(place, 3 + 20 * count)
+        os.kill(process, 9)
+
+
+def close_after(cluster, place: Path) -> None:
+    wait_for_tiles(place, 3)
+    cluster.close()
+
+
+def test_no_scheduler_answers():
+    from gramlet.scale import cluster as clusters
+
+    pytest.importorskip("distributed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clusters, "_PATIENCE", "1s")
+        with pytest.raises(ConnectionError, match="No Dask scheduler answers at 'tcp:"):
+            clusters.connected("tcp://127.0.0.1:9")
+
+
+def test_a_client_of_threads_beside_another_and_one_that_is_closed(tmp_path):
+    """Results come through the client that is given, whichever Dask would take by itself."""
+    distributed = pytest.importorskip("distributed")
+    graphs = labelled_graphs(20)
+    here = {"processes": False, "n_workers": 1, "dashboard_address": ":0"}
+    with distributed.Client(**here) as client:
+        other = distributed.Client(**here)
+        other.close()
+        stored = gramlet.gram(graphs, "wl", output=tmp_path / "K.zarr", chunk=8, client=client)
+        assert np.array_equal(stored[:], gramlet.gram(graphs, "wl"))
+    place = tmp_path / "none.zarr"
+    with pytest.raises(ConnectionError, match="client is closed"):
+        gramlet.gram(graphs, "wl", output=place, client=client)
+    with pytest.raises(TypeError, match=r"must be a dask\.distributed\.Client.*got str"):
+        gramlet.gram(graphs, "wl", output=place, client="tcp://host:8786")
+    assert not place.exists()
