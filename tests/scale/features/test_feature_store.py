@@ -88,7 +88,7 @@ def test_killed_in_the_middle(tmp_path):
     script = (
         "import os, sys\n"
         "from gramlet import FeatureStore, HashedFeatures\n"
-        "from gramlet.scale import feature_store\n"
+        "from gramlet.scale.features import feature_store\n"
         "original = feature_store.write_part\n"
         "def write(folder, number, *rest):\n"
         "    if number == 3: os.kill(os.getpid(), 9)\n"
