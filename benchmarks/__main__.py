@@ -1,7 +1,7 @@
 """The command line: ``python -m benchmarks [NAME ...] [--quick] [--data-dir FOLDER]``.
 
-Given instead of a name, ``limits``, ``large-graphs``, ``memory``, ``parent``, ``cold`` and
-``two-cores`` have their own options.
+The commands ``limits``, ``large-graphs``, ``memory``, ``parent``, ``cold`` and ``two-cores``, given
+instead of a name, have their own options.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _list(cases: dict[str, Case | Growth]) -> None:
 
 
 def _run(case: Case | Growth, source: Source, repeats: int, memory: bool) -> bool:
-    """Run one case and tell of it; False if the two sides do not agree."""
+    """Run one case and print its result; False if the two sides do not agree."""
     instead = f" (but {source.n_graphs} graphs)" if source.n_graphs else ""
     print(f"{case.name}: {case.title}{instead}", flush=True)
     if isinstance(case, Growth):
@@ -61,7 +61,7 @@ def _run(case: Case | Growth, source: Source, repeats: int, memory: bool) -> boo
 
 
 def main() -> int:
-    """List or run; 1 if some result differs from the peer's, 2 for an unknown name."""
+    """List or run cases; returns 1 if a result differs from the peer's, 2 for an unknown name."""
     if sys.argv[1:2] == ["limits"]:
         return limits.main(sys.argv[2:])
     if sys.argv[1:2] == ["large-graphs"]:

@@ -22,7 +22,7 @@ Check = Callable[[Any, Any], None]
 
 
 def same_matrices(ours: Any, theirs: Any, constant: float = 1.0, tolerance: float = 1e-9) -> None:
-    """AssertionError unless ``theirs`` is ``constant`` times ``ours``, to rounding."""
+    """Raise an AssertionError unless ``theirs`` is ``constant`` times ``ours``, up to rounding."""
     ours, theirs = np.asarray(ours), np.asarray(theirs)
     assert ours.shape == theirs.shape, f"shapes {ours.shape} and {theirs.shape}"
     difference = np.abs(constant * ours - theirs)
@@ -45,25 +45,25 @@ class Case:
     Attributes
     ----------
     name, title : str
-        What to call it on the command line, and one line on what is computed.
+        The name on the command line, and one line about what is computed.
     data : callable
-        Takes a `Source` and gives whatever ``ours`` and ``peer`` take: all that is not to be timed
-        (files, conversion into the peer's own format) is done here.
+        Takes a `Source` and returns the argument of ``ours`` and ``peer``. Everything that is not
+        timed (reading files, conversion into the peer's own format) is done here.
     ours, peer : callable
-        Take that, compute, and return the result. ``peer`` is None where only our time counts.
+        Take these data and return the result. ``peer`` is None if only our time is measured.
     peer_name : str
-        The peer as it is to be called in the table, e.g. ``"GraKeL, sparse=True"``.
+        The name of the peer in the table, e.g. ``"GraKeL, sparse=True"``.
     check : callable or None
-        Takes both results; an AssertionError if they do not agree. None where the peer computes
-        something else, and only its time counts.
+        Takes both results and raises an AssertionError if they do not agree. None if the peer
+        computes something else, so that only times are compared.
     needs : callable
-        None if the peer can be run, or else the reason why not.
+        Returns None if the peer can be run, otherwise the reason why not.
     target_ratio : float, optional
-        At least so many times as fast as the peer.
+        The least speed relative to the peer.
     target_memory : float, optional
-        At most this share of the peer's peak memory.
+        The largest peak memory relative to the peer's.
     target_seconds : float, optional
-        At most so long.
+        The longest time.
     """
 
     name: str
@@ -88,13 +88,13 @@ class Growth:
     name, title : str
     sizes : sequence of int
     data : callable
-        Takes a size and gives the data.
+        Takes a size and returns the data.
     ours : callable
         Takes the data.
     size_of : callable
-        The size that counts (edges, nodes, ...), given the data.
+        Takes the data and returns the size used in the fit (edges, nodes, ...).
     target_exponent : float, optional
-        At most this slope.
+        The largest slope.
     """
 
     name: str
@@ -111,7 +111,7 @@ _CASES: dict[str, Case | Growth] = {}
 
 
 def register(case: Case | Growth) -> Case | Growth:
-    """Add a case to those that the command line knows."""
+    """Add a case to those of the command line."""
     if case.name in _CASES:
         raise ValueError(f"There are two benchmarks called {case.name!r}.")
     _CASES[case.name] = case

@@ -38,7 +38,7 @@ import numpy as np
 
 __all__ = ["CASES", "measure", "message"]
 
-# Kernel, its parameters, graphs, chunk: tiles that cost little more than their writing, and more.
+# Kernel, its parameters, graphs, chunk: tiles that cost little more than writing them, and others.
 CASES: dict[str, tuple[dict[str, Any], int, int]] = {
     "wl": ({"n_iter": 3}, 16_384, 2048),
     "wl-oa": ({"n_iter": 3}, 16_384, 2048),
@@ -57,7 +57,7 @@ def _graphs(n_graphs: int) -> Any:
 
 @contextlib.contextmanager
 def _one_core(held: bool) -> Iterator[None]:
-    """This thread, and those that it starts, on one core."""
+    """Restrict this thread, and those that it starts, to one core."""
     before = os.sched_getaffinity(0)
     if held:
         os.sched_setaffinity(0, {min(before)})
@@ -69,7 +69,7 @@ def _one_core(held: bool) -> Iterator[None]:
 
 def _run(side: str, graphs: Any, kernel: str, params: dict[str, Any], chunk: int,
          folder: Path, clients: dict[str, Any]) -> dict[str, Any]:  # fmt: skip
-    """Wall seconds, processor seconds and the digest of the matrix on one side."""
+    """Wall seconds and processor seconds of one side, and the digest of its matrix."""
     from gramlet import gram
 
     place = folder / "K.zarr"
@@ -95,7 +95,7 @@ def _worker_seconds(client: Any) -> float:
 
 
 def _fitting(graphs: Any, kernel: str, params: dict[str, Any]) -> float:
-    """Seconds of what is done before the first tile, on every side by one thread."""
+    """Seconds of the work before the first tile, which all sides do in one thread."""
     from gramlet.kernels import registry
     from gramlet.scale.matrices.tile_work import prepared
 
@@ -146,8 +146,8 @@ def measure(kernel: str, n_graphs: int, chunk: int, tries: int, folder: Path,
 
 
 def message(folder: Path, clients: dict[str, Any]) -> dict[str, float]:
-    """Processor seconds per tile of the process that keeps the journal, from tiles that cost
-    next to nothing."""
+    """Processor seconds per tile of the process that writes the journal, measured with tiles
+    that cost almost nothing."""
     graphs = _graphs(1024)
     run = _run("two workers", graphs, "wl", {"n_iter": 3}, 16, folder, clients)
     n_tiles = 64 * 65 // 2

@@ -39,7 +39,7 @@ __all__ = [
 ]  # fmt: skip
 
 OUTPUT = Path(__file__).parents[1] / "docs" / "results" / "kernel_comparison.json"
-# From small to large: what is cheap is there first.
+# From small to large, so that cheap cells come first.
 DATASETS = ("MUTAG", "PTC_MR", "ENZYMES", "IMDB-BINARY", "IMDB-MULTI", "PROTEINS", "NCI1")
 BASELINES = ("majority", "size")
 PROTOCOL = {"folds": 10, "repeats": 1, "inner_folds": 3, "C": (0.1, 1.0, 10.0, 100.0, 1000.0)}
@@ -47,10 +47,10 @@ _SHORT = 10.0
 _FIRST_LIMIT = 0.5  # minutes; the next limits are four times as large
 _PROBE_SHARE = 0.1  # of the last limit, for parts of the data set
 _ESTIMATED = ("estimated_minutes", "parts")
-_DOUBT = 1.5  # a cell is given up where the estimate exceeds the limit so many times
+_DOUBT = 1.5  # a cell is given up if the estimate exceeds the limit by this factor
 _ROUNDS = {"n_iter": [1, 3, 5]}
 
-# What is chosen inside the training parts; names that are not here keep their own parameters.
+# Options chosen inside the training parts; kernels that are not listed keep their own parameters.
 OPTIONS: dict[str, dict[str, list[Any]]] = {
     "wl": _ROUNDS,
     "wl-edge": _ROUNDS,
@@ -71,7 +71,7 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
     "gsa-match": {"k": [4, 5]},
     "netlsd": {"kind": ["heat", "wave"]},
 }
-# Geometric walks converge for small decays only where nodes have many neighbours.
+# If nodes have many neighbours, geometric walks converge for small decays only.
 DECAYS: dict[tuple[str, str], dict[str, list[Any]]] = {
     ("rw", "IMDB-BINARY"): {"decay": [1e-5]},
     ("rw", "IMDB-MULTI"): {"decay": [1e-5]},
@@ -79,7 +79,7 @@ DECAYS: dict[tuple[str, str], dict[str, list[Any]]] = {
 
 
 def cells(datasets: Sequence[str], names: Sequence[str] | None) -> Iterator[tuple[str, str]]:
-    """The cells in the order of work: a data set after the other, baselines first."""
+    """The cells in the order of work: one data set after another, baselines first."""
     from gramlet.kernels import registry
 
     rows = [*BASELINES, *(entry.name for entry in registry.entries())]
@@ -93,7 +93,7 @@ def cells(datasets: Sequence[str], names: Sequence[str] | None) -> Iterator[tupl
 
 
 def limits(minutes: float) -> list[float]:
-    """The limits with which cells are tried, from small to the given one."""
+    """The limits with which cells are tried, from the smallest to the given one."""
     found = []
     limit = _FIRST_LIMIT
     while limit < minutes / 2:
@@ -103,7 +103,7 @@ def limits(minutes: float) -> list[float]:
 
 
 def wanted(known: dict[str, Any] | None, minutes: float) -> bool:
-    """Whether a cell is to be computed: unknown, or stopped by a smaller limit and not hopeless."""
+    """Whether to compute a cell: missing, or stopped by a smaller limit and not given up."""
     if known is None:
         return True
     if "limit_minutes" not in known or known["limit_minutes"] >= minutes:
@@ -115,13 +115,13 @@ def wanted(known: dict[str, Any] | None, minutes: float) -> bool:
 
 
 def measured(name: str, data: Any, minutes: float, store: Path) -> dict[str, Any]:
-    """One cell, measured in a copy of this process: what is imported and read serves them all."""
+    """One cell, measured in a copy of this process: modules and data are loaded only once."""
     written, code = _in_copy(lambda lines: _measure(name, data, minutes, store, lines))
     return outcome_of(written, code, minutes)
 
 
 def probed(name: str, data: Any, known: dict[str, Any], minutes: float) -> dict[str, Any]:
-    """A cell that was stopped, with an estimate of what it takes if parts of the data set tell."""
+    """A cell that was stopped, with an estimate of its time if parts of the data set give one."""
     seconds = 60.0 * _PROBE_SHARE * minutes
     written, code = _in_copy(lambda lines: _probe(name, data, seconds, lines))
     if code > 0:
@@ -142,7 +142,7 @@ def probed(name: str, data: Any, known: dict[str, Any], minutes: float) -> dict[
 
 
 def _in_copy(work: Callable[[TextIO], None]) -> tuple[str, int]:
-    """What a copy of this process writes, and its status; negative if it was stopped."""
+    """The output of a copy of this process, and its status; negative if it was stopped."""
     sys.stdout.flush()
     reading, writing = os.pipe()
     child = os.fork()
@@ -165,7 +165,7 @@ def _in_copy(work: Callable[[TextIO], None]) -> tuple[str, int]:
 
 
 def outcome_of(written: str, code: int, minutes: float) -> dict[str, Any]:
-    """What the lines of a child amount to: its findings, or how far it came and why no further."""
+    """The result in the output lines of a child: its measurements, or why it stopped and where."""
     cell: dict[str, Any] = {}
     for line in written.splitlines():
         cell |= json.loads(line)
@@ -182,7 +182,7 @@ def outcome_of(written: str, code: int, minutes: float) -> dict[str, Any]:
 
 
 def _measure(name: str, data: Any, minutes: float, store: Path, lines: TextIO) -> None:
-    """Write the matrix's cost, then the accuracy; a kernel that refuses the graphs says why."""
+    """Write the cost of the matrix, then the accuracy; or why the kernel refuses the graphs."""
 
     def tell(found: dict[str, Any]) -> None:
         print(json.dumps(found), file=lines, flush=True)
@@ -196,9 +196,9 @@ def _measure(name: str, data: Any, minutes: float, store: Path, lines: TextIO) -
 
 
 def _matrix_cost(name: str, data: Any, minutes: float) -> dict[str, Any]:
-    """Seconds and memory of one matrix with the row's own parameters; compiled before."""
+    """Seconds and memory of one matrix with the row's own parameters, after compiling."""
     run = _matrix_of(name, data)
-    # The smallest graphs compile everything; both classes of them, for kernels that learn.
+    # The smallest graphs compile everything. Both classes are needed by kernels that learn.
     run(_smallest(data))
     _allow(60.0 * minutes)
     everything = np.arange(len(data.graphs))
@@ -237,14 +237,14 @@ def _matrix_of(name: str, data: Any) -> Callable[[Any], Any]:
 
 
 def _allow(seconds: float) -> None:
-    """Have this process stopped when it has used so many processor seconds more."""
+    """Let the system stop this process after so many more processor seconds."""
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     ceiling = int(used + seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (ceiling, ceiling + 5))
 
 
 def _probe(name: str, data: Any, seconds: float, lines: TextIO) -> None:
-    """Write what growing parts of a data set cost, matrix and evaluation; a line before each."""
+    """Write the cost of growing parts of a data set, matrix and evaluation; a line before each."""
     from gramlet import Dataset
 
     run = _matrix_of(name, data)
@@ -314,7 +314,7 @@ def main(arguments: Sequence[str]) -> int:
 
     document = _document(given.output)
     document |= {"protocol": Protocol(**PROTOCOL).describe(), "C": PROTOCOL["C"]}
-    # What a smaller limit than the largest so far has stopped is still to be computed.
+    # Cells that a smaller limit than the largest so far has stopped are still missing.
     largest = max(given.minutes, document.get("minutes", 0.0))
     document |= {"options": OPTIONS, "machine": machine(), "minutes": largest}
     loaded: dict[str, Any] = {}
@@ -336,7 +336,7 @@ def main(arguments: Sequence[str]) -> int:
 def _tries(
     name: str, data: Any, known: dict[str, Any] | None, limit: float, given: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
-    """What becomes of a cell: if it was stopped before, first an estimate, then the cell itself."""
+    """The result of a cell; if it was stopped before, it is estimated first."""
     if known is not None and "estimated_minutes" not in known:
         known = probed(name, data, known, given.minutes)
         if known["estimated_minutes"] > _DOUBT * given.minutes:

@@ -21,7 +21,7 @@ __all__ = [
     "to_igraph",
 ]
 
-# Kernels that get random node attributes, without which they cannot be computed.
+# Kernels that need node attributes: they get random ones.
 WITH_ATTRIBUTES = ("wwl-attr",)
 
 
@@ -35,16 +35,16 @@ def default_folder() -> str | None:
 
 @dataclass(frozen=True)
 class Source:
-    """Where data comes from, and how much of it is wanted.
+    """Where data come from, and how many graphs are used.
 
     Attributes
     ----------
     folder : str or None
-        A folder of TU data sets; None for MUTAG, the cache and the network alone.
+        A folder of TU data sets; if None, only MUTAG, the cache and the network are used.
     quick : bool
-        MUTAG instead of whatever a case asks for.
+        Use MUTAG instead of the data set of a case.
     n_graphs : int or None
-        How many graphs to take, instead of as many as a case asks for.
+        The number of graphs, instead of that of a case.
     """
 
     folder: str | None = None
@@ -80,10 +80,10 @@ def sample(data: str, n_graphs: int, with_attributes: bool) -> tuple[GraphBatch,
 
 
 def to_grakel(batch: GraphBatch, edge_codes: Any = None) -> list[list[Any]]:
-    """The graphs as GraKeL takes them: neighbours, node labels and edge labels, each a dict.
+    """The graphs in GraKeL's format: neighbours, node labels and edge labels, each a dict.
 
-    Neighbours as dicts in dicts, not as its loader gives them, a set of edges: it would lose the
-    nodes without edges. ``edge_codes``: one label an arc of the batch, instead of its edge labels.
+    Neighbours are dicts of dicts. From a set of edges, which its loader returns, GraKeL would lose
+    nodes without edges. ``edge_codes``: one label per arc, used instead of the batch's edge labels.
     """
     labels = [0] * batch.n_nodes_total if batch.node_labels is None else list(batch.node_labels)
     codes = edge_codes
@@ -121,7 +121,7 @@ def to_igraph(batch: GraphBatch) -> list[Any]:
 def random_batch(
     n_graphs: int, n_nodes: int, n_edges: int, n_labels: int = 5, seed: int = 0
 ) -> GraphBatch:
-    """Uniformly random graphs: as many edges as asked for, but for repeats and self-loops."""
+    """Uniformly random graphs with the given number of edges, minus repeats and self-loops."""
     rng = np.random.default_rng(seed)
     edges = rng.integers(n_nodes, size=(n_graphs, n_edges, 2))
     return GraphBatch.from_edges(

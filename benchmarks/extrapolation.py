@@ -18,21 +18,21 @@ import numpy as np
 __all__ = ["Estimate", "estimate", "next_size", "part"]
 
 _FIRST_SHARE = 16
-_LEAST_PER_CLASS = 15  # ten folds, and three inside each of them
+_LEAST_PER_CLASS = 15  # ten folds, with three inner folds each
 # Pairs of graphs are compared with at most quadratic effort, and no cell grows less than linearly.
 _EXPONENTS = (1.0, 2.0)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Processor minutes of a cell, and what they were estimated from.
+    """Estimated processor minutes of a cell, and what they were estimated from.
 
     Attributes
     ----------
     minutes : float
-        At least so many: of the whole data set.
+        A lower bound for the whole data set.
     reason : str
-        The sentence for the table.
+        The sentence shown in the table.
     """
 
     minutes: float
@@ -40,7 +40,7 @@ class Estimate:
 
 
 def part(data: Any, n_graphs: int) -> np.ndarray:
-    """Positions of so many graphs, evenly over the data set ordered by class and size."""
+    """Positions of so many graphs, evenly spaced in the data set ordered by class and size."""
     sizes = np.diff(data.graphs.node_offsets)
     order = np.lexsort((sizes, np.asarray(data.target)))
     chosen = (np.arange(n_graphs) + 0.5) * len(order) / n_graphs
@@ -48,7 +48,7 @@ def part(data: Any, n_graphs: int) -> np.ndarray:
 
 
 def next_size(done: Sequence[tuple[int, float]], data: Any, seconds: float) -> int | None:
-    """Graphs of the next part; None if it would use more than the seconds that are left."""
+    """The size of the next part; None if it would take more than the remaining seconds."""
     n_graphs = len(data.graphs)
     if not done:
         _, counts = np.unique(np.asarray(data.target), return_counts=True)
@@ -62,16 +62,16 @@ def next_size(done: Sequence[tuple[int, float]], data: Any, seconds: float) -> i
 def estimate(
     done: Sequence[tuple[int, float]], unfinished: int | None, seconds: float, n_graphs: int
 ) -> Estimate | None:
-    """Minutes of the whole data set, None if no part was measured.
+    """Minutes of the whole data set; None if no part was measured.
 
     Parameters
     ----------
     done : sequence of (int, float)
         Numbers of graphs, ascending, and processor seconds of their cells.
     unfinished : int or None
-        Graphs of a part that was stopped after ``seconds``.
+        The number of graphs of a part that was stopped after ``seconds``.
     n_graphs : int
-        Of the whole data set.
+        The size of the whole data set.
     """
     if unfinished is not None:
         minutes = seconds / 60.0 * n_graphs / unfinished
@@ -94,7 +94,7 @@ def estimate(
 
 
 def _rounded(value: float) -> str:
-    """Two digits: an estimate has no more."""
+    """Rounded to two digits; an estimate is no more precise."""
     if value >= 10.0:
         scale = 10 ** (int(math.log10(value)) - 1)
         return f"{round(value / scale) * scale:.0f}"

@@ -28,13 +28,13 @@ _HERE = Path(__file__).parent
 _SHIM = _HERE / "graphkernels_shim.cpp"
 _POINTER = ctypes.c_void_p
 
-# Writes behind the end of a vector where the first of two nodes has the more neighbours. Mended
-# always: a benchmark must not depend on what lies there.
+# Writes beyond the end of a vector if the first of two nodes has more neighbours. This is always
+# repaired: a benchmark must not depend on the memory there.
 _SAFE = {"inter_(min(": "inter_(max("}
-# The count of all graphlets of four nodes goes through the neighbours of one end of an edge that
-# are not those of the other, but for the other end itself. Instead of this one node the package
-# takes away all neighbours, or all nodes: nothing is left to go through. And it takes the number of
-# nodes, and one degree, for two degrees.
+# The count of all graphlets of four nodes needs a loop over the neighbours of one end of an edge
+# that are not neighbours of the other, except for the other end itself. Instead of this one node
+# the package removes all neighbours, or all nodes, so that the loop is empty. It also uses the
+# number of nodes and one degree in place of two degrees.
 _RIGHT = {
     "al[i].begin(), al[i].end(), v.begin()": "&j, &j + 1, v.begin()",
     "v1.begin(), v1.end(), v.begin()": "&i, &i + 1, v.begin()",
@@ -53,7 +53,7 @@ def needs_sources() -> str | None:
 
 
 def _source(repaired: bool) -> str:
-    """The package's source, mended."""
+    """The package's source, repaired."""
     text = (Path(os.environ["GRAPHKERNELS_SOURCE"]) / "GKextCPy.cpp").read_text()
     for wrong, right in {**_SAFE, **(_RIGHT if repaired else {})}.items():
         if wrong not in text:
@@ -64,7 +64,7 @@ def _source(repaired: bool) -> str:
 
 @cache
 def library(repaired: bool = False) -> ctypes.CDLL:
-    """The package's functions and the shim, compiled once; graphlets as they are or right."""
+    """The package's functions and the shim, compiled once; graphlets unchanged or repaired."""
     text = _source(repaired)
     version = hashlib.sha256((text + _SHIM.read_text()).encode()).hexdigest()[:12]
     built = _HERE / "results" / f"graphkernels-{version}.so"
@@ -92,7 +92,7 @@ def library(repaired: bool = False) -> ctypes.CDLL:
 
 
 class Both:
-    """The same graphs for both sides; the package's live as long as the process."""
+    """The same graphs for both sides; those of the package are never freed."""
 
     def __init__(self, batch: GraphBatch, repaired: bool = False) -> None:
         self.ours = batch
@@ -112,7 +112,7 @@ class Both:
         )
 
     def peer(self, function: str, *parameters: Any) -> Any:
-        """The Gram matrix that a function of the shim makes."""
+        """The Gram matrix that a function of the shim computes."""
         out = np.empty((len(self.ours), len(self.ours)))
         getattr(self._library, function)(self._graphs, *parameters, out.ctypes.data)
         return out

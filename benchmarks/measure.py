@@ -98,7 +98,7 @@ def _answer(request: dict[str, Any]) -> Any:
 
 
 def _take_turns(case: Any, warm: Any, data: Any, repeats: int) -> dict[str, Any]:
-    """Ours, the peer's, ours, the peer's, ...; both have run on small data before."""
+    """Run gramlet and the peer alternately; both have run on small data before."""
     sides = [side for side in ("ours", "peer") if getattr(case, side) is not None]
     for side in sides:
         getattr(case, side)(warm)
@@ -126,7 +126,7 @@ def _timed(run: Callable[[Any], Any], data: Any) -> tuple[Any, float, float]:
     gc.collect()
     wall, own = time.perf_counter(), time.process_time()
     result = run(data)
-    # The processor's clock may tick coarsely; it never shows less than one nanosecond here.
+    # The processor's clock may be coarse; at least one nanosecond is returned.
     return result, time.perf_counter() - wall, max(time.process_time() - own, 1e-9)
 
 
@@ -139,9 +139,9 @@ def _agreement(case: Any, results: dict[str, Any]) -> str:
 
 
 def peak_bytes(run: Callable[[Any], Any], data: Any) -> int:
-    """How far the memory of this process rises while ``run`` works.
+    """How much the memory of this process grows while ``run`` runs.
 
-    What was freed before goes back to the system first: memory that is used again would not count.
+    Freed memory is returned to the system first; otherwise its reuse would not be counted.
     """
     from gramlet.engine.core.memory import release_free
 
@@ -155,14 +155,14 @@ def peak_bytes(run: Callable[[Any], Any], data: Any) -> int:
 
 
 def _forget_peak() -> int:
-    """Set the system's note of the peak back to what is in use now, and tell that."""
+    """Reset the system's record of the peak to the memory in use now, and return that."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
     return _status("VmRSS") or _peak()
 
 
 def _peak() -> int:
-    # Where /proc is missing: the peak since the process began, which data may have set.
+    # Without /proc: the peak since the process began, which may come from loading data.
     unit = 1 if sys.platform == "darwin" else 1024
     return _status("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
@@ -200,7 +200,7 @@ def slope(sizes: list[int], seconds: list[float]) -> float:
 def _main() -> None:
     request = json.loads(sys.argv[1])
     silence: Any = io.StringIO()
-    # Peers that print must not be taken for the answer.
+    # The output of peers must not be mistaken for the answer.
     with contextlib.redirect_stdout(silence):
         answer = _answer(request)
     print(_ANSWER + json.dumps(answer))

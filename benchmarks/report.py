@@ -21,7 +21,7 @@ _PACKAGES = ("gramlet", "numpy", "scipy", "scikit-learn", "numba", "grakel", "PO
 
 
 def machine() -> dict[str, Any]:
-    """The processor, its cores, and the versions of all that took part."""
+    """The processor, its cores, and the versions of all packages involved."""
     versions = {}
     for package in _PACKAGES:
         try:
@@ -47,7 +47,7 @@ def _processor() -> str:
 
 
 def tell_case(case: Case, result: dict[str, Any], judge: bool = True) -> list[str]:
-    """Lines that say how both sides did and, unless the data is small, whether it is enough."""
+    """Lines with the results of both sides and, unless data are small, whether targets are met."""
     if not judge:
         case = replace(case, target_ratio=None, target_memory=None, target_seconds=None)
     ours = _median(result, "ours")
@@ -68,13 +68,13 @@ def tell_case(case: Case, result: dict[str, Any], judge: bool = True) -> list[st
 
 
 def _median(result: dict[str, Any], side: str, clock: str = "processor_seconds") -> float:
-    """By the processor's clock if not told otherwise: one thread a side, and a machine may be busy
-    with other things."""
+    """The median, of processor seconds by default: each side has one thread, and the machine may be
+    busy with other programs."""
     return statistics.median(result[f"{side}_{clock}"])
 
 
 def tell_growth(case: Growth, result: dict[str, Any]) -> list[str]:
-    """Lines that say how long each size took, and the exponent."""
+    """Lines with the time of each size, and the exponent."""
     lines = [
         f"{size:>12,} {case.unit}  {seconds:10.4f} s"
         for size, seconds in zip(result["sizes"], result["seconds"], strict=True)

@@ -24,7 +24,7 @@ import numpy as np
 
 __all__ = ["measure_tiles", "simulate"]
 
-MESSAGE_SECONDS = 0.005  # per tile, in the process that keeps the journal: a task, a line, a flush
+MESSAGE_SECONDS = 0.005  # per tile, in the process that writes the journal: a task, a line, a flush
 START_SECONDS = 3.0  # per worker: imports, compiled code from the cache, the blocks of the profile
 
 

@@ -1,4 +1,4 @@
-"""Calling, in a test, a function that only compiled code calls (`inner`)."""
+"""Calls from tests to functions that only compiled code calls (`inner`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numba
 
 
 def from_python(function: Callable[..., Any]) -> Any:
-    """The function behind one that Python can call."""
+    """A function that Python can call, and which calls the given one."""
 
     @numba.njit
     def call(*arguments):

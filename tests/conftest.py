@@ -1,4 +1,4 @@
-"""What all tests share: the way to the reference code, the data sets, hypothesis settings."""
+"""What all tests share: the path to the reference code, data sets, settings of hypothesis."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 from hypothesis import settings
 
 TESTS = Path(__file__).resolve().parent
-if str(TESTS) not in sys.path:  # so that tests say `from reference.strategies import ...`
+if str(TESTS) not in sys.path:  # for `from reference.strategies import ...`
     sys.path.insert(0, str(TESTS))
 
-# No deadline: the first example of a test may have to wait for a compiler. The same examples in
-# every run, so that a change is judged by itself; HYPOTHESIS_PROFILE=explore draws new ones.
+# No deadline: the first example of a test may include compiling. Every run has the same examples,
+# so that failures come from changes of the code; HYPOTHESIS_PROFILE=explore draws new ones.
 settings.register_profile("gramlet", deadline=None, print_blob=True, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gramlet"))

@@ -1,4 +1,4 @@
-"""The benchmark runner: cases are found, sides compared, growth fitted. It times nothing here."""
+"""The benchmark runner: finding cases, comparing sides, fitting growth. Nothing is timed here."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_the_slope_of_a_power_law():
 
 
 def test_the_peak_is_that_of_the_call():
-    # In a new process: the system may take pages of a large one away meanwhile.
+    # In a new process: the system may reclaim pages of a large one.
     program = (
         "import numpy as np; from benchmarks import measure\n"
         "def allocate(n): return int(np.ones(n, dtype=np.uint8).sum(dtype=np.int64))\n"
@@ -184,7 +184,7 @@ def test_limits_are_printed_beside_times(monkeypatch, capsys, tmp_path):
 
 
 def test_the_peak_of_a_gram_matrix_holds_the_matrix():
-    # The matrix has 32 MB; whatever else is needed comes on top of it.
+    # The matrix takes 32 MB; all other memory is added to it.
     assert memory.relative_peak("vertex", False, 2000) > 0.9
 
 

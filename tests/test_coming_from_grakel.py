@@ -1,4 +1,4 @@
-"""The page for people who come from GraKeL: complete, and true of the GraKeL that is installed."""
+"""The page for users of GraKeL: complete, and correct for the installed GraKeL."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def grakel() -> Any:
 
 @pytest.fixture(scope="module")
 def shown(grakel: Any) -> dict[str, Any]:
-    """What the page shows: the value of each block under its heading, and the names it defines."""
+    """The value of each block of the page under its heading, and the names it defines."""
     values: dict[str, Any] = {}
     names: dict[str, Any] = {}
     heading = ""
@@ -78,7 +78,7 @@ def test_every_class_and_every_parameter_is_on_the_page(grakel):
 
 
 def registry_parameters() -> set[str]:
-    names = {"base_kernel"}  # of the kernel that is not offered
+    names = {"base_kernel"}  # of the kernel that gramlet does not have
     return names.union(*(row.make().get_params() for row in registry.entries()))
 
 
@@ -168,7 +168,7 @@ def test_what_differs_by_a_known_amount(shown):
 
 
 def test_what_is_wrong_there_is_still_wrong_and_right_here(shown):
-    """Fails when GraKeL mends something: then the page must be changed."""
+    """Fails if GraKeL repairs something: then the page must be changed."""
     peer, ours = shown["NSPDK"][0]
     assert (ours == 4.0).all()
     assert peer[0, 1] != pytest.approx(4.0)

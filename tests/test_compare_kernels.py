@@ -1,4 +1,4 @@
-"""The comparison of all kernels: which cells are computed, what comes out, how it is shown."""
+"""The comparison of all kernels: which cells are computed, their results, and the table."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_parts_grow_while_they_fit_into_the_time():
     assert extrapolation.next_size([(100, 1.0)], data, 60.0) == 200
     assert extrapolation.next_size([(100, 13.0)], data, 60.0) is None
     assert extrapolation.next_size([(200, 1.0), (400, 2.0), (800, 4.0)], data, 60.0) is None
-    assert extrapolation.next_size([], planted(60), 60.0) is None  # 20 of a class: no smaller part
+    assert extrapolation.next_size([], planted(60), 60.0) is None  # 20 per class: the smallest part
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="cells are measured i
 @forks
 def test_cells_are_measured(tmp_path):
     data = load_dataset("MUTAG")
-    # Large enough for memory that has not been in use before.
+    # Large enough to need new memory.
     many = Dataset(as_batch([data.graphs] * 6), np.tile(data.target, 6), name="MUTAG")
     found = comparison.measured("vertex", many, 5.0, tmp_path)
     assert 0.5 < found["accuracy"] < 1.0

@@ -1,4 +1,4 @@
-"""What the pages promise about installing, and what the built archives contain."""
+"""What the pages say about installing, and what the built archives contain."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_pages_are_found():
 
 
 def test_ci_runs_the_test_command_of_the_readme():
-    """CI takes the command out of README.md between these marks; both must stay."""
+    """CI reads the command from README.md between these marks; both must exist."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     block = re.search(r"<!-- tests -->\n```bash\n(.+?)\n```", readme, re.DOTALL)

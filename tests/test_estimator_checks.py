@@ -1,9 +1,8 @@
 """scikit-learn's own checks of estimators, for every public estimator and every registry row.
 
-Checks of the estimator itself (parameters, cloning, representation, tags) run as they are. Checks
-that make a matrix of numbers are given as many graphs as the matrix has rows. Checks that need
-columns of numbers (NaN, sparse input, feature names of columns) say nothing about graphs and are
-left out.
+Checks of the estimator itself (parameters, cloning, representation, tags) run unchanged. Checks
+that create a matrix of numbers get as many graphs as the matrix has rows. Checks that need columns
+of numbers (NaN, sparse input, feature names of columns) do not apply to graphs and are omitted.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import gramlet
 from gramlet.kernels import registry
 from reference.examples import random_graphs
 
-# How to make the estimators that have no defaults for everything.
+# Arguments of the estimators that cannot be created without.
 MADE = {
     "FeatureMap": lambda: gramlet.FeatureMap(gramlet.VertexHistogram()),
     "RConvolution": lambda: gramlet.RConvolution(sizes, [equal]),
@@ -55,7 +54,7 @@ def two_kernels():
 
 
 def sizes(graph):
-    """The only part of a graph that `RConvolution` gets here: its number of nodes."""
+    """The decomposition for `RConvolution`: the number of nodes."""
     return [(graph.n_nodes_total,)]
 
 
@@ -94,7 +93,7 @@ COMBINED = {
 
 
 def check_named(name: str):
-    """A check of scikit-learn by its name; skipped where this version does not have it."""
+    """A check of scikit-learn by its name; skipped if this version does not have it."""
     check = getattr(estimator_checks, name, None)
     if check is None:
         pytest.skip(f"this scikit-learn has no {name}")
@@ -103,7 +102,7 @@ def check_named(name: str):
 
 @pytest.fixture
 def graphs_for_numbers(monkeypatch):
-    """Let the checks of scikit-learn fit graphs instead of the matrices that they make."""
+    """Make the checks of scikit-learn fit graphs instead of the matrices they create."""
     graphs = random_graphs(0, n_graphs=40)
     if not hasattr(estimator_checks, "_enforce_estimator_tags_X"):
         pytest.skip("this scikit-learn makes the input of its checks in another way")
@@ -141,7 +140,7 @@ def test_missing_classes_are_named(name, graphs_for_numbers):
 
 
 def test_the_checks_notice_a_wrong_estimator(graphs_for_numbers):
-    """The checks above can fail: an estimator whose fit depends on the fits before."""
+    """The checks above can fail: an estimator whose fit depends on earlier fits."""
 
     class Restless(TransformerMixin, BaseEstimator):
         def __init__(self, scale=1.0):

@@ -1,4 +1,4 @@
-"""The computations of the examples, against plainer ones."""
+"""The computations of the examples against simpler ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_leave_one_out_is_what_leaving_each_row_out_gives(rows: int, columns: in
     rge_accuracy = example("rge_accuracy")
     rng = np.random.default_rng(rows)
     codes = np.r_[0, 1, 2, rng.integers(0, 3, rows - 3)]
-    # The classes show in small coordinates only, so that a large ridge does not see them.
+    # The classes differ in small coordinates only, which a large ridge suppresses.
     table = rng.normal(size=(rows, columns))
     table[:, :3] += 4.0 * np.eye(3)[codes]
     table *= np.r_[np.full(3, 1e-3), np.ones(columns - 3)]
@@ -40,7 +40,7 @@ def test_leave_one_out_is_what_leaving_each_row_out_gives(rows: int, columns: in
             x, y = table[kept], np.eye(3)[codes[kept]]
             centre, mean = x.mean(axis=0), y.mean(axis=0)
             x = x - centre
-            # By the smaller of the two systems: the other one is singular but for the ridge.
+            # By the smaller of the two systems: without the ridge the other one is singular.
             if rows - 1 <= columns:
                 weights = x.T @ np.linalg.solve(x @ x.T + ridge * np.eye(rows - 1), y - mean)
             else:

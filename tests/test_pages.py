@@ -1,4 +1,4 @@
-"""The pages: nothing public is missing from them, links inside them lead somewhere."""
+"""The pages: all public names are documented, and internal links have targets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGES = sorted(
 
 
 def module_of_the_docs(name: str) -> ModuleType:
-    """A module beside the pages, which is no part of the package."""
+    """A module in the folder of the pages, which is not part of the package."""
     spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
@@ -41,7 +41,7 @@ def tables() -> ModuleType:
 
 
 def written() -> str:
-    """All that is written by hand."""
+    """The text of all pages that are written by hand."""
     return "\n".join(page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *PAGES])
 
 
@@ -136,7 +136,7 @@ def test_formulas_have_primes_and_bars_in_place():
 
 
 def test_pages_write_nothing_beside_themselves():
-    """Examples write into folders of their own: what runs with a page must not change the tree."""
+    """Examples write into temporary folders: building the pages must not change the source tree."""
     written = re.compile(r"(?:output=|\.write\(|save\(\w+, |_report\(|\.report\()[\"']([^\"']+)")
     for page in PAGES:
         for block in re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S):

@@ -1,4 +1,4 @@
-"""The public face: names that load when asked for, an import that costs little, pages that tell."""
+"""Public names: they load when used, the import is fast, and the pages document them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bounds against their formulas, and against what they promise."""
+"""The bounds against their formulas, and the guarantees they give."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_enough_samples_are_enough():
 def test_mmd_bound(feature_bound):
     found = theory.mmd_bound(5000, 2000, 0.05, feature_bound)
     assert found == pytest.approx(reference.mmd_bound(5000, 2000, 0.05, feature_bound))
-    # Both parts fall with the square root.
+    # Both parts decrease with the square root.
     assert theory.mmd_bound(20000, 8000, 0.05, feature_bound) == pytest.approx(found / 2)
 
 

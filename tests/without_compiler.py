@@ -1,8 +1,8 @@
-"""Running the tests with the compiler off (``NUMBA_DISABLE_JIT=1``), to see which lines they reach.
+"""Running the tests with the compiler off (``NUMBA_DISABLE_JIT=1``), to measure coverage.
 
-Compiled code then runs as plain Python, hundreds of times slower. Hypothesis tries a few examples
-per test, and a test that takes longer than a few seconds is ended and counted as skipped; the
-ordinary run has them all. Used by `conftest`; the gate itself is in ``.ci/coverage``.
+Compiled code then runs as plain Python, hundreds of times slower. Hypothesis tries few examples per
+test, and a test that takes longer than a few seconds is ended and counted as skipped; the ordinary
+run includes all of them. Used by `conftest`; the required coverage is in ``.ci/coverage``.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ SECONDS = float(os.environ.get("SECONDS_PER_TEST", "1"))
 
 
 def lighten(items: list[Any]) -> None:
-    """Let hypothesis try few examples."""
+    """Reduce the number of examples that hypothesis tries."""
     for item in items:
         test = getattr(item, "obj", None)
         test = getattr(test, "__func__", test)  # methods of classes
         if getattr(test, "is_hypothesis_test", False):
-            # The only place where the settings of a test can be changed after it was defined.
+            # Only here can the settings of a test be changed after its definition.
             own = getattr(test, "_hypothesis_internal_use_settings", None)
             few = settings(own, max_examples=EXAMPLES, deadline=None)
             test._hypothesis_internal_use_settings = few
@@ -39,19 +39,19 @@ def lighten(items: list[Any]) -> None:
 
 @contextmanager
 def few_seconds() -> Iterator[None]:
-    """End a test that is too long for the interpreter; be as silent as compiled code.
+    """End a test that takes too long in the interpreter; no numpy warnings, as in compiled code.
 
-    Hashes wrap around by intent, and whole vectors are computed where some lanes are padding that
-    nobody reads: numpy's scalars warn of both.
+    Hashes overflow intentionally, and vectors are computed with padding that is never read:
+    numpy's scalars warn about both.
     """
 
     def end(number: int, frame: Any) -> None:
         if f"{os.sep}gramlet{os.sep}engine{os.sep}" in frame.f_code.co_filename:
             pytest.skip("too long without the compiler")
-        # Others may hold locks that an exception from here would leave closed.
+        # Other code may hold locks, which an exception raised here would not release.
         signal.setitimer(signal.ITIMER_PROF, 0.01)
 
-    # Seconds of the processor: a busy machine ends no more tests than an idle one.
+    # Processor seconds: a busy machine ends no more tests than an idle one.
     before = signal.signal(signal.SIGPROF, end)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:

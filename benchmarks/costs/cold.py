@@ -28,7 +28,7 @@ HALF = 0.5
 
 
 def cold_seconds(name: str, source: Path, place: Path) -> float | None:
-    """Processor seconds of a new process that writes one matrix; None: no such kernel there."""
+    """Processor seconds of a new process that writes one matrix; None if it has no such kernel."""
     with tempfile.TemporaryDirectory() as empty:
         process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.costs.cold_child", name, str(place)],
@@ -79,7 +79,7 @@ def _line(name: str, case: dict[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print a table and save it; 2 for a wrong name."""
+    """Print a table and save it; returns 2 for an unknown name."""
     parsed = _arguments(arguments)
     from gramlet.kernels import registry
 

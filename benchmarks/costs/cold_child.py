@@ -14,7 +14,7 @@ _GRAPHS = 30
 
 
 def compute(name: str, place: str) -> int:
-    """Write the matrix of 30 graphs of MUTAG; the exit code of the process."""
+    """Write the matrix of 30 graphs of MUTAG; returns the exit code of the process."""
     import numpy as np
 
     from benchmarks.data import WITH_ATTRIBUTES, sample

@@ -25,7 +25,7 @@ KERNELS = ("graphlet", "sp", "wl", "propagation", "rw-steps", "mlg", "rge", "wl-
 
 
 def attached_tree(n: int, rng: np.random.Generator) -> Any:
-    """A tree of n nodes, each new one attached to an old one with its degree as the odds."""
+    """A random tree of n nodes with preferential attachment."""
     ends = np.zeros(2 * n, dtype=np.int64)
     edges = np.empty((n - 1, 2), dtype=np.int64)
     for new in range(1, n):
@@ -36,7 +36,7 @@ def attached_tree(n: int, rng: np.random.Generator) -> Any:
 
 
 def measured(kernel: str, graphs: GraphBatch) -> float | str:
-    """Processor seconds of fitting a kernel and comparing the graphs, or why that is not done."""
+    """Processor seconds of fitting a kernel and comparing the graphs, or why it was not run."""
     begin = time.process_time()
     try:
         registry.make(kernel).fit_transform(graphs)

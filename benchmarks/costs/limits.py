@@ -18,19 +18,19 @@ from typing import Any, NamedTuple
 
 __all__ = ["Limit", "main", "measured_bandwidth", "measured_peak", "shared_entries"]
 
-# WL's Gram matrix is meant to take at most this many times the limit.
+# The target: WL's Gram matrix takes at most this many times the limit.
 TARGET = {"wl": 3.0}
 _MEGABYTES = 128
 _SIDE = 1024
 
 
 class Limit(NamedTuple):
-    """What one kernel writes and computes at least, and how long it takes.
+    """The least that a kernel must write and compute, and the time it takes.
 
     Attributes
     ----------
     prepared, seconds : float
-        Processor seconds of everything that compares no pairs, and of the rest.
+        Processor seconds of the work that does not compare pairs, and of the rest.
     n_bytes, n_operations : float
     """
 
@@ -60,7 +60,7 @@ def least_seconds(run: Callable[[], Any], repeats: int) -> float:
 
 
 def measured_bandwidth(repeats: int) -> float:
-    """Bytes per second that one thread writes to memory fresh from the system."""
+    """Bytes per second that one thread writes to newly allocated memory."""
     import numpy as np
 
     n = _MEGABYTES * 2**17
@@ -78,7 +78,7 @@ def measured_peak(repeats: int) -> float:
 
 
 def shared_entries(counts: Any) -> float:
-    """Over all pairs of rows, each with itself included, how many features both have.
+    """The number of features that two rows share, summed over all unordered pairs (i ≤ j).
 
     >>> from scipy import sparse
     >>> shared_entries(sparse.csr_matrix([[1.0, 2.0], [0.0, 3.0]]))
@@ -91,7 +91,7 @@ def shared_entries(counts: Any) -> float:
 
 
 def _of_counts(kernel: Any, graphs: Any, repeats: int) -> Limit:
-    """A kernel that compares counts or masses: the matrix of its profile."""
+    """The limit of a kernel that compares counts or masses: the matrix of its profile."""
     prepared = least_seconds(lambda: kernel.fit(graphs), repeats)
     profile = kernel.profile_
     rows = profile.masses if hasattr(profile, "masses") else profile.counts
@@ -100,11 +100,11 @@ def _of_counts(kernel: Any, graphs: Any, repeats: int) -> Limit:
 
 
 def _of_transport(embedding: Any, graphs: Any, repeats: int) -> Limit:
-    """The embedding by random graphs: distances between all nodes and all random nodes."""
+    """The limit of the random graph embedding: distances between all nodes and all random nodes."""
     prepared = least_seconds(lambda: embedding.fit(graphs), repeats)
     seconds = least_seconds(lambda: embedding.transform(graphs), max(1, repeats // 2))
     random_nodes = sum(len(coordinates) for coordinates, _ in embedding.anchors_)
-    # A difference, its square and a sum per dimension; labels take no more than one comparison.
+    # A difference, its square and a sum per dimension; labels take at most one comparison.
     operations = 3.0 * embedding.n_dims * graphs.n_nodes_total * random_nodes
     return Limit(prepared, seconds, 8.0 * len(graphs) * len(embedding.anchors_), operations)
 
@@ -137,7 +137,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print a table and save it; 1 if a kernel misses its target, 2 for a wrong name."""
+    """Print a table and save it; returns 1 if a kernel misses its target, 2 for an unknown name."""
     parsed = _arguments(arguments)
     from benchmarks.data import Source, default_folder
     from benchmarks.report import save_result

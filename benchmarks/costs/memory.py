@@ -73,7 +73,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print a table and save it; 1 if a kernel needs more than the target, 2 for a wrong name."""
+    """Print a table and save it; returns 1 if a target is missed, 2 for an unknown name."""
     parsed = _arguments(arguments)
     if parsed.child:
         print(_measure(**json.loads(parsed.child)))

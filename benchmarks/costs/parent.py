@@ -27,8 +27,8 @@ __all__ = ["Side", "compare", "main", "source_of"]
 ROOT = Path(__file__).resolve().parents[2]
 REVISION = "005322f"  # before kernels had one contract
 SLOWER = 1.05
-LONG_ENOUGH = 0.2  # seconds; a shorter computation is repeated until they have passed
-# How many graphs a kernel gets, where 188 are too many for a quick turn.
+LONG_ENOUGH = 0.2  # seconds; shorter computations are repeated until this time has passed
+# The number of graphs for kernels for which 188 take too long.
 GRAPHS = {
     "emd": 60, "weighted-wwl": 40, "wwl-attr": 60, "mlg": 60, "rge": 60, "rw": 80, "rw-exp": 80,
     "rw-steps": 80, "geometric-assignment": 60, "graphlet": 100,
@@ -37,7 +37,7 @@ DATA_SETS = ("MUTAG", "NCI1")
 
 
 def source_of(revision: str) -> Path:
-    """The folder ``src`` of a revision, taken out of the repository once and then kept."""
+    """The folder ``src`` of a revision, extracted from the repository once and then kept."""
     named = ["git", "-C", str(ROOT), "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"]
     found = subprocess.run(named, stdout=subprocess.PIPE, text=True, check=False)
     if found.returncode:
@@ -57,7 +57,7 @@ def source_of(revision: str) -> Path:
 
 
 class Side:
-    """A process that computes with one source tree; it answers one request at a time."""
+    """A process that computes with one source tree and answers one request at a time."""
 
     def __init__(self, source: Path) -> None:
         path = os.pathsep.join([str(source), str(ROOT)])
@@ -93,14 +93,14 @@ def compare(
 ) -> dict[str, Any] | None:
     """Least processor seconds of both sides in turns, their ratio, and the largest difference.
 
-    None for a kernel that one of the sides does not have.
+    None if one of the sides does not have the kernel.
     """
     import numpy as np
 
     request = {"kernel": kernel, "data": data, "n_graphs": n_graphs}
     places = {side: str(folder / f"{side}.npy") for side in ("before", "after")}
     sides = {"before": before, "after": after}
-    # The first turn compiles, too.
+    # The first turn includes compiling.
     if None in [sides[side].ask(**request, save=place) for side, place in places.items()]:
         return None
     seconds: dict[str, list[float]] = {side: [] for side in sides}
@@ -172,7 +172,7 @@ def _data_sets(quick: bool) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print a table and save it; 1 if results differ, 2 for a wrong name."""
+    """Print a table and save it; returns 1 if results differ, 2 for an unknown name."""
     parsed = _arguments(arguments)
     if parsed.child:
         _answer_requests(parsed.child)

@@ -25,7 +25,7 @@ __all__ = ["compare", "main", "watched_tiles"]
 TARGET = 1.8
 EVALUATION_TARGET = 1.7
 N_GRAPHS = 4110
-# Kernels of which that many graphs take minutes, beside those that `parent` gives fewer.
+# Kernels that take minutes on that many graphs, in addition to those for which `parent` uses fewer.
 FEWER = {
     "wl-sp": 1000, "wwl": 1000, "nspdk": 1000, "graph-hopper": 500, "propagation": 2000,
     "subgraph-matching": 60, "marginalized": 200, "pyramid-match": 1500, "flg": 1000, "emd": 500,
@@ -43,7 +43,7 @@ class Watch:
 
 @contextmanager
 def watched_tiles() -> Iterator[Watch]:
-    """Take the time of every `for_tiles`, by standing in for its progress bar."""
+    """Measure the time of every `for_tiles`, by replacing its progress bar."""
     from gramlet.engine.core import tiles
 
     watch, original = Watch(), tiles.progress
@@ -74,7 +74,7 @@ def _turn(run: Callable[[int], Any], n_jobs: int) -> dict[str, float]:
 
 
 def compare(run: Callable[[int], Any], repeats: int) -> dict[str, float]:
-    """The three ratios of a function of ``n_jobs``, one thread and two in turns."""
+    """The three ratios of a function of ``n_jobs``; one thread and two threads take turns."""
     turns: dict[int, list[dict[str, float]]] = {1: [], 2: []}
     for _ in range(repeats):
         for n_jobs in turns:
@@ -84,7 +84,7 @@ def compare(run: Callable[[int], Any], repeats: int) -> dict[str, float]:
         for n_jobs, found in turns.items()
     }
     one, two = least[1], least[2]
-    # Processor seconds on one thread that other programs disturbed least.
+    # The run on one thread that other programs disturbed least.
     calm = min(turns[1], key=lambda turn: turn["processor"])
     serial = max(calm["processor"] - calm["tiles_processor"], 0.0)
     return {
@@ -132,7 +132,8 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print a table and save it; 1 if a ratio of tiles is below the target, 2 for a wrong name."""
+    """Print a table and save it; returns 1 if a ratio of tiles misses the target, 2 for an unknown
+    name."""
     from gramlet.kernels import registry
 
     parsed = _arguments(arguments)

@@ -31,7 +31,7 @@ class Both(NamedTuple):
 
 
 def both(source: Source, name: str, n_graphs: int | None = None) -> Both:
-    """Connected graphs of a data set for both sides, with attributes where they have them."""
+    """Connected graphs of a data set for both sides, with attributes if the data set has them."""
     batch = connected(source.load(name, n_graphs))
     if name == "ENZYMES" and batch.node_attributes is None:  # MUTAG, with --quick
         rng = np.random.default_rng(0)
@@ -67,7 +67,7 @@ def grakel(data: Both, node_kernel: str) -> Floats:
     if node_kernel == "gaussian":
         kernel = Peer(kernel_type=("gaussian", 1.0 / data.width))
         return np.asarray(kernel.fit_transform(data.peer))
-    # It compares labels as vectors by their dot product: unit vectors, one per label.
+    # GraKeL compares labels by the dot product of vectors: unit vectors, one per label.
     codes = data.ours.node_labels.codes
     units = np.eye(int(codes.max()) + 1)[codes]
     offsets = data.ours.node_offsets

@@ -57,7 +57,7 @@ register(
 
 
 def of_four_nodes(source: Source, name: str, repaired: bool = False) -> Both:
-    """Graphs of at least 4 nodes: we pad smaller ones, the package gives them zeros."""
+    """Graphs of at least 4 nodes: gramlet pads smaller ones, the package returns zeros for them."""
     batch = source.load(name)
     return Both(batch[np.flatnonzero(batch.sizes >= 4)], repaired)
 

@@ -24,7 +24,7 @@ from gramlet import (
 )
 from gramlet.engine.graphlets.patterns import adjacency_matrices
 
-# NCI1 has 4110 graphs: so many samples a graph make ten million.
+# NCI1 has 4110 graphs: ten million samples in total.
 _A_GRAPH = 2433
 _SAMPLERS = {"uniform": UniformSampler, "walk": RandomWalkSampler}
 
@@ -82,7 +82,7 @@ class Few(NamedTuple):
 
 
 def few(source: Source) -> Few:
-    """Graphs with the peer's samples drawn beforehand: its drawing costs it nothing."""
+    """Graphs with the peer's samples drawn in advance: drawing them is not part of its time."""
     batch = source.load("NCI1", 8)
     fitted = GraphSampling(k=6, n_samples=2000, feature_map=OpticalMap(5000), random_state=0).fit(
         batch
@@ -92,7 +92,7 @@ def few(source: Source) -> Few:
 
 
 def projected_one_by_one(data: Few) -> Any:
-    """The mean of |W a + b|² / √m, each graph's samples as one matrix product in numpy."""
+    """The mean of |W a + b|² / √m, with one matrix product in numpy per graph."""
     weights, offsets = data.feature_map.weights_, data.feature_map.offsets_
     result = np.empty((len(data.codes), len(offsets)))
     for graph, codes in enumerate(data.codes):
@@ -152,7 +152,7 @@ register(
 
 
 class Asked(NamedTuple):
-    """A batch and how many subgraphs are to be drawn from each of its graphs."""
+    """A batch and the number of subgraphs to draw from each of its graphs."""
 
     batch: GraphBatch
     n_samples: int
@@ -184,14 +184,14 @@ def exact(k: int, data: Graphs) -> Any:
 
 
 def for_both(source: Source, name: str) -> Graphs:
-    """Graphs of at least 4 nodes: GraKeL's sampler knows no others."""
+    """Graphs of at least 4 nodes: GraKeL's sampler does not support others."""
     batch = source.load(name, 150)
     batch = batch[np.flatnonzero(batch.sizes >= 4)]
     return Graphs(batch, to_grakel(batch))
 
 
 def grakel_sampled(data: Graphs) -> Any:
-    """Samples of 3 and 4 nodes: its numbers cannot be those of exact spectra."""
+    """Samples of 3 and 4 nodes: the values differ from those of exact spectra."""
     from grakel import GraphletSampling
 
     return GraphletSampling(k=4, sampling={"n_samples": 500}, random_state=0).fit_transform(

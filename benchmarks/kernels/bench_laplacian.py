@@ -51,7 +51,7 @@ def both(source: Source, name: str = "MUTAG", n_graphs: int | None = None) -> Bo
 
 
 def few(source: Source, n_graphs: int) -> Both:
-    """As many graphs of MUTAG, with --quick too."""
+    """So many graphs of MUTAG, also with --quick."""
     return both(Source(source.folder, quick=True, n_graphs=n_graphs))
 
 
@@ -78,13 +78,13 @@ def grakel(data: Both, n_levels: int, rank: int, n_landmarks: int) -> Any:
 
 
 def close(ours: Any, theirs: Any, atol: float) -> None:
-    """AssertionError unless both are the same to ``atol``."""
+    """Raise an AssertionError unless both are equal up to ``atol``."""
     worst = float(np.abs(np.asarray(ours) - np.asarray(theirs)).max())
     assert worst <= atol, f"values differ by up to {worst:.2g}"
 
 
 def correlated(ours: Any, theirs: Any) -> None:
-    """AssertionError unless values rise and fall together: landmarks are drawn differently."""
+    """Raise an AssertionError unless values are correlated; landmarks are drawn differently."""
     pairs = np.triu_indices(len(ours), 1)
     found = float(np.corrcoef(np.asarray(ours)[pairs], np.asarray(theirs)[pairs])[0, 1])
     assert found > 0.9, f"correlation {found:.2f}"

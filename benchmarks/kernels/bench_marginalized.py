@@ -20,7 +20,7 @@ STOP = 0.05
 
 
 def molecules(source: Source) -> GraphBatch:
-    """A quarter of MUTAG, which numpy needs about half a minute for; a few graphs if quick."""
+    """A quarter of MUTAG, for which numpy needs about half a minute; a few graphs if quick."""
     batch = source.load("MUTAG")
     return batch[:6] if source.quick else batch[::4]
 
@@ -34,7 +34,7 @@ def with_gradient(batch: GraphBatch) -> Floats:
 
 
 def steps_by_label(graph: GraphBatch) -> list[Floats]:
-    """The chances of steps, one matrix per edge label."""
+    """The probabilities of steps, one matrix per edge label."""
     tails, heads = graph.arcs()
     labels: Any = graph.edge_labels
     matrices = np.zeros((len(labels.categories), graph.n_nodes_total, graph.n_nodes_total))

@@ -32,7 +32,7 @@ def grakel_matching(data: Both) -> Any:
 def grakel_hadamard(data: Both) -> Any:
     from grakel import HadamardCode as Peer
 
-    # It counts levels, not rounds.
+    # GraKeL counts levels, not rounds.
     return Peer(n_iter=5).fit_transform(data.peer)
 
 
@@ -45,7 +45,7 @@ class Coded(NamedTuple):
 
 
 def coded(source: Source, n_graphs: int | None = None) -> Coded:
-    """Graphs of NCI1 with the codes that GraKeL draws (it cannot be given any)."""
+    """Graphs of NCI1 with the codes that GraKeL draws (they cannot be passed to it)."""
     from grakel import NeighborhoodHash as Peer
 
     batch = source.load("NCI1", n_graphs)

@@ -54,7 +54,7 @@ def clouds(source: Source, name: str, n_graphs: int | None = None) -> Clouds:
         np.arange(first, last)
         for first, last in zip(nodes.offsets[:-1], nodes.offsets[1:], strict=True)
     ]
-    # Isolated nodes beside edges have no mass; POT is spared them too.
+    # In graphs with edges, isolated nodes have no mass; POT does not get them either.
     pieces = [p[nodes.degrees[p] > 0] if nodes.degrees[p].any() else p for p in pieces]
     degrees = [np.maximum(nodes.degrees[p], 1).astype(np.float64) for p in pieces]
     anchors = RandomGraphEmbedding(**EMBEDDING).fit(graphs).anchors_
@@ -101,13 +101,13 @@ def whole_embedding(graphs: GraphBatch) -> Floats:
     return RandomGraphEmbedding(**EMBEDDING).fit_transform(graphs)
 
 
-# Pyramid match: GraKeL's L = 5 are our levels 0..4. Its numbers are others, for two reasons: it
-# sorts the six dimensions by eigenvalue instead of magnitude, and adds up the weighted sum anew at
-# every level. The check makes both numbers from one plain definition.
+# Pyramid match: GraKeL's L = 5 corresponds to our levels 0..4. Its values differ for two reasons:
+# it sorts the six dimensions by eigenvalue instead of magnitude, and repeats the weighted sum at
+# every level. The check computes both values from one plain definition.
 
 
 class Both(NamedTuple):
-    """The same graphs for both sides, and some whose eigenvectors have one meaning."""
+    """The same graphs for both sides, and some whose eigenvectors are unique up to sign."""
 
     ours: GraphBatch
     peer: list[Any]
@@ -122,7 +122,7 @@ def both(source: Source, name: str, n_graphs: int | None = None) -> Both:
 
 
 def _is_definite(graph: GraphBatch) -> bool:
-    """No equal eigenvalues or magnitudes among the leading ones, no coordinate on a border."""
+    """Whether leading eigenvalues differ in magnitude and no coordinate is on a border."""
     if graph.n_nodes_total < 8:
         return False
     values, vectors = np.linalg.eigh(graph.adjacency(0))
@@ -133,7 +133,7 @@ def _is_definite(graph: GraphBatch) -> bool:
 
 
 def plain_matches(graph: GraphBatch, other: GraphBatch, algebraic: bool) -> list[float]:
-    """I_0..I_4 by counting, dimensions by falling magnitude or by falling eigenvalue."""
+    """I_0..I_4 by counting, with dimensions by decreasing magnitude or by decreasing eigenvalue."""
     counts: list[list[Counter[Any]]] = []
     for one in (graph, other):
         values, vectors = np.linalg.eigh(one.adjacency(0))
@@ -172,7 +172,7 @@ def grakel_pyramid(data: Both) -> Floats:
 
 
 def both_as_defined(ours: tuple[Floats, Both], theirs: Floats) -> None:
-    """Each side's numbers on some graphs, as its own order and sum make them."""
+    """The values of each side on some graphs, computed with its own order and sum."""
     matrix, data = ours
     assert data.definite, "no graph whose eigenvectors have one meaning"
     for i in data.definite:

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 class Both(NamedTuple):
-    """The same graphs for both sides, and the part of the kernel that GraKeL weighs double."""
+    """The same graphs for both sides, and the part of the kernel that GraKeL counts twice."""
 
     ours: GraphBatch
     peer: list[Any]

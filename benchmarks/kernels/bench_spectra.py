@@ -46,7 +46,7 @@ def fgsd_in_a_loop(data: Any) -> Floats:
         inverse = np.linalg.pinv(laplacian(adjacency), rcond=1e-10, hermitian=True)
         own = np.diagonal(inverse)
         distances = own[:, None] + own[None, :] - 2.0 * inverse
-        # As ours: values on the border of two bins lie in the upper one, those at 20 in the last.
+        # As in gramlet: values on the border of two bins belong to the upper one, 20 to the last.
         exact = distances.reshape(-1) * 10.0
         places = np.floor(exact + 1e-9).astype(int)
         places[np.abs(exact - 200.0) <= 1e-9] = 199

@@ -34,7 +34,7 @@ class Walks(NamedTuple):
 
 
 def molecules(source: Source) -> Walks:
-    """MUTAG; a few of its graphs where it is to be quick."""
+    """MUTAG; a few of its graphs if quick."""
     batch = source.load("MUTAG")
     batch = batch[:6] if source.quick else batch
     sizes = batch.sizes.astype(np.float64)
@@ -54,7 +54,7 @@ def grakel_walks(data: Walks, **params: Any) -> Floats:
 
 
 class Replay(np.random.RandomState):
-    """Gives the directions and shifts it was made with, instead of drawing them."""
+    """Returns the directions and shifts it was created with, instead of drawing them."""
 
     def __init__(self, directions: Floats, shifts: Floats) -> None:
         super().__init__(0)
@@ -78,7 +78,7 @@ class Spreading(NamedTuple):
 
 
 def spreading(source: Source) -> Spreading:
-    """1,000 graphs of NCI1 that have no isolated node, and the draws GraKeL will make."""
+    """1,000 graphs of NCI1 without isolated nodes, and the draws that GraKeL will make."""
     batch = source.load("NCI1", 1000)
     lonely = batch.graph_of_node[batch.degrees == 0]
     batch = batch[np.setdiff1d(np.arange(len(batch)), lonely)]

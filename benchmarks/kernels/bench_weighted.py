@@ -40,7 +40,7 @@ def classified(source: Source, name: str) -> Classified:
 
 
 def final_loss(data: Classified, solver: str, max_iter: int) -> float:
-    """Learn the weights; the loss they end with."""
+    """Learn the weights; returns the final loss."""
     kernel = WeightedWassersteinWL(n_iter=N_ITER, solver=solver, max_iter=max_iter, tol=0.0)
     return float(kernel.fit(data.graphs, data.target).loss_history_[-1])
 
@@ -50,8 +50,8 @@ accelerated = partial(final_loss, solver="accelerated", max_iter=ACCELERATED_PAS
 
 
 def no_higher(ours: float, theirs: float) -> None:
-    """AssertionError if the accelerated solver ends above the plain one."""
-    # The sums of both solvers round differently once they stand at the optimum.
+    """Raise an AssertionError if the accelerated solver's loss is higher than the plain one's."""
+    # At the optimum the losses of the two solvers differ by rounding.
     assert ours <= theirs * (1 + 1e-12), f"loss {ours} after {theirs}"
 
 

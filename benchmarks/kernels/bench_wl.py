@@ -70,7 +70,7 @@ def grakel_edge(data: Both) -> Any:
 
 
 def edges_for_both(source: Source) -> Both:
-    """For GraKeL, whose edge types are labels alone, the end labels are put into the edge label."""
+    """GraKeL compares edge labels only, so these include the labels of the ends here."""
     batch = source.load("NCI1")
     tails, heads = batch.arcs()
     codes = batch.node_labels.codes
@@ -151,7 +151,7 @@ register(
     Growth(
         "refinement-growth",
         "colour refinement and counts of 6 levels, random graphs of 30 nodes and 60 edges",
-        # The whole range, in cache and out of it: the exponent depends on which part is fitted.
+        # The whole range, within the cache and beyond: the exponent depends on the range.
         sizes=(250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000),
         data=lambda size: random_batch(size, 30, 60),
         ours=count_colours,

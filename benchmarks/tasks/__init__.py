@@ -1,1 +1,1 @@
-"""Reading, molecules, transport, neighbours, evaluation and disk, compared with other ways."""
+"""Reading, molecules, transport, neighbours, evaluation and disk, compared with alternatives."""

@@ -25,7 +25,7 @@ COSTS = tuple(10.0**k for k in range(-6, 7))
 
 
 def molecules(n_graphs: int) -> Any:
-    """A ready Gram matrix, a number per molecule (0 or 1, its class), and the protocol."""
+    """A Gram matrix, one number per molecule (its class, 0 or 1), and the protocol."""
 
     def load(source: Source) -> Any:
         data = load_dataset("B3DB")
@@ -47,7 +47,7 @@ def ours(data: Any) -> Any:
 
 
 def theirs(data: Any, inner: str) -> Any:
-    """The same by GridSearchCV, with the penalties that the C stand for."""
+    """The same by GridSearchCV, with the penalties that correspond to the values of C."""
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut

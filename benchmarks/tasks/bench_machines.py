@@ -24,7 +24,7 @@ LEVELS = (1, 2, 3, 4, 5, 6)
 
 
 class Matrices(NamedTuple):
-    """What both sides get."""
+    """The input of both sides."""
 
     graphs: Any
     target: Ints
@@ -44,7 +44,7 @@ def matrices(source: Source, n_graphs: int) -> Matrices:
 
 
 def ours(data: Matrices) -> Floats:
-    """Level, C and accuracy of each outer part; the kernel is computed here, too."""
+    """Level, C and accuracy per outer part; includes computing the kernel."""
     result = evaluate(
         WeisfeilerLehman(normalize=True), data.graphs, data.target, data.protocol,
         options={"n_iter": list(LEVELS)}, baselines=False,
@@ -54,7 +54,7 @@ def ours(data: Matrices) -> Floats:
 
 
 def theirs(data: Matrices) -> Floats:
-    """The same by scikit-learn."""
+    """The same with scikit-learn."""
     from sklearn.model_selection import GridSearchCV
     from sklearn.svm import SVC
 
@@ -80,7 +80,7 @@ def theirs(data: Matrices) -> Floats:
 
 
 def _right(results: Any, sizes: Ints) -> Floats:
-    """Right answers over all inner parts, for each C."""
+    """The number of correct predictions over all inner parts, for each C."""
     scores = [results[f"split{k}_test_score"] for k in range(len(sizes))]
     counts: Floats = np.round(np.array(scores) * sizes[:, None]).sum(axis=0)
     return counts
@@ -91,7 +91,7 @@ def _most_right(results: Any, sizes: Ints) -> int:
 
 
 def same_choices(ours: Floats, theirs: Floats) -> None:
-    """AssertionError unless levels, C and accuracies are the same in each part."""
+    """Raise an AssertionError unless levels, C and accuracies are the same in each part."""
     different = np.flatnonzero((ours != theirs).any(axis=1))
     assert len(different) == 0, (
         f"{len(different)} of {len(ours)} parts differ: {ours[different].tolist()} and "

@@ -36,7 +36,7 @@ def spellings(source: Source) -> list[str]:
 
 
 def parse(texts: list[str]) -> Any:
-    """RDKit's parser; each molecule is dropped after its atoms were counted."""
+    """RDKit's parser; each molecule is freed after its atoms are counted."""
     from rdkit import Chem
 
     return np.array([Chem.MolFromSmiles(text).GetNumAtoms() for text in texts])

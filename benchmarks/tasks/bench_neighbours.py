@@ -17,7 +17,7 @@ _NEIGHBOURS = 10
 
 
 def data(name: str, source: Source) -> Any:
-    """A fitted index of random labelled graphs as sparse as molecules, and graphs to ask for."""
+    """A fitted index of random labelled graphs as sparse as molecules, and query graphs."""
     n_graphs = source.n_graphs or (2_000 if source.quick else 100_000)
     sizes = np.random.default_rng(0).integers(8, 30, n_graphs)
     graphs = random_labelled_graphs(n_graphs, sizes.tolist(), (sizes + 2).tolist(), 6, 0)

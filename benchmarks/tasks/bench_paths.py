@@ -40,13 +40,13 @@ def vectors(source: Source) -> Vectors:
 
 
 def strings(n_strings: int) -> list[str]:
-    """Strings of 200 letters, as proteins have them."""
+    """Strings of 200 letters, similar to proteins."""
     letters = np.random.default_rng(0).choice(list("ACDEFGHIKLMNPQRSTVWY"), size=(n_strings, 200))
     return ["".join(row) for row in letters]
 
 
 def few_strings(source: Source) -> list[str]:
-    """As many as pure Python can compare in half a minute."""
+    """As many strings as pure Python can compare in half a minute."""
     return strings(16 if source.quick else 32)
 
 
@@ -55,7 +55,7 @@ def our_anova(data: Vectors) -> Floats:
 
 
 def numpy_anova(data: Vectors) -> Floats:
-    """The recursion on whole matrices, in place, with as few of them as it takes."""
+    """The recursion on whole matrices, in place, with as few matrices as possible."""
     X, Y = data
     sums = [np.ones((len(X), len(Y)))]
     sums += [np.zeros((len(X), len(Y))) for _ in range(DEGREE)]
@@ -73,7 +73,7 @@ def our_strings(data: Sequence[str]) -> Floats:
 
 
 def python_strings(data: Sequence[str]) -> Floats:
-    """All pairs, each once."""
+    """All unordered pairs."""
     K = np.empty((len(data), len(data)))
     for i, s in enumerate(data):
         for j in range(i, len(data)):
@@ -102,7 +102,7 @@ def python_subsequence(s: str, t: str, n: int, decay: float) -> float:
                     ending += matched
                 row.append(ending + decay * above)
             previous = row
-        # A longer subsequence ends one place further on in both strings.
+        # A longer subsequence ends one position later in both strings.
         below = [[0.0, *row[:-1]] for row in here]
     return total
 
@@ -133,7 +133,7 @@ register(
 
 
 def anova_case() -> dict[str, Any]:
-    """Seconds, agreement and peak memory, of which the result is the same for both sides."""
+    """Seconds, agreement and peak memory, which includes the result on both sides."""
     data = vectors(Source())
     ours, theirs = our_anova(data), numpy_anova(data)
     measured = measure_case("anova", Source(), repeats=5, memory=True)
@@ -152,7 +152,7 @@ def anova_case() -> dict[str, Any]:
 
 
 def subsequence_case(n_strings: int = 500, n_timed: int = 60) -> dict[str, Any]:
-    """Seconds for all pairs, the peer's scaled up from ``n_timed`` random pairs."""
+    """Seconds for all pairs; the peer's are extrapolated from ``n_timed`` random pairs."""
     data = strings(n_strings)
     our_strings(data[:40])
     begin = time.perf_counter()

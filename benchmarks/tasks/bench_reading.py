@@ -53,7 +53,7 @@ def table(text: bytes) -> Any:
 
 
 def same_arcs(batch: GraphBatch, columns: dict[str, Any]) -> None:
-    """AssertionError unless the batch has the arcs of the columns, in both directions, once."""
+    """Raise an AssertionError unless the batch has the arcs of the columns, in both directions."""
     u, v = columns["A"].T - 1
     n = len(columns["graph_indicator"])
     assert batch.n_nodes_total == n

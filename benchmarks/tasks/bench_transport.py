@@ -139,7 +139,7 @@ register(
         package_distances,
         "the wwl package's loop over POT emd2",
         target_ratio=20.0,
-        # POT's distances of nodes come from ‖x‖² + ‖y‖² − 2x·y, which leaves 1e-6 between equal
+        # POT computes distances of nodes from ‖x‖² + ‖y‖² − 2x·y, which gives 1e-6 for equal
         # nodes. The tests compare with POT on exact distances, to 1e-9.
         check=partial(same_matrices, tolerance=1e-6),
         needs=needs_wwl,

@@ -1,4 +1,4 @@
-"""What the tests of the command line share: a place of their own for work that is kept."""
+"""Fixtures of the command line's tests: a separate folder for stored work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def kept_work(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache folder that is empty when a test begins."""
+    """A cache folder that is empty at the beginning of a test."""
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("GRAMLET_CACHE", str(folder))
     return folder

@@ -31,7 +31,7 @@ SMILES = "smiles,label\n" + "".join(
 
 @pytest.fixture
 def run(capsys):
-    """Run a command; give its exit code, standard output and standard error."""
+    """Run a command; returns its exit code, standard output and standard error."""
 
     def runner(*arguments: str):
         code = main([str(argument) for argument in arguments])
@@ -50,7 +50,7 @@ def molecules(tmp_path):
 
 
 def command(*arguments: str, **more):
-    """A real process."""
+    """Run a command in a separate process."""
     line = [sys.executable, "-c", "import sys; from gramlet.cli import main; sys.exit(main())"]
     return subprocess.Popen(
         [*line, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
@@ -244,7 +244,7 @@ class TestModels:
         new.write_text("CCCCCCO first\nCCCCCC second\n")
         code, out, err = run("predict", model, new)
         assert (code, out.split()) == (0, ["yes", "no"])
-        assert "accuracy" not in err  # names of molecules are no classes
+        assert "accuracy" not in err  # names of molecules are not classes
 
     def test_a_kernel_is_no_model_to_predict_with(self, run, tmp_path):
         path = tmp_path / "kernel.gramlet"
@@ -342,7 +342,7 @@ class TestErrors:
         assert code == 2
         assert "Did you mean MUTAG?" in one_line_error(err)
         assert "--data-dir" in err
-        code, _, err = run("info", "NCI1")  # a good name: it is the network that failed
+        code, _, err = run("info", "NCI1")  # the name is right, the network failed
         assert code == 1
         one_line_error(err)
 

@@ -1,4 +1,4 @@
-"""Files of every kind on the command line: options of reading, and ``gramlet convert``."""
+"""Files of every format on the command line: options for reading, and ``gramlet convert``."""
 
 from __future__ import annotations
 

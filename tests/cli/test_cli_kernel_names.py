@@ -1,4 +1,4 @@
-"""Expressions and GraKeL's names on every command that takes a kernel; places of mistakes."""
+"""Expressions and GraKeL's names in every command that takes a kernel; errors give the position."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SMILES = [
 ]  # fmt: skip
 CLASSES = ["chain"] * 6 + ["ring"] * 6
 TEXTS = ["wl + sp", "core(wl)", "wl(n_iter=3) * sp", "WL", "WL(SP) + 0.5 * vertex_histogram"]
-# What each command is given beside the data and the kernel.
+# The arguments of each command besides the data and the kernel.
 COMMANDS = {
     "gram": ["-o", "K.npy"],
     "embed": ["-o", "E.npz"],

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of a real process: one line, exit code 130, nothing left behind."""
+"""Ctrl-C at any time in a separate process: one line, exit code 130, no files left over."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals differ on Windows")
 
-# Says when the program has taken over Ctrl-C, its first act; before that is Python's own start.
+# Prints a line when the program has installed its handler for Ctrl-C, which it does first.
 PROGRAM = (
     "import os, sys; import gramlet.cli as cli; begin = cli.end_on_interrupt; "
     "cli.end_on_interrupt = lambda: (begin(), os.write(1, b'>')); "
@@ -42,7 +42,7 @@ def interrupted(process: subprocess.Popen, number: int = signal.SIGINT) -> tuple
 @pytest.mark.parametrize("command", ["evaluate", "gram"])
 def test_at_random_moments(tmp_path, command):
     rng = random.Random(command)
-    # A matrix that takes long, and a csv file, which takes long to write.
+    # A matrix that takes long to compute, and a csv file that takes long to write.
     arguments = {
         "evaluate": ("evaluate", "MUTAG", "--repeats", "500", "--json", tmp_path / "r.json"),
         "gram": ("gram", "MUTAG", "-k", "rw", "-p", "decay=1e-4", "-o", tmp_path / "K.csv"),
@@ -91,7 +91,7 @@ def test_while_a_file_is_written(tmp_path):
 
 
 def test_compiled_code_that_does_not_return(tmp_path):
-    """The main thread sees no signal before compiled code ends; the process ends all the same."""
+    """The main thread gets no signal before compiled code returns; the process still ends."""
     stuck = (
         "import gramlet.files.datasets.datasets as d, ctypes; "
         "d.load_dataset = lambda *a: (os.write(1, b's'), ctypes.CDLL(None).sleep(50));"
@@ -112,7 +112,7 @@ def test_impatience_changes_nothing(tmp_path):
 
 
 def test_a_process_that_ignores_ctrl_c_goes_on():
-    """As nohup and jobs in the background of a script do."""
+    """nohup and scripts start background jobs in this way."""
     process = start("kernels", first="import signal; signal.signal(2, signal.SIG_IGN);")
     time.sleep(0.05)
     assert interrupted(process) == (0, [])
@@ -129,7 +129,7 @@ def test_a_killed_command_is_cleaned_up_by_the_next(tmp_path):
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=30)
     assert len(os.listdir(tmp_path)) == 1
-    # Even if it fails before it writes anything.
+    # Even if the process fails before it writes anything.
     process = start("gram", "no-such-set.zip", "-o", place)
     process.communicate(timeout=60)
     assert process.returncode == 2
@@ -137,7 +137,7 @@ def test_a_killed_command_is_cleaned_up_by_the_next(tmp_path):
 
 
 def test_almost_nothing_is_imported_before_ctrl_c_is_taken_over():
-    """What is imported first is a moment in which Ctrl-C ends in Python's own traceback."""
+    """During these imports Ctrl-C still gives Python's own traceback."""
     code = (
         "import sys, re; before = set(sys.modules); import gramlet.cli; "
         "print(*sorted(set(sys.modules) - before))"

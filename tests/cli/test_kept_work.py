@@ -1,4 +1,4 @@
-"""Work that ``gramlet evaluate`` keeps: found again, thrown away on demand, shown when stopped."""
+"""Work that ``gramlet evaluate`` stores: found again, deleted on demand, reported when stopped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(capsys):
 
 @pytest.fixture
 def computed(monkeypatch):
-    """The names of what is computed, and not found."""
+    """The names of kernels that are computed, not read from the store."""
     from gramlet.evaluation import run as module
 
     names = []

@@ -1,4 +1,4 @@
-"""The page of the command line shows every command and every option that the program has."""
+"""The page on the command line lists every command and every option of the program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation is 
 
 @pytest.fixture(scope="module")
 def reference() -> dict[str, str]:
-    """The generated part, by command."""
+    """The generated part of the page, by command."""
     spec = importlib.util.spec_from_file_location("documentation_tables", DOCS / "tables.py")
     tables = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tables)
@@ -47,7 +47,7 @@ def test_the_page_includes_it_and_has_an_example_of_each_command():
 
 
 def test_one_name_means_one_thing():
-    """The same help text wherever an option of this name occurs."""
+    """An option has the same help text in every command."""
     import typer
 
     from gramlet.cli.program import app
@@ -59,7 +59,7 @@ def test_one_name_means_one_thing():
                 for option in parameter.opts:
                     texts.setdefault(option, set()).add(f"{parameter.help}")
         assert "source" not in texts, name
-    # What is written differs between commands, and evaluation takes lists.
+    # Outputs differ between commands, and evaluation takes lists.
     different = {option for option, found in texts.items() if len(found) > 1}
     assert different <= {"--output", "-o", "--kernel", "-k", "--param", "-p", "-n"}
     assert {"--C", "--folds", "--inner-folds", "--seed", "--jobs"} <= set(texts)

@@ -1,4 +1,4 @@
-"""Targets of every kind on the command line: numbers, rare classes, scaffolds, wrong ones."""
+"""Targets of every kind on the command line: numbers, rare classes, scaffolds, invalid ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHAINS = [f"{'C' * n}{end}" for n in range(1, 11) for end in ("", "O", "N")]
 
 
 def numbers(smiles: str) -> float:
-    """One per carbon, less for an oxygen or a nitrogen: vertex histograms can learn it."""
+    """A number that depends on the counts of C, O and N, so that vertex histograms can learn it."""
     return 0.5 * smiles.count("C") - 1.25 * smiles.count("O") - 0.3 * smiles.count("N")
 
 
@@ -41,7 +41,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 @pytest.fixture
 def solubility(tmp_path) -> Path:
-    """A semicolon table with names and a real target."""
+    """A table separated by semicolons, with names and a real target."""
     rows = [f"m{i};{smiles};{numbers(smiles):.3f}" for i, smiles in enumerate(CHAINS)]
     path = tmp_path / "solubility.csv"
     path.write_text("\n".join(["name;smiles;logS", *rows]) + "\n")
@@ -50,7 +50,7 @@ def solubility(tmp_path) -> Path:
 
 @pytest.fixture
 def rare(tmp_path) -> Path:
-    """One class of 3 %: 6 of 200, told by their chlorine."""
+    """A class of 3 %: 6 of 200 molecules, those with chlorine."""
     rows = [f"{'C' * (1 + i % 12)}{'Cl' if i < 6 else 'O'},{int(i < 6)}" for i in range(200)]
     path = tmp_path / "rare.csv"
     path.write_text("\n".join(["smiles,active", *rows]) + "\n")
@@ -303,7 +303,7 @@ class TestWhatIsWrong:
         assert message in said[0]
 
     def test_files_never_go_to_the_network(self, run, tmp_path, monkeypatch):
-        """Not even a file whose name is that of a data set, or nearly."""
+        """Not even for a file whose name is, or resembles, that of a data set."""
         monkeypatch.setenv("GRAMLET_URL", "http://127.0.0.1:9")
         (tmp_path / "NCI1").write_text("nothing that can be read")
         code, _, said = run("info", "NCI1")

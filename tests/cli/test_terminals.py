@@ -1,4 +1,4 @@
-"""Output on terminals of every kind: it degrades, and never fails after the work is done."""
+"""Output on terminals of every kind: it may be simpler, but never fails after the work is done."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_without_unicode(environment):
     assert b"cross-validation" in out
     assert b"\x1b" not in out
     if "latin" not in environment.get("PYTHONIOENCODING", ""):
-        text = out.decode("ascii")  # nothing else in it
+        text = out.decode("ascii")  # and nothing else
         assert "2-fold cross-validation x 1" in text
         assert "+-" in text
         assert "---" in text
@@ -106,7 +106,7 @@ def test_a_narrow_terminal(terminal):
         try:
             while piece := os.read(leader, 10_000):
                 shown += piece
-        except OSError:  # the other side is closed
+        except OSError:  # the reading end is closed
             pass
         err = process.communicate(timeout=120)[1]
         os.close(leader)

@@ -1,4 +1,4 @@
-"""Data as people have them: what a command must not drop, mistake or refuse without a reason."""
+"""Unprepared data: commands must not drop, misread or refuse anything without a reason."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TestClasses:
 
     @pytest.mark.parametrize("command", ["evaluate", "train"])
     def test_a_class_that_is_too_small_has_the_name_that_info_shows(self, run, tmp_path, command):
-        """TU files number their classes, and a table beside them gives the names."""
+        """TU files number their classes; a second file contains the names."""
         from gramlet.files.dataset import Dataset
         from gramlet.graphs.conversion.convert import as_batch
 
@@ -180,7 +180,7 @@ class TestTables:
 class TestTargetsThatAreNotNeeded:
     @pytest.fixture
     def gaps(self, tmp_path) -> Path:
-        """Some molecules have been measured, and these are to be predicted."""
+        """A table in which only some molecules have a target; the others are to be predicted."""
         rows = [f"{s},{numbers(s, i) if i % 3 else ''}" for i, s in enumerate(CHAINS)]
         path = tmp_path / "gaps.csv"
         path.write_text("\n".join(["smiles,y", *rows]) + "\n")

@@ -34,7 +34,7 @@ ENDINGS = {"gram": ".npy", "embed": ".npz", "map": ".png", "train": ".gramlet", 
 
 @pytest.fixture(scope="module")
 def wrong(tmp_path_factory):
-    """A folder of things that are no data set and no model."""
+    """A folder of files that are neither data sets nor models."""
     folder = tmp_path_factory.mktemp("wrong")
     garbage = np.random.default_rng(0).bytes(3000)
     for name in ("garbage.bin", "garbage.csv", "garbage.smi", "garbage.zip", "garbage.gramlet"):
@@ -53,7 +53,7 @@ def wrong(tmp_path_factory):
 
 @pytest.fixture
 def refused(tmp_path, monkeypatch, capsys):
-    """Run a command that must be refused in one line, with nothing written."""
+    """Run a command that must fail with one line on standard error and write nothing."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str) -> str:

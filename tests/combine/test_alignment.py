@@ -1,4 +1,4 @@
-"""AlignedKernelSum: learned weights beside every set of positive entries tried in turn."""
+"""AlignedKernelSum: learned weights compared with trying every set of positive entries."""
 
 from __future__ import annotations
 

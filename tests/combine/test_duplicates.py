@@ -1,4 +1,4 @@
-"""Hashes of graphs and groups of isomorphic graphs, beside every renumbering tried in turn."""
+"""Hashes of graphs and groups of isomorphic graphs, compared with trying every renumbering."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_hashes_are_the_same_in_every_process():
 
 
 def test_hashes_are_those_of_every_version():
-    # What was stored once must be found again: these digits never change.
+    # Stored hashes must be found again: these digits never change.
     found = graph_hashes([([(0, 1), (1, 2)], ["C", "C", "O"]), ([], [])])
     assert found == STORED
 
@@ -225,7 +225,7 @@ def test_bad_parameters(params):
 
 
 def test_without_rounds_direction_still_counts():
-    """The rule for directed graphs holds where refinement could not tell them apart."""
+    """The rule for directed graphs holds even if refinement cannot distinguish them."""
     edges, labels = [[(0, 1)], []], ["CO", "CO"]
     here, there = (
         graph_hashes(
@@ -236,4 +236,4 @@ def test_without_rounds_direction_still_counts():
     )
     assert here[0] != there[0]
     assert here[1] == there[1]  # without edges there is no direction
-    assert here[0] == here[1]  # without rounds edges are not seen
+    assert here[0] == here[1]  # without rounds edges do not matter

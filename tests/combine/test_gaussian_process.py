@@ -105,7 +105,7 @@ def test_random_kernels_are_one_kernel_throughout(kernel):
     np.testing.assert_allclose(gp(graphs, graphs[3:9]), own[:, 3:9], rtol=1e-10)
     np.testing.assert_allclose(gp(graphs[:5], graphs[3:9]), own[:5, 3:9], rtol=1e-10)
     np.testing.assert_allclose(gp.diag(graphs[3:9]), np.diagonal(own)[3:9], rtol=1e-10)
-    # The posterior mean at the training graphs, from the one Gram matrix.
+    # The posterior mean at the training graphs, from one Gram matrix.
     centred = (target - target.mean()) / target.std()
     mean = own @ np.linalg.solve(own + 1e-6 * np.eye(40), centred)
     np.testing.assert_allclose(fitted, mean * target.std() + target.mean(), rtol=1e-5, atol=1e-5)
@@ -152,7 +152,7 @@ def test_gaussian_processes_of_networkx_graphs(way):
 
 
 def test_a_list_of_networkx_graphs_of_one_size_says_the_way_out():
-    """scikit-learn hands their nodes on instead of the graphs."""
+    """scikit-learn passes their nodes instead of the graphs."""
     nx = pytest.importorskip("networkx", reason="needs networkx")
     graphs = [nx.path_graph(4), nx.cycle_graph(4), nx.star_graph(3)]
     model = GaussianProcessRegressor(GraphKernelGP(gramlet.WeisfeilerLehman(1)), alpha=1e-8)

@@ -1,4 +1,4 @@
-"""Distances of kernels, and similarities of two graphs, beside their definitions."""
+"""Kernel distances and similarities of two graphs, compared with their definitions."""
 
 from __future__ import annotations
 

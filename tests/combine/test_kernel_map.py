@@ -33,7 +33,7 @@ def test_solves_the_centred_eigenvalue_equation():
     n = len(GRAPHS)
     centring = np.eye(n) - 1 / n
     centred = centring @ WeisfeilerLehman(n_iter=2).fit_transform(GRAPHS) @ centring
-    # K̃α = λnα for the eigenvectors α, which the scores are multiples of.
+    # K̃α = λnα for the eigenvectors α; the scores are multiples of them.
     np.testing.assert_allclose(
         centred @ found.scores_, n * found.eigenvalues_ * found.scores_, atol=1e-6
     )

@@ -1,4 +1,4 @@
-"""GraphNeighbors beside the sorted rows of the full matrix."""
+"""GraphNeighbors compared with the sorted rows of the full matrix."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_neighbours_are_those_of_the_definition(fitted, queries, measure, alone,
 
 
 def by_sorting(kernel, fitted, queries, k):
-    """The rows of the normalised matrix, sorted whole."""
+    """Nearest graphs from the fully sorted rows of the normalised matrix."""
     fitted_kernel = clone(kernel).set_params(normalize=True).fit(fitted)
     rows = fitted_kernel.transform(fitted if queries is None else queries)
     squares = np.maximum(2 - 2 * rows, 0)
@@ -101,7 +101,7 @@ def test_bounds_skip_nothing_that_counts(cls):
 
 @pytest.mark.parametrize("name", ["wl", "wl-oa", "rw"])
 def test_distances_never_descend(name):
-    """Ties stand by position, whatever their last bits are: scikit-learn asks for sorted rows."""
+    """Ties are ordered by position despite rounding: scikit-learn needs sorted rows."""
     sizes = np.random.default_rng(0).integers(1, 9, 150)
     graphs = random_labelled_graphs(150, sizes.tolist(), (sizes - 1).tolist(), 2, random_state=0)
     index = GraphNeighbors(name, n_neighbors=30).fit(graphs)
@@ -130,7 +130,7 @@ def test_empty_graphs_and_norms_of_zero(kernel):
     assert positions[0].tolist() == [2, 1, 3, 4]
     assert distances[0].tolist() == [0, 1, 1, 1]
     if isinstance(kernel, EdgeHistogram):
-        # Graphs without edges have norm 0: alike, and at distance 1 from the others.
+        # Graphs without edges have norm 0: distance 0 from each other and 1 from all others.
         assert positions[3].tolist() == [4, 0, 1, 2]
         assert distances[3].tolist() == [0, 1, 1, 1]
         assert positions[1].tolist() == [0, 2, 3, 4]

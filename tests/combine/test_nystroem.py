@@ -1,4 +1,4 @@
-"""GraphNystroem: exact with all graphs as landmarks, by the definition with some."""
+"""GraphNystroem: exact with all graphs as landmarks, equal to the definition with some."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_at_least_one_column():
 
 
 def test_farther_graphs_are_drawn():
-    # Two kinds of graphs: after one of the first kind all distances left are to the second.
+    # Two kinds of graphs: after one of the first kind, only those of the second are at a distance.
     graphs = [([(0, 1)], ["C", "C"])] * 20 + [([(0, 1)], ["O", "O"])]
     for seed in range(10):
         model = GraphNystroem(

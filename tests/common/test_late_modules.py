@@ -1,4 +1,4 @@
-"""Modules that are loaded at their first use: stand-ins until then, themselves after."""
+"""Modules that are loaded at their first use, and placeholders until then."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gramlet.common.late_modules import load_late
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A package with one module inside, which count how often they are loaded."""
+    """A package with one module; both count how often they are loaded."""
     folder = tmp_path / "late_example"
     folder.mkdir()
     (folder / "__init__.py").write_text(
@@ -85,7 +85,7 @@ def test_modules_that_are_there_or_missing_are_left_alone():
 
 
 def test_a_kernel_needs_neither_statistics_nor_data_frames():
-    """And both work afterwards, also inside scikit-learn."""
+    """Both can be used afterwards, also by scikit-learn."""
     script = """
 import sys
 import gramlet

@@ -1,4 +1,4 @@
-"""Estimators that state their parameters once per class: as scikit-learn's, only sooner done."""
+"""Constraints of parameters, declared once per class: checked as in scikit-learn, but faster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: errors, kills at the writing moment, places that cannot be."""
+"""Files are complete or absent: after errors, after kills while writing, in impossible places."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gramlet.common.safe_writing import (
     writing_folder,
 )
 
-# Writes half a file, says so, and stays there.
+# Writes half a file, prints a line, and waits.
 HALF = """
 import sys, time
 from gramlet.common.safe_writing import writing
@@ -31,7 +31,7 @@ with writing(sys.argv[1]) as place:
 
 
 def killed_while_writing(path) -> str:
-    """Kill a process in the middle of writing ``path``; the name of what it left."""
+    """Kill a process while it writes ``path``; returns the name of the file it left."""
     process = subprocess.Popen(
         [sys.executable, "-c", HALF, str(path)], stdout=subprocess.PIPE, text=True
     )
@@ -77,7 +77,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path):
         place.write_text("after")
     assert os.listdir(tmp_path) == ["K.npy"]
     assert path.read_text() == "after"
-    # Also by a write to another place of the folder, and by the check before the work.
+    # Also by writing another file of the folder, and by the check before the work.
     killed_while_writing(path)
     with writing(tmp_path / "other.csv") as place:
         place.write_text("x")
@@ -90,7 +90,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path):
 def test_files_of_the_living_of_other_machines_and_of_others_stay(tmp_path):
     names = [
         f".K.{safe_writing._host()}-{os.getpid()}-00ff00ff.part.npy",  # of this process
-        ".K.00000000-4194305-00ff00ff.part.npy",  # of a dead process of another machine
+        ".K.00000000-4194305-00ff00ff.part.npy",  # of a dead process on another machine
         f".K.{safe_writing._host()}-x-00ff00ff.part.npy",
         "K.part.npy", ".hidden", "thesis.part.tex",
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Checks of stored state: what is amiss is named, what is sound passes."""
+"""Checks of stored state: valid state passes, errors name what is invalid."""
 
 from __future__ import annotations
 

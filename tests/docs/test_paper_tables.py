@@ -1,4 +1,4 @@
-"""Pages on papers: every number from a cell or from the published ones, and gaps are shown."""
+"""Pages on papers: every number is that of a cell or a published one; missing cells are shown."""
 
 from __future__ import annotations
 

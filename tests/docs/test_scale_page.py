@@ -1,4 +1,4 @@
-"""The page on scale: its blocks run and leave nothing behind, its plan follows from its model."""
+"""The page on scale: its blocks run and leave no files; its plan follows from its model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_blocks_run_and_write_nothing_beside_the_page(tmp_path, monkeypatch):
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.M | re.S)
     assert len(blocks) >= 4
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of estimators that could learn longer
+        warnings.simplefilter("ignore")  # from estimators that have not converged
         for block in blocks:
             exec(compile(block, "docs/scale.md", "exec"), names)
     assert os.listdir(here) == []
@@ -50,7 +50,7 @@ def rows(heading: str) -> list[list[str]]:
 
 
 def test_the_plan_for_matrices_follows_from_the_schedule():
-    """Tiles and disk by their formulas; minutes by simulating 100 workers with the page's times."""
+    """Tiles and disk by formula; minutes by simulating 100 workers with the times of the page."""
     sys.path.insert(0, str(ROOT))
     try:
         from benchmarks.schedule import MESSAGE_SECONDS, START_SECONDS, simulate

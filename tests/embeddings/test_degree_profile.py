@@ -30,7 +30,7 @@ def test_larger_values_than_fitted_lie_in_the_last_bin():
     embedding = LocalDegreeProfile(4).fit([nx.path_graph(3)])
     row = embedding.transform([nx.complete_graph(6)])[0].reshape(5, 4)
     assert row[:4, 3].tolist() == [1.0] * 4
-    # All neighbours are alike: no deviation, in the fitted graph or here.
+    # All neighbours have the same degree: the deviation is 0, in the fitted graph and here.
     assert row[4].tolist() == [1.0, 0.0, 0.0, 0.0]
     star = embedding.transform([nx.lollipop_graph(3, 2)])[0].reshape(5, 4)
     assert star[4, 3] > 0

@@ -1,4 +1,4 @@
-"""What every embedding of the registry must do, without a test of its own."""
+"""Tests that every embedding of the registry must pass."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from reference.strategies import permuted
 
 EMBEDDINGS = registry.entries("embedding")
 
-# Parameters that suit the harness's small graphs, where an embedding's defaults do not.
+# Parameters for embeddings whose defaults are too large for these small graphs.
 SMALL: dict[str, dict[str, object]] = {"rge": {"n_components": 12}}
-# Embeddings that draw from a graph as it is given: equal graphs, not isomorphic ones, are equal.
+# Embeddings that sample from a graph as numbered: isomorphic graphs may get different rows.
 ORDERED: set[str] = {"gsa-match", "gsa-gaussian", "gsa-eigen", "gsa-optical"}
 
 

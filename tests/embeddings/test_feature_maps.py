@@ -1,4 +1,4 @@
-"""Maps of graphlets against their formulas, alone and averaged over what was drawn."""
+"""Feature maps of graphlets against their formulas, alone and averaged over samples."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def dense(matrix):
     return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
 
 
-# One graphlet at a time
+# Single graphlets
 
 
 @pytest.mark.parametrize("k", [2, 4])
@@ -133,7 +133,7 @@ def test_wrong_arrays_are_refused(feature_map):
         fitted.transform(np.zeros((2, 4, 4)))
 
 
-# Averaged over draws
+# Averages over samples
 
 
 @each_map
@@ -187,7 +187,7 @@ def test_many_distinct_patterns_are_described_in_turns():
 
 
 class Recorder:
-    """A device that keeps what it was sent."""
+    """A device that stores its input."""
 
     def __init__(self, n_inputs, m):
         rng = np.random.default_rng(0)
@@ -207,7 +207,7 @@ def test_a_device_sees_every_distinct_pattern_once(monkeypatch):
     found = embedding.fit_transform(batch)
     assert found.shape == (len(batch), 12)
     assert embedding.feature_map_.device is device
-    rows = np.concatenate(device.sent[1:])  # the first asks how many features there are
+    rows = np.concatenate(device.sent[1:])  # the first call finds the number of features
     assert rows.dtype == np.uint8
     assert len(np.unique(rows, axis=0)) == len(rows)
     codes = sample_codes(batch, 5, 200, embedding.seed_)
@@ -246,7 +246,7 @@ def test_devices_that_fail_are_named():
 
 
 class StandInOPU:
-    """The two methods of ``lightonml.OPU`` that are used, with its rules."""
+    """The two methods of ``lightonml.OPU`` that gramlet uses, with their restrictions."""
 
     def __init__(self, m):
         self.m, self.fitted = m, []

@@ -1,4 +1,4 @@
-"""GraphSampling: limits, labels, options and refusals. Maps and samplers have their own tests."""
+"""GraphSampling: limits, labels, options and errors. Maps and samplers have separate tests."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_distances_of_embeddings_keep_the_bound():
         )
         errors.append(abs(mmd(rows[0], rows[1]) ** 2 - exact))
     assert max(errors) < bound
-    assert np.mean(errors) < 0.1  # and not only because the bound is generous
+    assert np.mean(errors) < 0.1  # and not only because the bound is loose
 
 
 # Labels
@@ -93,7 +93,7 @@ def labelled(seed=0, alphabet="ab", sizes=(0, 2, 5, 8, 11)):
 
 
 def drawn_nodes(graph, k, n_samples, seed):
-    """(code, nodes, count) of everything drawn; nodes that pad are numbered from n on, alike."""
+    """(code, nodes, count) of all samples; padding nodes are numbered from n on."""
     n = int(graph.sizes[0])
     found = sample_counts(graph, k, n_samples, seed, labels=np.arange(n), n_labels=n)
     nodes = unpacked_labels(found.label_words, k, n + 1)
@@ -101,7 +101,7 @@ def drawn_nodes(graph, k, n_samples, seed):
 
 
 def input_vector(code, nodes, labels, alphabet, k):
-    """The flattened matrix, then each node's one-hot label; the last column for unknown ones."""
+    """The flattened matrix, then one-hot labels of the nodes; unknown ones have the last column."""
     blocks = np.zeros((k, len(alphabet) + 1))
     for place, node in enumerate(nodes):
         if node < len(labels):
@@ -135,7 +135,7 @@ def test_labels_are_one_hot_blocks_behind_the_matrix(k, alphabet):
 
 
 def labelled_form(code, nodes, labels, k):
-    """The smallest of all orders of a labelled pattern, as a tuple."""
+    """A labelled pattern in the smallest of all its orders, as a tuple."""
     names = [labels[node] if node < len(labels) else "" for node in nodes]
     return min(
         (tuple(names[i] for i in order), reference.renumbered(code, k, order))
@@ -159,9 +159,9 @@ def test_labelled_patterns_match_up_to_isomorphism():
     assert len(set(embedding.get_feature_names_out())) == len(forms)
     expected = [
         [sum(a[f] * b.get(f, 0) for f in a) for b in shares] for a in shares
-    ]  # columns may stand in any order: compare dot products
+    ]  # columns may be in any order: compare dot products
     np.testing.assert_allclose(found @ found.T, expected, atol=1e-12)
-    # What a graph with other labels has in common with the fitted ones, and nothing else.
+    # Only what a graph with other labels has in common with the fitted ones counts.
     strange = embedding.transform(labelled(0, "xy"))
     with_nodes = labelled(0, "xy").sizes >= k
     assert not strange[with_nodes].any()

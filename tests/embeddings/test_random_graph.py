@@ -62,7 +62,7 @@ def test_features_given_the_anchors(batch, new, n_dims, anchors, use_labels, mas
 
 
 def test_a_feature_is_the_distance_to_its_random_graph():
-    """An anchor of one node: no transport problem, a mean of distances."""
+    """An anchor of one node needs no transport problem: the distance is a mean."""
     batch = random_graphs(5, labels=False)
     embedding = RandomGraphEmbedding(8, max_nodes=1, gamma=2.0, random_state=0)
     features = embedding.fit_transform(batch)
@@ -214,7 +214,7 @@ def test_data_anchors_are_nodes_of_one_fitted_graph():
             own = rows[nodes.offsets[i] : nodes.offsets[i + 1]]
             near = np.abs(coordinates[:, None] - own[None]).max(axis=2) < 1e-12
             if near.any(axis=1).all():
-                # Without replacement if there are enough: distinct nodes for distinct rows.
+                # Without replacement if there are enough nodes: distinct rows for distinct nodes.
                 distinct = {row.tobytes() for row in own}
                 if len(masses) <= len(own) and len(distinct) == len(own):
                     assert len({row.tobytes() for row in coordinates}) == len(masses)
@@ -236,10 +236,10 @@ def test_first_anchors_of_more_components_are_the_same():
 
 
 def test_dot_products_converge_in_the_number_of_components():
-    """Errors of independent estimates fall as 1/√R, and their mean is that of a far larger R."""
+    """Errors of independent estimates decrease as 1/√R; their mean agrees with a much larger R."""
     batch = random_graphs(6)
     limit = RandomGraphEmbedding(20_000, n_dims=3, max_nodes=4, random_state=99).fit(batch)
-    # The scale and the labels' frequencies are those of the batch: the kernel is the same one.
+    # Scale and label frequencies are those of the batch, so the kernel is the same.
     F = limit.transform(batch)
     exact = F @ F.T
     errors = []

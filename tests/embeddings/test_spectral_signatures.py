@@ -27,7 +27,7 @@ EDGE, TRIANGLE = nx.complete_graph(2), nx.complete_graph(3)
 def test_netlsd(batch, times, kind, normalization):
     found = NetLSD(times, kind, normalization).fit_transform(batch)
     expected = reference.netlsd(batch, times, kind, normalization)
-    # The wave of the complete graph passes through 0, where a quotient has few digits.
+    # The wave signature of the complete graph has zeros, near which quotients are imprecise.
     scale = np.abs(expected).max(axis=1, keepdims=True, initial=1.0)
     assert (np.abs(found - expected) <= 1e-9 * scale).all()
 
@@ -42,7 +42,7 @@ def test_netlsd_of_known_graphs():
 
 
 def test_netlsd_is_zero_where_the_divisor_vanishes():
-    """K2 has the wave 1 + cos(2t), which is 0 at t = π/2."""
+    """The wave signature of K2 is 1 + cos(2t), which is 0 at t = π/2."""
     found = NetLSD(times=[np.pi / 2], kind="wave", normalization="complete").fit_transform([EDGE])
     assert found[0, 0] == 0.0
 
@@ -61,7 +61,7 @@ def test_fgsd(batch, n_bins, ends):
 
 
 def test_fgsd_on_borders():
-    """K2: two distances 0 and two exactly 1, wherever rounding puts them."""
+    """K2 has two distances 0 and two distances 1, which rounding must not move to another bin."""
     found = FGSD(n_bins=20, range=(0, 2)).fit_transform([EDGE])[0]
     assert found[0] == found[10] == 2
     assert found.sum() == 4

@@ -1,4 +1,4 @@
-"""Options chosen on a held-out share, and several final fits with other seeds."""
+"""Options chosen on a held-out part, and several final fits with different seeds."""
 
 from __future__ import annotations
 

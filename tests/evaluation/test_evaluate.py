@@ -1,4 +1,4 @@
-"""Evaluation is honest: options are chosen, and kernels fitted, without a look at test graphs."""
+"""Options are chosen, and kernels fitted, without using the test graphs."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ SPIDERS = (
 
 
 def spiders(n: int = 60, seed: int = 0):
-    """Two classes that agree in labels and degrees and differ in the degrees of neighbours."""
+    """Two classes with the same labels and degrees and different degrees of neighbours."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 2
     edges, sizes = [], []
     for label in y:
-        extra = rng.integers(0, 4)  # edges beside the spider, to tell no two graphs by their size
+        extra = rng.integers(0, 4)  # additional edges, so that sizes carry no information
         edges.append(SPIDERS[label] + [(6 + 2 * k, 7 + 2 * k) for k in range(extra)])
         sizes.append(6 + 2 * extra)
     return GraphBatch.from_edges(edges, n_nodes=sizes), y
 
 
 def noise(n: int = 80, seed: int = 0):
-    """Random labelled trees with classes that have nothing to do with them."""
+    """Random labelled trees with random classes."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(5, 12, size=n)
     edges = [[(k, rng.integers(k)) for k in range(1, size)] for size in sizes]
@@ -57,7 +57,7 @@ def noise(n: int = 80, seed: int = 0):
 
 
 class Spy(WeisfeilerLehman):
-    """A stranger to the registry that writes down what it is fitted on."""
+    """A kernel outside the registry that records the graphs it is fitted on."""
 
     seen: list = []  # noqa: RUF012  shared by clones on purpose
 
@@ -76,7 +76,7 @@ class TestHonesty:
         graphs, y = noise(80)
 
         class ByHeart(WeisfeilerLehman):
-            """Knows the class of every graph it was fitted on, and adds it to the kernel."""
+            """A kernel that memorises the class of every fitted graph and adds it to its values."""
 
             def fit_transform(self, X, y=None):
                 self.known_ = dict(zip(map(hash, X), y, strict=True))
@@ -188,7 +188,7 @@ class TestSelection:
                 for k, p in enumerate(search.cv_results_["params"])
                 if p == {"svc__C": chosen["C"], "weisfeilerlehman__n_iter": chosen["n_iter"]}
             )
-            # Folds of unequal size: GridSearchCV takes the mean of shares, we count graphs.
+            # Folds of unequal size: GridSearchCV averages over folds, gramlet over graphs.
             scores = search.cv_results_["mean_test_score"]
             assert scores[mine] >= scores.max() - 0.01
             search.estimator.set_params(**search.cv_results_["params"][mine])
@@ -216,7 +216,7 @@ class TestSelection:
 
 
 class Sizes(TransformerMixin, BaseEstimator):
-    """A stranger that embeds graphs by their numbers of nodes and edges."""
+    """An embedding outside the registry: the numbers of nodes and edges."""
 
     def fit(self, X, y=None):
         return self
@@ -226,7 +226,7 @@ class Sizes(TransformerMixin, BaseEstimator):
 
 
 class Centred(WeisfeilerLehman):
-    """A kernel that depends on all the graphs it is fitted with, whatever its base class says."""
+    """A kernel that depends on all fitted graphs, although its base class does not."""
 
     def fit_transform(self, X, y=None):
         gram = super().fit_transform(X, y)
@@ -238,7 +238,7 @@ class Centred(WeisfeilerLehman):
 
 
 class Declared(WeisfeilerLehman):
-    """A stranger that says of itself that it depends on two graphs alone."""
+    """A kernel outside the registry whose tags declare that a value depends on two graphs only."""
 
     def __graph_tags__(self):
         return super().__graph_tags__()
@@ -269,7 +269,7 @@ class TestSubjects:
         assert not evaluate(WeisfeilerLehman(n_iter=1), graphs, y, rules).refitted
         assert not evaluate(EMDKernel(n_dims=2), graphs, y, rules).refitted
         assert evaluate(EMDKernel(n_dims=2, psd="clip"), graphs, y, rules).refitted
-        # One of the values to try is enough.
+        # One of the values in the grid is enough.
         options = {"psd": ["none", "clip"]}
         assert evaluate(EMDKernel(n_dims=2), graphs, y, rules, options=options).refitted
         assert evaluate(Centred(n_iter=1), graphs, y, rules).refitted

@@ -1,4 +1,4 @@
-"""Regression, ridge of classes, groups and scorers in whole evaluations, against plain loops."""
+"""Regression, ridge classification, groups and scorers in evaluations, against plain loops."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def plain_splits(numbers, protocol=QUICK, groups=None):
 
 
 class Sizes(TransformerMixin, BaseEstimator):
-    """Features that are neither centred nor of one scale."""
+    """Features that are neither centred nor scaled."""
 
     def __init__(self, power=1):
         self.power = power

@@ -1,4 +1,4 @@
-"""Finished work is kept: found again by the same call, and by no other."""
+"""Finished work is stored: the same call finds it again, and no other call does."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def data():
 
 
 def count(monkeypatch, fail_at=None):
-    """Count the machines that are fitted; stop at one of them."""
+    """Count the fitted machines; raise an interruption at a given one."""
     calls = []
     for name in ("tried", "final"):
         original = getattr(_SupportVectors, name)
@@ -77,7 +77,7 @@ def test_an_interrupted_call_goes_on_where_it_was(data, tmp_path, monkeypatch, s
             evaluate("wl", *data, rules, options=OPTIONS, store=tmp_path)
     calls = count(monkeypatch)
     same(evaluate("wl", *data, rules, options=OPTIONS, store=tmp_path), plain)
-    # Of nested folds, the inner ones of the split that was interrupted are done again.
+    # With nested folds, the inner folds of the interrupted split are repeated.
     again = 1 if selection == "nested" else 0
     assert len(calls) <= len(total) - (stop - 1) + again
     assert len(list(tmp_path.iterdir())) == 1
@@ -223,7 +223,7 @@ def test_a_fresh_store_throws_away_what_was_kept(data, tmp_path, monkeypatch):
     done = len(calls)
     assert done > 0
     np.testing.assert_array_equal(second.scores, first.scores)
-    evaluate("wl", *data, QUICK, options=OPTIONS, store=fresh)  # its own work counts
+    evaluate("wl", *data, QUICK, options=OPTIONS, store=fresh)  # finds what it has stored itself
     assert len(calls) == done
     assert len(os.listdir(tmp_path)) == 1
 

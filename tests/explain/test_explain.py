@@ -1,4 +1,4 @@
-"""Linear explanations add up to the decision, whatever the model."""
+"""Linear explanations sum to the decision value for every model."""
 
 from __future__ import annotations
 

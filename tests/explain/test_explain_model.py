@@ -1,4 +1,4 @@
-"""Models explained on graphs: values, presence, names, and who is no better than the majority."""
+"""Explanations of models: values, presence, names, and models no better than the majority class."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_contributions_add_up_for_every_kernel_with_features(name, normalize):
 
 
 def make_fitted(kernel, model):
-    """A pipeline of two steps that are fitted already."""
+    """A pipeline of two fitted steps."""
     return make_pipeline(kernel, model)
 
 
@@ -66,7 +66,7 @@ def test_cores_that_no_support_vector_has_are_there():
     graphs = GraphBatch.from_edges([path, path[:1], triangle, path], n_nodes=[3, 2, 3, 4])
     kernel = CoreKernel("vertex").fit(graphs)
     model = SVC(kernel="precomputed").fit(kernel.transform(graphs), [0, 1, 1, 0])
-    kept = np.flatnonzero(graphs.sizes != 3)  # as if the triangle were no support vector
+    kept = np.flatnonzero(graphs.sizes != 3)  # as if the triangle were not a support vector
     narrow = kernel.profile_[kept].features()
     wide = kernel.features(graphs)
     assert narrow.shape[1] < wide.shape[1]
@@ -123,7 +123,7 @@ def test_names_do_not_change_numbers():
     for a, b in zip(plain.patterns(), named.patterns(), strict=True):
         assert (a.level, a.value, a.n_graphs, a.shares) == (b.level, b.value, b.n_graphs, b.shares)
     np.testing.assert_array_equal(plain.model.decision(NEW), named.model.decision(named.graphs))
-    # Names that would make two labels one are not used.
+    # Names that would make two labels equal are not used.
     same = explain_model(model, NEW, node_names=dict.fromkeys(names, "x"))
     assert [p.text for p in same.patterns()] == [p.text for p in plain.patterns()]
 
@@ -143,7 +143,7 @@ def test_accuracy_and_majority():
     assert found.majority == pytest.approx(2 / 3)
     nothing = make_pipeline(WeisfeilerLehman(), SVC(kernel="precomputed", C=1e-9)).fit(GRAPHS, y)
     assert explain_model(nothing, GRAPHS, y).no_better
-    texts = explain_model(model, GRAPHS, y.astype(str))  # as a file may have them
+    texts = explain_model(model, GRAPHS, y.astype(str))  # as files contain them
     assert texts.accuracy == found.accuracy
     other = explain_model(model, GRAPHS, ["a", "b"] * 15)
     assert (other.accuracy, other.majority, other.no_better) == (None, None, False)

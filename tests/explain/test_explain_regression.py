@@ -1,4 +1,4 @@
-"""Regressions explained: predictions are exactly the sum of what patterns add."""
+"""Explanations of regressions: predictions are exactly the sum of the patterns' contributions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happens to a file, reading it gives a Dataset or one line that names it."""
+"""Reading a damaged file gives a Dataset or an error of one line that names the file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PIECES = [
 
 
 def whole_files(folder: Path) -> dict[str, bytes]:
-    """A sound file of each kind."""
+    """A valid file of each format."""
     graph = nx.petersen_graph()
     nx.set_node_attributes(graph, "a", "label")
     graph.graph["target"] = 2

@@ -1,4 +1,4 @@
-"""The container of graphs and what is known about them."""
+"""The container of graphs, targets and further fields."""
 
 from __future__ import annotations
 

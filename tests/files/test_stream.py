@@ -1,4 +1,4 @@
-"""stream: the same rows as read gives, in blocks, without holding the file."""
+"""stream: the same rows as read, in blocks, without loading the whole file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one rule that tells classes from real numbers."""
+"""The rule that distinguishes classes from real numbers."""
 
 from __future__ import annotations
 

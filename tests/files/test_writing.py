@@ -1,4 +1,4 @@
-"""write and convert: what comes back is equal, or nothing is written and the loss is named."""
+"""write and convert: files read back are equal, or nothing is written and the loss is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GraphBatch: building, slicing, joining, comparing; and every refusal names the graph."""
+"""GraphBatch: building, slicing, joining, comparing; every error names the graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Categorical columns: labels Python tells apart stay apart, whatever is done to the column."""
+"""Categorical columns: labels that differ in Python stay different after every operation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LABELS = st.one_of(
 
 
 def typed(values):
-    """Values with their types, so that 1 and "1" cannot pass for each other."""
+    """Values with their types, so that 1 and "1" are not confused."""
     return [(type(v), v) for v in values]
 
 

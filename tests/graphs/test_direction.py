@@ -1,4 +1,4 @@
-"""Directed batches: arcs kept as given, in-arcs, forgetting directions, and who may be compared."""
+"""Directed batches: arcs as given, incoming arcs, removing directions, allowed comparisons."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class TestReading:
 
     @given(graph_batches(directed=True, edge_attributes=None), st.integers(0, 9))
     def test_renaming_nodes_keeps_the_arcs(self, batch, seed):
-        """The two ways of renaming that the tests of kernels use agree."""
+        """The two functions for renaming nodes that kernel tests use agree."""
         one = relabelled(batch, np.random.default_rng(seed))
         other = permuted(batch, np.random.default_rng(seed))
         for new in (one, other):

@@ -1,4 +1,4 @@
-"""Lists given graph by graph: sizes, columns, and absurd values; every refusal names the graph."""
+"""Lists given graph by graph: sizes, columns, and invalid values; every error names the graph."""
 
 from __future__ import annotations
 

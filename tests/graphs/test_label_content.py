@@ -1,4 +1,4 @@
-"""Labels as bytes: equal where Python holds them equal, and nowhere else."""
+"""Labels as bytes: equal if and only if they are equal in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels written as text: what they mean, and where mistakes are."""
+"""Kernels as text: their meaning, and errors that give the position."""
 
 from __future__ import annotations
 

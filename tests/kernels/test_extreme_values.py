@@ -1,4 +1,4 @@
-"""Parameters and graphs at the edge of what numbers can hold: right numbers or a clear error."""
+"""Parameters and graphs at the limits of floating point: correct values or a clear error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every kernel of the registry must do, without a test of its own."""
+"""Tests that every kernel of the registry must pass."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reference.strategies import permuted
 
 KERNELS = registry.entries("kernel")
 
-# Parameters that suit the harness's small graphs, where a kernel's defaults do not.
+# Parameters for kernels whose defaults are too large for these small graphs.
 SMALL: dict[str, dict[str, object]] = {}
 
 
@@ -148,7 +148,7 @@ def test_unseen_labels_match_nothing_fitted_but_count_in_the_norm(entry, train):
     assert np.isfinite(kernel.diagonal(strange)).all()
     own = kernel.diagonal(strange)
     fitted = kernel.diagonal(train)
-    if entry.tags.psd:  # Cauchy-Schwarz: what is missed at fit still counts in the graph's own norm
+    if entry.tags.psd:  # Cauchy-Schwarz: features unknown at fit still count in a graph's norm
         assert (cross**2 <= np.outer(own, fitted) * (1 + 1e-9) + 1e-12).all()
 
 
@@ -261,7 +261,7 @@ def test_refuses_nothing_to_fit_and_wrong_parameters(entry, train):
         entry.make(no_such=1)
 
 
-# Entries that come from floating matrix products, whose last digits depend on how these are cut.
+# Kernels with floating point matrix products, whose last digits depend on the tiles.
 MATRIX_PRODUCTS = {"deep", "mlg", "geometric-assignment", "graphlet"}
 
 
@@ -342,7 +342,7 @@ def test_tags_tell_the_truth(entry, train, test):
         kernel.set_output(transform="pandas")
 
 
-# Directed graphs: a kernel compares them, or refuses them
+# Directed graphs: a kernel supports them or refuses them
 
 DIRECTED = {
     "VertexHistogram", "EdgeHistogram", "OptimalAssignment", "WeisfeilerLehman",
@@ -356,7 +356,7 @@ each_directed = pytest.mark.parametrize(
 
 
 def arcs_of(batch: GraphBatch, seed: int = 0) -> GraphBatch:
-    """Directed graphs of some of the arcs of undirected ones; a few edges keep both."""
+    """Directed graphs with some of the arcs of undirected ones; a few edges keep both."""
     tails, heads = batch.arcs()
     kept = np.flatnonzero(np.random.default_rng(seed).random(len(tails)) < 0.6)
     return GraphBatch.from_arcs(
@@ -404,7 +404,7 @@ def test_directed_gram_matrices(entry, train, test):
 
 @each_directed
 def test_directions_matter(entry, train):
-    """Nodes are counted whatever the arcs; all else differs from the same graphs undirected."""
+    """Except for counts of nodes, values differ from those of the same graphs undirected."""
     arcs = arcs_of(train).with_columns(edge_labels=None, edge_weights=None)
     counts_nodes = entry.class_name == "VertexHistogram" or entry.params.get("base") == "vertex"
     both = [make(entry).fit_transform(kind, Y) for kind in (arcs, arcs.to_undirected())]

@@ -1,4 +1,4 @@
-"""Networks as classifiers of graphs: what they see, that they learn, stop early and repeat."""
+"""Networks as classifiers of graphs: inputs, learning, early stopping, repeatability."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rings_and_paths(n=40, labels=False):
 
 
 def marked(n=40):
-    """Class 1 has a node labelled O; edges tell nothing."""
+    """Class 1 has a node labelled O; edges carry no information."""
     labels = [["C"] * 4 + (["O"] if i % 2 else ["C"]) for i in range(n)]
     edges = [[(0, 1), (1, 2), (2, 3), (3, 4)]] * n
     return GraphBatch.from_edges(edges, node_labels=labels), np.arange(n) % 2
@@ -42,7 +42,7 @@ def marked(n=40):
 
 def test_structure_is_seen_by_one_and_not_by_the_other():
     graphs, target = rings_and_paths(labels=True)
-    # Equal labels: sums over nodes tell sizes only, which both classes share.
+    # Equal labels: sums over nodes depend on sizes only, which are equal in both classes.
     gin = GINClassifier(**QUICK).fit(graphs, target)
     blind = DeepSetsClassifier(**QUICK).fit(graphs, target)
     assert gin.score(graphs, target) > 0.9
@@ -70,7 +70,7 @@ def test_the_same_seed_gives_the_same_network(kind):
     before = torch.rand(1)
     torch.manual_seed(5)
     models = [kind(**options).fit(graphs, target) for _ in range(2)]
-    assert torch.equal(torch.rand(1), before)  # the caller's random numbers are untouched
+    assert torch.equal(torch.rand(1), before)  # the caller's random numbers are not affected
     assert np.array_equal(*(model.predict_proba(graphs) for model in models))
     other = kind(**options | {"random_state": 1}).fit(graphs, target)
     assert not np.array_equal(other.predict_proba(graphs), models[0].predict_proba(graphs))

@@ -1,4 +1,4 @@
-"""Kernels on vectors and path sums, against every subset and every path written out."""
+"""Kernels on vectors and path sums, against enumeration of all subsets and paths."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KERNELS = {
 
 @st.composite
 def matrix_pairs(draw, max_columns: int = 6):
-    """Two matrices with equally many columns, of any number of rows down to none."""
+    """Two matrices with the same number of columns and any number of rows, also none."""
     d = draw(st.integers(1, max_columns))
     n, m = draw(st.integers(0, 4)), draw(st.integers(1, 4))
     cells = partial(arrays, np.float64, elements=ENTRIES)
@@ -111,7 +111,7 @@ def test_no_or_one_column(d):
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize(("n", "m"), [(300, 1), (1, 300), (259, 521), (600, 600)])
 def test_many_rows_and_columns_agree_with_whole_matrices(name, n, m):
-    """More rows and columns than one tile or one block holds."""
+    """More rows and columns than fit into one tile or block."""
     X, Y = random_matrix(n, 8), random_matrix(m, 8, seed=1)
     products = X[:, None, :] * Y[None, :, :]
     degrees = [np.ones((n, m)), *(np.zeros((n, m)) for _ in range(3))]
@@ -264,7 +264,7 @@ def test_path_sum_of_one_layer_is_a_copy_and_of_an_empty_layer_zero():
 
 @pytest.fixture(scope="module")
 def crossed():
-    """Signs of a product of three coordinates: no linear kernel can tell, ANOVA can."""
+    """Signs of products of three coordinates: ANOVA can learn them, a linear kernel cannot."""
     X = np.array(list(itertools.product([-1.0, 1.0], repeat=6)))
     np.random.default_rng(0).shuffle(X)
     return X, np.sign(X[:, 0] * X[:, 1] * X[:, 2])

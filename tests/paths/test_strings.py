@@ -1,4 +1,4 @@
-"""The subsequence kernel against every subsequence written out, and where floats end."""
+"""The subsequence kernel against enumeration of all subsequences, and the range of floats."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def random_strings(n: int, longest: int, alphabet: str = "abcd", seed: int = 0) 
 
 
 def plain_programme(s, t, n: int, decay):
-    """The kernel by O(n|s||t|) steps, in whatever numbers ``decay`` is of."""
+    """The kernel in O(n|s||t|) steps, in the number type of ``decay``."""
     below = [[1] * (len(t) + 1) for _ in range(len(s) + 1)]
     total = 0
     for _ in range(n):
@@ -188,7 +188,7 @@ def test_small_decay_does_not_spoil_normalised_values():
 
 
 def test_wide_gaps():
-    """All they share is spread over 3002 places: nothing, beside what each shares with itself."""
+    """The common subsequence spans 3002 positions: its weight is negligible."""
     S = ["a" + "x" * 3000 + "b", "a" + "y" * 3000 + "b"]
     K = subsequence_gram(S, n=2, decay=0.5, normalize=True)
     assert np.array_equal(K, np.eye(2))
@@ -197,14 +197,14 @@ def test_wide_gaps():
 
 
 def test_counts_beyond_floats_are_normalised_and_named():
-    """C(520, n)² alone is beyond a float64; sums of squares of binomials are the exact values."""
+    """C(520, n)² exceeds the range of float64; exact values are sums of squares of binomials."""
     n = 260
     S = ["a" * 520, "a" * 270 + "b" * 250, "ab"]
     own = [
         math.comb(520, n) ** 2,
         sum((math.comb(270, k) * math.comb(250, n - k)) ** 2 for k in range(n + 1)),
     ]
-    shared = math.comb(520, n) * math.comb(270, n)  # nothing but a
+    shared = math.comb(520, n) * math.comb(270, n)  # only the letter a
     K = subsequence_gram(S, n=n, decay=1.0, normalize=True)
     assert np.array_equal(np.diag(K), [1, 1, 0])
     assert not K[2].any()
@@ -220,7 +220,7 @@ def test_a_small_power_times_a_large_count_is_within_floats():
     """λ^(2n) is below the smallest float; the kernel, a sum of many terms, is not."""
     n, decay = 350, 0.33
     assert decay ** (2 * n) == 0.0
-    spread = sum(  # embeddings of n tokens in 700 places, by their span
+    spread = sum(  # embeddings of n tokens in 700 positions, by their span
         (700 - span + 1) * math.comb(span - 2, n - 2) * Fraction(decay) ** span
         for span in range(n, 701)
     )

@@ -1,9 +1,9 @@
-"""Structural mutants of saved models, and a program that loads them where it can do no harm.
+"""Structural mutants of saved models, and a program that loads them in a limited process.
 
 Run as ``python mutants.py FOLDER SEED FIRST COUNT [MODEL ...]``: it fits small models, saves them,
 and loads COUNT files per model in which one thing was changed. Every mutant must be refused with
-`ModelFileError`, or load and give finite numbers. What else happens is printed; a line is printed
-before each mutant, so that whoever watches knows which one ended the process.
+`ModelFileError`, or load and give finite numbers. Anything else is printed; a line is printed
+before each mutant, so that the parent process knows which one ended the process.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from gramlet.kernels import registry
 from gramlet.persistence import ModelFileError, container
 
 N_NODES = 5
-# Beyond what the process has when all is warm; every model here takes some kilobytes.
+# In addition to the memory in use after warming up; every model here takes some kilobytes.
 MOST_MEMORY = 1 << 30
 
 
@@ -97,7 +97,7 @@ _SMALL: dict[str, dict[str, Any]] = {
     "mlg": {"rank": 3, "n_landmarks": 6},
     "pyramid-match": {"n_levels": 2, "n_dims": 2},
 }
-# Kernels with parameters that make their fitted state another one.
+# Kernels with parameters that change the structure of their fitted state.
 VARIANTS: dict[str, Callable[[], Any]] = {
     "rw-unlabelled": lambda: gramlet.RandomWalk(use_labels=False),
     "rw-weighted": lambda: gramlet.RandomWalk("exponential", weighted=True, use_labels=False),
@@ -195,7 +195,7 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "hashed-features": lambda: gramlet.HashedFeatures(n_iter=1, n_bits=6),
     "hashed-paths": lambda: gramlet.HashedFeatures("sp", n_iter=1, n_bits=None),
 }
-# Models of directed graphs, which other profiles describe.
+# Models of directed graphs, which have other profiles.
 DIRECTED: dict[str, Callable[[], Any]] = {
     "directed-wl": lambda: gramlet.WeisfeilerLehman(1),
     "directed-wl-edge": lambda: gramlet.WeisfeilerLehman(1, base="edge"),
@@ -281,7 +281,7 @@ def _hashed_linear(y: Any) -> Any:
 
 
 def models() -> dict[str, Callable[[], Any]]:
-    """How each model is made: every kernel and embedding, and pipelines with every machine."""
+    """How to make each model: every kernel and embedding, and pipelines with every machine."""
     made: dict[str, Callable[[], Any]] = {
         entry.name: (lambda name=entry.name: _kernel(name)) for entry in registry.entries()
     }
@@ -371,7 +371,7 @@ def changed_array(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def changed_entries(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """An array with one entry, or all, replaced; or entries in another order."""
+    """An array with one or all entries replaced, or with entries in another order."""
     if array.size == 0 or array.dtype.kind in "USV":
         return array[..., None]
     flat = array.reshape(-1)
@@ -389,7 +389,7 @@ def changed_entries(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def places(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place of a tree: a container and the key in it."""
+    """Every position in a tree: a container and a key."""
     if isinstance(tree, dict | list):
         for key in tree if isinstance(tree, dict) else range(len(tree)):
             yield tree, key
@@ -397,7 +397,7 @@ def places(tree: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def mutant(tree: Any, arrays: list[np.ndarray], rng: np.random.Generator) -> tuple[Any, Any, str]:
-    """A tree and arrays with one thing changed, and what that is."""
+    """A tree and arrays with one thing changed, and a description of the change."""
     tree, arrays = copy.deepcopy(tree), list(arrays)
     how = rng.random()
     if arrays and how < 0.5:
@@ -447,7 +447,7 @@ def _renamed(spots: list[tuple[Any, Any]], rng: np.random.Generator) -> str:
 
 # Trying them
 
-# Mutants that are sound models of other graphs: they say so when they are given these.
+# Mutants that are valid models of other graphs: their messages when they get these.
 _OTHER_GRAPHS = re.compile(
     r"was fitted on|needs node attributes|of one size|too large for|is too large|"
     r"needs node labels|is not a numeric array|too many to tell patterns apart|lies in no bin|"
@@ -456,7 +456,7 @@ _OTHER_GRAPHS = re.compile(
 
 
 def outcome(path: Path, new: GraphBatch) -> str:
-    """What becomes of a file: "refused", "fine", or what went wrong."""
+    """The outcome of loading a file: "refused", "fine", or what went wrong."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -498,14 +498,14 @@ def written(path: Path, manifest: Any, arrays: list[np.ndarray]) -> Path:
 
 
 def limit_memory() -> None:
-    """Let this process have little more memory than it has."""
+    """Limit the memory of this process to little more than it uses."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     most = pages * resource.getpagesize() + MOST_MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def try_model(name: str, folder: Path, seed: int, first: int, count: int) -> None:
-    """Load ``count`` mutants of a model, and print what becomes of those that should not be."""
+    """Load ``count`` mutants of a model, and print outcomes that must not happen."""
     path, new = folder / "mutant.gramlet", NEW_ARCS if name in DIRECTED else NEW
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -524,7 +524,7 @@ def try_model(name: str, folder: Path, seed: int, first: int, count: int) -> Non
         print(f"TRY {name} {number} {what}", flush=True)
         try:
             written(path, {**manifest, "model": tree}, changed)
-        except (ValueError, TypeError):  # what no file can tell
+        except (ValueError, TypeError):  # cannot be written to a file
             continue
         found = outcome(path, new)
         refused += found == "refused"

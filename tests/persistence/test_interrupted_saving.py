@@ -1,4 +1,4 @@
-"""Nothing is lost when a save is interrupted, the disk is full or two processes write one file."""
+"""No data are lost if saving is interrupted, the disk is full or two processes write one file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_two_processes_that_write_one_file_leave_one_whole_model(tmp_path):
     seen = set()
     while any(process.poll() is None for process in processes):
         if path.exists():
-            seen.add(gramlet.load(path)["who"])  # whole at any moment
+            seen.add(gramlet.load(path)["who"])  # complete at any time
     for process in processes:
         process.communicate()
         assert process.returncode == 0
@@ -70,7 +70,7 @@ def test_a_killed_save_leaves_the_old_file_and_the_next_one_cleans_up(tmp_path):
     gramlet.save({"who": "old"}, path)
     process = started(path, 3_000_000, times=1000)
     go(process)
-    # Killed while a part is there, whatever it had written by then.
+    # Killed while the partial file exists.
     for _ in range(2000):
         if len(list(tmp_path.iterdir())) > 1:
             break
@@ -109,7 +109,7 @@ def test_a_file_that_may_not_grow_leaves_the_old_one(tmp_path):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A disk of 256 KB; skipped where none can be mounted."""
+    """A disk of 256 KB; the test is skipped if it cannot be mounted."""
     folder = tmp_path / "disk"
     folder.mkdir()
     if not hasattr(os, "geteuid") or os.geteuid() != 0 or shutil.which("mount") is None:
@@ -128,5 +128,5 @@ def test_a_full_disk_leaves_the_old_file(small_disk):
         gramlet.save(np.random.default_rng(0).normal(size=100_000), path)
     assert gramlet.load(path) == {"who": "old"}
     assert list(small_disk.iterdir()) == [path]
-    gramlet.save({"who": "new"}, path)  # what the failed one had taken is free again
+    gramlet.save({"who": "new"}, path)  # the space of the failed file is free again
     assert gramlet.load(path) == {"who": "new"}

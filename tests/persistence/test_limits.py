@@ -1,4 +1,4 @@
-"""Files that ask for more than they contain: refused before time or memory is spent on them."""
+"""Files that claim more than they contain are refused before they take time or memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def manifest_of(tree: Any) -> bytes:
 
 
 def file_of(path: Path, manifest: bytes, *arrays: bytes, change: Any = None) -> Path:
-    """A sealed archive of these members; ``change`` may alter what is said of each."""
+    """An archive of these members with a valid checksum; ``change`` may alter their headers."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as target:
         names = ["manifest.json", *(f"arrays/{i}.npy" for i in range(len(arrays)))]
@@ -46,7 +46,7 @@ def file_of(path: Path, manifest: bytes, *arrays: bytes, change: Any = None) -> 
 
 
 def refused_quickly(path: Path, match: str, memory: int = 50_000_000) -> None:
-    """Refused within little time and memory."""
+    """Check that a file is refused within little time and memory."""
     gramlet.save([1], path.with_name("warm"))
     gramlet.load(path.with_name("warm"))
     tracemalloc.start()
@@ -85,7 +85,7 @@ def test_a_name_twice_in_one_place_is_refused(tmp_path):
 
 @pytest.mark.parametrize("kind", ["list", "tuple", "frozenset"])
 def test_small_trees_that_stand_for_endless_ones_are_refused(kind, tmp_path):
-    # Level k refers twice to level k - 1: 2^60 values, were it written out.
+    # Level k refers twice to level k - 1: expanded, this is 2^60 values.
     levels: list[Any] = [{kind: ["x"], "id": 0}]
     for k in range(1, 60):
         levels.append({kind: [{"ref": k - 1}] * 2 if kind != "frozenset" else [], "id": k})

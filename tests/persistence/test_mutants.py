@@ -1,9 +1,8 @@
-"""No file hurts: thousands of changed models are refused, or load and give finite numbers.
+"""Thousands of changed models are refused, or load and give finite numbers.
 
-The mutants are loaded in processes of their own with little memory (see `mutants`), so that a
-crash, a loop without end or an allocation out of proportion is seen as a failure here. The ordinary
-run takes a few mutants per model; ``GRAMLET_MUTANTS=500`` takes as many, from other seeds too
-(``GRAMLET_MUTANTS_SEED``).
+The mutants are loaded in separate processes with little memory (see `mutants`), so that a crash, an
+endless loop or a huge allocation is a failure here. The ordinary run loads a few mutants per model;
+``GRAMLET_MUTANTS=500`` loads 500, ``GRAMLET_MUTANTS_SEED`` gives other ones.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from mutants import models  # noqa: E402
 
 N_MUTANTS = int(os.environ.get("GRAMLET_MUTANTS", "12"))
 SEED = int(os.environ.get("GRAMLET_MUTANTS_SEED", "0"))
-# A mutant takes some milliseconds; one that takes a minute does not end. Before the first one,
-# models are fitted and code is compiled.
+# A mutant takes some milliseconds; one that takes a minute is considered endless. Before the first
+# one, models are fitted and code is compiled.
 _PATIENCE, _WARM_UP = 60.0, 900.0
 
 
 def failures(names: list[str], folder: Path, seed: int, count: int) -> list[str]:
-    """What went wrong with the mutants of some models, those included that end the process."""
+    """What went wrong with the mutants of some models, including those that end the process."""
     found: list[str] = []
     first = 0
     while names:
@@ -44,7 +43,7 @@ def failures(names: list[str], folder: Path, seed: int, count: int) -> list[str]
         if not tried:
             return [*found, f"{how} before the first mutant: {lines[-5:]}"]
         found.append(f"{how}: {tried[-1]}")
-        # Go on behind the one that ended the process, the model that it belongs to first.
+        # Continue after the mutant that ended the process, with its model first.
         for name in names[:1]:
             number = int(tried[-1].split()[2]) + 1
             if number < count:
@@ -59,7 +58,7 @@ def failures(names: list[str], folder: Path, seed: int, count: int) -> list[str]
 def _watched(
     names: list[str], folder: Path, seed: int, first: int, count: int
 ) -> tuple[list[str], str | None]:
-    """The lines of a run, and how it ended if not by itself."""
+    """The lines of a run, and how it ended if not normally."""
     command = [sys.executable, str(HERE / "mutants.py"), str(folder)]
     command += [str(seed), str(first), str(count), *names]
     log = folder / "log.txt"

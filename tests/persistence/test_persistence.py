@@ -1,4 +1,4 @@
-"""Saving and loading: whatever is saved gives the same numbers when loaded."""
+"""Saving and loading: every saved model gives the same numbers when loaded."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ N_NODES = 9
 
 @pytest.fixture(scope="module")
 def graphs() -> GraphBatch:
-    """Rings and paths of nine nodes with all columns: legal for every kernel."""
+    """Rings and paths of nine nodes with all columns, valid for every kernel."""
     rng = np.random.default_rng(0)
     path = [(i, i + 1) for i in range(N_NODES - 1)]
     edges = [path + [(0, N_NODES - 1)] * int(rng.integers(2)) for _ in range(24)]
@@ -52,7 +52,7 @@ def graphs() -> GraphBatch:
 
 @pytest.fixture(scope="module")
 def new_graphs() -> GraphBatch:
-    """Graphs with labels that were not there at fit."""
+    """Graphs with labels that are unknown at fit."""
     rng = np.random.default_rng(1)
     edges = [[(i, i + 1) for i in range(N_NODES - 1)] for _ in range(6)]
     return GraphBatch.from_edges(
@@ -273,7 +273,7 @@ def test_scores_of_scikit_learn_go_by_name(tmp_path):
 
 
 class OwnTransformer(StandardScaler):
-    """A class from outside."""
+    """A class that is not part of gramlet."""
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_another_version_of_scikit_learn_gives_one_warning(graphs, classes, tmp_
     assert len(caught) == 1
     assert here["scikit-learn"] in str(caught[0].message)
     assert caught[0].filename == __file__
-    with warnings.catch_warnings():  # a kernel alone does not depend on it
+    with warnings.catch_warnings():  # a kernel alone does not depend on scikit-learn's version
         warnings.simplefilter("error")
         gramlet.load(tmp_path / "kernel")
 

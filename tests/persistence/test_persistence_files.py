@@ -33,14 +33,14 @@ def model_file(tmp_path: Path) -> Path:
 
 
 def forge(path: Path, tree: Any, arrays: list[Any] | None = None, **fields: Any) -> Path:
-    """A file with a right checksum and a tree of one's own."""
+    """A file with a given tree and a valid checksum."""
     manifest = {"format": "gramlet-model", "version": 2, "libraries": {}, "model": tree, **fields}
     write_container(path, manifest, arrays or [])
     return path
 
 
 def reseal(content: bytes) -> bytes:
-    """The content with a checksum that is right again."""
+    """The content with a recomputed checksum."""
     file = io.BytesIO(content)
     container._seal(file)
     return file.getvalue()
@@ -71,7 +71,7 @@ def npy(array: np.ndarray) -> bytes:
 
 
 class Bomb:
-    """What a pickle would run: it leaves a file behind."""
+    """An object whose unpickling would create a file."""
 
     def __init__(self, sentinel: Path) -> None:
         self.sentinel = sentinel
@@ -274,7 +274,7 @@ def test_deep_nesting_is_refused(tmp_path):
 
 
 def tampered(path: Path, tag: str, change: Any) -> Path:
-    """The file with one part of its tree changed, and a right checksum again."""
+    """The file with one part of its tree changed, and a recomputed checksum."""
     told, arrays = container.read_container(path)
 
     def walk(node: Any) -> None:

@@ -1,4 +1,4 @@
-"""Every class of scikit-learn on the list is saved as it is fitted and gives the same numbers."""
+"""Every class of scikit-learn on the list can be saved when fitted and gives the same numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in a file is checked before it is believed: classes, arrays, parameters."""
+"""The content of files is checked before use: classes, arrays, parameters."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def forged(model: Any, path: Path, change: Any) -> Path:
     return path
 
 
-# Which classes there are
+# Classes
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -79,7 +79,7 @@ def test_the_models_that_are_mutated_have_every_kernel_and_machine():
 
 
 class NoCheck:
-    """A class of gramlet's, as far as its module says, that does not check itself."""
+    """A class that, by its module name, belongs to gramlet, and has no check."""
 
 
 def test_classes_without_a_check_of_their_own_are_refused(tmp_path, monkeypatch):
@@ -137,7 +137,7 @@ def test_functions_that_write_files_are_refused(tmp_path):
             classes.find_function(name)
 
 
-# What may be in them
+# Content
 
 
 @pytest.fixture

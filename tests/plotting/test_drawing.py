@@ -33,7 +33,7 @@ def test_mutag_is_drawn_as_molecules(mutag):
     assert len(drawn.strokes) == mutag.graphs.n_edges[0]
     oxygen = drawn.texts.index("O")
     assert drawn.colours[oxygen] == ELEMENT_COLOURS["O"]
-    assert not drawing_of(mutag.graphs[0]).molecule  # numbers are no elements
+    assert not drawing_of(mutag.graphs[0]).molecule  # numbers are not elements
 
 
 def test_bonds_of_molecules_have_one_length():

@@ -1,4 +1,4 @@
-"""Layouts: rings are open, trees spread, nothing crosses that need not."""
+"""Layouts: rings are open, trees spread out, and there are no unnecessary crossings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def one(edges, n=None):
 
 
 def plain_crossings(points, edges):
-    """The definition: two segments cross if each has its ends on both sides of the other."""
+    """The definition: two segments cross if the ends of each are on both sides of the other."""
 
     def side(a, b, c):
         (ax, ay), (bx, by), (cx, cy) = points[a], points[b], points[c]
@@ -68,7 +68,7 @@ def test_two_nodes_are_drawn_apart():
 
 @given(st.integers(0, 2**32 - 1), st.integers(3, 25))
 def test_trees_with_rings_do_not_cross(seed, n):
-    """A random tree, some of whose edges become rings of three to six nodes."""
+    """A random tree in which some edges are replaced by rings of three to six nodes."""
     rng = np.random.default_rng(seed)
     edges, total = [], 1
     while total < n:
@@ -83,7 +83,7 @@ def test_trees_with_rings_do_not_cross(seed, n):
 
 
 def test_moves_that_would_cross_are_not_made():
-    """Distances that pull the corners of a square over each other do not turn it inside out."""
+    """Distances that would pull corners of a square across each other cause no crossing."""
     edges = np.array([[0, 1], [1, 2], [2, 3], [3, 0]])
     square = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]])
     distances = np.array([[0, 3, 1, 3], [3, 0, 3, 1], [1, 3, 0, 3], [3, 1, 3, 0]], float)
@@ -99,7 +99,7 @@ def test_rings_and_blocks():
     around = [[1, 2], [0, 2], [0, 1, 3], [2, 4], [3]]
     assert sorted(len(block) for block in blocks_of(around)) == [1, 1, 3]
     complete = [[j for j in range(5) if j != i] for i in range(5)]
-    assert flat_start(complete) is None  # five nodes, all joined, cannot be drawn flat
+    assert flat_start(complete) is None  # K5 is not planar
 
 
 def test_a_thousand_nodes_take_seconds():
@@ -109,7 +109,7 @@ def test_a_thousand_nodes_take_seconds():
     graph = one(edges, 1000)
     started = time.process_time()
     points = layout(graph)
-    assert time.process_time() - started < 20.0  # about one where nobody else computes
+    assert time.process_time() - started < 20.0  # about one on an idle machine
     assert np.isfinite(points).all()
     assert len(np.unique(points.round(6), axis=0)) > 990
 

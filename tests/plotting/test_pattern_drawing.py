@@ -1,4 +1,4 @@
-"""Patterns of every kernel that has drawable ones: the drawing shows what the name says."""
+"""Patterns of every kernel that can draw them: the drawing agrees with the name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMES = {"node_names": MUTAG.node_label_names, "edge_names": MUTAG.edge_label_na
 
 
 def tree_text(drawing, node=None):
-    """The tree of a drawing, written as the kernels write it."""
+    """The tree of a drawing as text, in the notation of the kernels."""
     children: dict[int, list[tuple[int, int]]] = {}
     for stroke in drawing.strokes:
         times = int(stroke.text.rpartition("×")[2]) if "×" in stroke.text else 1
@@ -63,7 +63,7 @@ def test_trees_have_names_of_bonds_and_one_colour_per_label():
 
 
 def test_no_text_of_a_tree_covers_another():
-    """A letter of an edge is 6 of 30 units wide, boxes are as wide as their texts."""
+    """A letter of an edge label is 6 of 30 units wide; boxes are as wide as their text."""
     batch = GraphBatch.from_edges(
         [[(0, 1), (0, 2), (0, 3)]],
         node_labels=[["a long name of a node"] * 4],

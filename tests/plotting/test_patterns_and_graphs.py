@@ -1,4 +1,4 @@
-"""Pictures: what is drawn, where, and what cannot be."""
+"""Pictures of patterns and graphs: their content and positions, and errors."""
 
 from __future__ import annotations
 

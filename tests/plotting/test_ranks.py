@@ -1,4 +1,4 @@
-"""Critical-difference diagrams: what stands where, and which bars there are."""
+"""Critical-difference diagrams: positions of names, and bars."""
 
 from __future__ import annotations
 

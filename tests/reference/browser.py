@@ -1,7 +1,7 @@
 """A headless Chromium for tests: opens a page, runs scripts in it, clicks, takes pictures.
 
-Speaks the DevTools protocol through the websocket client of tornado, which `distributed` brings.
-Skips the test, with the reason, where there is no browser.
+Uses the DevTools protocol with the websocket client of tornado, a dependency of `distributed`.
+If no browser is installed, the test is skipped with a reason.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PATIENCE = 60.0  # seconds for one answer
 
 
 class Browser:
-    """One browser with one page; close it with `close`."""
+    """One browser with one page; `close` ends it."""
 
     def __init__(self, folder: Path) -> None:
         websocket = pytest.importorskip("tornado.websocket", reason="needs tornado")
@@ -91,7 +91,7 @@ class Browser:
         return await asyncio.wait_for(answer, _PATIENCE)
 
     def call(self, method: str, **params) -> dict:
-        """One command of the protocol, and its answer."""
+        """Send one command of the protocol; returns the answer."""
         self._number += 1
         message = self.loop.run_until_complete(self._send(self._number, method, params))
         assert "error" not in message, message
@@ -116,7 +116,7 @@ class Browser:
         return found["result"].get("value")
 
     def size(self, width: int, height: int, dark: bool = False) -> None:
-        """The window and the colours the system prefers."""
+        """Set the size of the window and the preferred colour scheme."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
                   deviceScaleFactor=1, mobile=width < 600)  # fmt: skip
         self.call("Emulation.setScrollbarsHidden", hidden=True)
@@ -125,7 +125,7 @@ class Browser:
                   features=[{"name": "prefers-color-scheme", "value": scheme}])  # fmt: skip
 
     def at(self, selector: str) -> tuple[float, float]:
-        """The middle of an element, after scrolling there."""
+        """Scroll to an element; returns its centre."""
         x, y = self.run(
             f"(() => {{const e = document.querySelector({json.dumps(selector)});"
             "e.scrollIntoView({block: 'center', behavior: 'instant'});"
@@ -135,11 +135,11 @@ class Browser:
         return x, y
 
     def move(self, x: float, y: float) -> None:
-        """Point at a place."""
+        """Move the pointer."""
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
     def click(self, selector: str) -> None:
-        """Click into the middle of an element, as a person would."""
+        """Click on the centre of an element."""
         x, y = self.at(selector)
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left",
@@ -153,7 +153,7 @@ class Browser:
                       )  # fmt: skip
 
     def type(self, text: str) -> None:
-        """Type text into what has the focus."""
+        """Type text into the element with the focus."""
         self.call("Input.insertText", text=text)
 
     def picture(self, whole: bool = True) -> bytes:
@@ -162,7 +162,7 @@ class Browser:
         return base64.b64decode(found["data"])
 
     def close(self) -> None:
-        """End the browser that was started here."""
+        """End the browser process."""
         self.reader.cancel()
         self.loop.run_until_complete(asyncio.gather(self.reader, return_exceptions=True))
         self.process.terminate()

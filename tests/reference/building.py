@@ -1,7 +1,7 @@
-"""Plain graphs written by hand, directed ones too, and small changes to plain graphs.
+"""Plain graphs built by hand, also directed ones, and small changes to plain graphs.
 
-Also what all kernels share: which columns count when "auto" is asked for, and the matrix of a
-function of two graphs.
+Also what all kernels share: which columns count for "auto", and the matrix of a function of two
+graphs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def build(
     attributes=None,
     edge_attributes=None,
 ) -> PlainGraph:
-    """A graph of n nodes; columns of edges are in the order of the edges."""
+    """A graph of n nodes; edge columns are in the order of the edges."""
     columns: dict[str, dict] = {"labels": {}, "weights": {}, "attributes": {}}
     neighbours: list[list[int]] = [[] for _ in range(n)]
     for e, (u, v) in enumerate(edges):
@@ -59,7 +59,7 @@ def worked() -> list[PlainGraph]:
 
 
 def awkward(directed: bool = False) -> list[PlainGraph]:
-    """No node; one node; two nodes without an edge; a label that no worked graph has."""
+    """Graphs with no node, one node, two nodes without an edge, and a label of no worked graph."""
     return [
         build(0, [], [], directed),
         build(1, [], "C", directed),
@@ -85,7 +85,7 @@ def random_graph(
     edge_labels: bool = True,
     n_attributes: int = 2,
 ) -> PlainGraph:
-    """A random graph with every column on it."""
+    """A random graph with all columns."""
     pairs = [(u, v) for u in range(n) for v in range(n) if (u != v if directed else u < v)]
     edges = [pair for pair in pairs if rng.random() < density]
     m = len(edges)
@@ -102,7 +102,7 @@ def random_graph(
 
 
 def renumbered(graph: PlainGraph, place: Sequence[int]) -> PlainGraph:
-    """The same graph, node v being called place[v]."""
+    """The same graph with node v renamed to place[v]."""
     old = sorted(range(graph.n), key=lambda v: place[v])
 
     def moved(column):
@@ -136,8 +136,8 @@ def without_edge_labels(graph: PlainGraph) -> PlainGraph:
 def rows_and_columns(graphs, other=None, use_labels=True, use_edge_labels="auto"):
     """The graphs of the rows and of the columns, without the labels that do not count.
 
-    The columns are the fitted graphs (the rows themselves where `other` is None); "auto" is
-    whether these have the column. Graphs without edges do not say whether edges have labels.
+    The columns are the fitted graphs (the rows themselves if `other` is None); "auto" means that
+    these have the column. Graphs without edges do not determine whether edges have labels.
     """
     rows = plain_graphs(graphs)
     columns = rows if other is None else plain_graphs(other)
@@ -155,7 +155,7 @@ def rows_and_columns(graphs, other=None, use_labels=True, use_edge_labels="auto"
 def matrix(pair, rows, columns, normalize: bool = False, **options) -> np.ndarray:
     """pair(x, y, **options) for x in rows and y in columns.
 
-    Normalised, an entry is divided by sqrt(k(x, x) k(y, y)), and is 0 where that is 0.
+    Normalised, an entry is divided by sqrt(k(x, x) k(y, y)), and is 0 if that is 0.
     """
     values = np.array([[pair(x, y, **options) for y in columns] for x in rows], dtype=float)
     values = values.reshape(len(rows), len(columns))

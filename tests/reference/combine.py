@@ -1,7 +1,7 @@
 """Sums, products, aligned sums, landmarks, distances and neighbours of kernels.
 
-A kernel here is a function of (rows, columns) that gives their matrix: `kernel(graphs, other)`.
-Its self-similarities are taken one graph at a time, so it must not depend on the fitted graphs.
+A kernel here is a function of rows and columns that returns their matrix: `kernel(graphs, other)`.
+Self-similarities are computed one graph at a time, so it must not depend on the fitted graphs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def own_values(kernel: Kernel, graphs) -> np.ndarray:
 
 
 def normalised(values: np.ndarray, own_rows, own_columns) -> np.ndarray:
-    """Every entry divided by sqrt(k(x, x) k(y, y)); 0 where that is 0."""
+    """Every entry divided by sqrt(k(x, x) k(y, y)); 0 if that is 0."""
     result = np.zeros_like(values)
     for i, a in enumerate(own_rows):
         for j, b in enumerate(own_columns):
@@ -33,7 +33,7 @@ def normalised(values: np.ndarray, own_rows, own_columns) -> np.ndarray:
 
 
 def evaluated(kernel: Kernel, graphs, other=None, normalize: bool = False) -> np.ndarray:
-    """The matrix of a kernel, normalised where asked."""
+    """The matrix of a kernel, normalised if asked for."""
     rows = plain_graphs(graphs)
     columns = rows if other is None else plain_graphs(other)
     values = np.asarray(kernel(rows, columns), dtype=float)
@@ -75,9 +75,10 @@ def kernel_product(
 
 
 def task_of(y) -> str:
-    """Strings and booleans are classes; numbers are a target of regression if one is not whole.
+    """ "classification" or "regression".
 
-    Or if there are at least 50 and more than a fifth as many distinct values as graphs.
+    Strings and booleans are classes. Numbers are a real target if one of them is not whole, or if
+    there are at least 50 and more than a fifth as many distinct values as graphs.
     """
     values = list(y)
     if any(isinstance(value, str | bool | np.bool_) for value in values):
@@ -124,11 +125,11 @@ def subsets(items: Sequence[int]):
 
 
 def shortest_minimiser(M: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Of all v ≥ 0 that minimise vᵀMv − 2vᵀa, the shortest; every set of positive entries is tried.
+    """The shortest v ≥ 0 that minimises vᵀMv − 2vᵀa, by trying every set of positive entries.
 
-    First some minimiser: one exists whose positive entries S have a regular M_SS, and there
-    M_SS v = a_S. All minimisers share Mv and aᵀv, so the shortest is the shortest point v ≥ 0 with
-    these; on its own set of positive entries it is the least-norm solution of the equations.
+    First any minimiser: there is one whose set S of positive entries has a regular M_SS, with
+    M_SS v = a_S. All minimisers have the same Mv and aᵀv, so the shortest one is the shortest
+    v ≥ 0 with these values; on its positive entries it is the least-norm solution of the equations.
     """
     live = [k for k in range(len(a)) if M[k, k] > 0]
     scale = np.array([math.sqrt(M[k, k]) if M[k, k] > 0 else 1.0 for k in range(len(a))])
@@ -157,7 +158,7 @@ def shortest_minimiser(M: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def aligned_weights(grams: Sequence[np.ndarray], y, task: str = "auto") -> np.ndarray:
-    """`weights_` of AlignedKernelSum: v/Σv, or all equal where v = 0."""
+    """`weights_` of AlignedKernelSum: v/Σv, or equal weights if v = 0."""
     v = shortest_minimiser(*alignment_system(grams, y, task))
     return v / v.sum() if v.sum() > 0 else np.full(len(grams), 1.0 / len(grams))
 
@@ -184,7 +185,7 @@ def nystroem_features(graphs, landmarks, *, kernel: Kernel, tol: float = 1e-10) 
 
 
 def landmark_chances(graphs, chosen: Sequence[int], *, kernel: Kernel) -> np.ndarray:
-    """k-means++: how likely each graph is the next landmark, given the positions chosen so far."""
+    """k-means++: the probability of each graph to be the next landmark, given those chosen."""
     n = len(graphs)
     if not chosen:
         return np.full(n, 1.0 / n)
@@ -207,7 +208,7 @@ def squared_distances(values: np.ndarray, own_rows, own_columns) -> np.ndarray:
 
 
 def kernel_distance(graphs, other=None, *, kernel: Kernel, normalize: bool = False) -> np.ndarray:
-    """The matrix of KernelDistance, of the normalised kernel where asked."""
+    """The matrix of KernelDistance, of the normalised kernel if asked for."""
     rows = plain_graphs(graphs)
     columns = rows if other is None else plain_graphs(other)
     values = evaluated(kernel, rows, columns, normalize)
@@ -223,10 +224,10 @@ def kernel_distance(graphs, other=None, *, kernel: Kernel, normalize: bool = Fal
 def neighbours(
     fitted, graphs=None, *, kernel: Kernel, n_neighbors: int = 5
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(distances, positions) of the nearest graphs, by d² rounded to 12 decimals, then by place.
+    """(distances, positions) of the nearest graphs, by d² rounded to 12 decimals, then by position.
 
-    Without `graphs` the fitted ones are asked for, and none is its own neighbour. An empty graph
-    is at distance 0 from an empty one and 1 from any other.
+    Without `graphs` the queries are the fitted graphs, and none is its own neighbour. An empty
+    graph is at distance 0 from an empty one and 1 from any other.
     """
     fitted = plain_graphs(fitted)
     rows = fitted if graphs is None else plain_graphs(graphs)

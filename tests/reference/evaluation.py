@@ -1,4 +1,4 @@
-"""Ridge machines by their definition, and small data, for the tests of evaluation."""
+"""Ridge machines by their definition, and small data sets, for the tests of evaluation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def points(n: int = 60, n_dims: int = 6, seed: int = 0):
 
 
 def classes_of(numbers, n_classes: int = 2):
-    """Classes by the size of numbers, some of them wrong."""
+    """Classes by the size of numbers, with some errors."""
     cuts = np.quantile(numbers, np.arange(1, n_classes) / n_classes)
     found = np.digitize(numbers, cuts)
     rng = np.random.default_rng(0)
@@ -38,7 +38,7 @@ def trees(n: int = 40, seed: int = 0):
 def ridge(gram, cross, targets, penalty):
     """Minimise the squared error and the penalised norm over a function and a bias.
 
-    The normal equations of f(x) = Σ α_i k(x, x_i) + b, solved as they stand.
+    Solves the normal equations of f(x) = Σ α_i k(x, x_i) + b directly.
     """
     n = len(gram)
     system = np.zeros((n + 1, n + 1))
@@ -67,7 +67,7 @@ def leave_one_out(gram, targets, penalty):
 
 
 def chosen_cost(gram, targets, costs, of_classes):
-    """The C with the least leave-one-out error; the smallest of equals."""
+    """The C with the least leave-one-out error; the smallest of equal ones."""
     found = []
     for penalty in penalties(gram, costs):
         residuals = leave_one_out(gram, targets, penalty)

@@ -22,7 +22,7 @@ def bare() -> GraphBatch:
 
 
 def random_graphs(seed, n_graphs=6, largest=7, density=0.45, directed=False):
-    """Random graphs with everything on them; the last one is empty and the one before edgeless."""
+    """Random graphs with all columns; the last one is empty and the one before has no edges."""
     rng = np.random.default_rng(seed)
     edges, sizes, labels, edge_labels, weights, attributes = [], [], [], [], [], []
     for i in range(n_graphs):

@@ -1,4 +1,4 @@
-"""Isomorphic graphs by trying every renumbering, and graphs that WL cannot tell apart."""
+"""Isomorphic graphs by trying every renumbering, and graphs that WL cannot distinguish."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_isomorphism(G: PlainGraph, H: PlainGraph, image: Sequence[int]) -> bool:
 
 
 def isomorphic(G: PlainGraph, H: PlainGraph) -> bool:
-    """Whether some renumbering turns one graph into the other; weights do not count."""
+    """Whether some renumbering makes the graphs equal; weights are ignored."""
     if G.n != H.n:
         return False
     if (G.weights or H.weights) and G.directed != H.directed:
@@ -47,10 +47,10 @@ def find_duplicates(graphs) -> list[list[int]]:
 
 
 def wl_identity(graph: PlainGraph, n_iter: int = 3, use_edge_labels="auto") -> Hashable:
-    """Equal for two graphs exactly if `graph_hashes` must be equal.
+    """A value that is equal for two graphs if and only if their `graph_hashes` must be equal.
 
-    It is the multiset of colours after n_iter rounds, which holds those of all rounds before, and
-    whether there are arcs. Labels of edges count where the graph has them, unless told not to.
+    It consists of the multiset of colours after n_iter rounds, which contain those of all earlier
+    rounds, and of whether there are arcs. Edge labels count if the graph has them, unless disabled.
     """
     used = graph.has_edge_labels if use_edge_labels == "auto" else bool(use_edge_labels)
     colours = colour_levels(graph, n_iter, use_edge_labels=used)[-1]
@@ -58,6 +58,6 @@ def wl_identity(graph: PlainGraph, n_iter: int = 3, use_edge_labels="auto") -> H
 
 
 def hash_classes(graphs, n_iter: int = 3, use_edge_labels="auto") -> list[int]:
-    """Per graph the position of the first one that must have the same hash."""
+    """For each graph, the position of the first graph that must have the same hash."""
     identities = [wl_identity(graph, n_iter, use_edge_labels) for graph in plain_graphs(graphs)]
     return [identities.index(identity) for identity in identities]

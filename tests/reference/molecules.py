@@ -1,4 +1,4 @@
-"""Molecules as graphs, one atom and one bond at a time, as RDKit tells them."""
+"""Molecules as graphs, read from RDKit one atom and one bond at a time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def naive_label(atom: Any, atoms: tuple[str, ...]) -> str:
 def naive_molecules(
     smiles: list[str], atoms: tuple[str, ...] = ("element", "charge"), hydrogens: bool = False
 ) -> GraphBatch:
-    """The graphs of all strings that RDKit's own function can read."""
+    """The graphs of all strings that RDKit can parse."""
     with rdBase.BlockLogs():
         found = [Chem.MolFromSmiles(text) for text in smiles]
     read = [molecule for molecule in found if molecule is not None and molecule.GetNumAtoms()]

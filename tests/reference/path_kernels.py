@@ -1,4 +1,4 @@
-"""Kernels on vectors and strings with every subset, subsequence and path written out."""
+"""Kernels on vectors and strings by enumeration of all subsets, subsequences and paths."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def subsequence(s: Sequence, t: Sequence, n: int, decay: float) -> float:
 
 
 def subsequence_gram(S, T=None, *, n: int, decay: float, normalize: bool = False) -> np.ndarray:
-    """The matrix of subsequence kernels; normalised by the self-similarities, 0 where one is 0."""
+    """The matrix of subsequence kernels; normalised by the self-similarities, 0 if one is 0."""
     T = S if T is None else T
     values = matrix(subsequence, S, T, n=n, decay=decay)
     if normalize:
@@ -84,7 +84,7 @@ def subsequence_gram(S, T=None, *, n: int, decay: float, normalize: bool = False
 def path_sum(layers: Sequence[np.ndarray]) -> np.ndarray:
     """Entry (i, j): the sum over all paths from i in the first layer to j in the last.
 
-    A path picks one node in each layer; its weight is the product of the weights along it.
+    A path contains one node per layer; its weight is the product of the weights along it.
     """
     widths = [len(layers[0])] + [layer.shape[1] for layer in layers]
     sums = np.zeros((widths[0], widths[-1]))
@@ -95,7 +95,7 @@ def path_sum(layers: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def all_subsets_layers(x, y) -> list[np.ndarray]:
-    """The all-subsets kernel as a layered graph: layer j is taken (x_j y_j) or passed over (1)."""
+    """The all-subsets kernel as a layered graph: coordinate j is used (x_j y_j) or skipped (1)."""
     layers = []
     for a, b in zip(x, y, strict=True):
         layers += [np.array([[1.0, a * b]]), np.array([[1.0], [1.0]])]
@@ -103,7 +103,7 @@ def all_subsets_layers(x, y) -> list[np.ndarray]:
 
 
 def anova_layers(x, y, degree: int) -> list[np.ndarray]:
-    """The ANOVA kernel as a layered graph: a node's number is how many coordinates were taken."""
+    """The ANOVA kernel as a layered graph: node i stands for i coordinates used so far."""
     layers = []
     for a, b in zip(x, y, strict=True):
         step = np.eye(degree + 1)

@@ -1,6 +1,6 @@
-"""Graphs as plain Python objects, and the one loop that fills a Gram matrix.
+"""Graphs as plain Python objects, and the loop that fills a Gram matrix.
 
-Everything in this folder is a definition written out, slow on purpose, to compare fast code with.
+Everything in this folder is a plain, slow definition that fast code is compared with.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import numpy as np
 
 from gramlet import GraphBatch
 
-# The one label of all nodes (and of all edges) when there are no labels.
+# The label of all nodes (and of all edges) if there are no labels.
 SAME = ("no labels",)
 
 
 @dataclass(frozen=True)
 class PlainGraph:
-    """One graph: lists and dictionaries, nodes counted from 0.
+    """One graph: lists and dictionaries, nodes numbered from 0.
 
-    `weights` and `edge_labels` have one entry for each direction of an edge, or one per arc where
-    the graph is directed. Weights are 1 where the graph has none; labels are all alike where it has
-    none (`has_labels` tells). `neighbours` are those that arcs lead to, `predecessors` those that
-    arcs come from; undirected, both are the same.
+    `weights` and `edge_labels` have one entry per direction of an edge, or one per arc if the graph
+    is directed. If the graph has none, weights are 1 and labels all equal (see `has_labels`).
+    `neighbours` are the heads of a node's arcs, `predecessors` the tails of the arcs to it; both
+    are the same in undirected graphs.
     """
 
     n: int
@@ -43,7 +43,7 @@ class PlainGraph:
         return [[u for u in range(self.n) if v in self.neighbours[u]] for v in range(self.n)]
 
     def edges(self) -> list[tuple[int, int]]:
-        """Every edge once, the smaller node first; every arc, tail first, where directed."""
+        """Every edge once, the smaller node first; if directed, every arc, tail first."""
         pairs = [(u, v) for u in range(self.n) for v in self.neighbours[u]]
         return pairs if self.directed else [(u, v) for u, v in pairs if u < v]
 
@@ -91,7 +91,7 @@ def plain_graph(batch: GraphBatch, i: int) -> PlainGraph:
 
 
 def plain_graphs(graphs: GraphBatch | PlainGraph | list[PlainGraph]) -> list[PlainGraph]:
-    """All graphs of a batch; plain graphs pass through."""
+    """All graphs of a batch; plain graphs are returned unchanged."""
     if isinstance(graphs, PlainGraph):
         return [graphs]
     if isinstance(graphs, GraphBatch):
@@ -100,7 +100,7 @@ def plain_graphs(graphs: GraphBatch | PlainGraph | list[PlainGraph]) -> list[Pla
 
 
 def one_graph(graph: GraphBatch | PlainGraph) -> PlainGraph:
-    """The single graph of a one-graph batch; a plain graph passes through."""
+    """The single graph of a one-graph batch; a plain graph is returned unchanged."""
     (single,) = plain_graphs(graph)
     return single
 
@@ -108,7 +108,7 @@ def one_graph(graph: GraphBatch | PlainGraph) -> PlainGraph:
 def gram(kernel: Callable[..., float], X, Y=None, *, normalize: bool = False, **options):
     """The matrix of kernel(x, y, **options), rows X, columns Y (X itself if None).
 
-    Normalised, an entry is divided by sqrt(k(x, x) k(y, y)), and is 0 where that is 0.
+    Normalised, an entry is divided by sqrt(k(x, x) k(y, y)), and is 0 if that is 0.
     """
     rows = plain_graphs(X)
     columns = rows if Y is None else plain_graphs(Y)

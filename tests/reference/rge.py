@@ -36,10 +36,10 @@ def eigenspaces(matrix: np.ndarray) -> list[tuple[float, np.ndarray]]:
 
 
 def coordinates(spaces: list[tuple[float, np.ndarray]], n: int, n_dims: int):
-    """The first n_dims columns of (eigenvalues, coordinates of nodes), zeros where there are less.
+    """The first n_dims columns of (eigenvalues, coordinates of nodes), padded with zeros.
 
-    Each of the r columns of an eigenspace is sqrt(P_ii / r), P the projector on the whole of it,
-    also where n_dims keeps only some of them.
+    Each of the r columns of an eigenspace is sqrt(P_ii / r), where P is the projector on the whole
+    eigenspace, even if n_dims keeps only some of the columns.
     """
     values, columns = np.zeros(n_dims), np.zeros((n, n_dims))
     filled = 0
@@ -55,7 +55,7 @@ def coordinates(spaces: list[tuple[float, np.ndarray]], n: int, n_dims: int):
 
 
 def normalised_laplacian(graph) -> np.ndarray:
-    """I − D^{-1/2} A D^{-1/2}, 0^{-1/2} taken as 0, weights ignored."""
+    """I − D^{-1/2} A D^{-1/2} with 0^{-1/2} = 0; weights are ignored."""
     graph = one_graph(graph)
     matrix = np.eye(graph.n)
     for u, v in graph.weights:
@@ -70,7 +70,7 @@ def node_embedding(graph, n_dims: int) -> np.ndarray:
 
 
 def node_masses(graph, masses: str = "degree") -> np.ndarray:
-    """degree / Σ degree; all alike without edges or for masses="uniform"."""
+    """degree / Σ degree; all equal without edges or for masses="uniform"."""
     graph = one_graph(graph)
     degrees = [graph.degree(v) if masses == "degree" else 0 for v in range(graph.n)]
     total = sum(degrees)
@@ -98,7 +98,8 @@ def earth_movers_distance(
 ) -> float:
     """The cost of the best transport between the node masses, by a linear program.
 
-    One-hot labels, label_weight long, add 2·label_weight² to the squared distance of unlike nodes.
+    One-hot labels of length label_weight add 2·label_weight² to the squared distance of nodes with
+    different labels.
     """
     G, H = one_graph(G), one_graph(H)
     if G.n == 0 or H.n == 0:
@@ -135,7 +136,7 @@ def repaired(fitted: np.ndarray, psd: str) -> np.ndarray:
 
 
 def repaired_rows(rows: np.ndarray, fitted: np.ndarray, psd: str) -> np.ndarray:
-    """New graphs' rows times U diag(s) Uᵀ, s = 1 for λ > 0, else 0 (clip) or −1 (flip)."""
+    """Rows of new graphs times U diag(s) Uᵀ, s = 1 for λ > 0, otherwise 0 (clip) or −1 (flip)."""
     if psd in ("none", "shift"):
         return rows
     values, vectors = np.linalg.eigh(fitted)
@@ -158,7 +159,7 @@ def emd_gram(X, fitted=None, psd: str = "none", **options) -> np.ndarray:
 def labelled_points(
     graph, n_dims: int, alphabet: Sequence[Hashable], label_weight: float
 ) -> np.ndarray:
-    """Coordinates, then label_weight × one-hot over the alphabet and one column for the rest."""
+    """Coordinates, then label_weight × one-hot labels and one column for other labels."""
     graph = one_graph(graph)
     one_hot = np.zeros((graph.n, len(alphabet) + 1))
     for v, label in enumerate(graph.labels):
@@ -177,7 +178,7 @@ def rge_features(
 ) -> np.ndarray:
     """exp(−γ EMD(G, ω_j))/√R for given anchors (coordinates, masses); zeros for an empty graph.
 
-    With an alphabet, labels are used, and anchors have its columns after the first n_dims; missing
+    With an alphabet, labels are used: anchors have its columns after the first n_dims; missing
     columns at the end are zeros.
     """
     graphs = plain_graphs(X)
@@ -199,7 +200,7 @@ def rge_features(
 
 
 def label_probabilities(X, label_draw: str = "frequency") -> dict[Hashable, float]:
-    """How likely a node of a random anchor gets each fitted label."""
+    """The probability of each fitted label for a node of a random anchor."""
     counts = Counter(label for graph in plain_graphs(X) for label in graph.labels)
     if label_draw == "uniform":
         return {label: 1.0 / len(counts) for label in counts}
@@ -210,7 +211,7 @@ def label_probabilities(X, label_draw: str = "frequency") -> dict[Hashable, floa
 
 
 def adjacency_eigenspaces(graph) -> list[tuple[float, np.ndarray]]:
-    """Eigenspaces of A by falling magnitude; of equal magnitudes the positive first."""
+    """Eigenspaces of A by decreasing magnitude; of equal magnitudes, the positive one first."""
 
     def before(a, b) -> int:
         if abs(abs(a[0]) - abs(b[0])) < EQUAL:
@@ -254,7 +255,7 @@ def pyramid_match(G, H, n_dims: int = 6, n_levels: int = 4, labels="auto") -> fl
 
 
 def matching(G, H, n_dims: int = 6) -> float:
-    """The value of the best assignment of the smaller node set into the larger.
+    """The value of the best assignment of the smaller node set to the larger.
 
     A node's vector is its row of |V| diag(|λ|^{1/2}); similarity is the dot product.
     """
@@ -268,7 +269,7 @@ def matching(G, H, n_dims: int = 6) -> float:
 
 
 def geometric_assignment_gram(X, fitted=None, n_dims: int = 6) -> np.ndarray:
-    """Dot products of features, a graph's features being its matchings to the fitted graphs / N."""
+    """Dot products of features: the matchings of a graph to the fitted graphs, divided by N."""
     fitted = X if fitted is None else fitted
     of_x = gram(matching, X, fitted, n_dims=n_dims) / len(fitted)
     of_fitted = gram(matching, fitted, n_dims=n_dims) / len(fitted)

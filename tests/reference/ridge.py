@@ -1,6 +1,6 @@
-"""Kernel ridge regression and classification with a bias, by solving for everything at once.
+"""Kernel ridge regression and classification with a bias, by solving the whole system.
 
-Leaving one out is done by leaving it out. The closed forms are for others to be compared with it.
+Leave-one-out trains without each row in turn; closed forms are compared with it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def predict_ridge_centred(K_train, y, K_new, penalty: float) -> np.ndarray:
 
 
 def leave_one_out(K: np.ndarray, Y, penalty: float) -> np.ndarray:
-    """Every row's prediction by the machine trained on all other rows."""
+    """The prediction of each row by the machine trained on all other rows."""
     K, Y = np.asarray(K, dtype=float), np.asarray(Y, dtype=float)
     predictions = np.zeros_like(Y)
     for i in range(len(K)):
@@ -68,7 +68,7 @@ def one_hot(y) -> tuple[np.ndarray, list]:
 
 
 def loo_scores(K, y, C: Sequence[float], task: str) -> list[float]:
-    """Per C the leave-one-out score, larger is better: −mean squared error, or accuracy."""
+    """The leave-one-out score of each C, larger is better: −mean squared error, or accuracy."""
     scores = []
     for penalty in penalties(K, C):
         if task == "regression":
@@ -82,14 +82,14 @@ def loo_scores(K, y, C: Sequence[float], task: str) -> list[float]:
 
 
 def choose_penalty(K, y, C: Sequence[float], task: str) -> float:
-    """The penalty with the best leave-one-out score, the larger penalty of equal ones."""
+    """The penalty with the best leave-one-out score; the largest of equal ones."""
     scores = loo_scores(K, y, C, task)
     best = max(scores)
     return max(p for p, score in zip(penalties(K, C), scores, strict=True) if score == best)
 
 
 def ridge_predictions(K_train, y, K_new, C: Sequence[float], task: str) -> np.ndarray:
-    """Predictions for new rows, the penalty chosen inside the training part."""
+    """Predictions for new rows; the penalty is chosen inside the training part."""
     penalty = choose_penalty(K_train, y, C, task)
     if task == "regression":
         return predict_ridge(K_train, y, K_new, penalty)

@@ -22,7 +22,7 @@ def laplacian(graph: PlainGraph) -> np.ndarray:
 
 
 def eigenvalues(graph: PlainGraph) -> list[float]:
-    """Ascending."""
+    """The eigenvalues in ascending order."""
     return np.linalg.eigvalsh(laplacian(graph)).tolist() if graph.n else []
 
 
@@ -49,7 +49,7 @@ def netlsd(
     kind: str = "heat",
     normalization: str | None = None,
 ) -> np.ndarray:
-    """Σ_i e^{−tλ_i} or Σ_i cos(tλ_i); 0 where the divisor is below 1e-12 in magnitude."""
+    """Σ_i e^{−tλ_i} or Σ_i cos(tλ_i); 0 if the magnitude of the divisor is below 1e-12."""
     graphs = plain_graphs(graphs)
     if times is None:
         times = [10.0 ** (-2 + 4 * i / 249) for i in range(250)]
@@ -100,7 +100,7 @@ def fgsd(graphs, n_bins: int = 200, range: tuple[float, float] = (0, 20)) -> np.
 
 
 def spectral_features(graphs, n_components: int = 128) -> np.ndarray:
-    """The smallest eigenvalues, ascending, and zeros after them."""
+    """The smallest eigenvalues in ascending order, padded with zeros."""
     graphs = plain_graphs(graphs)
     rows = np.zeros((len(graphs), n_components))
     for row, graph in zip(rows, graphs, strict=True):
@@ -113,7 +113,8 @@ def spectral_features(graphs, n_components: int = 128) -> np.ndarray:
 
 
 def degree_profile(graph: PlainGraph) -> list[list[float]]:
-    """Per node ln(1 + x) of its degree and of its neighbours' minimum, maximum, mean, deviation."""
+    """For each node, ln(1 + x) of its degree and of the minimum, maximum, mean and deviation of its
+    neighbours' degrees."""
     profile = []
     for v in range(graph.n):
         around = [graph.degree(u) for u in graph.neighbours[v]]
@@ -127,7 +128,7 @@ def degree_profile(graph: PlainGraph) -> list[list[float]]:
 
 
 def local_degree_profile(graphs, fitted=None, n_bins: int = 32) -> np.ndarray:
-    """Five histograms over [0, largest fitted value], each divided by n, one after the other."""
+    """Five concatenated histograms over [0, largest fitted value], each divided by n."""
     graphs = plain_graphs(graphs)
     fitted = graphs if fitted is None else plain_graphs(fitted)
     largest = [

@@ -1,8 +1,8 @@
 """Hypothesis strategies for sets of graphs, and the random renaming of their nodes.
 
-Small graphs, awkward ones first: empty, edgeless, disconnected, labelled or not, weighted or not.
-Labels include 1 and "1", which must stay apart. Weights and attributes are multiples of 1/4, so
-that sums of a few of them are exact. Directed batches and edge attributes come when asked for.
+Small graphs, degenerate ones first: empty, edgeless, disconnected, labelled or not, weighted or
+not. Labels include 1 and "1", which must stay different. Weights and attributes are multiples of
+1/4, so that sums of a few of them are exact. Directed batches and edge attributes are optional.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def graph_batches(
 ) -> GraphBatch:
     """Batches of small graphs.
 
-    ``labels``, ``edge_labels``, ``weights``, ``attributes`` and ``edge_attributes`` say whether the
-    batch has that column, ``directed`` whether it is directed: True always, False never, None
+    ``labels``, ``edge_labels``, ``weights``, ``attributes`` and ``edge_attributes`` specify whether
+    the batch has that column, ``directed`` whether it is directed: True always, False never, None
     sometimes. Weights are positive.
     """
     wishes = (labels, edge_labels, weights, attributes, edge_attributes, directed)
@@ -89,7 +89,7 @@ def _edge_lists(n_nodes: int, directed: bool = False) -> st.SearchStrategy[list[
 
 
 def permuted(batch: GraphBatch, rng: np.random.Generator) -> GraphBatch:
-    """The same graphs with the nodes of each renamed at random, columns carried along."""
+    """The same graphs with nodes renamed at random, including all columns."""
     old_of_new = np.concatenate(
         [np.zeros(0, np.int64)]
         + [

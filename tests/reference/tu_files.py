@@ -1,4 +1,4 @@
-"""A small TU data set in text, whole or with changes, as a folder or an archive."""
+"""A small TU data set as text, complete or with changes, as a folder or an archive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GOOD = {
 
 
 def put(folder: Path, name: str = "SET", **changes: str | None) -> Path:
-    """Write the good files with changes; None leaves one out."""
+    """Write the valid files with changes; None omits a file."""
     folder = folder / name
     folder.mkdir(parents=True, exist_ok=True)
     for role, text in {**GOOD, **changes}.items():

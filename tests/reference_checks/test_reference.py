@@ -1,4 +1,4 @@
-"""The plain definitions against numbers worked out by hand: the references need a reference too."""
+"""The plain definitions against values computed by hand."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_plain_graph_reads_every_column():
 def test_vertex_histogram(molecules, bare):
     # C:2 O:1 and C:1 N:1: 4 + 1 = 5, 2·1 = 2, 1 + 1 = 2.
     np.testing.assert_array_equal(gram(histograms.vertex_histogram, molecules), [[5, 2], [2, 2]])
-    # Without labels all nodes are alike: products of the sizes 3, 3, 2, 0.
+    # Without labels all nodes are equal: products of the sizes 3, 3, 2, 0.
     sizes = np.array([3, 3, 2, 0])
     np.testing.assert_array_equal(
         gram(histograms.vertex_histogram, bare), np.multiply.outer(sizes, sizes)
@@ -70,7 +70,7 @@ def test_normalised_gram_is_zero_where_a_norm_is_zero(bare):
 def test_edge_histogram(molecules):
     # {C,C}, {C,O} against {C,N}.
     np.testing.assert_array_equal(gram(histograms.edge_histogram, molecules), [[2, 0], [0, 1]])
-    # One end order or the other is the same type; another edge label is another type.
+    # Both orders of the ends are the same type; another edge label is another type.
     flipped = GraphBatch.from_edges(
         [[(0, 1)], [(0, 1)], [(0, 1)]],
         node_labels=[["C", "N"], ["N", "C"], ["C", "N"]],
@@ -110,7 +110,7 @@ def test_weisfeiler_lehman_of_two_molecules(molecules):
 
 
 def test_weisfeiler_lehman_of_bare_graphs(bare):
-    # Level 1 tells degrees: path 1, 2, 1; triangle 2, 2, 2; edgeless 0, 0.
+    # Level 1 distinguishes degrees: path 1, 2, 1; triangle 2, 2, 2; edgeless 0, 0.
     np.testing.assert_array_equal(
         gram(weisfeiler_lehman.weisfeiler_lehman, bare, n_iter=1),
         [[9 + 5, 9 + 3, 6, 0], [9 + 3, 9 + 9, 6, 0], [6, 6, 4 + 4, 0], [0, 0, 0, 0]],
@@ -118,7 +118,7 @@ def test_weisfeiler_lehman_of_bare_graphs(bare):
 
 
 def test_weisfeiler_lehman_edge_base(bare):
-    # Level 0: edges 2 and 3, all alike: [[4, 6], [6, 9]]. Level 1: the path's join degrees 1 and 2,
+    # Level 0: edges 2 and 3, all equal: [[4, 6], [6, 9]]. Level 1: the path's join degrees 1 and 2,
     # the triangle's 2 and 2: [[4, 0], [0, 9]].
     np.testing.assert_array_equal(
         gram(weisfeiler_lehman.weisfeiler_lehman, bare[:2], n_iter=1, base="edge"),
@@ -153,7 +153,7 @@ def test_optimal_assignment(molecules):
 def test_an_unseen_label_matches_nothing_and_counts_in_its_own_norm(molecules):
     new = GraphBatch.from_edges([[(0, 1)]], node_labels=[["Au", "C"]])
     kernel = weisfeiler_lehman.weisfeiler_lehman
-    # Level 0: one C to the two and the one; level 1: C next to Au is like no other.
+    # Level 0: one C against two and one; level 1: C next to Au is unique.
     np.testing.assert_array_equal(gram(kernel, new, molecules, n_iter=1), [[2, 1]])
     np.testing.assert_array_equal(diagonal(kernel, new, n_iter=1), [4])
 

@@ -111,7 +111,7 @@ def test_aligned_weights_take_the_shortest_of_equal_minimisers():
 
 def test_aligned_weights_where_nothing_helps():
     y = [0, 0, 1, 1]
-    against = np.array([0.5, -0.5, 0.5, -0.5])  # alike across classes, unlike within
+    against = np.array([0.5, -0.5, 0.5, -0.5])  # similar across classes, not within
     np.testing.assert_allclose(
         combine.aligned_weights([np.outer(against, against), np.ones((4, 4))], y), [0.5, 0.5]
     )
@@ -173,11 +173,11 @@ def test_neighbours_by_distance_then_position():
     A, B, D, T = worked()
     fitted = [T, A, B, D, build(0, [], [])]
     distances, places = combine.neighbours(fitted, kernel=VERTEX, n_neighbors=3)
-    # A and D have the same histogram; nothing is its own neighbour.
+    # A and D have the same histogram; no graph is its own neighbour.
     assert places[1].tolist() == [3, 2, 0]
     assert places[3].tolist() == [1, 2, 0]
     assert places[0].tolist() == [1, 3, 2]
-    # The empty graph is 1 from all others: ties by position.
+    # The empty graph is at distance 1 from all others: ties by position.
     assert places[4].tolist() == [0, 1, 2]
     np.testing.assert_array_equal(distances[4], 1)
     assert distances[1, 0] == 0
@@ -216,7 +216,7 @@ def test_direction_counts_among_duplicates():
     assert isomorphism.find_duplicates([forth, back, turned]) == [[0, 2]]
     cycle, _, _ = digraphs()
     backwards = build(3, [(1, 0), (2, 1), (0, 2)], "CCO", True)
-    # C→C→O→C turned round is C→O→C→C: the same cycle.
+    # C→C→O→C reversed is C→O→C→C: the same cycle.
     assert isomorphism.find_duplicates([cycle, backwards]) == [[0, 1]]
 
 
@@ -224,13 +224,13 @@ def test_hash_classes():
     hexagon = build(6, [(i, (i + 1) % 6) for i in range(6)])
     triangles = build(6, [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)])
     path = build(6, [(i, i + 1) for i in range(5)])
-    # WL cannot tell a hexagon from two triangles; isomorphism can.
+    # WL does not distinguish a hexagon from two triangles; they are not isomorphic.
     assert isomorphism.hash_classes([hexagon, triangles, path]) == [0, 0, 2]
     assert not isomorphism.isomorphic(hexagon, triangles)
     assert isomorphism.hash_classes([hexagon, path], n_iter=0) == [0, 0]
     labelled = [build(1, [], [label]) for label in (1, 1.0, True, "1", (1,), None)]
     assert isomorphism.hash_classes([*labelled, build(1)]) == [0, 0, 0, 3, 4, 5, 6]
-    # Edge labels count where the graph has edges with labels.
+    # Edge labels count if the graph has edges with labels.
     edges = [build(2, [(0, 1)]), build(2, [(0, 1)], edge_labels=["x"])]
     assert isomorphism.hash_classes(edges) == [0, 1]
     assert isomorphism.hash_classes(edges, use_edge_labels=False) == [0, 0]
@@ -288,7 +288,7 @@ def test_choice_of_the_penalty():
     assert ridge.choose_penalty(K, y, [1e-4, 1.0, 1e4], "regression") == pytest.approx(
         mean / [1e-4, 1.0, 1e4][best]
     )
-    # Two clear groups: all penalties of some range score 1, and the largest is taken.
+    # Two separate groups: all penalties in some range score 1, and the largest is chosen.
     groups = np.repeat([0, 1], 6)
     clear = np.outer(groups - 0.5, groups - 0.5)
     assert ridge.loo_scores(clear, groups.tolist(), [1, 10, 100], "classification") == [1, 1, 1]

@@ -25,7 +25,7 @@ CYCLE, PATH, STAR = digraphs()
 
 
 def both_ways(graph):
-    """An undirected graph as a directed one, every edge two arcs."""
+    """An undirected graph as a directed one, with two arcs per edge."""
     return replace(graph, directed=True)
 
 
@@ -47,7 +47,7 @@ def test_histograms():
 
 
 def test_refinement_sees_out_and_in():
-    # The cycle and the path share the colour of the middle C alone: heads {O}, tails {C}.
+    # The cycle and the path share only the colour of the middle C: heads {O}, tails {C}.
     matrix = gram(weisfeiler_lehman.weisfeiler_lehman, digraphs(), n_iter=1)
     np.testing.assert_array_equal(matrix, [[8, 6, 5], [6, 8, 5], [5, 5, 10]])
     assigned = gram(weisfeiler_lehman.wl_optimal_assignment, digraphs(), n_iter=1)
@@ -68,7 +68,7 @@ def test_refinement_sees_labels_of_arcs_on_both_sides():
 
 def test_refinement_over_arcs_and_paths():
     edges = gram(weisfeiler_lehman.weisfeiler_lehman, digraphs(), n_iter=1, base="edge")
-    # Level 0 is the edge histogram; at level 1 nothing is shared but with itself.
+    # Level 0 is the edge histogram; at level 1 different graphs share nothing.
     np.testing.assert_array_equal(edges, [[6, 2, 2], [2, 4, 0], [2, 0, 8]])
     paths = gram(weisfeiler_lehman.weisfeiler_lehman, digraphs(), n_iter=0, base="shortest-path")
     np.testing.assert_array_equal(paths, gram(paths_walks.shortest_path, digraphs()))
@@ -164,7 +164,7 @@ def test_spectral_radius_of_directed_graphs():
 
 
 def test_random_walks_along_arcs():
-    # 5 pairs of like nodes; (0,0)→(1,1)→(2,2) is the one walk.
+    # 5 pairs of nodes with equal labels; (0,0)→(1,1)→(2,2) is the only walk.
     value = paths_walks.random_walk(PATH, PATH, "geometric", 10.0)
     assert value == pytest.approx(5 + 2 * 10 + 100)
     assert paths_walks.random_walk(PATH, PATH, "exponential", 2.0) == pytest.approx(5 + 4 + 2)
@@ -196,7 +196,7 @@ def test_odd_sth_goes_along_arcs():
 
 def test_marginalized_goes_along_arcs():
     bare = build(3, [(0, 1), (1, 2)], directed=True)
-    # x is ¼ with the last node on a side, 5/16 with the middle one, 21/64 of the first with itself.
+    # x is ¼ if one node is the last, 5/16 if one is the middle, 21/64 for the first with itself.
     expected = (5 * 1 / 4 + 3 * 5 / 16 + 21 / 64) / 9
     assert marginalized.marginalized([bare], stop=0.5)[0, 0] == pytest.approx(expected)
 

@@ -42,7 +42,7 @@ def test_netlsd_kinds_and_divisors():
     np.testing.assert_allclose(empty, [0, 1, (1 + math.exp(-2 * t)) / 2, 1])
     complete = spectral_embeddings.netlsd(graphs, [t], "heat", "complete")[:, 0]
     np.testing.assert_allclose(complete, [0, 1, 1, 3 / (1 + 2 * math.exp(-1.5 * t))])
-    # The wave of K2 at t = π/2 is 1 + cos π = 0: nothing to divide by.
+    # The wave signature of K2 at t = π/2 is 1 + cos π = 0: division by 0.
     zero = spectral_embeddings.netlsd([build(2)], [math.pi / 2], "wave", "complete")
     assert zero[0, 0] == 0
 
@@ -59,7 +59,7 @@ def test_fgsd_bins():
     assert Counter({i: v for i, v in enumerate(rows[0]) if v}) == {0: 2, 10: 2}
     assert not rows[1].any()
     assert rows[2, 0] == rows[2].sum() == 1
-    # The upper end belongs to the last bin; what is beyond is left out.
+    # The upper end belongs to the last bin; larger values are omitted.
     assert spectral_embeddings.fgsd([EDGE], 4, (0, 1))[0].tolist() == [2, 0, 0, 2]
     assert spectral_embeddings.fgsd([EDGE], 4, (0, 0.9))[0].tolist() == [2, 0, 0, 0]
     assert spectral_embeddings.fgsd([EDGE], 4, (0.5, 1.5))[0].tolist() == [0, 0, 2, 0]
@@ -84,7 +84,7 @@ def test_local_degree_profile():
         spectral_embeddings.degree_profile(path)[1], np.log([3, 2, 3, 2.5, 1.5])
     )
     rows = spectral_embeddings.local_degree_profile([star], n_bins=2)
-    # Degree: ln 2 is half of ln 4 and lies on the border. Deviations are all 0.
+    # Degree: ln 2 is half of ln 4, on the border. Deviations are all 0.
     np.testing.assert_allclose(rows[0], [0, 1, 0, 1, 0, 1, 0, 1, 1, 0])
     beyond = spectral_embeddings.local_degree_profile([star, EMPTY], [ALONE], n_bins=2)
     np.testing.assert_allclose(beyond[0], [0, 1, 0, 1, 0, 1, 0, 1, 1, 0])
@@ -98,7 +98,7 @@ def test_cooccurrences_and_information_by_hand():
     features = [Counter({(0, "a"): 1, (0, "b"): 2}), Counter({(0, "a"): 3, (1, "c"): 1})]
     patterns = [(0, "a"), (0, "b"), (1, "c")]
     C = deep.cooccurrences(features, patterns)
-    # a and b in one graph; a and c too, but of different levels.
+    # a and b are in one graph; a and c too, but on different levels.
     np.testing.assert_array_equal(C, [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
     # C_ab ΣC/(C_a· C_·b) = 1·2/(1·1).
     np.testing.assert_allclose(deep.positive_information(C)[0], [0, math.log(2), 0])
@@ -108,8 +108,8 @@ def test_pattern_similarity_keeps_or_drops_equal_singular_values_together():
     ppmi = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     # Both singular values are 1: U√S spans the plane, and its rows are orthogonal.
     np.testing.assert_allclose(deep.pattern_similarity(ppmi, 2), np.eye(3), atol=1e-12)
-    # Two paths of three patterns: √2 four times. Three components would cut the space apart, so
-    # that none is kept; with four the ends of a path are alike.
+    # Two paths of three patterns: √2 four times. Three components would split the eigenspace, so
+    # that none is kept; with four, the ends of a path are similar.
     path = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     paths = np.kron(np.eye(2), path)
     np.testing.assert_allclose(deep.pattern_similarity(paths, 3), np.eye(6))

@@ -1,4 +1,4 @@
-"""The plain definitions of graphlet spectra, samplers and mean kernels against numbers by hand."""
+"""Plain definitions of graphlet spectra, samplers and mean kernels against values by hand."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def test_spectra_by_hand():
     # Patterns on 3 nodes: 0 none, 1 one edge, 3 two edges (0b011), 7 the triangle.
     assert graphlets.spectrum(PATH, 3) == {3: 1.0}
     assert graphlets.spectrum(TRIANGLE, 3) == {7: 1.0}
-    # The star with three leaves: three times two edges, once the leaves alone.
+    # The star with three leaves: three times two edges, once the leaves only.
     assert graphlets.spectrum(STAR, 3) == {3: 0.75, 0: 0.25}
     assert graphlets.spectrum(STAR, 3, connected_only=True) == {3: 1.0}
-    # Too few nodes: isolated ones are added.
+    # Too few nodes: isolated nodes are added.
     edge = GraphBatch.from_edges([[(0, 1)]])
     assert graphlets.spectrum(edge, 3) == {1: 1.0}
     assert graphlets.spectrum(EMPTY, 3) == {0: 1.0}
@@ -97,8 +97,8 @@ def test_estimate_counts_samples():
 
 
 def test_walk_on_the_path_by_hand():
-    # From an end, the next is the centre, then the other end: no choice. From the centre, each end
-    # comes first with chance ½.
+    # From an end, the next node is the centre, then the other end. From the centre, each end
+    # comes first with probability ½.
     law = graphlets.walk_law(PATH, 3, flyback=0.3)
     assert law == pytest.approx(
         {(0, 1, 2): 1 / 3, (2, 1, 0): 1 / 3, (1, 0, 2): 1 / 6, (1, 2, 0): 1 / 6}
@@ -120,8 +120,8 @@ def test_flyback_draws_the_walk_to_its_start():
 
 
 def test_walk_starts_again_where_its_component_ends():
-    # An edge and a lone node, two nodes: from the edge its other end, from the lone node a uniform
-    # other one.
+    # An edge and an isolated node, two nodes: from the edge its other end, from the isolated node a
+    # uniform other node.
     graph = GraphBatch.from_edges([[(0, 1)]], n_nodes=[3])
     law = graphlets.walk_law(graph, 2, flyback=0.2)
     assert law == pytest.approx({(0, 1): 1 / 3, (1, 0): 1 / 3, (2, 0): 1 / 6, (2, 1): 1 / 6})
@@ -209,7 +209,7 @@ def test_mean_kernel_of_matches_is_the_graphlet_kernel():
 
 def test_mean_kernel_is_the_product_of_mean_maps():
     def lift(A):
-        # ((x ⊗ x)ᵀ(y ⊗ y)) = (xᵀy)², beside ‖x‖²: an explicit map of the optical kernel.
+        # ((x ⊗ x)ᵀ(y ⊗ y)) = (xᵀy)², and ‖x‖²: an explicit map of the optical kernel.
         x = np.append(A.ravel(), 1.0)
         return np.append(np.outer(x, x).ravel(), x @ x)
 

@@ -1,4 +1,4 @@
-"""The plain definitions of the newer kernels on tiny cases, and computed in two ways."""
+"""Plain definitions of further kernels on tiny graphs, and computed in two ways."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def randoms(seed: int, n_graphs: int = 4, largest: int = 6, **options):
     return [random_graph(rng, int(rng.integers(2, largest)), **options) for _ in range(n_graphs)]
 
 
-# What holds for all of them
+# Properties of all of them
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -82,7 +82,7 @@ def test_unseen_labels_match_nothing_and_count_in_the_own_norm():
     for name in ("graph hopper", "nspdk", "odd-sth", "subgraph matching", "hadamard"):
         assert KERNELS[name]([N], worked()).max() == 0
         assert KERNELS[name]([N])[0, 0] > 0
-    # C alone is shared: one node against the nodes C of C-O.
+    # Only C is shared: one node against the nodes C of C-O.
     assert subgraph_matching.subgraph_matching([C_N], [worked()[1]])[0, 0] == 1
 
 
@@ -162,7 +162,7 @@ def test_nspdk_balls_see_edges_and_their_labels():
 
 
 def test_nspdk_level_norms_of_small_graphs():
-    # One node: only d = 0 is there, each of the 3 radii gives 1.
+    # One node: only d = 0, each of the 3 radii gives 1.
     assert nspdk.nspdk([build(1, [], "C")])[0, 0] == 3
     assert nspdk.nspdk([build(2, [(0, 1)], "CC")])[0, 0] == pytest.approx(6)
 
@@ -171,7 +171,7 @@ def test_nspdk_level_norms_of_small_graphs():
 
 
 def test_odd_sth_unfolds_shared_descents():
-    # From 0 the square is C(C(C) C(C)) once unfolded: 5 nodes, though there are only 4.
+    # Unfolded from 0, the square is C(C(C) C(C)): 5 nodes, although it has only 4.
     square = build(4, [(0, 1), (1, 2), (2, 3), (3, 0)], "CCCC")
     sizes = Counter()
     for (_, size), count in odd_sth.tree_counts(square, 3).items():
@@ -190,7 +190,7 @@ def test_odd_sth_where_the_decay_underflows():
 
 
 def isomorphism_type(graph):
-    """The least of all ways to write a labelled graph down."""
+    """The smallest of all encodings of a labelled graph."""
     return min(
         tuple(map(repr, [graph.labels[v] for v in order]))
         + tuple(
@@ -307,7 +307,7 @@ def test_svm_theta_sums_over_sizes_of_both_graphs():
 
 
 def test_core_numbers():
-    # A triangle with a tail, and a node alone.
+    # A triangle with a tail, and an isolated node.
     graph = build(5, [(0, 1), (1, 2), (0, 2), (2, 3)])
     assert nested.core_numbers(graph) == [2, 2, 2, 1, 0]
     assert [nested.core(graph, i).n for i in range(4)] == [5, 4, 3, 0]
@@ -334,7 +334,7 @@ def test_levels_over_the_histogram_are_weisfeiler_lehman():
 
 
 def test_levels_keep_other_columns():
-    # The base sees edge labels even where the refinement does not.
+    # The base kernel uses edge labels even if the refinement does not.
     edges = [build(2, [(0, 1)], "CC", edge_labels=[label]) for label in (1, 2)]
     base = nested.as_matrix(histograms.edge_histogram)
     matrix = nested.wl_over_base(edges, base=base, n_iter=1, use_edge_labels=False)
@@ -394,7 +394,7 @@ def test_marginalized_parameters_in_use():
 
 
 def test_marginalized_by_hand():
-    # A node alone: κ q². An edge with itself, labels apart: x = q² + (1−q)² x on like pairs.
+    # Isolated node: κ q². An edge with itself, distinct labels: x = q² + (1−q)² x for equal labels.
     one = build(1, [], "C")
     assert marginalized.marginalized([one], stop=0.5)[0, 0] == 0.25
     assert marginalized.marginalized([one], [build(1, [], "N")], stop=0.5, node_floor=0.1)[

@@ -1,4 +1,4 @@
-"""Options of older kernels: boxes, fixed levels, masses, draws of labels, Laplacian scales."""
+"""Options of kernels: boxes, fixed levels, masses, random labels, Laplacian scales."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_pseudo_inverse_of_the_laplacian():
 
 
 def test_top_pseudo_inverse_by_hand():
-    # No levels: S = Uᵀ L⁺ U + γI on one-hot labels; without edges S = γI.
+    # No levels: S = Uᵀ L⁺ U + γI with one-hot labels; without edges S = γI.
     edge, apart = build(2, [(0, 1)], "CO"), build(2, [], "CO")
     gamma = 0.1
     matrix = laplacian.multiscale_laplacian_gram(

@@ -1,4 +1,4 @@
-"""The plain definitions on eigenvectors and Laplacians against numbers worked out by hand."""
+"""The plain definitions on eigenvectors and Laplacians against values computed by hand."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_node_embeddings_by_hand():
 
 
 def test_a_lone_node_beside_an_edge():
-    # Eigenvalues 0 (the edge), 1 (the lone node), 2 (the edge).
+    # Eigenvalues 0 (the edge), 1 (the isolated node), 2 (the edge).
     graph = GraphBatch.from_edges([[(0, 1)]], n_nodes=[3])
     np.testing.assert_allclose(
         rge.node_embedding(graph, 3), [[HALF, 0, HALF], [HALF, 0, HALF], [0, 1, 0]], atol=1e-12
@@ -76,7 +76,7 @@ def test_earth_movers_distance_by_hand():
     # In one dimension half the path's mass is at ½ and half at √½; the triangle is at √⅓.
     expected = ((THIRD - 0.5) + (HALF - THIRD)) / 2
     assert rge.earth_movers_distance(PATH, TRIANGLE, n_dims=1) == pytest.approx(expected)
-    # The edge and the two loose nodes are at the same places.
+    # The nodes of the edge and the two isolated nodes have the same coordinates.
     assert rge.earth_movers_distance(EDGE, PAIR) == pytest.approx(0, abs=1e-12)
     with pytest.raises(ValueError, match="empty"):
         rge.earth_movers_distance(PATH, EMPTY)
@@ -136,7 +136,7 @@ def test_rge_features_with_labels():
 
 
 def test_largest_coordinate():
-    # The lone node's only coordinate is 1.
+    # The only coordinate of the isolated node is 1.
     assert rge.largest_coordinate(GraphBatch.concatenate([PATH, TRIANGLE]), 3) == pytest.approx(
         HALF
     )
@@ -150,8 +150,8 @@ def test_pyramid_match_by_hand():
     kernel = rge.pyramid_match
     # A graph with itself matches all nodes in all dimensions.
     assert kernel(EDGE, EDGE, n_dims=2, n_levels=1) == 4
-    # The lone node is at (1, 0), the edge's nodes at (√½, √½). One cell: 1 match a dimension.
-    # Two cells: in the upper half of the first dimension alone. 1 + (2 − 1)/2.
+    # The isolated node is at (1, 0), the edge's at (√½, √½). One cell: 1 match per dimension.
+    # Two cells: only in the upper half of the first dimension. 1 + (2 − 1)/2.
     assert kernel(EDGE, NODE, n_dims=2, n_levels=1) == 1.5
     # Four cells: √½·4 = 2.8 and 4 → cells 2 and 3, no match. 0 + (1 − 0)/2 + (2 − 1)/4.
     assert kernel(EDGE, NODE, n_dims=2, n_levels=2) == 0.75
@@ -260,7 +260,7 @@ def test_dot_products_give_the_kernelised_form(features):
 
 
 def test_multiscale_laplacian_by_hand():
-    # Lone nodes a, a, b, η = γ = 1. Equal ones have kernel 1 at every level. Orthogonal ones:
+    # Single nodes a, a, b, η = γ = 1. Equal ones have kernel 1 at every level. Orthogonal ones:
     # diag(2, 1) against diag(1, 2), c = 2^½ / 1.5. From c the next is (2·2)^¼ over the root of
     # |I + diag((1 + c)/2, (1 − c)/2)| = (9 − c²)/4.
     batch = GraphBatch.from_edges([[]] * 3, n_nodes=[1] * 3, node_labels=[["a"], ["a"], ["b"]])

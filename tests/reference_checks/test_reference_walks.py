@@ -1,4 +1,4 @@
-"""The plain definitions of walks, strings and learned weights against numbers by hand."""
+"""The plain definitions of walks, strings and learned weights against values by hand."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_shortest_paths_by_hand(molecules, bare):
 
 
 def test_weighted_shortest_paths_by_hand():
-    # A triangle whose long side 5 is beaten by the way round, 1 + 2: lengths 1, 2, 3. An edge of 3.
+    # A triangle whose side of 5 is longer than the other two, 1 + 2: lengths 1, 2, 3. An edge of 3.
     batch = GraphBatch.from_edges(
         [[(0, 1), (1, 2), (0, 2)], [(0, 1)]], edge_weights=[[1.0, 2.0, 5.0], [3.0 + 1e-12]]
     )
@@ -75,7 +75,7 @@ def test_random_walks_by_hand(molecules):
     assert paths_walks.largest_safe_decay(joined) == pytest.approx(0.5)
     with pytest.raises(ValueError, match="decay"):
         walk(path, path, "geometric", 0.51)
-    # Labels: C-C-O and C-N share the two pairs of C alone, and no edge between them.
+    # Labels: C-C-O and C-N share only the two pairs of C, without an edge between them.
     assert walk(molecules[0], molecules[1], "geometric", 0.3) == pytest.approx(2)
     assert walk(molecules[0], molecules[1], "steps", 0.5, 1, labels=False) == pytest.approx(
         6 + 0.5 * 4 * 2
@@ -247,7 +247,7 @@ def test_projection_by_hand():
     np.testing.assert_allclose(weighted_wwl.project_level([4.0, 5.0], 0.5), [1.3, 1.4])
     np.testing.assert_allclose(weighted_wwl.project_level([-1.0, 1.0], 2.0), [0.0, 1.0])
     np.testing.assert_allclose(weighted_wwl.project_level([7.0, -3.0], 0.0), [1.0, 1.0])
-    # Both constraints hold: the first is 0, the rest of the radius goes to the second.
+    # Both constraints hold: the first is 0, the rest of the radius is used by the second.
     np.testing.assert_allclose(
         weighted_wwl.project_level([-9.0, 9.0], 1.5), [0.0, 1 + math.sqrt(1.25)], rtol=1e-9
     )
@@ -273,7 +273,7 @@ def test_descent_lowers_the_loss_and_stays_inside(classes):
     settings = weighted_wwl.Settings(n_iter=1)
     weights, history = weighted_wwl.projected_gradient(batch, y, 0.5, 1.0, 20, settings)
     assert all(later <= earlier + 1e-12 for earlier, later in itertools.pairwise(history))
-    # Only C's weight matters, and all of level 0's radius goes to it: d = 1 − ½·¼ = 0.875,
+    # Only C's weight matters and uses all of level 0's radius: d = 1 − ½·¼ = 0.875,
     # V₁ = 1 − 0.05 − 0.875.
     assert weights[0, "C"] == pytest.approx(0.5)
     assert history[-1] == pytest.approx(4 / 9 * 0.075)

@@ -1,4 +1,4 @@
-"""The plain definitions against the values worked out for C-O-C, C-O, C-C-O and a triangle of C."""
+"""The plain definitions against worked values for C-O-C, C-O, C-C-O and a triangle of C."""
 
 from __future__ import annotations
 

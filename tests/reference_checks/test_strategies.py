@@ -1,4 +1,4 @@
-"""The strategies must reach the awkward graphs, and renaming nodes must change nothing else."""
+"""The strategies produce degenerate graphs, and renaming nodes changes nothing else."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_wishes_are_kept(batch: GraphBatch):
 
 
 def _described_nodes(graph: GraphBatch) -> Counter:
-    """What each node and its neighbourhood look like, without node numbers."""
+    """A description of each node and its neighbourhood without node numbers."""
     labels = ["-"] * graph.n_nodes_total if graph.node_labels is None else list(graph.node_labels)
     tails, heads = graph.arcs()
     around: list[list[tuple]] = [[] for _ in labels]

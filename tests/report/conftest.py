@@ -48,7 +48,7 @@ def regression_page(regression, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def hostile():
-    """Names of everything are HTML and scripts."""
+    """Results in which all names are HTML and scripts."""
     rng = np.random.default_rng(0)
     edges = [[(i, i + 1) for i in range(4)] for _ in range(24)]
     labels = [[f"{HOSTILE}{int(x)}" for x in rng.integers(2, size=5) + (i % 2)] for i in range(24)]

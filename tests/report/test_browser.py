@@ -1,4 +1,4 @@
-"""Reports in a real browser: they work, they load nothing, and nothing hostile runs."""
+"""Reports in a real browser: they work, load nothing, and run no injected code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def opened(browser):
-    """Open a page; afterwards there is no error, and no request but for the page itself."""
+    """Open a page; afterwards check that there was no error and no request except for the page."""
 
     def open_page(path, width=1280, dark=False):
         browser.size(width, 900, dark)
@@ -141,7 +141,7 @@ def test_hostile_names_are_shown_as_text(opened, hostile_page):
 
 
 def test_the_page_is_made_for_everyone(opened, mutag_page):
-    """Landmarks, one h1, headings in order, names of pictures, scopes of headings of tables."""
+    """Landmarks, one h1, headings in order, names of pictures, scopes of table headings."""
     browser = opened(mutag_page)
     browser.run("document.querySelectorAll('details').forEach(d => { d.open = true })")
     for landmark in ("header", "nav[aria-label]", "main", "footer"):

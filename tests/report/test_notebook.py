@@ -1,4 +1,4 @@
-"""What notebooks show: facts and pictures, escaped, small."""
+"""Output for notebooks: facts and pictures, escaped, small."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HOSTILE = "<script>alert(1)</script>"
 
 
 def shown(thing) -> str:
-    """The HTML of an object, which must be well-formed, and small."""
+    """The HTML of an object, which must be well-formed and small."""
     text = thing._repr_html_()
     assert len(text) < 100_000
     ET.fromstring(text.replace("<br>", "<br/>"))

@@ -1,4 +1,4 @@
-"""The page: complete for every kind of result, small, and honest about what is missing."""
+"""The page: complete for every kind of result, small, with reasons for missing parts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Reader(HTMLParser):
 
 
 def read(text: str) -> Reader:
-    """The page, parsed; every section is there and nothing outside is named."""
+    """The parsed page; it must have all sections and no external references."""
     reader = Reader()
     reader.feed(text)
     assert reader.open == []
@@ -113,7 +113,7 @@ def test_scores_and_intervals_are_those_of_the_test():
 
 
 def test_scores_stay_in_their_range():
-    """Of few test parts intervals go beyond what a score can be; pages show the possible part."""
+    """With few test parts, intervals exceed the range of a score; pages show the possible part."""
     batch = trees(12)
     y = np.array([0, 1] * 6)
     result = replace(evaluate("vertex", batch, y, QUICK), scores=np.array([[0.6, 1.0, 1.0]]))
@@ -313,7 +313,7 @@ def test_without_jinja_the_message_names_the_extra(mutag_results, monkeypatch):
     ["v-oa", "wl-sp", "sp", "graphlet", "nspdk", "odd-sth", "weighted-wwl", "emd", "netlsd"],
 )
 def test_every_kind_of_kernel_has_a_page(name):
-    """What a kernel cannot show is said; no kind breaks the page."""
+    """The page says what a kernel cannot show; no kind of kernel makes it fail."""
     mutag = load_dataset("MUTAG")
     some = Dataset(mutag.graphs[:24], mutag.target[:24], name="some")
     result = evaluate(name, some, protocol=QUICK, options={})
@@ -326,7 +326,7 @@ def test_every_kind_of_kernel_has_a_page(name):
 
 
 def test_no_class_of_a_map_covers_another():
-    """Points of all classes come in turns, small where there are many."""
+    """Points of the classes are drawn alternately, and small if there are many."""
     batch = trees(1200)
     result = evaluate("size", batch, np.arange(1200) % 2, QUICK, name="wl")
     page = report_html(result, batch, kernels={"wl": WeisfeilerLehman(n_iter=1, normalize=True)})
@@ -368,7 +368,7 @@ def test_accuracy_of_a_rare_class_is_remarked(mutag, tmp_path):
 
 
 def test_names_of_many_classes_stay_different(tmp_path):
-    """Thirty names with the same beginning; no warning of scikit-learn's."""
+    """Thirty names with the same beginning, without a warning from scikit-learn."""
     rng = np.random.default_rng(0)
     edges = [[(int(rng.integers(v)), v) for v in range(1, 4 + i % 30)] for i in range(120)]
     names = [f"class with number {i % 30:02d}" for i in range(120)]

@@ -1,4 +1,4 @@
-"""Tables of papers: complete as data, run cell by cell, kept, continued, never mixed."""
+"""Tables of papers: complete data; cells are run one by one, stored, continued and never mixed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def folder(tmp_path):
     return CellFolder(tmp_path)
 
 
-# As data
+# Data
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
@@ -195,7 +195,7 @@ def test_networks_run_in_their_table(folder):
     blind = replace(TABLES["learned"].row("structure-blind"), params={"max_epochs": 2}, options={})
     table = replace(TABLES["learned"], rows=(blind,), protocol=Protocol.errica(folds=3))
     (line,) = run_table(table, folder, ["MUTAG"])
-    assert list(line.cells) == ["nested"]  # the table has no other way
+    assert list(line.cells) == ["nested"]  # the table has only this protocol
     assert "3 final fits" in line.cells["nested"].describe
 
 

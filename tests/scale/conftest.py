@@ -32,7 +32,7 @@ def labelled_graphs(n_graphs: int, seed: int = 0, alphabet: str = "CNO") -> Grap
 
 
 def array_bytes(folder: Path) -> dict[str, bytes]:
-    """The files of a store's array, by their place in it."""
+    """The files of a store's array, by their path in it."""
     files = [path for path in (folder / "c").rglob("*") if path.is_file()]
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 

@@ -1,7 +1,7 @@
-"""Stores on Dask: a scheduler and workers that the `dask` command line started, as on a cluster.
+"""Stores on Dask: a scheduler and workers started with the `dask` command, as on a cluster.
 
-All processes listen on this machine alone. They are started once: the tests run in this order, and
-the last ones kill a worker and the scheduler.
+All processes listen on the local machine only. They are started once: the tests run in this order,
+and the last ones kill a worker and the scheduler.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HERE = "127.0.0.1"
 
 
 class Cluster:
-    """A scheduler and two workers, each a process of its own."""
+    """A scheduler and two workers, each in a separate process."""
 
     def __init__(self, folder) -> None:
         self.file = folder / "scheduler.json"
@@ -182,7 +182,7 @@ def kill_after(place, process) -> None:
 
 
 def test_processes_of_this_machine(tmp_path):
-    """--workers: a LocalCluster that the command starts and ends."""
+    """--workers: the command starts and ends a LocalCluster."""
     place = tmp_path / "store"
     assert run(["embed", "MUTAG", "--hashed", "10", "--batch-size", "50", "--workers", "1",
                 "-o", str(place)]) == 0  # fmt: skip

@@ -21,7 +21,7 @@ FILES = ["graphs.csv", "graphs.png", "patterns.csv", "patterns.png"]
 
 @pytest.fixture
 def run(capsys):
-    """Run the command; give its exit code, standard output and standard error."""
+    """Run the command; returns its exit code, standard output and standard error."""
 
     def runner(*arguments: str):
         code = main(["explain", *map(str, arguments)])
@@ -58,12 +58,12 @@ def test_weights_of_mutag(run, tmp_path):
     np.testing.assert_allclose(
         sorted(float(row[2]) for row in rows), np.sort(np.concatenate(model.weights_)), atol=1e-9
     )
-    # The labels' names, not their numbers, and presence counted by hand.
+    # Names of labels, not their numbers; presence is counted by hand.
     junction = next(row for row in rows if row[1] == "C(C,C,C)")
     has = np.array([_has_junction(graph) for graph in data.graphs])
     assert int(junction[3]) == has.sum()
     assert float(junction[5]) == pytest.approx(has[data.target == 1].mean(), abs=1e-5)
-    # Three patterns a level, and those farthest from 1.
+    # Three patterns per level, those with weights farthest from 1.
     shown = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]
     level_0 = [row for row in rows if row[0] == "0"]
     level_0.sort(key=lambda row: -abs(float(row[2]) - 1))
@@ -215,7 +215,7 @@ def test_a_saved_model_on_other_graphs(run, tmp_path):
 
 
 def names_of(kernel) -> list[list[str]]:
-    """(level, pattern) of each feature, as the table has them."""
+    """(level, pattern) of each feature, as in the table."""
     return [name[1:].split(":", 1) for name in kernel.get_feature_names_out()]
 
 
@@ -248,7 +248,7 @@ def test_kernels_without_trees_have_no_picture_of_graphs(run, tmp_path):
     assert run("MUTAG", "-k", "wl", "-o", tmp_path, "--C", "1")[0] == 0
     code, out, err = run("MUTAG", "-k", "sp", "-o", tmp_path, "--C", "1")
     assert code == 0, err
-    # None of another model is left.
+    # No files of another model remain.
     assert names_in(tmp_path) == ["graphs.csv", "patterns.csv", "patterns.png"]
     assert "level" not in out
     _, rows = read_table(tmp_path)

@@ -1,4 +1,4 @@
-"""gramlet embed, train --linear and predict: a file of any size is classified from the shell."""
+"""gramlet embed, train --linear and predict: classification of files of any size."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_rows_left_out_are_listed(table, store, tmp_path, capsys):
 
 
 def test_killed_in_the_middle(table, store, tmp_path):
-    """kill -9 while predictions are written: no file; the next run leaves nothing behind."""
+    """kill -9 while predictions are written: no output file; the next run removes the rest."""
     model, place = str(tmp_path / "m.gramlet"), tmp_path / "out" / "p.csv"
     place.parent.mkdir()
     assert run(["train", str(store), "--linear", "-o", model, "--epochs", "1"]) == 0

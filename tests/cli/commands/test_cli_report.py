@@ -1,4 +1,4 @@
-"""``gramlet report``: a page at its place, or a word about why there is none."""
+"""``gramlet report``: it writes a page, or says why it cannot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``gramlet reproduce``: lists tables, runs one, tells what is wrong."""
+"""``gramlet reproduce``: it lists tables, runs one, and reports errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``gramlet warm-up``: afterwards nothing is left to compile."""
+"""``gramlet warm-up``: afterwards nothing is compiled any more."""
 
 from __future__ import annotations
 

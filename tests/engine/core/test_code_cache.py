@@ -1,7 +1,6 @@
-"""Where compiled code is kept: the folder that was chosen, and what happens if it is read-only.
+"""Where compiled code is kept: the chosen folder, and read-only folders.
 
-Folders that cannot be written to are made so that it holds for every user, also for root: a file
-stands where the folder would be.
+To make a folder impossible to write for every user, including root, a file takes its place.
 """
 
 from __future__ import annotations
@@ -86,12 +85,12 @@ def test_without_any_folder_it_works_and_says_so_once(tmp_path, sealed):
 
 
 def test_code_of_a_read_only_installation_is_used(tmp_path, sealed):
-    """Compiled by the owner beside the sources, used by somebody who cannot write there."""
+    """Compiled by the owner beside the sources, used by another user who cannot write there."""
     beside = sealed / "gramlet" / "engine" / "counts" / "__pycache__"
     beside.unlink()
     assert run({"XDG_CACHE_HOME": str(tmp_path / "owner")}, sealed)[0] == "True"
     assert list(beside.glob("comparison._count_runs*.nbi"))
-    # For root every folder can be written to: another folder is preferred, this one only read.
+    # Root can write to every folder, so another folder is preferred and this one is only read.
     user = {"GRAMLET_CACHE": str(tmp_path / "user")}
     assert run(user, sealed) == ("False", str(tmp_path / "user" / "compiled"), "")
 
@@ -111,7 +110,7 @@ print(tried(np.arange(100)[::-1].copy()), n_compiled())
 
 
 def test_inner_functions_are_kept_for_callers_to_come(tmp_path):
-    """A caller that is not kept itself finds the functions it calls, as they were."""
+    """A caller that is not in the cache itself uses the stored code of the functions it calls."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     first, second = (
         subprocess.run(

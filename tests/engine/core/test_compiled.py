@@ -1,4 +1,4 @@
-"""How functions are compiled: who may call them, for which types; sorting in compiled code."""
+"""How functions are compiled: from where they are called, for which types; sorting."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_inner_functions_have_no_machine_code_and_raise_errors_all_the_same():
 
 @compiled_only
 def test_functions_of_numba_serve_other_code_too():
-    """`_entry` has compiled np.sort and what it consists of; others get the same."""
+    """`_entry` has compiled np.sort and its parts; other code can use the same."""
     import numba
 
     assert _entry(np.array([3, 1, 2]), 0) == 1
@@ -185,7 +185,7 @@ def test_sorting(n):
 
 
 def test_every_compiled_function_comes_from_here():
-    """numba's own decorator would look for another folder, and fail in a read-only installation."""
+    """numba's own decorator would use another folder, and fail in a read-only installation."""
     for path in (PACKAGE / "engine").rglob("*.py"):
         if path.name not in ("compiled.py", "code_cache.py"):
             assert "from numba import njit" not in path.read_text(), path

@@ -1,4 +1,4 @@
-"""The hash table, against a dictionary; hashes that collide must not merge signatures."""
+"""The hash table against a dictionary; colliding hashes must not merge signatures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OFFSETS = np.arange(len(ROWS) + 1) * 2
 
 
 def numbers(code_of) -> list[int]:
-    """The place of the first equal row, for every row, by a hash table."""
+    """The position of the first equal row, for every row, from the hash table."""
     slots = slots_for(len(ROWS))
     found = []
     for i in range(len(ROWS)):
@@ -53,7 +53,7 @@ def test_signatures_of_other_lengths_are_others():
     code = np.uint64(hash_of(data, 0, 2))
     assert number_in(slots[find_slot(slots, offsets, data, code, data, 0, 2)]) == 0
     assert slots[find_slot(slots, offsets, data, np.uint64(hash_of(data, 0, 1)), data, 0, 1)] == -1
-    # A forged hash: the lengths decide.
+    # With equal hashes, the lengths decide.
     assert slots[find_slot(slots, offsets, data, code, data, 0, 1)] == -1
 
 

@@ -1,4 +1,4 @@
-"""Renaming in parts gives the ids and the table of renaming in one."""
+"""Renaming in parts gives the same ids and table as renaming all at once."""
 
 from __future__ import annotations
 

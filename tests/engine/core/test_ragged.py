@@ -1,4 +1,4 @@
-"""Arrays that grow."""
+"""Growing arrays."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def test_ids_are_those_of_a_dictionary(fitted, new):
     assert ids.tolist() == expected
     known = dict(zip(fitted, expected, strict=True))
     assert len(table) == len(known)
-    for _ in range(2):  # a look-up leaves the table as it was
+    for _ in range(2):  # a look-up does not change the table
         assert table.lookup(*packed(new)).tolist() == by_dictionary(new, known)
     for row, i in known.items():
         assert table.signature(i).tolist() == list(row)
@@ -78,7 +78,7 @@ def test_a_table_holds_little_more_than_its_signatures():
     rows = np.arange(400_000).reshape(-1, 4)
     table, _ = SignatureTable.fit(*pack_rows(rows))
     held = sum(part.nbytes for part in vars(table).values() if isinstance(part, np.ndarray))
-    assert held == 4 * rows.size  # the offsets of rows of one length are implied
+    assert held == 4 * rows.size  # offsets are not stored if all rows have one length
 
 
 @pytest.mark.parametrize("widths", [[2, 2, 2], [1, 3, 2], [0, 0], []])
@@ -86,7 +86,7 @@ def test_offsets_of_equal_lengths_are_implied(widths):
     offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
     data = np.arange(offsets[-1])
     table = SignatureTable(offsets, data)
-    for _ in range(2):  # before and after a look-up, which needs them as an array
+    for _ in range(2):  # before and after a look-up, which creates the array of offsets
         assert table.offsets.tolist() == offsets.tolist()
         assert len(table) == len(widths)
         for i, (begin, end) in enumerate(pairwise(offsets)):

@@ -1,4 +1,4 @@
-"""What engines keep in fitted models checks itself: one thing changed, and it is refused."""
+"""Objects of the engines in fitted models are refused if anything in them is changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def graphs() -> GraphBatch:
 
 
 def engines(graphs: GraphBatch) -> dict[str, Any]:
-    """The objects of the engines in some fitted kernels."""
+    """Objects of the engines from some fitted kernels."""
     walks = gramlet.RandomWalk().fit(graphs)
     spectra = gramlet.RandomWalk(use_labels=False).fit(graphs)
     colours = gramlet.WeisfeilerLehman(n_iter=1, use_edge_labels=True).fit(graphs)

@@ -1,4 +1,4 @@
-"""Renaming in tiles is renaming at once."""
+"""Renaming in tiles gives the same result as renaming all at once."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from gramlet.engine.counts import comparison
 
 
 def counts(n_rows: int, n_features: int, seed: int = 0) -> sparse.csr_matrix:
-    """Features that one row, some rows, most rows and no row has."""
+    """Counts with features of one row, some rows, most rows and no row."""
     rng = np.random.default_rng(seed)
     share = rng.choice([0.0, 0.02, 0.1, 0.9], n_features)
     dense = (rng.random((n_rows, n_features)) < share) * rng.integers(1, 5, (n_rows, n_features))

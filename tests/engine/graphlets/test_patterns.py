@@ -1,4 +1,4 @@
-"""Codes of patterns and their classes, against orders of nodes tried one by one."""
+"""Codes of patterns and their classes, compared with trying all orders of the nodes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_there_are_as_many_classes_as_burnside_says(k):
     assert found.smallest[0] == 0
     assert found.smallest[-1] == (1 << n_pairs(k)) - 1
     assert found.orbit_sizes.sum() == 1 << n_pairs(k)
-    # A class has k! codes over the number of its automorphisms: a divisor of k!.
+    # A class has k! / (number of automorphisms) codes: a divisor of k!.
     assert (math.factorial(k) % found.orbit_sizes == 0).all()
     np.testing.assert_array_equal(classes_of_codes(found.smallest, k), np.arange(len(found)))
 
@@ -103,7 +103,7 @@ def test_codes_share_a_class_exactly_when_isomorphic(k):
     for code in random_codes(k, 60, seed=k).tolist():
         graph = nx.from_numpy_array(adjacency_matrices(np.array([code]), k)[0])
         other = graph.copy()
-        # Swapping ends of edges keeps all degrees: near misses, and some hits.
+        # Swapping ends of edges keeps all degrees: few of the resulting patterns are isomorphic.
         edges = list(other.edges)
         for _ in range(4):
             if len(edges) < 2:
@@ -229,7 +229,7 @@ def test_labelled_forms_are_equal_exactly_for_isomorphic_patterns(k):
         orders = labelled_orders(int(codes[i]), labels[i].tolist(), k)
         form = (int(new_codes[i]), tuple(new_labels[i].tolist()))
         assert form in orders
-        # Of all its orders, one form: labels in increasing order, then the smallest code.
+        # All orders have the same form: labels in increasing order, then the smallest code.
         assert form == min(orders, key=lambda pattern: (pattern[1], pattern[0]))
         others = [pattern for pattern in orders if rng.random() < 0.2]
         if others:

@@ -1,7 +1,7 @@
-"""Samplers against their exact laws: each drawn tuple of nodes is told apart by its labels.
+"""Samplers against their exact distributions; labels identify each sampled tuple of nodes.
 
-Seeds are fixed, so that a right sampler passes always; the tests of wrong laws show that a wrong
-one would not.
+Seeds are fixed, so that a correct sampler always passes; tests with wrong distributions show that a
+wrong one would fail.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ GRAPHS = {"path": PATH, "kite": KITE, "star": STAR, "pieces": PIECES, "short": S
 
 
 def drawn_tuples(graph, k, flyback=None, n_draws=N_DRAWS, **options):
-    """How often each ordered choice of nodes was drawn; nodes that pad all have one name."""
+    """How often each ordered tuple of nodes was drawn; all padding nodes have one name."""
     n = int(graph.sizes[0])
     found = sample_counts(
         graph, k, n_draws, SEED, flyback=flyback, labels=np.arange(n), n_labels=n, **options
@@ -53,7 +53,7 @@ def code_of_nodes(graph, nodes) -> int:
 
 
 def with_one_padding(law, n):
-    """A law over tuples, with all nodes from n on called n."""
+    """A distribution over tuples, with all nodes from n on called n."""
     merged = {}
     for nodes, chance in law.items():
         key = tuple(min(node, n) for node in nodes)
@@ -62,7 +62,7 @@ def with_one_padding(law, n):
 
 
 def p_value(counts, law) -> float:
-    """Chi-square of counts against a law; a draw outside the law has chance 0."""
+    """Chi-square test of counts; tuples outside the distribution have probability 0."""
     if any(law.get(key, 0.0) <= 0.0 for key in counts):
         return 0.0
     keys = [key for key, chance in law.items() if chance > 0.0]
@@ -70,7 +70,7 @@ def p_value(counts, law) -> float:
     expected = np.array([law[key] for key in keys]) * total
     observed = np.array([counts.get(key, 0) for key in keys])
     rare = expected < 5
-    if rare.any():  # rare ones together, or the chi-square law does not hold
+    if rare.any():  # rare tuples are merged, otherwise the chi-square distribution does not hold
         expected = np.append(expected[~rare], expected[rare].sum())
         observed = np.append(observed[~rare], observed[rare].sum())
     if len(expected) == 1:
@@ -78,7 +78,7 @@ def p_value(counts, law) -> float:
     return float(stats.chisquare(observed, expected * total / expected.sum()).pvalue)
 
 
-# The laws
+# Distributions
 
 
 @pytest.mark.parametrize("name", GRAPHS)
@@ -106,7 +106,7 @@ def test_walks_with_the_usual_patience_have_their_law():
 
 @pytest.mark.parametrize("flyback", [0.9999, 1 - 2.0**-53])
 def test_a_flyback_near_one_is_drawn_exactly_and_at_once(flyback):
-    # Where all but one part in 10^16 of the steps fly back, a simulation would never end.
+    # If all but one step in 10^16 fly back, a simulation would not end.
     law = reference.walk_law(PATH, 4, 0.9999)
     assert p_value(drawn_tuples(PATH, 4, flyback), law) > PASS
     long = GraphBatch.from_edges([[(i, i + 1) for i in range(29)]])
@@ -122,14 +122,14 @@ def test_classes_of_uniform_draws_have_the_exact_spectrum():
     assert p_value(dict(zip(codes.tolist(), counts.tolist(), strict=True)), law) > PASS
 
 
-# Would a wrong sampler be found out?
+# A wrong sampler is detected
 
 
 def test_an_ordered_draw_would_fail():
     counts = drawn_tuples(KITE, 4)
     in_order = {}
     for nodes, count in counts.items():
-        # Nodes in increasing order but for the last two: as a lazy shuffle would leave them.
+        # Nodes in increasing order except for the last two, as after an incomplete shuffle.
         key = (*sorted(nodes[:2]), *nodes[2:])
         in_order[key] = in_order.get(key, 0) + count
     assert p_value(in_order, reference.uniform_law(KITE, 4)) < FAIL
@@ -154,7 +154,7 @@ def test_a_walk_is_not_a_uniform_draw():
 
 
 def test_a_restart_anywhere_but_at_a_new_node_would_fail():
-    # A walk that, its piece exhausted, went on from the smallest new node instead of a uniform one.
+    # A walk that continues, after a finished component, from the smallest new node.
     law, wrong = reference.walk_law(PIECES, 4, 0.0), {}
     for nodes, chance in law.items():
         if set(nodes[:2]) == {0, 1} and nodes[2] > 2:
@@ -163,7 +163,7 @@ def test_a_restart_anywhere_but_at_a_new_node_would_fail():
     assert p_value(drawn_tuples(PIECES, 4, 0.0), wrong) < FAIL
 
 
-# Draws do not know each other
+# Samples are independent
 
 
 @pytest.mark.parametrize("flyback", [None, 0.2])
@@ -189,7 +189,7 @@ def test_a_graph_draws_the_same_wherever_it_is(flyback):
     np.testing.assert_array_equal(codes[17], alone[0])
     twice = sample_codes(batch[[9, 9]], 5, 200, SEED, flyback=flyback)
     np.testing.assert_array_equal(twice[0], twice[1])
-    # Fewer draws are the first of more.
+    # Fewer samples are the first ones of more.
     fewer = sample_codes(batch, 5, 50, SEED, flyback=flyback)
     np.testing.assert_array_equal(codes[:, :50], fewer)
 

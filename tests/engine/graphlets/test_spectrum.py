@@ -1,4 +1,4 @@
-"""Exact spectra of batches, against induced subgraphs written out."""
+"""Exact spectra of batches against enumeration of induced subgraphs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def random_batch(sizes, densities, seed=0) -> GraphBatch:
 
 
 def counts_one_by_one(batch: GraphBatch, k: int) -> np.ndarray:
-    """Every set of k nodes; classes by the table, which has its own tests."""
+    """Counts over all sets of k nodes; classes come from the table, which is tested separately."""
     rows = []
     pairs_i, pairs_j = np.triu_indices(k, 1)
     for i in range(len(batch)):
@@ -144,7 +144,7 @@ def test_a_long_path_has_the_shares_of_combinatorics():
     n, k = 20_000, 6
     path = GraphBatch.from_edges([[(0, 1)], [(i, i + 1) for i in range(n - 1)]])
     shares = graphlet_frequencies(path, k)[1]
-    # Sets without neighbours on a path: C(n − k + 1, k).
+    # Independent sets of a path: C(n − k + 1, k).
     assert shares[0] == math.comb(n - k + 1, k) / math.comb(n, k)
     assert shares[class_of([(i, i + 1) for i in range(k - 1)], k)] == (n - k + 1) / math.comb(n, k)
     assert math.fsum(shares) == pytest.approx(1.0, abs=1e-15)
@@ -182,11 +182,11 @@ def test_sizes_outside_are_refused():
             graphlet_frequencies(SMALL, k)
 
 
-# The cost, before it is paid
+# Estimated costs
 
 
 def test_expected_visits_have_the_truth_as_their_mean():
-    # 600 copies of six graphs with their nodes in other orders: as many independent descents.
+    # 600 copies of six graphs with renumbered nodes give as many independent estimates.
     rng = np.random.default_rng(6)
     few = random_batch([18] * 6, np.linspace(0.05, 0.5, 6), seed=6)
     batch = GraphBatch.concatenate([permuted(few, rng) for _ in range(100)])

@@ -1,4 +1,4 @@
-"""Balls that share a key but not their nodes: the comparison node by node tells them apart."""
+"""Balls with equal keys and different nodes: the comparison of nodes distinguishes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reference.strategies import graph_batches
 
 
 def expected_owners(batch, hops):
-    """For each node the first node whose ball, by the definition, contains the same nodes."""
+    """For each node, the first node whose ball contains the same nodes, by definition."""
     found = []
     for graph, first in zip(plain_graphs(batch), batch.node_offsets[:-1].tolist(), strict=True):
         for centre in range(graph.n):
@@ -25,7 +25,7 @@ def expected_owners(batch, hops):
 
 @pytest.fixture
 def equal_marks(monkeypatch):
-    """All nodes have one mark: balls of one size parity have one key, whatever they contain."""
+    """Give all nodes one mark: balls whose sizes have the same parity get the same key."""
     monkeypatch.setattr(engine, "scramble", lambda values: np.full(len(values), 7, np.uint64))
 
 
@@ -39,7 +39,7 @@ def test_balls_of_one_key_and_size_are_told_apart(equal_marks):
 
 @given(batch=graph_batches(max_graphs=4), hops=st.integers(0, 3))
 def test_a_ball_never_gets_an_owner_with_other_nodes(batch, hops):
-    """With all keys equal an owner may be missed, but never be wrong."""
+    """If all keys are equal, an owner may be missed but is never wrong."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine, "scramble", lambda values: np.zeros(len(values), np.uint64))
         owners = engine.ball_owners(batch, hops).tolist()

@@ -1,4 +1,4 @@
-"""Balls, covariances and signatures against what plain loops and numpy give."""
+"""Balls, covariances and signatures against plain loops and numpy."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_covariances_of_balls_and_graphs(batch, hops, order):
 
 @pytest.mark.parametrize("order", [0, 1, 2, 3, 10, 33, 260])
 def test_pairs_of_covariances(order):
-    n = 3 if order > 100 else 70  # more than a block of lanes, and not a multiple of one
+    n = 3 if order > 100 else 70  # more than one block of lanes, and not a multiple of it
     S = covariances(order, n, order)
     made = bhattacharyya.Covariances.build(packed(S), order)
     matrix = bhattacharyya.compare_self(made)
@@ -142,7 +142,7 @@ def test_signatures_follow_the_nodes():
     shuffled = permuted(batch, np.random.default_rng(0))
     assert np.array_equal(np.sort(node_signatures(shuffled, 3)), signatures)
     assert np.array_equal(np.sort(node_signatures(batch[::-1], 3)), signatures)
-    # The ends of a path are alike, the middle is not; a label or a weight makes a difference.
+    # The ends of a path are equivalent, the middle is not; labels and weights matter.
     path = GraphBatch.from_edges([[(0, 1), (1, 2)]])
     a, b, c = node_signatures(path, 2)
     assert a == c != b

@@ -1,4 +1,4 @@
-"""Free weights of a support vector machine moved at once, against a dense solver."""
+"""Simultaneous steps of the free weights of a support vector machine, against a dense solver."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ subtract_rows = from_python(free_weights.subtract_rows)
 
 
 def problem(seed, n, rank, bound):
-    """A point within its bounds, some weights at them, and its slack."""
+    """A point within its bounds, with some weights at the bounds, and its slack."""
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(n, rank))
     signs = np.where(np.arange(n) % 2, 1.0, -1.0)
@@ -85,14 +85,14 @@ def test_the_nearest_point_within_bounds_keeps_the_sum_and_the_fixed(scale):
     trial = point + scale * rng.normal(size=30)
     loose = np.ones(30, dtype=np.float32)
     loose[::5] = 0.0
-    trial[loose > 0] -= (trial - point)[loose > 0].mean()  # a way keeps the sum
+    trial[loose > 0] -= (trial - point)[loose > 0].mean()  # a step keeps the sum
     top, bottom = np.ones(30), -np.ones(30)
     aimed = trial.copy()
     into_bounds(trial, point, top, bottom, loose)
     np.testing.assert_array_equal(trial[::5], point[::5])
     assert trial.sum() == pytest.approx(point.sum(), abs=1e-9)
     assert (np.abs(trial) <= 1).all()
-    # Nearest: the same shift for all that are not cut off.
+    # The nearest point: the same shift for all entries that are not clipped.
     inside = (loose > 0) & (np.abs(trial) < 1)
     shifts = (aimed - trial)[inside]
     assert np.ptp(shifts) < 1e-8 * max(scale, 1.0)

@@ -30,7 +30,7 @@ def descend(gram, signs, bounds, *others):
 
 
 def correct_by_cost(gram, classes, cross, truth, costs, tol, max_iter, weights=None):
-    """Right answers of the class with most votes, the first of equals, for each C."""
+    """Correct predictions for each C; the class with most votes wins, the first of equals."""
     n_classes = classes.max() + 1
     weights = np.ones(n_classes) if weights is None else weights
     decisions, unfinished = decide_by_cost(gram, classes, weights, cross, costs, tol, max_iter)
@@ -115,7 +115,7 @@ def test_long_runs_lay_weights_aside_and_end_at_the_same_optimum(seed, cost):
     np.testing.assert_allclose(slack, signs - gram @ beta, atol=1e-6)
     machine = SVC(kernel="precomputed", C=cost, tol=1e-4).fit(gram, classes)
     theirs = np.zeros(400)
-    theirs[machine.support_] = -machine.dual_coef_[0]  # its positive class is the second
+    theirs[machine.support_] = -machine.dual_coef_[0]  # scikit-learn's positive class is the second
 
     def objective(b):
         return np.abs(b).sum() - b @ gram @ b / 2
@@ -185,7 +185,7 @@ def test_blocks_are_cut_as_numpy_cuts_them():
 
 
 def plain_steps(gram, signs, bounds, tol, max_steps):
-    """Sequential minimal optimisation as it is defined, one loop for each maximum."""
+    """Sequential minimal optimisation by its definition, with one loop per maximum."""
     n = len(signs)
     beta, slack = np.zeros(n), signs.copy()
     high = np.where(signs > 0, bounds, 0.0)
@@ -225,7 +225,7 @@ def test_the_first_steps_are_those_of_the_definition(n):
 def test_steps_end_at_the_tolerance_in_double_precision(size, tol):
     gram, classes, _, _ = random_problem(5, 150, 2, rank=30)
     gram, bound = size * gram, 0.7 / size
-    if size < 1.0:  # curvatures below 1e-12 count as none
+    if size < 1.0:  # curvatures below 1e-12 count as 0
         gram, bound = gram / size * 1e-9, 0.7e9
     signs = np.where(classes == 0, 1.0, -1.0)
     beta, slack = np.zeros(150), signs.copy()
@@ -284,7 +284,7 @@ def test_decisions_for_a_wide_range_of_cost_are_those_of_scikit_learn(case, weig
         theirs = -machine.decision_function(cross)
         if free.any():
             np.testing.assert_allclose(values, theirs, atol=1e-4 * max(1.0, np.abs(theirs).max()))
-        else:  # the bias is then any of an interval
+        else:  # the bias is then any value of an interval
             np.testing.assert_allclose(np.ptp(values - theirs), 0.0, atol=1e-5)
 
 

@@ -46,7 +46,7 @@ def test_predictions_are_those_of_the_definition_and_of_the_spectrum():
 
 
 def test_small_penalties_keep_their_digits():
-    """Where the spectrum takes a constant from the diagonal, most digits may go."""
+    """Solving by the spectrum subtracts a constant from the diagonal and may lose digits."""
     _, gram, numbers = points(60, 100)
     penalty = penalties(gram, [1e6])
     found, _ = reduce(gram).leave_one_out(numbers[:, None], penalty)
@@ -101,7 +101,7 @@ def test_graphs_that_are_all_alike_have_no_such_form():
 def test_a_matrix_with_negative_eigenvalues_of_its_own_has_no_such_form():
     rng = np.random.default_rng(0)
     basis = np.linalg.qr(rng.normal(size=(20, 20)))[0]
-    values = np.r_[np.linspace(1, 5, 18), -0.2, -0.1]  # centring may take one of them, not two
+    values = np.r_[np.linspace(1, 5, 18), -0.2, -0.1]  # centring may remove one of them
     assert reduce((basis * values) @ basis.T) is None
     values[-2:] = 0.0
     assert reduce((basis * values) @ basis.T) is not None

@@ -1,4 +1,4 @@
-"""Paths of large graphs: trees folded, 64 sources at a time, against one source at a time."""
+"""Paths of large graphs: folded trees and 64 sources at a time, against single sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reference.strategies import graph_batches
 
 
 def tables(batch, colours, **options):
-    """Of each graph, how many paths there are of each kind and length."""
+    """For each graph, the number of paths of each kind and length."""
     offsets, kinds, lengths, counts = count_paths(
         batch.node_offsets, batch.indptr, batch.indices, colours[None, :], **options
     )
@@ -33,7 +33,7 @@ def one_by_one(batch, colours, monkeypatch, **options):
 
 
 def caterpillar(n, rng):
-    """A ring, a path along it, and trees that hang from both."""
+    """A ring with a path attached, and trees attached to both."""
     ring = [(i, (i + 1) % (n // 4)) for i in range(n // 4)]
     return ring + [(int(rng.integers(max(0, v - 9), v)), v) for v in range(n // 4, n)]
 
@@ -69,7 +69,7 @@ def test_equal_to_one_source_at_a_time(drawn, n_colours, ordered, n_sources, unc
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("n_sources", [None, 90])
 def test_more_sources_than_bits(n_colours, directed, n_sources, monkeypatch):
-    """Fronts that are pushed and pulled, lists of many depths, several kinds of sources."""
+    """Fronts in both directions, lists of many depths, several kinds of sources."""
     rng = np.random.default_rng(1)
     sizes = [300, 200, 40, 260]
     edges = [caterpillar(n, rng) for n in sizes[:3]]
@@ -84,7 +84,7 @@ def test_more_sources_than_bits(n_colours, directed, n_sources, monkeypatch):
 
 
 def test_a_tree_is_counted_without_a_search(monkeypatch):
-    """100,000 nodes: all pairs have a path."""
+    """100,000 nodes; every pair has a path."""
     n = 100_000
     rng = np.random.default_rng(0)
     parents = (rng.random(n - 1) * np.arange(1, n)).astype(np.int64)
@@ -98,7 +98,7 @@ def test_a_tree_is_counted_without_a_search(monkeypatch):
 
 
 def test_a_long_path_is_folded_in_little_memory():
-    """Lists that grow at their end, and are moved when the pool is full."""
+    """Lists grow at their end and are moved when the pool is full."""
     n = 3000
     along = np.column_stack([np.arange(n - 1), np.arange(1, n)])
     batch = GraphBatch.from_edges([along], n_nodes=[n])

@@ -1,4 +1,4 @@
-"""Counts of places on shortest paths against the listing of the paths."""
+"""Counts of positions on shortest paths against enumeration of the paths."""
 
 from __future__ import annotations
 

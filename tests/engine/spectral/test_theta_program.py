@@ -1,4 +1,4 @@
-"""ω of the SVM-θ kernel against trying every set of positive entries."""
+"""ω of the SVM-θ kernel, compared with trying every set of positive entries."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_known_values(graph, expected):
 
 
 def test_the_bound_is_a_bound_where_the_work_is_cut_short(monkeypatch):
-    """One sweep and no exact solve: the gap says how much is missing."""
+    """One sweep without an exact solution: the gap bounds the error."""
     graphs = as_batch([nx.path_graph(60)])
     exact = solved(graphs).values[0]
     scale = -1.0 / least_eigenvalues(graphs.node_offsets, graphs.indptr, graphs.indices, Tiling())

@@ -1,4 +1,4 @@
-"""Exact transport against POT, on thousands of problems, most of them awkward."""
+"""Exact transport against POT, on thousands of problems, most of them degenerate."""
 
 from __future__ import annotations
 

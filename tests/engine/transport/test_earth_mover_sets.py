@@ -1,4 +1,4 @@
-"""Distances of many sets of points at once, against one transport problem at a time."""
+"""Distances between many sets of points, against single transport problems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reference.kernels.wasserstein import transport_cost
 
 
 def _sets(rng, sizes, n_dimensions, flat):
-    """Sets of these sizes; every third point is one of a few that sets have in common."""
+    """Sets of these sizes; every third point is one of a few points that sets share."""
     n = int(np.sum(sizes))
     points = rng.normal(size=(n, n_dimensions))
     common = rng.normal(size=(4, n_dimensions))
@@ -44,7 +44,7 @@ def _plainly(left, right, label_distance):
 @pytest.mark.parametrize(("n_dimensions", "flat"), [(3, 0), (17, 0), (20, 9)])
 @pytest.mark.parametrize("label_distance", [0.0, 2.0])
 def test_every_pair(n_dimensions, flat, label_distance):
-    """Sizes in no order, some sets empty, more of them than one block of distances holds."""
+    """Sizes in any order, some sets empty, and more sets than fit into one block of distances."""
     rng = np.random.default_rng([n_dimensions, flat])
     sizes = rng.permutation([0, 1, 1, 2, 70, 3, 30, 5, 0, 12, 40, 8])
     sets = _sets(rng, sizes, n_dimensions, flat)
@@ -63,9 +63,9 @@ def test_sets_against_others(n_dimensions):
 
 @pytest.mark.parametrize("n_dimensions", [4, 16])
 def test_sets_far_from_the_others_keep_their_digits(n_dimensions):
-    """How large costs are rounded follows the two sets at hand, not where they are."""
+    """The rounding of costs depends on the two sets, not on their position."""
     rng = np.random.default_rng(n_dimensions)
-    sizes = [40, 41, 1, 37]  # enough points for many trees that are nearly as good
+    sizes = [40, 41, 1, 37]  # enough points for many nearly optimal trees
     points = rng.integers(-64, 64, size=(sum(sizes), n_dimensions)) / 64.0
     far = points + 2.0**40  # exact
     offsets = np.concatenate([[0], np.cumsum([*sizes, *sizes])])
@@ -80,7 +80,7 @@ def test_sets_far_from_the_others_keep_their_digits(n_dimensions):
 
 
 def test_labels_that_all_agree_cost_no_digits():
-    """However far apart other labels are."""
+    """Even if the weight of other labels is large."""
     rng = np.random.default_rng(0)
     offsets = np.array([0, 40, 81, 87])
     points, alike = rng.normal(size=(87, 3)), np.zeros(87, dtype=np.int64)

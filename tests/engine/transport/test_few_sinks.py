@@ -1,4 +1,4 @@
-"""Transport from many sources to few sinks: as exact as the simplex method on all of them."""
+"""Transport from many sources to few sinks: as exact as the simplex method on the whole problem."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gramlet.engine.transport.few_sinks import MANY_SOURCES
 
 
 def clouds(rng, sizes, n_dims, n_labels=1, ties=False):
-    """Sets of points with labels and integer weights; with ties, on a coarse grid."""
+    """Sets of points with labels and integer weights; on a coarse grid if there are to be ties."""
     total = int(np.sum(sizes))
     points = rng.random((total, n_dims))
     points = np.round(points * 3) / 3 if ties else points
@@ -23,7 +23,7 @@ def clouds(rng, sizes, n_dims, n_labels=1, ties=False):
 
 
 def plain(left, right, label_distance):
-    """Each pair on its own, with costs written out."""
+    """Each pair separately, with an explicit matrix of costs."""
     out = np.empty((len(left[0]) - 1, len(right[0]) - 1))
     for i in range(out.shape[0]):
         a = slice(left[0][i], left[0][i + 1])
@@ -51,7 +51,7 @@ def test_many_sources_and_few_sinks(ties, n_labels):
 
 
 def test_sources_in_an_order_that_misleads_the_sample():
-    """Every so-manyth point is at one place: the prices of a sample say nothing of the rest."""
+    """Points at regular intervals coincide, so the prices of the sample do not suit the others."""
     rng = np.random.default_rng(0)
     left = clouds(rng, [960], 2)
     left[1][:: 960 // (960 // 4)] = 0.0

@@ -1,4 +1,4 @@
-"""Distances of points: plain loops beside both ways of computing them, and what cancels."""
+"""Distances of points: both methods compared with plain loops, and cancellation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ fill_distances = from_python(fill_distances)
 
 
 def plain_distances(left, right, left_labels, right_labels, penalty):
-    """√(Σ_c (x_c − y_c)² + penalty if the labels differ), exactly rounded sums."""
+    """√(Σ_c (x_c − y_c)² + penalty if the labels differ), with exactly rounded sums."""
     return np.array(
         [
             [
@@ -69,7 +69,7 @@ def test_a_part_of_the_points(n_dimensions):
 @pytest.mark.parametrize("n_dimensions", [5, 16, 54])
 @pytest.mark.parametrize("gap", [1e-2, 1e-5, 1e-8])
 def test_near_points_far_from_the_centre_keep_their_digits(n_dimensions, gap):
-    """Two clusters far apart: within one, the norms are 1e6 times the distances and more."""
+    """Two clusters far apart: within one, norms are at least 1e6 times the distances."""
     rng = np.random.default_rng(2)
     corner = rng.choice([-1000.0, 1000.0], size=n_dimensions)
     near = corner + gap * rng.normal(size=(8, n_dimensions))
@@ -116,7 +116,7 @@ def test_no_points_give_no_distances():
 
 @pytest.mark.parametrize("rank", [1, 7, 19])
 def test_directions_in_which_no_points_differ_are_left_out(rank):
-    """Points of a flat in 20 dimensions: no term of the product for what they have in common."""
+    """Points in a plane of 20 dimensions: constant directions have no term in the product."""
     rng = np.random.default_rng(rank)
     axes, offset = rng.normal(size=(rank, 20)), 5.0 * rng.normal(size=20)
     left, right = (rng.normal(size=(n, rank)) @ axes + offset for n in (11, 13))
@@ -131,7 +131,7 @@ def test_directions_in_which_no_points_differ_are_left_out(rank):
 
 
 def test_a_set_that_only_one_side_spans():
-    """What tells new points from the fitted ones counts, even if the fitted ones lie in a flat."""
+    """Directions in which only new points differ count, even if the fitted ones lie in a plane."""
     rng = np.random.default_rng(5)
     right = np.zeros((9, 18))
     right[:, :2] = rng.normal(size=(9, 2))
@@ -147,7 +147,7 @@ def test_points_that_are_all_the_same(place):
 
 
 def test_small_coordinates_beside_huge_ones_count():
-    """Near the centre of three far clusters: what tells points apart is small beside the whole."""
+    """Near the centre of three distant clusters, differences are small relative to the whole."""
     rng = np.random.default_rng(6)
     points = rng.normal(size=(30, 18))
     points[:, 0] = np.repeat([-1e15, 0.0, 1e15], 10)

@@ -1,4 +1,4 @@
-"""Spectral radii of matrices that are not symmetric, against their dense eigenvalues."""
+"""Spectral radii of asymmetric matrices, against dense eigenvalues."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def test_acyclic_matrices_have_exactly_zero():
 
 @pytest.mark.parametrize("n", [30, 700])
 def test_long_cycles_with_a_chord(n):
-    """Its eigenvalues crowd on a circle, so that the power method gets nowhere."""
+    """Eigenvalues lie close together on a circle, so that the power method does not converge."""
     cycle = sparse.lil_matrix((n, n))
     for i in range(n):
         cycle[i, (i + 1) % n] = 1.0
     cycle[0, 3] = 1.0
     found = matrix_radius(sparse.csr_matrix(cycle))
-    # Closed walks take n steps or n − 2: 1 = ρ^−n + ρ^−(n−2).
+    # Simple cycles have n or n − 2 steps: 1 = ρ^−n + ρ^−(n−2).
     assert found**-n + found ** -(n - 2) == pytest.approx(1.0, rel=1e-8)
 
 
@@ -86,7 +86,7 @@ def test_either_iteration_finds_it(monkeypatch):
 
 
 def test_weights_of_many_orders_of_magnitude():
-    """A ring of weights 10^-8 to 10^8: ρ is their geometric mean."""
+    """A ring with weights from 10^-8 to 10^8: ρ is their geometric mean."""
     weights = 10.0 ** np.linspace(-8, 8, 50)
     ring = sparse.csr_matrix((weights, (np.arange(50), np.roll(np.arange(50), -1))))
     assert matrix_radius(ring) == pytest.approx(1.0, rel=1e-9)

@@ -1,4 +1,4 @@
-"""The product graph that is never formed: its products and its spectral radius."""
+"""Products with the product graph, which is never formed, and its spectral radius."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_radii_with_negative_weights():
     rng = np.random.default_rng(0)
     batch = random_graphs(0, n_graphs=8)
     graphs = sorted_graphs(batch, weighted=False)
-    # The same sign for both directions of an edge, from the unordered pair of its ends.
+    # Both directions of an edge have the same sign, which depends on the unordered pair of ends.
     tails = np.repeat(np.arange(len(graphs.indptr) - 1), np.diff(graphs.indptr))
     heads = (
         graphs.heads + graphs.node_offsets[np.searchsorted(graphs.node_offsets, tails, "right") - 1]

@@ -1,4 +1,4 @@
-"""Sums over common walks by counted label sequences against those of every pair."""
+"""Sums over common walks by counting label sequences, against sums pair by pair."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = ("geometric", "exponential", "steps")
 
 
 def by_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let estimates always decide for sequences."""
+    """Make the cost estimate always choose sequences."""
     for cost in ("_HALF", "_PRODUCT", "_COMPARED"):
         monkeypatch.setattr(module, cost, 1e-12)
 

@@ -1,4 +1,4 @@
-"""Refinement of directed graphs: what a signature holds, and what a stored one may hold."""
+"""Refinement of directed graphs: the content of signatures, and checks of stored ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gramlet.engine.weisfeiler_lehman.colour_refinement import Refinement, refin
 
 
 def refined(edge_labels=None):
-    """Node 0 leads to 1 and 2, and 2 and 3 lead to it; node 4 is alone."""
+    """Node 0 has arcs to 1 and 2, and from 2 and 3; node 4 is isolated."""
     batch = GraphBatch.from_edges(
         [[(0, 1), (0, 2), (2, 0), (3, 0)]], n_nodes=[5], directed=True,
         edge_labels=None if edge_labels is None else [edge_labels],

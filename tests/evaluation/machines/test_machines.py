@@ -45,7 +45,7 @@ def test_ridge_of_classes_is_scikit_learns_at_the_penalty_of_least_leave_one_out
     penalty = penalties(gram, RULES.C)[best]
     theirs = RidgeClassifier(alpha=penalty, solver="svd").fit(x[:60], y)
     np.testing.assert_array_equal(found.predictions[0], theirs.predict(x[60:]))
-    values = theirs.decision_function(x[60:])  # of columns −1 and 1, in place of 0 and 1
+    values = theirs.decision_function(x[60:])  # for columns of −1 and 1 instead of 0 and 1
     mine = found.decisions[0] if n_classes == 2 else 2 * found.decisions[0] - 1
     np.testing.assert_allclose(mine, values, rtol=1e-6, atol=1e-8)
 
@@ -64,7 +64,7 @@ def test_ridge_of_numbers_at_the_penalty_of_least_leave_one_out_error():
 def test_ties_go_to_the_larger_penalty():
     target = problem(2)[4]
     apart = np.where(np.arange(60) % 2, 1, 0)
-    easy = np.outer(2 * apart - 1, 2 * apart - 1).astype(float)  # every penalty is right everywhere
+    easy = np.outer(2 * apart - 1, 2 * apart - 1).astype(float)  # no penalty makes errors
     found = machine_of("ridge", target, RULES).tried(easy, easy[:3], apart)
     assert found.chosen == (RULES.C[0],)
 

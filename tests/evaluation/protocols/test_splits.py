@@ -1,4 +1,4 @@
-"""Groups stay whole, in inner folds too; folds of a regression are plain."""
+"""Groups are never split, in inner folds either; folds of a regression are plain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a target is taken for, and what is refused."""
+"""How the kind of a target is inferred, and which targets are refused."""
 
 from __future__ import annotations
 

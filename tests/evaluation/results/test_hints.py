@@ -1,4 +1,4 @@
-"""Hints are given where there is a reason, and only there."""
+"""Hints are given if there is a reason, and only then."""
 
 from __future__ import annotations
 

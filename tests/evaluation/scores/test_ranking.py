@@ -26,7 +26,7 @@ DATA = tuple(f"data {i}" for i in range(14))
 
 
 def results(table, names, data):
-    """Results with these means; nothing else of them counts across data sets."""
+    """Results with these means; comparisons across data sets use nothing else."""
     mutag = load_dataset("MUTAG")
     made = evaluate("majority", mutag, protocol=Protocol(folds=3, repeats=1))
     return [

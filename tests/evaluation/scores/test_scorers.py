@@ -1,4 +1,4 @@
-"""Scorers by name against scikit-learn's own, and parts that are pooled."""
+"""Scorers by name against scikit-learn's own, and pooled parts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gramlet.evaluation.scores.scorers import part_scores, scorer_names, scorer_
 
 
 class Known(ClassifierMixin, BaseEstimator):
-    """Says what it was told to say."""
+    """An estimator that returns given predictions."""
 
     def __init__(self, predictions=None, decisions=None, classes=None):
         self.predictions = predictions

@@ -25,7 +25,7 @@ def labelled_trees(n: int = 48):
 
 def test_one_choice_for_all_folds_by_the_mean_over_the_test_parts():
     graphs, y = labelled_trees()
-    # Normalised: of kernels of whole numbers some decision values are 0 but for the tolerance.
+    # Normalised: for kernels of whole numbers some decision values are 0 up to the tolerance.
     kernel = WeisfeilerLehman(normalize=True)
     result = evaluate(kernel, graphs, y, BEST, options={"n_iter": [0, 1, 3]})
     means = {}
@@ -55,7 +55,7 @@ def test_ties_go_to_the_first_listed():
     y = (graphs.sizes > 8).astype(int)
 
     class Same(WeisfeilerLehman):
-        """A kernel that tells the classes whatever its options are."""
+        """A kernel that distinguishes the classes for all its options."""
 
         def fit_transform(self, X, y=None):
             self.signs_ = np.where(X.sizes > 8, 1.0, -1.0)

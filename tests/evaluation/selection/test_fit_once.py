@@ -1,4 +1,4 @@
-"""A kernel fitted once on all graphs, where the user so wishes, and distances shared by options."""
+"""A kernel fitted once on all graphs, if the user asks for it, and distances shared by options."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def embedding() -> RandomGraphEmbedding:
 
 
 def count_calls(monkeypatch, name: str) -> list[int]:
-    """How many graphs each later call of a method of the embedding is given."""
+    """A list that collects the number of graphs in each later call of a method of the embedding."""
     sizes: list[int] = []
     original = getattr(RandomGraphEmbedding, name)
 

@@ -1,4 +1,4 @@
-"""Kernels that learn from the classes: no advantage from it, and no more fits than needed."""
+"""Kernels that learn from the classes: test classes do not leak, and no fit is superfluous."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUICK = Protocol(folds=3, repeats=1, inner_folds=2, C=(0.1, 1.0, 10.0))
 
 
 class Counted(WeightedWassersteinWL):
-    """A stranger to the registry, of which evaluation knows nothing, that counts its fits."""
+    """A kernel outside the registry that counts its fits."""
 
     fits: ClassVar[list[int]] = []
 
@@ -46,9 +46,9 @@ def test_shuffled_classes_give_chance(monkeypatch):
     blind = evaluate("weighted-wwl", data.graphs, shuffled, protocol, options=options)
     assert blind.refitted
     assert 0.38 < blind.mean < 0.62
-    # Fitted on the training parts (64 of 80) and on halves of these; never on more.
+    # Fitted on the training parts (64 of 80) and on halves of these, never on more graphs.
     assert set(sizes) == {32, 64}
-    # The same protocol finds the classes that are there.
+    # With informative classes the same protocol finds them.
     assert evaluate("weighted-wwl", data.graphs, data.target, protocol, options=options).mean > 0.9
 
 
@@ -61,7 +61,7 @@ def test_one_fit_serves_all_values_of_gamma(planted):
     assert np.array_equal(known.accuracies, unknown.accuracies)
     assert known.chosen == unknown.chosen
     n_inner = QUICK.folds * QUICK.inner_folds
-    assert len(Counted.fits) >= 12 * n_inner  # the stranger: one fit a set of options
+    assert len(Counted.fits) >= 12 * n_inner  # outside the registry: one fit per set of options
 
 
 def test_number_of_fits(planted, monkeypatch):
@@ -74,11 +74,11 @@ def test_number_of_fits(planted, monkeypatch):
         lambda self, b, *rest: fits.append(len(b)) or fit(self, b, *rest),
     )
     choose(WeightedWassersteinWL(solver="accelerated"), graphs, y, QUICK, options=OPTIONS)
-    assert len(fits) == 4 * QUICK.inner_folds  # n_iter × radius; γ and C cost no fit
+    assert len(fits) == 4 * QUICK.inner_folds  # n_iter × radius; γ and C need no fit
 
 
 def test_ties_go_to_the_options_listed_first():
-    """All options are equally good here, whatever group of options a fit serves."""
+    """All options are equally good here, also if several of them share one fit."""
     data = load_dataset("MUTAG")
     chosen = [0, 1, 2, 125, 126, 127]
     graphs = data.graphs[[i for i in chosen for _ in range(6)]]

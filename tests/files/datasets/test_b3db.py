@@ -1,4 +1,4 @@
-"""The embedded B3DB: what it contains, where it came from, and that it loads anywhere."""
+"""The embedded B3DB: its content, its preparation, and loading without RDKit."""
 
 from __future__ import annotations
 

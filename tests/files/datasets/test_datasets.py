@@ -1,6 +1,6 @@
-"""Data sets by name: where they are looked for, and downloads that fail in every way they can.
+"""Data sets by name: where they are looked for, and downloads that fail in every possible way.
 
-No test leaves the machine: a server on 127.0.0.1 plays the collection's part.
+Tests do not use the network: a server on 127.0.0.1 replaces the collection.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ QUICK = {"timeout": 0.3, "retries": 1, "pause": 0.01}
 
 
 class Collection(ThreadingHTTPServer):
-    """A server that answers for some names as told, and counts the requests for each."""
+    """A server that answers requests for some names as specified, and counts them."""
 
     daemon_threads = True
 
@@ -86,7 +86,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def collection(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Collection]:
-    """A collection to download from, an empty cache, and no folders of one's own."""
+    """A collection to download from, an empty cache, and no local folders."""
     server = Collection()
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
@@ -141,7 +141,7 @@ def test_mutag_is_the_public_one(shared_data: Path) -> None:
     assert np.array_equal(load_dataset("MUTAG").target, theirs.target)
 
 
-# Folders of one's own
+# Local folders
 
 
 def test_data_home_with_archives_and_folders(collection: Collection, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_order_of_places(
     (tmp_path / "second" / "SET.zip").unlink()
     assert load_dataset("SET").target.tolist() == [1, 2]
     assert collection.requests == {"SET": 1}
-    # One's own MUTAG goes before the package's.
+    # A local MUTAG has precedence over that of the package.
     write_tu(graphs, tmp_path / "given" / "MUTAG.zip", target=[7])
     assert load_dataset("MUTAG", data_home=tmp_path / "given").target.tolist() == [7]
 
@@ -230,12 +230,12 @@ def test_known_data_must_be_what_it_is_known_to_be(
 
 
 def test_known_digests(shared_data: Path, collection: Collection, tmp_path: Path) -> None:
-    # COLLAB and REDDIT-BINARY are there with their lines in another order.
+    # The local COLLAB and REDDIT-BINARY have their lines in another order.
     archives = [a for a in sorted(shared_data.glob("*.zip")) if catalogue.content_digest(a.stem)]
     assert len(archives) == 7
     for archive in archives:
         assert digest_of(archive) == catalogue.content_digest(archive.stem)
-    # Packed anew, the same files are the same data.
+    # The same files in a new archive are the same data.
     with (
         zipfile.ZipFile(shared_data / "PTC_MR.zip") as old,
         zipfile.ZipFile(tmp_path / "PTC_MR.zip", "w") as new,
@@ -255,7 +255,7 @@ def test_a_name_the_collection_does_not_have(collection: Collection, tmp_path: P
     assert "Did you mean ENZYMES?" in message
     assert "data_home" in message
     assert "ENZYME.zip" in message
-    assert collection.requests == {"ENZYME": 1}  # asking again would not help
+    assert collection.requests == {"ENZYME": 1}  # a second request would not help
     assert cached(tmp_path) == []
 
 

@@ -1,4 +1,4 @@
-"""Random graphs: that they are what they claim to be, and the same for the same seed."""
+"""Random graphs: their distributions, and equal graphs for equal seeds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_same_seed_same_graphs(make) -> None:
     legacy = [make(np.random.RandomState(7)) for _ in range(2)]
     assert legacy[0] == legacy[1]
     stream = np.random.default_rng(7)
-    assert make(stream) != make(stream)  # a generator moves on
+    assert make(stream) != make(stream)  # a generator advances
     assert make(None) != make(None)
 
 
@@ -165,7 +165,7 @@ def test_substructure_5_is_as_far_from_2_as_from_4() -> None:
 
 
 def test_testing_examples_confuse_the_plain_kernel_only() -> None:
-    """About five of six right with all patterns alike, nearly all with learned weights."""
+    """About five of six are correct with equal weights, nearly all with learned weights."""
     plain, learned = [], []
     for seed in range(4):
         data = planted_subtrees(random_state=seed)
@@ -176,7 +176,7 @@ def test_testing_examples_confuse_the_plain_kernel_only() -> None:
 
 
 def _accuracy(kernel, data) -> float:
-    """On the test groups, with C chosen by cross-validation on the training groups."""
+    """Accuracy on the test groups, with C chosen by cross-validation on the training groups."""
     seen, unseen = data.graphs[data.train], data.graphs[data.test]
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     search = GridSearchCV(SVC(kernel="precomputed"), {"C": 10.0 ** np.arange(-3, 4)}, cv=folds)
@@ -199,7 +199,7 @@ def test_noise_edges_are_uniform() -> None:
     tree = set(plain_graphs(data.substructures[0])[0].edges())
     counts = Counter(next(iter(set(g.edges()) - tree)) for g in first)
     assert len(counts) == 6
-    assert sum((c - 100) ** 2 / 100 for c in counts.values()) < 25  # chi-square, 5 degrees
+    assert sum((c - 100) ** 2 / 100 for c in counts.values()) < 25  # chi-square with 5 degrees
 
 
 # Uniform graphs
@@ -207,7 +207,7 @@ def test_noise_edges_are_uniform() -> None:
 
 @pytest.mark.parametrize("n_edges", [2, 5])
 def test_uniform_graphs_are_uniform(n_edges: int) -> None:
-    """Sparse (edges drawn) and dense (non-edges drawn): every edge set comes equally often."""
+    """Sparse (edges drawn) and dense (non-edges drawn): all edge sets are equally likely."""
     n_graphs = 6000
     batch = random_labelled_graphs(n_graphs, 4, n_edges, random_state=0)
     counts = Counter(tuple(g.edges()) for g in plain_graphs(batch))

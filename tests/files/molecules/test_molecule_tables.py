@@ -1,4 +1,4 @@
-"""Tables of molecules: separators, headings and columns found; every bad row named or left out."""
+"""Tables of molecules: separators, headings and columns; bad rows are named or skipped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def put(folder: Path, name: str, text: str | bytes) -> Path:
     return path
 
 
-# What is found
+# Recognition
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -102,7 +102,7 @@ def test_how_molecules_become_graphs(tmp_path: Path) -> None:
     assert gramlet.read(path, directed=True).graphs.n_edges.tolist() == [2]
 
 
-# What is left out
+# Skipped rows
 
 
 def test_skipped_rows_shift_nothing(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_an_empty_column_that_was_not_asked_for_is_no_target(tmp_path: Path) -> 
         gramlet.read(path, "y")
 
 
-# What is refused
+# Refused tables
 
 
 @pytest.mark.parametrize(

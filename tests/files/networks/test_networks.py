@@ -1,4 +1,4 @@
-"""Network files: what they say is read; hostile and damaged ones are refused in one line."""
+"""Network files: all content is read; hostile and damaged files are refused in one line."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def expected(directed: bool = False) -> GraphBatch:
     )
 
 
-# What is read
+# Content
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -56,7 +56,7 @@ def test_graphs_with_all_columns(tmp_path: Path, kind: str, directed: bool, pack
     if kind == "graphml":
         nx.write_graphml(graph, path)
     elif kind == "gexf":
-        # GEXF has its own label for nodes; labels of edges need another name there.
+        # GEXF reserves "label" for nodes; labels of edges need another name.
         nx.write_gexf(graph, path)
     else:
         put(path, json.dumps(nx.node_link_data(graph, edges="links" if directed else "edges")))
@@ -423,4 +423,4 @@ def test_sparse6_that_ends_within_an_edge_is_cut_off() -> None:
             parse_sparse6(whole[:end])
         except ValueError as why:
             found += "cut off" in str(why)
-    assert found > (len(whole) - 4) // 4  # the format has no length, so not every cut shows
+    assert found > (len(whole) - 4) // 4  # without a length, not every cut is detected

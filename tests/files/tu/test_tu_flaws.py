@@ -143,7 +143,7 @@ def test_what_is_not_there(tmp_path: Path) -> None:
         archive.writestr("readme", "nothing")
     with pytest.raises(DatasetNotFoundError, match=r"else.zip holds no TU data set"):
         read_tu(tmp_path / "else.zip")
-    # Both a missing file and a wrong value, to whoever catches it.
+    # It can be caught as a missing file and as a wrong value.
     assert issubclass(DatasetNotFoundError, FileNotFoundError)
     assert issubclass(DatasetNotFoundError, ValueError)
 

@@ -1,4 +1,4 @@
-"""Reading the TU format: every file, every way to name it, and the benchmark data."""
+"""Reading the TU format: every file, every form of the path, and the benchmark data."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_two_data_sets_in_a_folder_must_be_told_apart(tmp_path: Path) -> None:
     folder = put(tmp_path)
     for role, text in GOOD.items():
         (folder / f"OTHER_{role}.txt").write_text(text)
-    assert read_tu(folder).name == "SET"  # the folder's own name decides
+    assert read_tu(folder).name == "SET"  # the name of the folder decides
     renamed = folder.rename(tmp_path / "both")
     with pytest.raises(ValueError, match=r"2 data sets \(OTHER, SET\)"):
         read_tu(renamed)

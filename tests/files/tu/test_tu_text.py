@@ -67,7 +67,7 @@ def test_floats_are_exact(values: list[float]) -> None:
 
 @given(st.text(alphabet="0123456789,. \n-ex", max_size=25))
 def test_any_text_is_a_table_or_an_error_with_a_line(text: str) -> None:
-    """The fast way and a plain reading agree on every text."""
+    """The fast reader and a plain one agree on every text."""
     lines = text.rstrip().split("\n") if text.strip() else []
     try:
         plain = [[float(field) for field in line.split(",")] for line in lines]

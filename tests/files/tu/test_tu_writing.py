@@ -1,4 +1,4 @@
-"""Writing the TU format: what comes back is what was written, whole or not at all."""
+"""Writing the TU format: files read back are equal, and are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_round_trip(
     write_tu(graphs, path, target)
     back = read_tu(path)
     assert back.graphs == graphs
-    assert sorted(p.name for p in folder.iterdir()) == [path.name]  # nothing is left beside it
+    assert sorted(p.name for p in folder.iterdir()) == [path.name]  # no temporary files remain
     if target is None:
         assert back.target is None
     elif n:

@@ -1,4 +1,4 @@
-"""as_batch and as_single: collections of graphs, mixtures of kinds, and refusals by position."""
+"""as_batch and as_single: collections of graphs, mixed types, and errors that give the position."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ class TestAsSingle:
     st.randoms(use_true_random=False),
 )
 def test_every_mixture_of_kinds_gives_the_same_batch(batch, random):
-    """Each graph comes in by a random door; what comes out is the batch."""
+    """Each graph is converted from a random type; the result is the same batch."""
 
     def pair(i: int):
         graph = batch[i]

@@ -1,4 +1,4 @@
-"""GraKeL's graphs: its objects in every format, and the lists it takes."""
+"""GraKeL's graphs: its objects in every format, and the lists it accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graphs of igraph, read with the real library."""
+"""Graphs of igraph, with the real library."""
 
 from __future__ import annotations
 

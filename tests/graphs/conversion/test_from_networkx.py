@@ -1,4 +1,4 @@
-"""Graphs of networkx, there and back."""
+"""Conversion from networkx and back."""
 
 from __future__ import annotations
 

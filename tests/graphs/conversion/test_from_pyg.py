@@ -1,4 +1,4 @@
-"""PyTorch Geometric's Data: with the real library where it is there, and with a stand-in."""
+"""PyTorch Geometric's Data: with the real library if it is installed, and with a substitute."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class TestPyTorchGeometric:
 
 
 class Tensor:
-    """As much of a tensor as the converter asks for."""
+    """The part of a tensor's interface that the converter uses."""
 
     def __init__(self, values):
         self.values = np.array(values)
@@ -121,7 +121,7 @@ class Tensor:
 
 
 class Data:
-    """A stand-in for PyTorch Geometric's class, told by its name: torch need not be there."""
+    """A substitute for PyTorch Geometric's class, recognised by its name, without torch."""
 
     def __init__(self, arcs, n_nodes=3, **columns):
         self.edge_index = None if arcs is None else Tensor(np.array(arcs).reshape(-1, 2).T)

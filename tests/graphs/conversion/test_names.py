@@ -1,4 +1,4 @@
-"""Names of networkx and igraph columns: no typo and no data goes unnoticed."""
+"""Names of networkx and igraph columns: typos and unused data are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether arcs are those of an undirected graph."""
+"""Whether arcs form an undirected graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Murcko scaffolds, beside RDKit's own function."""
+"""Murcko scaffolds against RDKit's own function."""
 
 from __future__ import annotations
 

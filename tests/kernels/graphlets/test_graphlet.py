@@ -1,4 +1,4 @@
-"""The graphlet kernel, the mean kernel, and the distances and the test they make."""
+"""The graphlet kernel, the mean kernel, and the distance and two-sample test based on it."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_five_nodes_and_no_nodes():
 
 def test_a_function_as_base_kernel():
     def corner(A, B):
-        """Not invariant, not symmetric."""
+        """A base kernel that is neither invariant nor symmetric."""
         return A[0, 1] + 2 * B[1, 2] * A[0, 2]
 
     G, H = PAIRS[1], PAIRS[2]

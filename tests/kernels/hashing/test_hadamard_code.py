@@ -56,7 +56,7 @@ def test_numbers_beyond_64_bits_stay_apart():
 def test_each_unseen_label_has_a_column_of_its_own():
     kernel = HadamardCode(n_iter=1).fit(WORKED)
     strange = GraphBatch.from_edges([[(0, 1)]], node_labels=[["X", "Y"]])
-    assert kernel.diagonal(strange).tolist() == [6.0]  # 1 + 1, then both nodes alike: 4
+    assert kernel.diagonal(strange).tolist() == [6.0]  # 1 + 1, then both nodes are equal: 4
     assert kernel.transform(strange).tolist() == [[0.0] * 4]
 
 

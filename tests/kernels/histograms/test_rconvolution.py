@@ -1,4 +1,4 @@
-"""R-convolution: the general form gives the fast kernels."""
+"""R-convolution: the general form equals the fast kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Laplacian kernels of one scale against their plain definitions, their limits and refusals."""
+"""The Laplacian kernels of one scale: plain definitions, exact values, and errors."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_laplacian_kernel_is_the_definition(eta, gamma):
 
 
 def test_laplacian_kernel_of_many_nodes():
-    # Above and below the order from which LAPACK does the factorising.
+    # Above and below the order from which LAPACK factorises.
     for n_nodes in (40, 300):
         batch = same_size(4, n_graphs=3, n_nodes=n_nodes)
         matrix = LaplacianKernel(1.0, 0.1).fit_transform(batch)
@@ -127,7 +127,7 @@ def test_a_callable_sees_one_graph_at_a_time():
     np.testing.assert_allclose(kernel.fit_transform(batch), expected, atol=1e-9)
 
 
-# What holds exactly
+# Exact values
 
 
 @pytest.mark.parametrize("features", FEATURES)
@@ -156,7 +156,7 @@ def test_many_labels_are_no_more_work_than_those_that_occur():
         [[(0, 1)]] * n, node_labels=[[f"a{i}", f"b{i}"] for i in range(n)]
     )
     matrix = FeatureLaplacian(1.0, 1.0).fit_transform(batch)
-    # No label in common: |S| = 8/3 on two labels and 1 on the others', |(S + I)/2|² between them.
+    # No common label: |S| = 8/3 on two labels and 1 on the others, |(S + I)/2|² for the mean.
     half = np.linalg.det(np.array([[5 / 3 + 1, 1 / 3], [1 / 3, 5 / 3 + 1]]) / 2)
     assert matrix[0, 1] == pytest.approx(math.sqrt(8 / 3) / half)
     assert np.unique(matrix.round(12)).size == 2
@@ -176,7 +176,7 @@ def test_large_graphs_neither_overflow_nor_underflow():
 
 
 def test_features_that_are_all_zero():
-    # Without edges every degree is 0: S = γI for all, and k = 1; an edge makes the difference.
+    # Without edges all degrees are 0, so S = γI and k = 1; with an edge k < 1.
     batch = GraphBatch.from_edges([[], [], [(0, 1)]], n_nodes=[2, 0, 2])
     matrix = FeatureLaplacian(1.0, 1.0, vertex_features="degree").fit_transform(batch)
     other = 3**0.25 / math.sqrt(2)
@@ -203,7 +203,7 @@ def test_without_softening_only_graphs_with_the_same_labels_overlap():
         node_labels=[["C", "O"], ["C", "O", "C"], ["C"], []],
     )
     matrix = FeatureLaplacian(0.5, 0.0).fit_transform(batch)
-    # Where one label is not shared k falls like γ to the power of ¼.
+    # If one label is not shared, k decreases like γ^¼.
     limit = FeatureLaplacian(0.5, 1e-12).fit_transform(batch)
     np.testing.assert_allclose(matrix, limit, atol=3e-3)
     assert np.count_nonzero(matrix) == 6
@@ -226,7 +226,7 @@ def test_without_softening_attributes_must_be_independent():
         FeatureLaplacian(1.0, 0.0, "attributes").fit(equal)
 
 
-# Refusals
+# Errors
 
 
 @pytest.mark.parametrize("kernel", [LaplacianKernel, FeatureLaplacian])
@@ -316,7 +316,7 @@ def test_base_kernels_that_cannot_be_used(base, message):
 
 
 def test_base_kernel_that_is_valid_in_graphs_but_not_across():
-    # Each vertex has 1 with itself and those of its graph, but 5 with those of the other.
+    # The kernel of two vertices is 1 within a graph and 5 between graphs.
     batch = GraphBatch.from_edges([[(0, 1)], [(0, 1)]], node_labels=[["a", "a"], ["b", "b"]])
     kernel = FeatureLaplacian(base_kernel=lambda P, Q: 5.0 - 4.0 * (P @ Q.T))
     with pytest.raises(ValueError, match="graph 0 and fitted graph 1 have no kernel value"):

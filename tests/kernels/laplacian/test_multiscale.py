@@ -168,7 +168,7 @@ def test_the_draw_of_landmarks():
 
 
 def test_the_draw_of_unique_landmarks():
-    """Ten rings and a path, all of one label: the path has two kinds of balls of one hop."""
+    """Ten rings and a path with one label: the path has two kinds of balls of radius 1."""
     edges = [*(ring(6) for _ in range(10)), [(0, 1), (1, 2), (2, 3)]]
     batch = GraphBatch.from_edges(edges, n_nodes=[6] * 10 + [4])
     kernel = MultiscaleLaplacian(1, n_landmarks=2, unique_landmarks=True, random_state=0).fit(batch)
@@ -177,7 +177,7 @@ def test_the_draw_of_unique_landmarks():
     assert len(level.landmarks) == 2
     assert len(matrices) == 2
     plenty = MultiscaleLaplacian(1, n_landmarks=50, unique_landmarks=True).fit(batch)
-    assert len(plenty.levels_.levels[0].landmarks) == 2  # inner nodes of a path are as in a ring
+    assert len(plenty.levels_.levels[0].landmarks) == 2  # inner balls of a path are as in a ring
     with_repeats = MultiscaleLaplacian(1, n_landmarks=50, random_state=0).fit(batch)
     assert len(with_repeats.levels_.levels[0].landmarks) == 50
     np.testing.assert_allclose(
@@ -201,7 +201,7 @@ def test_distinct_rows_without_columns_are_one():
 
 
 def test_a_discount_weighs_the_middle_of_a_ball():
-    """Label b in the middle of a star or at its rim: the same label counts, another weight."""
+    """Label b at the centre or at a leaf of a star: the same labels, with different weights."""
     star = [(0, i) for i in range(1, 4)]
     batch = GraphBatch.from_edges([star, star], node_labels=[list("baaa"), list("abaa")])
     values = [
@@ -217,13 +217,13 @@ def test_a_discount_weighs_the_middle_of_a_ball():
 
 
 def test_pseudo_inverses_of_graphs_without_edges_are_zero():
-    """S = γI for each of them: all graphs without edges are alike."""
+    """S = γI for each of them, so all graphs without edges are equal."""
     batch = GraphBatch.from_edges([[], [], [(0, 1)]], n_nodes=[1, 3, 2])
     for method in ("lowrank", "exact"):
         kernel = MultiscaleLaplacian(0, top="pseudo-inverse", method=method, gamma=0.5)
         matrix = kernel.fit_transform(batch)
         assert matrix[0, 1] == pytest.approx(1)
-        # One label: the vector (1, 1) of the edge's nodes is orthogonal to the one eigenvector.
+        # One label: the vector (1, 1) of the edge's nodes is orthogonal to the only eigenvector.
         assert matrix[0, 2] == pytest.approx(1)
     labelled = GraphBatch.from_edges([[], [(0, 1)]], node_labels=[["a", "b"], ["a", "b"]])
     # S of the edge: γI + ½·½[[1, −1], [−1, 1]], determinant γ² + γ/2.
@@ -254,7 +254,7 @@ def test_landmarks_and_labels_that_new_graphs_do_not_share():
     np.testing.assert_allclose(
         exact, laplacian.multiscale_laplacian_gram(strange, fitted), atol=1e-8
     )
-    assert (exact <= low + 1e-12).all()  # what is dropped would have told them apart
+    assert (exact <= low + 1e-12).all()  # the dropped directions would distinguish them
 
 
 @pytest.mark.parametrize("method", ["lowrank", "exact"])
@@ -272,12 +272,12 @@ def test_fitted_on_graphs_without_nodes(method, features):
         np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
-# What the levels see
+# What the levels distinguish
 
 
 @pytest.mark.parametrize("method", ["lowrank", "exact"])
 def test_each_level_sees_twice_as_far(method):
-    # One ring of 2n nodes or two of n: alike for colour refinement, and for balls that do not
+    # One ring of 2n nodes or two of n: equal for colour refinement, and for balls that do not
     # reach around the smaller ring.
     for size, sees in ((3, 2), (6, 3), (12, 4)):
         one, two = ring(2 * size), ring(size) + ring(size, size)
@@ -300,7 +300,7 @@ def test_large_balls_and_long_graphs():
     assert 0 < matrix[0, 1] < 1
 
 
-# Refusals
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -342,7 +342,7 @@ def test_gamma_of_zero():
         MultiscaleLaplacian(gamma=0, method="exact").fit(molecules())
     with pytest.raises(ValueError, match=r"Graph 0: .* is singular.*gamma > 0"):
         MultiscaleLaplacian(gamma=0).fit(molecules())
-    # One label, one size of ball: everything is one-dimensional, and nothing is singular.
+    # One label, one size of balls: everything is one-dimensional, and nothing is singular.
     rings = GraphBatch.from_edges([ring(6), ring(9)], n_nodes=[6, 9])
     matrix = MultiscaleLaplacian(gamma=0).fit_transform(rings)
     assert matrix[0, 1] == pytest.approx((60 * 90) ** 0.25 / 75**0.5)

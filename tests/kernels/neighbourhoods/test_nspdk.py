@@ -66,11 +66,11 @@ def test_without_distance_0_it_is_the_shortest_path_kernel(shared_data):
 
 
 def test_balls_that_the_number_of_labels_does_not_tell_apart_stay_apart():
-    # A hexagon and two triangles: equal degrees everywhere, other distances inside the balls.
+    # A hexagon and two triangles: equal degrees, different distances inside the balls.
     ring = [(i, (i + 1) % 6) for i in range(6)]
     triangles = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)]
     matrix = NSPDK(radius=1, distance=0).fit_transform(GraphBatch.from_edges([ring, triangles]))
-    assert matrix[0, 1] == 1.0  # radius 0 alone
+    assert matrix[0, 1] == 1.0  # radius 0 only
     assert np.diagonal(matrix).tolist() == [2.0, 2.0]
 
 
@@ -108,7 +108,7 @@ def test_limits_are_named():
         NSPDK(radius=-1).fit(WORKED)
     with pytest.raises(ValueError, match="to_undirected"):
         NSPDK().fit(GraphBatch.from_edges([[(0, 1)]], directed=True))
-    # Distances beyond the graphs add nothing.
+    # Distances larger than the graphs add nothing.
     assert np.array_equal(
         NSPDK(distance=10**9).fit_transform(WORKED), NSPDK(distance=2).fit_transform(WORKED)
     )

@@ -1,4 +1,4 @@
-"""Trees of descents against their plain definition."""
+"""The ODD-STh kernel against its plain definition."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def test_directions_matter():
     arcs = GraphBatch.from_edges(
         [[(0, 1), (0, 2)], [(1, 0), (2, 0)]], node_labels=["OCC", "OCC"], directed=True
     )
-    # Out of the star: one O(C,C), four C below and at the nodes; into it: two C(O), three O.
+    # Arcs out of the centre: one O(C,C), four C; arcs into it: two C(O), three O.
     assert ODDSTh(height=1).fit_transform(arcs).tolist() == [[17, 0], [0, 13]]
 
 
 def layers(n_layers: int) -> GraphBatch:
-    """Complete bipartite graphs of 4 + 4 nodes in a row: trees of 4^n_layers leaves."""
+    """A chain of complete bipartite graphs of 4 + 4 nodes: trees of 4^n_layers leaves."""
     edges = [
         (4 * i + a, 4 * (i + 1) + b) for i in range(n_layers) for a in range(4) for b in range(4)
     ]
@@ -66,7 +66,7 @@ def test_trees_too_large_to_be_counted_are_not_unfolded():
     whole = ODDSTh(height=10_000).fit_transform(graphs)
     damped = ODDSTh(height=10_000, decay=0.5).fit_transform(graphs)
     assert np.isfinite(whole).all()
-    # Only trees of few nodes are left: the layers below the last ones weigh next to nothing.
+    # Only trees of few nodes contribute: larger ones have almost no weight.
     few = ODDSTh(height=10_000, decay=0.5).fit(graphs)
     kept = few.features(graphs).toarray()[0]
     names = few.get_feature_names_out()

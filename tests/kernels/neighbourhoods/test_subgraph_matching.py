@@ -1,4 +1,4 @@
-"""Subgraph matching against every bijection tried, by types and by maps."""
+"""Subgraph matching, by types and by maps, compared with trying every bijection."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def two_batches(draw, attributes=False):
 
 def agree(batch, new, **options):
     kernel = SubgraphMatching(**options)
-    # The plain definition knows no fitted graphs: edge labels count in both or in none.
+    # The plain definition has no fitted graphs: edge labels count in both graphs or in none.
     if batch.edge_labels is None or not len(batch.indices):
         new = new if new.edge_labels is None else batch
     np.testing.assert_allclose(

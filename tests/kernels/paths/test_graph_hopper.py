@@ -1,4 +1,4 @@
-"""GraphHopper against the listing of all shortest paths."""
+"""GraphHopper against enumeration of all shortest paths."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_a_tie_within_rounding_counts_twice():
         GraphBatch.from_edges([edges], edge_weights=[[0.1, 0.2, w, 0.15]]) for w in (0.15, 0.1501)
     )
     plain = GraphHopper("label").fit_transform(GraphBatch.from_edges([edges]))
-    # A square either way: only the pair {1, 2} differs, which has one shortest path by weight.
+    # Both are squares: only the pair {1, 2} differs, which has one shortest path by weight.
     assert GraphHopper("label", weighted=True).fit_transform(tied)[0, 0] != plain[0, 0]
     expected = [graph_hopper(b, node_kernel="label", weighted=True)[0, 0] for b in (tied, apart)]
     found = [GraphHopper("label", weighted=True).fit_transform(b)[0, 0] for b in (tied, apart)]
@@ -169,7 +169,7 @@ def test_tiny_weights_do_not_lead_to_and_fro():
 
 
 def layered(n_layers: int, width: int) -> GraphBatch:
-    """Layers, each joined to all of the next: width^(l − 2) paths between nodes of the ends."""
+    """Layers, each fully connected to the next: width^(l − 2) paths between two end nodes."""
     edges = [
         (width * layer + a, width * (layer + 1) + b)
         for layer in range(n_layers - 1)
@@ -209,7 +209,7 @@ def test_wrong_input():
 
 
 def test_graphs_without_edges_fit_either_direction_and_weights():
-    """The first half of a path stands for the second only where paths can be read backwards."""
+    """Half of a path determines the other half only if paths can be reversed."""
 
     def attributed(batch):
         return batch.with_columns(node_attributes=np.arange(batch.n_nodes_total)[:, None] / 4)

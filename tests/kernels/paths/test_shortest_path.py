@@ -137,7 +137,7 @@ def test_long_work_is_announced(monkeypatch):
 
 
 def with_options(**options):
-    """Unweighted, weighted, ordered and unlabelled kernels with these options."""
+    """Kernels with these options: unweighted, weighted, ordered and unlabelled."""
     for own in ({}, {"weighted": True}, {"pairs": "ordered"}, {"use_labels": False}):
         yield ShortestPath(**own, **options)
 
@@ -221,7 +221,7 @@ def test_ordered_pairs_count_equal_labels_four_times_and_others_twice():
 
 
 def test_paths_of_directed_graphs_follow_arcs():
-    """A chain has no way back; a ring has a longer one."""
+    """In a chain there is no path back; in a ring it is longer."""
     chain, ring = [(0, 1), (1, 2)], [(0, 1), (1, 2), (2, 0)]
     batch = GraphBatch.from_edges([chain, ring], node_labels=["CNO", "CNO"], directed=True)
     for pairs in ("unordered", "ordered"):

@@ -32,7 +32,7 @@ def two_batches(draw):
 
 @pytest.fixture(scope="module")
 def indefinite() -> GraphBatch:
-    """All graphs of 2..6 nodes, in random order: the kernel has clearly negative eigenvalues."""
+    """All graphs of 2..6 nodes, in random order; the kernel has clearly negative eigenvalues."""
     small = [graph for graph in nx.graph_atlas_g() if 2 <= len(graph) <= 6]
     order = np.random.default_rng(0).permutation(len(small))
     return as_batch([small[i] for i in order])
@@ -62,7 +62,7 @@ def test_distance_is_the_optimum_of_the_linear_program(
 
 
 def test_distance_by_hand():
-    """An edge and a triangle: 1/√2 and 1/√3, and a sixth of the mass changes its label."""
+    """An edge and a triangle: coordinates 1/√2 and 1/√3; a sixth of the mass changes its label."""
     edge, triangle = ([(0, 1)], "CO"), ([(0, 1), (1, 2), (2, 0)], "CCO")
     gap = 2**-0.5 - 3**-0.5
     expected = 5 / 6 * gap + 1 / 6 * np.sqrt(gap**2 + 2)
@@ -150,7 +150,7 @@ def test_kernel(batches, n_dims, gamma, use_labels, psd, masses):
     kernel = EMDKernel(psd=psd, **options)
     expected = rge.emd_gram(batch, psd=psd, **options)
     np.testing.assert_allclose(kernel.fit_transform(batch), expected, atol=1e-9)
-    # New rows of a singular matrix depend on the sign of eigenvalues that are 0 but for rounding.
+    # New rows of a singular matrix depend on the signs of eigenvalues that are 0 up to rounding.
     spectrum = np.linalg.eigvalsh(rge.emd_gram(batch, **options))
     if psd in ("none", "shift") or np.abs(spectrum).min() > 1e-6:
         rows = rge.emd_gram(new, batch, psd=psd, **options)

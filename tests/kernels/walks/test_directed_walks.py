@@ -1,4 +1,4 @@
-"""Random walk kernels of directed graphs: along arcs, acyclic, near the largest decay, signed."""
+"""Random walk kernels of directed graphs: acyclic ones, near the largest decay, with signs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def random_digraphs(seed, n_graphs=6, n_nodes=14, degree=2.0, labels="ab"):
 
 
 def test_walks_follow_arcs():
-    """A chain of three arcs and a chain turned round: common walks are those along arcs."""
+    """A chain of three arcs and a reversed chain: common walks follow arcs."""
     chain = GraphBatch.from_edges([[(0, 1), (1, 2)]], node_labels=["abc"], directed=True)
     turned = GraphBatch.from_edges([[(2, 1), (1, 0)]], node_labels=["abc"], directed=True)
     kernel = RandomWalk("steps", decay=1.0, n_steps=3).fit(chain)
@@ -82,7 +82,7 @@ def test_larger_graphs(kind, labels):
 
 @pytest.mark.parametrize("decay", [0.5, 1.2, 3.0, 1e3])
 def test_acyclic_graphs_take_any_decay(decay):
-    """A long chain with short cuts: no walk is longer than the chain, and sums are finite."""
+    """A long chain with shortcuts: no walk is longer than the chain, so sums are finite."""
     edges = [(i, i + 1) for i in range(79)] + [(i, i + 3) for i in range(0, 70, 7)]
     batch = GraphBatch.from_edges([edges, [(0, 1)]], n_nodes=[80, 2], directed=True)
     matrix = RandomWalk(decay=decay).fit_transform(batch)
@@ -93,23 +93,23 @@ def test_acyclic_graphs_take_any_decay(decay):
 
 
 def test_rings_of_any_length_have_spectral_radius_one():
-    """Their products are rings again, so that every decay below 1 is safe."""
+    """Their products are rings again, so every decay below 1 is safe."""
     rings = [[(i, (i + 1) % n) for i in range(n)] for n in (3, 5, 64)]
     batch = GraphBatch.from_edges(rings, directed=True)
     matrix = RandomWalk(decay=0.999).fit_transform(batch)
-    # Every pair of nodes begins one walk of every length.
+    # One walk of every length starts at every pair of nodes.
     np.testing.assert_allclose(matrix, np.outer([3, 5, 64], [3, 5, 64]) / (1 - 0.999), rtol=1e-11)
     with pytest.raises(ValueError, match=re.escape("ρ = 1. The largest safe decay")):
         RandomWalk(decay=1.0).fit(batch)
 
 
 def test_one_cycle_that_leads_to_another_close_to_the_largest_decay():
-    """The entries of the solution differ by the square of 1/(1 − λ), and none may be lost."""
+    """Entries of the solution differ by a factor of 1/(1 − λ)²; all must be accurate."""
     edges = [(0, 1), (1, 0), (1, 2), (2, 3), (3, 2)]
     batch = GraphBatch.from_edges([edges], node_labels=["abcd"], directed=True)
     for gap in (1e-3, 1e-6, 1e-8):
         decay = 1.0 - gap
-        # Walks in one cycle: 1/gap from each node; those that change over from nodes 0 and 1.
+        # Walks in one cycle: 1/gap from each node; plus those from nodes 0 and 1 into the other.
         inside = 1.0 / gap
         x1 = (1 + decay + decay * inside) / (1 - decay**2)
         expected = 2 * inside + x1 + (1 + decay * x1)
@@ -134,7 +134,7 @@ def test_negative_weights(kind, labels):
 
 
 def test_exponential_of_a_rotation_does_not_cancel():
-    """A two-cycle of weights 1 and −1 turns: exp(tA) is a rotation by t."""
+    """For a two-cycle of weights 1 and −1, exp(tA) is a rotation by t."""
     turn = GraphBatch.from_edges([[(0, 1), (1, 0)]], node_labels=["ab"],
                                  edge_weights=[[1.0, -1.0]], directed=True)  # fmt: skip
     unit = GraphBatch.from_edges([[(0, 1), (1, 0)]], node_labels=["ab"],

@@ -1,4 +1,4 @@
-"""The propagation kernel against its plain definition, with the draws it made."""
+"""The propagation kernel against its plain definition, with the same random numbers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_draws_are_of_the_right_law():
     assert gaussian.directions.shape == (21, 401)
     assert abs(gaussian.directions.std() - 1) < 0.05
     cauchy = Propagation(20, 1.0, "tv", random_state=0).fit(batch).counter_
-    assert abs(np.median(np.abs(cauchy.directions)) - 1) < 0.05  # quartiles of Cauchy are ±1
+    assert abs(np.median(np.abs(cauchy.directions)) - 1) < 0.05  # quartiles of Cauchy's law
     assert np.abs(cauchy.directions).max() > 50
     assert (gaussian.shifts >= 0).all()
     assert (gaussian.shifts <= 1).all()

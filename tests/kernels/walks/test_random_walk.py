@@ -28,7 +28,7 @@ def plain_matrix(X, Y, use_labels=True, **params):
 
 
 def named_decay(error: pytest.ExceptionInfo) -> float:
-    """The largest safe decay that a message names."""
+    """The largest safe decay given in a message."""
     found = re.search(r"largest safe decay for these graphs is ([0-9.e-]+)\. ", str(error.value))
     assert found, str(error.value)
     return float(found.group(1))
@@ -137,7 +137,7 @@ def test_no_decay_counts_pairs_of_nodes():
         np.testing.assert_allclose(matrix, np.outer(sizes, sizes), rtol=1e-12)
 
 
-# How large the decay may be
+# The largest decay
 
 
 @settings(max_examples=40)

@@ -1,4 +1,4 @@
-"""Learned weights find a planted pattern, and classify graphs that share little else with it."""
+"""Learned weights find a planted pattern and classify graphs that share little else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLANTED = "0(0,1,2)"
 
 
 def accuracies(kernel, data_sets, cost: float):
-    """On the test graphs of each data set."""
+    """Accuracies on the test graphs of each data set."""
     found = []
     for data in data_sets:
         model = make_pipeline(kernel, SVC(kernel="precomputed", C=cost))
@@ -39,10 +39,10 @@ def data_sets():
 
 
 def test_weights_lift_the_accuracy(data_sets):
-    # A machine that fits the training graphs with the smallest C, as cross-validation chooses it.
+    # The smallest C that fits the training graphs, as chosen by cross-validation.
     without = accuracies(plain(), data_sets, cost=0.1)
     learned = accuracies(weighted(), data_sets, cost=0.1)
-    assert 0.75 < without.mean() < 0.90  # hard for equal weights, though not hopeless
+    assert 0.75 < without.mean() < 0.90  # hard for equal weights, but better than chance
     assert learned.mean() > 0.95
     assert learned.mean() > without.mean() + 0.08
     assert (learned > without).all()
@@ -66,7 +66,7 @@ def test_the_planted_pattern_has_a_high_weight(data_sets):
 
 
 def test_the_pattern_is_what_tells_the_classes_apart(data_sets):
-    """The premise: a level-1 pattern of every training graph of one class and of few others."""
+    """The premise: training graphs of one class share a level-1 pattern, which few others have."""
     kernel = WassersteinWL(n_iter=1).fit(data_sets[0].graphs)
     names = [text for texts in kernel.counter_.colouring.patterns() for text in texts]
     has = (

@@ -45,7 +45,7 @@ def constants(draw):
 
 @st.composite
 def limits(draw, constant: plain.Settings):
-    """A constraint, and some of the levels there are."""
+    """A constraint, and some of the levels."""
     levels = list(range(0 if constant.include_initial else 1, constant.n_iter + 1))
     fixed = draw(st.lists(st.sampled_from(levels), unique=True))
     return {"constraint": draw(st.sampled_from(["ball", "box"])), "fixed_levels": tuple(fixed)}
@@ -115,7 +115,7 @@ def test_accelerated_is_never_above_batch(classes, constant, data, radius):
     history = faster.loss_history_
     assert (np.diff(history) <= 1e-15).all()
     assert history[-1] <= plainly.loss_history_[-1] + 1e-9 * (1 + history[-1])
-    # The certificate holds: no feasible weights found are below loss − gap.
+    # The certificate holds: no feasible weights have a loss below loss − gap.
     assert plainly.loss_history_[-1] >= history[-1] - faster.gap_ - 1e-12
 
 
@@ -244,7 +244,7 @@ def test_patterns_names_and_order():
     best = kernel.top_patterns(2, level=1)
     assert [p.level for p in best] == [1, 1]
     assert best[0].weight >= best[1].weight
-    # Carbon is in both classes: it must not gain on oxygen, which is in one.
+    # Carbon is in both classes, oxygen in one: carbon must not get the larger weight.
     weights = dict(zip(kernel.patterns_[0], kernel.weights_[0], strict=True))
     assert weights["C"] < weights["O"]
     with pytest.raises(ValueError, match="level must be one of"):

@@ -1,4 +1,4 @@
-"""WeisfeilerLehman over any kernel, against the sum over levels of the kernel's definition."""
+"""WeisfeilerLehman with a base kernel, against the sum of its definition over levels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DeepGraphKernel against its definition by a dense decomposition."""
+"""DeepGraphKernel against its definition with a dense decomposition."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_solver_is_exact_on_molecules(monkeypatch, dense, n_components):
     graphs = gramlet.load_dataset("MUTAG").graphs[:60]
     kernel = WeisfeilerLehman(2).fit(graphs)
     counts, levels = kernel.features(graphs), kernel.feature_levels()
-    if not dense:  # as if the matrix were too large to be decomposed whole
+    if not dense:  # as if the matrix were too large for a dense decomposition
         monkeypatch.setattr(engine, "_DENSE", 0)
     rng = np.random.RandomState(3)
     rows = engine.pattern_vectors(counts, levels, n_components, rng)

@@ -104,7 +104,7 @@ def test_labelled_and_unlabelled_graphs_do_not_mix():
         with pytest.raises(ValueError, match="fitted on graphs"):
             kernel.transform(new)
         assert kernel.transform(empty).tolist() == [[0.0]]
-    # Nothing was labelled at fit: whatever comes later is new.
+    # No labels at fit: all later ones are unknown.
     kernel = gramlet.WeisfeilerLehman(n_iter=1).fit(empty)
     assert kernel.transform(labelled).tolist() == [[0.0]]
     assert kernel.diagonal(labelled).tolist() == [4.0]
@@ -138,7 +138,7 @@ def star_graph(edges):
 
 
 def test_the_two_neighbourhoods_are_told_apart():
-    """Nodes with the same neighbours in all, met in other directions, get colours of their own."""
+    """Nodes with the same neighbours but different directions get different colours."""
     edges = [[(0, 1), (0, 2)], [(0, 1), (2, 0)], [(1, 0), (2, 0)], [(0, 2), (1, 0)]]
     labels = [["C", "N", "O"]] * 4
     batch = GraphBatch.from_edges(edges, node_labels=labels, directed=True)
@@ -174,7 +174,7 @@ def test_names_and_trees_show_directions_and_edge_labels():
 
 @pytest.mark.parametrize("name", ["wl", "wl-oa", "wwl", "wl-edge", "wl-sp"])
 def test_nodes_without_arcs_look_alike_in_both_kinds_of_graph(name):
-    """Fitted without any edge, a kernel takes both kinds, and isolated nodes match in both."""
+    """A kernel fitted without edges accepts both kinds, and isolated nodes are equal in both."""
     isolated = GraphBatch.from_edges([[]], node_labels=["CO"])
     kernel = gramlet.kernels.registry.get(name).make(n_iter=2).fit(isolated)
     found = [

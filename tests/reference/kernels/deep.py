@@ -1,4 +1,4 @@
-"""The deep graph kernel: patterns that occur in the same graphs are made alike."""
+"""The deep graph kernel: patterns that occur in the same graphs are similar."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def wl_patterns(graph, n_iter: int = 5, **options) -> Counter:
 
 
 def without_levels(counts: Callable[..., Counter]) -> Callable[..., Counter]:
-    """The features of a base without levels: all of them on one."""
+    """The features of a base kernel without levels: all on one level."""
     return lambda graph: Counter({(None, key): value for key, value in counts(graph).items()})
 
 
@@ -39,7 +39,7 @@ def cooccurrences(features: list[Counter], patterns: list[Pattern]) -> np.ndarra
 
 
 def positive_information(C: np.ndarray) -> np.ndarray:
-    """PPMI = max(0, ln(C_st ΣC/(C_s· C_·t))), 0 where C_st = 0."""
+    """PPMI = max(0, ln(C_st ΣC/(C_s· C_·t))), 0 if C_st = 0."""
     total = C.sum()
     ppmi = np.zeros_like(C)
     for i in range(len(C)):
@@ -53,8 +53,8 @@ def positive_information(C: np.ndarray) -> np.ndarray:
 def pattern_similarity(ppmi: np.ndarray, n_components: int) -> np.ndarray:
     """M = E Eᵀ with ones on the diagonal, E the rows of U√S divided by their lengths.
 
-    Of the n_components largest singular values those are kept that exceed both (1 + 1e-6) times
-    the first one cut off and 1e-10 times the largest; rows shorter than 1e-7·√largest are 0.
+    Of the n_components largest singular values, those are kept that exceed both (1 + 1e-6) times
+    the first omitted one and 1e-10 times the largest; rows shorter than 1e-7·√largest are 0.
     """
     if len(ppmi) == 0:
         return np.zeros((0, 0))
@@ -108,8 +108,8 @@ def deep_graph_kernel(
 ) -> np.ndarray:
     """The matrix Φ M Φᵀ: rows `graphs`, columns the fitted graphs `other`.
 
-    `features(graph)` gives the base's features by (level, pattern). A pattern that no fitted graph
-    has counts only in a graph's own norm.
+    `features(graph)` returns the features of the base kernel by (level, pattern). A pattern that no
+    fitted graph has counts only in a graph's own norm.
     """
     rows = plain_graphs(graphs)
     columns = rows if other is None else plain_graphs(other)

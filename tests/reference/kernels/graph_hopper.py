@@ -1,4 +1,4 @@
-"""The GraphHopper kernel, by listing every shortest path of both graphs node by node."""
+"""The GraphHopper kernel, by enumerating all shortest paths of both graphs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def shortest_paths(graph: PlainGraph, weighted: bool = False) -> list[tuple[int,
         s, u = path[0], path[-1]
         for w in graph.neighbours[u]:
             step = graph.weights[u, w] if weighted else 1.0
-            # Farther than u: tolerance alone would let a path go to and fro on a tiny weight.
+            # w must be farther than u: else paths could repeat an edge of tiny weight.
             farther = lengths[s][w] > lengths[s][u]
             if farther and abs(lengths[s][u] + step - lengths[s][w]) <= 1e-9 * lengths[s][w]:
                 go_on((*path, w))
@@ -80,7 +80,7 @@ def graph_hopper_pair(
 
 
 def places(graph: PlainGraph, weighted: bool = False) -> list[Counter]:
-    """M_v of every node v: the number of shortest paths of l nodes with v at place i, by (i, l)."""
+    """M_v of every node v: the number of shortest paths of l nodes with v at position i."""
     counts: list[Counter] = [Counter() for _ in range(graph.n)]
     for path in shortest_paths(graph, weighted):
         for i, v in enumerate(path):
@@ -91,7 +91,7 @@ def places(graph: PlainGraph, weighted: bool = False) -> list[Counter]:
 def graph_hopper_by_places(
     G, H, node_kernel="label", mu=None, width=4.0, weighted=False, use_labels=False
 ) -> float:
-    """Σ_{v,w} ⟨M_v, M_w⟩ κ(v, w): the same number."""
+    """Σ_{v,w} ⟨M_v, M_w⟩ κ(v, w): the same value."""
     places_of_h = places(H, weighted)
     total = 0.0
     for v, of_v in enumerate(places(G, weighted)):

@@ -1,4 +1,4 @@
-"""Induced subgraphs by enumeration: spectra, laws of the samplers, feature maps, mean kernels.
+"""Induced subgraphs by enumeration: spectra, distributions of samplers, feature maps, mean kernels.
 
 A labelled pattern on k nodes is an integer, one bit for each pair (0,1), (0,2), ..., (1,2), ...
 from the lowest.
@@ -25,7 +25,7 @@ def pairs(k: int) -> list[tuple[int, int]]:
 
 
 def pattern_of(adjacency: np.ndarray) -> int:
-    """The bits of a k×k adjacency matrix."""
+    """The pattern of a k×k adjacency matrix."""
     return sum(1 << bit for bit, (i, j) in enumerate(pairs(len(adjacency))) if adjacency[i, j] != 0)
 
 
@@ -38,7 +38,7 @@ def adjacency_of(pattern: int, k: int) -> np.ndarray:
 
 
 def renumbered(pattern: int, k: int, order: Sequence[int]) -> int:
-    """The pattern with node order[i] called i."""
+    """The pattern with node order[i] renamed to i."""
     bit_of = {pair: bit for bit, pair in enumerate(pairs(k))}
     new = 0
     for bit, (i, j) in enumerate(pairs(k)):
@@ -65,9 +65,9 @@ def classes(k: int) -> list[int]:
 
 
 def n_classes(k: int) -> int:
-    """N_k by Burnside's lemma: the mean over all orders of the number of patterns they keep.
+    """N_k by Burnside's lemma: the mean over all orders of the number of fixed patterns.
 
-    An order keeps a pattern that is constant along each cycle of pairs.
+    An order leaves a pattern fixed if it is constant along each cycle of pairs.
     """
     kept = 0
     for order in itertools.permutations(range(k)):
@@ -106,7 +106,7 @@ def padded(graph, k: int) -> np.ndarray:
 def spectrum(graph, k: int, connected_only: bool = False) -> dict[int, float]:
     """The frequency of each isomorphism class among all induced subgraphs on k nodes.
 
-    With `connected_only`, among the connected ones; no entry at all if there is none.
+    With `connected_only`, among the connected ones; empty if there is none.
     """
     matrix = padded(graph, k)
     counts: dict[int, int] = defaultdict(int)
@@ -144,20 +144,20 @@ def estimate(graph, node_tuples, k: int) -> dict[int, float]:
     return dict(frequencies)
 
 
-# Laws of the samplers
+# Distributions of the samplers
 
 
 def uniform_law(graph, k: int) -> dict[tuple[int, ...], float]:
-    """Each ordered choice of k distinct nodes is as likely as any other."""
+    """All ordered choices of k distinct nodes are equally likely."""
     size = len(padded(graph, k))
     return dict.fromkeys(itertools.permutations(range(size), k), 1 / math.perm(size, k))
 
 
 def next_node_law(matrix: np.ndarray, collected, start: int, here: int, flyback: float):
-    """Which node the walk collects next, and how likely: it wanders until it meets a new one.
+    """The probability of each new node to be the first one that the walk meets.
 
-    From x it goes back to the start with probability p, else to a uniform neighbour; the chances
-    of the new nodes from all old ones satisfy a linear system. None if no new node can be reached.
+    From x the walk returns to the start with probability p, otherwise it moves to a uniform
+    neighbour; the probabilities satisfy a linear system. None if no new node can be reached.
     """
     reachable = {start}
     for _ in range(len(matrix)):
@@ -206,12 +206,12 @@ def walk_law(graph, k: int, flyback: float) -> dict[tuple[int, ...], float]:
 
 
 def expected_embedding(graph, k: int, law: dict, feature_map: Callable) -> np.ndarray:
-    """The mean of φ over a sampler's law: what (1/s) Σ_j φ(F_j) tends to."""
+    """The mean of φ over a sampler's distribution: the limit of (1/s) Σ_j φ(F_j)."""
     matrix = padded(graph, k)
     return sum(chance * feature_map(matrix[np.ix_(nodes, nodes)]) for nodes, chance in law.items())
 
 
-# Feature maps, with their random numbers given
+# Feature maps with given random numbers
 
 
 def gaussian_map(adjacency: np.ndarray, frequencies: np.ndarray, phases: np.ndarray) -> np.ndarray:
@@ -259,7 +259,7 @@ def match_kernel(A: np.ndarray, B: np.ndarray) -> float:
     return float(canonical(pattern_of(A), k) == canonical(pattern_of(B), k))
 
 
-# Mean kernel and the distance it makes
+# Mean kernel and its distance
 
 
 def mean_kernel(

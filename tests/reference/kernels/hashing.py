@@ -45,7 +45,7 @@ def hadamard_code(graphs, other=None, n_iter: int = 4, normalize: bool = False) 
 
 
 def rotate(code: int, places: int, n_bits: int) -> int:
-    """ROT: the bits of a code moved to the left, those that leave coming in at the right."""
+    """ROT: the bits of a code rotated to the left."""
     bits = [(code >> i) & 1 for i in range(n_bits)]
     moved = [bits[(i - places) % n_bits] for i in range(n_bits)]
     return sum(bit << i for i, bit in enumerate(moved))

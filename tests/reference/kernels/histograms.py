@@ -25,7 +25,7 @@ def ordered_pair(first: Hashable, second: Hashable) -> tuple:
 
 
 def unordered_pair(first: Hashable, second: Hashable) -> frozenset:
-    """The set of the two, of one where they are equal."""
+    """The set of the two values; it has one element if they are equal."""
     return frozenset([first, second])
 
 
@@ -37,8 +37,8 @@ def vertex_counts(graph: PlainGraph, colours: Sequence[Hashable] | None = None) 
 def edge_counts(graph: PlainGraph, colours: Sequence[Hashable] | None = None) -> Counter:
     """The number of edges of each type.
 
-    A type is the unordered pair of the end labels (a set of one where they are equal), with the
-    edge's own label if edges have labels. An arc's pair is ordered, its tail first.
+    A type is the unordered pair of the end labels (a set of one if they are equal), with the edge
+    label if edges have labels. For an arc, the pair is ordered, tail first.
     """
     graph = one_graph(graph)
     colours = graph.labels if colours is None else colours
@@ -63,7 +63,7 @@ def r_convolution(
 ) -> float:
     """Σ over pairs of tuples of parts of the product of the part kernels.
 
-    `decompose` is given each graph as it came (a one-graph batch or a plain graph).
+    `decompose` gets each graph in its original form (a one-graph batch or a plain graph).
     """
     total = 0.0
     for parts_of_g in decompose(G):
@@ -76,5 +76,5 @@ def r_convolution(
 
 
 def r_convolution_gram(X, Y, decompose, kernels) -> np.ndarray:
-    """The R-convolution matrix of two batches, whose graphs go to `decompose` as batches of one."""
+    """The R-convolution matrix of two batches; `decompose` gets each graph as a batch of one."""
     return np.array([[r_convolution(x, y, decompose, kernels) for y in Y] for x in X])

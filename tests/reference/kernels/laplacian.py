@@ -1,4 +1,4 @@
-"""Laplacian kernels from their determinants, and the multiscale one by Gram matrices of nodes."""
+"""Laplacian kernels by determinants, and the multiscale kernel by Gram matrices of nodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reference.plain import PlainGraph, one_graph, plain_graphs
 
 
 def bhattacharyya(S1: np.ndarray, S2: np.ndarray) -> float:
-    """|(½S₁⁻¹ + ½S₂⁻¹)⁻¹|^½ / (|S₁|^¼ |S₂|^¼), as it is printed."""
+    """|(½S₁⁻¹ + ½S₂⁻¹)⁻¹|^½ / (|S₁|^¼ |S₂|^¼), the formula of the paper."""
     if len(S1) == 0:
         return 1.0
     harmonic = np.linalg.inv((np.linalg.inv(S1) + np.linalg.inv(S2)) / 2)
@@ -24,7 +24,7 @@ def bhattacharyya(S1: np.ndarray, S2: np.ndarray) -> float:
 
 
 def bhattacharyya_by_logarithms(S1: np.ndarray, S2: np.ndarray) -> float:
-    """exp(¼(ln|S₁| + ln|S₂|) − ½ ln|(S₁ + S₂)/2|): the same with one matrix that is new."""
+    """exp(¼(ln|S₁| + ln|S₂|) − ½ ln|(S₁ + S₂)/2|): the same with one new determinant."""
 
     def log_determinant(S: np.ndarray) -> float:
         return float(np.linalg.slogdet(S)[1]) if len(S) else 0.0
@@ -37,7 +37,7 @@ def bhattacharyya_by_logarithms(S1: np.ndarray, S2: np.ndarray) -> float:
 
 
 def regularised_laplacian(graph, eta: float) -> np.ndarray:
-    """D − A + ηI, edge weights honoured."""
+    """D − A + ηI, with edge weights."""
     graph = one_graph(graph)
     adjacency = graph.adjacency(weighted=True)
     return np.diag(adjacency.sum(axis=1)) - adjacency + eta * np.eye(graph.n)
@@ -57,12 +57,12 @@ def laplacian_pseudo_inverse(graph) -> np.ndarray:
 
 
 def covariance(graph, U: np.ndarray, eta: float, gamma: float) -> np.ndarray:
-    """S = U L⁻¹ Uᵀ + γI, one column of U a node."""
+    """S = U L⁻¹ Uᵀ + γI, with one column of U per node."""
     return U @ np.linalg.inv(regularised_laplacian(graph, eta)) @ U.T + gamma * np.eye(len(U))
 
 
 def laplacian_kernel(G, H, eta: float, gamma: float, form: Callable = bhattacharyya) -> float:
-    """The kernel of the two graphs as they are numbered: U = I."""
+    """The kernel of two graphs as they are numbered: U = I."""
     G, H = one_graph(G), one_graph(H)
     if G.n != H.n:
         raise ValueError(f"The graphs have {G.n} and {H.n} nodes; they must have as many.")
@@ -79,7 +79,7 @@ def vertex_features(
     alphabet: Sequence[Hashable] = (),
     heat_times: Sequence[float] = (0.1, 1, 10),
 ) -> np.ndarray:
-    """One row per node: one-hot labels, degree, attributes, diagonals of heat, or a callable's."""
+    """One row per node: one-hot labels, degree, attributes, heat kernel diagonals, a callable's."""
     if callable(features):
         return np.asarray(features(graph), dtype=float)
     graph = one_graph(graph)
@@ -99,11 +99,11 @@ def vertex_features(
 
 
 def joint_features(graphs, features="labels", **options) -> list[np.ndarray]:
-    """The features of several graphs in common columns: the alphabet is that of them all."""
+    """The features of several graphs in common columns, over the union of their alphabets."""
     graphs = list(graphs)
     alphabet = list(dict.fromkeys(label for graph in graphs for label in one_graph(graph).labels))
     rows = [vertex_features(graph, features, alphabet, **options) for graph in graphs]
-    # An empty graph may not know how many attributes others have.
+    # An empty graph may not have the number of attributes of the others.
     width = max((len(row[0]) for row in rows if len(row)), default=0)
     return [row if len(row) else np.zeros((0, width)) for row in rows]
 
@@ -111,7 +111,7 @@ def joint_features(graphs, features="labels", **options) -> list[np.ndarray]:
 def feature_laplacian(
     G, H, eta: float = 0.1, gamma: float = 0.01, features="labels", **options
 ) -> float:
-    """S₁ = U₁L₁⁻¹U₁ᵀ + γI and S₂ alike in the space of features, then the kernel of the two."""
+    """The kernel of S₁ = U₁L₁⁻¹U₁ᵀ + γI and S₂ in the space of features."""
     P, Q = joint_features([G, H], features, **options)
     return bhattacharyya_by_logarithms(
         covariance(G, P.T, eta, gamma), covariance(H, Q.T, eta, gamma)
@@ -164,7 +164,7 @@ def kernelised_feature_laplacian(
 
 
 def ball(graph: PlainGraph, centre: int, radius: int) -> list[int]:
-    """The nodes at most `radius` hops from the centre, the centre among them."""
+    """The nodes at most `radius` hops from the centre, including the centre."""
     reached = {centre}
     for _ in range(radius):
         reached |= {u for v in reached for u in graph.neighbours[v]}
@@ -172,7 +172,7 @@ def ball(graph: PlainGraph, centre: int, radius: int) -> list[int]:
 
 
 def induced(graph: PlainGraph, nodes: list[int]) -> PlainGraph:
-    """The induced subgraph, its nodes numbered in the given order."""
+    """The induced subgraph, with nodes numbered in the given order."""
     place = {v: i for i, v in enumerate(nodes)}
     arcs = [(u, v) for u in nodes for v in graph.neighbours[u] if v in place]
 
@@ -198,8 +198,8 @@ def lifted_gram(
     gamma: float,
     inverse: Callable | None = None,
 ) -> np.ndarray:
-    """The kernel between all pairs of (graph, places of its nodes in the joint Gram matrix, factors
-    by which the vectors of its nodes are multiplied)."""
+    """The kernel between all pairs of (graph, positions of its nodes in the joint Gram matrix,
+    factors by which the vectors of its nodes are multiplied)."""
     matrix = np.zeros((len(pieces), len(pieces)))
     for i, (G, places_g, factors_g) in enumerate(pieces):
         for j, (H, places_h, factors_h) in enumerate(pieces[: i + 1]):
@@ -211,7 +211,7 @@ def lifted_gram(
 
 
 def hops_from(graph: PlainGraph, centre: int) -> dict[int, int]:
-    """The number of hops from the centre to every node that it reaches."""
+    """The number of hops from the centre to every reachable node."""
     hops, reached = {centre: 0}, [centre]
     for v in reached:
         for u in graph.neighbours[v]:
@@ -227,9 +227,9 @@ def ball_radius(level: int, radius: float, growth) -> int:
 
 
 def distinct(matrices: Sequence[np.ndarray]) -> list[int]:
-    """The positions of the first of each kind of matrix.
+    """The position of the first matrix of each kind.
 
-    Two are of one kind if they agree in every entry to 1e-9 of the largest entry of all.
+    Two matrices are of one kind if all entries agree to 1e-9 of the largest entry overall.
     """
     largest = max((float(np.abs(S).max()) for S in matrices if S.size), default=0.0)
     first: list[int] = []
@@ -258,9 +258,9 @@ def multiscale_laplacian_gram(
     """The multiscale kernel, by the joint Gram matrix of all vertices of all graphs.
 
     Level 0 is the dot product of vertex features. At level l two vertices are compared by the
-    kernel, induced from level l − 1, of their balls of radius ⌊radius·growth^{l−1}⌋; in the end two
+    kernel, induced from level l − 1, of their balls of radius ⌊radius·growth^{l−1}⌋; finally two
     graphs are compared by the kernel induced from the last level. With `discount` a vector in a
-    ball is divided by (hops to the centre + 1); `top` is how whole graphs invert the Laplacian.
+    ball is divided by (hops to the centre + 1); `top` inverts the Laplacian of whole graphs.
     """
     graphs = plain_graphs(X) + ([] if Y is None else plain_graphs(Y))
     rows = np.concatenate(joint_features(graphs, features, **options))

@@ -1,7 +1,7 @@
 """The marginalised kernel by one dense system per pair of graphs, and its derivatives.
 
-A parameter's derivative comes in two ways: by differentiating the system, M x' = b' − M'x, and by
-central differences of the kernel itself.
+Derivatives are computed in two ways: by differentiating the system, M x' = b' − M'x, and by central
+differences of the kernel.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Options:
 
 
 def part_kernel(kind, same: bool, difference, floor: float, scale: float) -> tuple:
-    """κ of two nodes or two edges, and its derivatives by the floor and by the scale."""
+    """κ of two nodes or two edges, and its derivatives with respect to floor and scale."""
     label, gaussian = 1.0, 1.0
     by_floor, by_scale = 0.0, 0.0
     if "label" in kind:
@@ -84,7 +84,7 @@ def parts(G: PlainGraph, H: PlainGraph, o: Options):
 
 
 def marginalized_pair(G: PlainGraph, H: PlainGraph, o: Options) -> tuple[float, dict[str, float]]:
-    """k(G, H) and its derivatives by all five parameters.
+    """k(G, H) and its derivatives with respect to all five parameters.
 
     x = κ ∘ (q² + (1−q)² W x), a dense system M x = q² κ with M = I − (1−q)² diag(κ) W.
     """
@@ -124,7 +124,7 @@ def marginalized(graphs, other=None, normalize: bool = False, **params) -> np.nd
 
 
 def parameters_in_use(o: Options) -> list[str]:
-    """ "stop", a floor where that kernel has "label", a scale where it has "gaussian"; in order."""
+    """ "stop", a floor for each kernel "label", a scale for each kernel "gaussian"; in order."""
     used = {
         "stop": True,
         "node_floor": "label" in o.node_kernel,
@@ -138,7 +138,7 @@ def parameters_in_use(o: Options) -> list[str]:
 def gram_with_gradient(
     graphs, normalize: bool = False, **params
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """K and ∂K/∂parameter for the parameters in use, the system differentiated."""
+    """K and ∂K/∂parameter for the parameters in use, by differentiating the system."""
     o = Options(**params)
     rows, _ = rows_and_columns(graphs)
     n = len(rows)
@@ -169,7 +169,7 @@ def gram_with_gradient(
 def gradient_by_differences(
     graphs, normalize: bool = False, step: float = 1e-5, **params
 ) -> dict[str, np.ndarray]:
-    """∂K/∂parameter by central differences; the definition also holds just outside the limits."""
+    """∂K/∂parameter by central differences; the definition also holds outside the limits."""
     o = Options(**params)
     slopes = {}
     for name in parameters_in_use(o):

@@ -1,7 +1,7 @@
 """Kernels over another kernel: on the cores of graphs, and on the levels of colour refinement.
 
-The other kernel is a function of (rows, columns) that gives their matrix, as all those of this
-folder are: `base(graphs, other)`.
+The other kernel is a function of rows and columns that returns their matrix, like all kernels of
+this folder: `base(graphs, other)`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def core(graph: PlainGraph, i: int) -> PlainGraph:
 
 
 def core_pair(G: PlainGraph, H: PlainGraph, base: Callable, min_core: int = 0) -> float:
-    """Σ_{i=min_core..min(δ,δ')} base(C_i(G), C_i(H)); 0 with a graph without nodes."""
+    """Σ_{i=min_core..min(δ,δ')} base(C_i(G), C_i(H)); 0 if a graph has no nodes."""
     if G.n == 0 or H.n == 0:
         return 0.0
     last = min(max(core_numbers(G)), max(core_numbers(H)))
@@ -75,7 +75,7 @@ def wl_over_base(
 ) -> np.ndarray:
     """Σ_h base on the graphs with the colours of level h as node labels, other columns kept.
 
-    `use_edge_labels` is of the refinement alone: the base gets the edge labels as they are.
+    `use_edge_labels` applies to the refinement only: the base gets the edge labels unchanged.
     """
     rows, columns = rows_and_columns(graphs, other, use_edge_labels=True)
     if use_edge_labels == "auto":

@@ -1,7 +1,7 @@
-"""The neighbourhood subgraph pairwise distance kernel, with the identities of balls in full.
+"""The neighbourhood subgraph pairwise distance kernel, with complete identities of balls.
 
-Lists that the definition sorts are multisets here: they are equal when the sorted lists are, and
-labels need no order.
+Sorted lists of the definition are multisets here: they are equal if and only if the sorted lists
+are, and labels need no order.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def pair_counts(graph: PlainGraph, radius: int, distance: int) -> Counter:
 def nspdk_pair(
     G: PlainGraph, H: PlainGraph, radius: int = 2, distance: int = 5, normalize_levels: bool = True
 ) -> float:
-    """Σ_{r,d} κ_{r,d}, each divided by the square root of its own values where asked."""
+    """Σ_{r,d} κ_{r,d}, with each κ_{r,d} normalised separately if asked for."""
     total = 0.0
     for r in range(radius + 1):
         for d in range(distance + 1):

@@ -16,7 +16,7 @@ from reference.plain import PlainGraph
 def tree(graph: PlainGraph, hops: dict[int, int], u: int, height: int) -> tuple[Hashable, int]:
     """T_v(u) and its number of nodes, given the hops from v: (label, multiset of the children).
 
-    A child is a head w of an arc of u that is one hop farther from v, within `height` hops.
+    A child is the head w of an arc of u that is one hop farther from v, within `height` hops.
     """
     children = [
         tree(graph, hops, w, height)

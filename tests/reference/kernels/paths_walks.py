@@ -16,7 +16,7 @@ from reference.plain import PlainGraph, one_graph, plain_graphs
 
 
 def all_distances(graph: PlainGraph, weighted: bool = False) -> list[list[float]]:
-    """Lengths of shortest paths between all pairs; inf where there is none."""
+    """Lengths of shortest paths between all pairs; inf if there is none."""
     graph = one_graph(graph)
     lengths = [[0.0 if u == v else math.inf for v in range(graph.n)] for u in range(graph.n)]
     for (u, v), weight in graph.weights.items():
@@ -40,7 +40,7 @@ def paths(
 ) -> list[tuple[Hashable, float]]:
     """(unordered pair of end labels, length) of every unordered pair of connected nodes.
 
-    With pairs="ordered", and always in directed graphs, of the ordered pairs, ends in their order.
+    With pairs="ordered", and always in directed graphs, ordered pairs with ends in their order.
     """
     graph = one_graph(graph)
     colours = graph.labels if colours is None else colours
@@ -61,7 +61,7 @@ def shortest_path_counts(graph: PlainGraph, colours: Sequence[Hashable] | None =
 
 
 def same_length(a: float, b: float, bin_width: float | None) -> bool:
-    """Equal to 1e-9 relative, or, with bins, in one bin."""
+    """Whether two lengths agree to a relative 1e-9 or, with bins, are in one bin."""
     if bin_width is None:
         return math.isclose(a, b, rel_tol=1e-9, abs_tol=0.0)
     return math.floor(a / bin_width) == math.floor(b / bin_width)
@@ -92,7 +92,7 @@ def shortest_path(
 
 
 def product_graph(G, H, labels: bool = True, weighted: bool = False) -> np.ndarray:
-    """A×: nodes are pairs of nodes of equal label; an edge where both graphs have one."""
+    """A×: nodes are pairs of nodes with equal labels; edges are pairs of edges."""
     G, H = one_graph(G), one_graph(H)
     nodes = [
         (u, v) for u in range(G.n) for v in range(H.n) if not labels or G.labels[u] == H.labels[v]
@@ -118,15 +118,15 @@ def strong_components(matrix: np.ndarray) -> list[list[int]]:
 def spectral_radius(matrix: np.ndarray) -> float:
     """ρ, the largest modulus of an eigenvalue; 0 for the empty matrix.
 
-    The eigenvalues of a matrix are those of its strong components. Taken on its own, a component
-    of one node without a loop gives exactly 0, where a solver on the whole would give rounding.
+    The eigenvalues of a matrix are those of its strong components. Computed separately, a component
+    of one node without a loop gives exactly 0; from the whole matrix it would be a rounding error.
     """
     blocks = [matrix[np.ix_(nodes, nodes)] for nodes in strong_components(matrix)]
     return max((float(np.abs(np.linalg.eigvals(block)).max()) for block in blocks), default=0.0)
 
 
 def largest_safe_decay(X, Y=None, labels: bool = True, weighted: bool = False) -> float:
-    """1 / max ρ(A×) over the pairs: the geometric kernel needs a λ below it."""
+    """1 / max ρ(A×) over the pairs: the geometric kernel needs a smaller λ."""
     rows = plain_graphs(X)
     columns = rows if Y is None else plain_graphs(Y)
     radius = max(
@@ -162,7 +162,7 @@ def random_walk(
 
 
 def label_distributions(graph, alphabet: Sequence[Hashable]) -> np.ndarray:
-    """One-hot rows over the fitted alphabet; labels outside it share the one extra column."""
+    """One-hot rows over the fitted alphabet; other labels share one extra column."""
     graph = one_graph(graph)
     rows = np.zeros((graph.n, len(alphabet) + 1))
     for v, label in enumerate(graph.labels):
@@ -201,7 +201,7 @@ def propagation_bins(
 def propagation_gram(
     X, Y, starts_of_x, starts_of_y, directions, shifts, width: float, metric: str = "tv"
 ) -> np.ndarray:
-    """Σ_t Σ_bins counts(G) counts(H), with the rows P_0 of every graph and all u_t, b_t given."""
+    """Σ_t Σ_bins counts(G) counts(H), for given rows P_0 of every graph and given u_t, b_t."""
     bins_of_x = [
         propagation_bins(graph, start, directions, shifts, width, metric)
         for graph, start in zip(plain_graphs(X), starts_of_x, strict=True)

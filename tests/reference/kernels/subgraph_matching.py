@@ -30,7 +30,7 @@ def is_connected(graph: PlainGraph) -> bool:
 
 
 def node_value(G, H, v: int, w: int, node_kernel: str | Callable, mu: float | None) -> float:
-    """κ_V of a node of G and a node of H; a callable gets labels, None where there are none."""
+    """κ_V of a node of G and a node of H; a callable gets labels, None if there are none."""
     if callable(node_kernel):
         return float(
             node_kernel(
@@ -45,7 +45,7 @@ def node_value(G, H, v: int, w: int, node_kernel: str | Callable, mu: float | No
 
 
 def pair_value(G, H, pair: tuple, image: tuple, edge_kernel: str | Callable) -> float:
-    """κ_E: the edge kernel of two edges, 1 of two pairs without an edge, otherwise 0."""
+    """κ_E: the edge kernel for two edges, 1 for two pairs without an edge, otherwise 0."""
     if (pair in G.weights) != (image in H.weights):
         return 0.0
     if pair not in G.weights or edge_kernel == "one":

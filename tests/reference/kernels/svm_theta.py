@@ -21,9 +21,9 @@ def theta_matrix(graph: PlainGraph) -> np.ndarray:
 def omega(graph: PlainGraph) -> float:
     """max over α ≥ 0 of 2Σα − αᵀKα.
 
-    Some maximiser has a set of positive entries S on which K is regular (along a null vector of
-    K_SS the value is constant, so that one more entry can be made 0). There K_SS α = 1. Each such
-    α ≥ 0 is a feasible point, so the best of them is the maximum.
+    There is a maximiser whose set S of positive entries has a regular K_SS (along a null vector of
+    K_SS the value is constant, so that another entry can be made 0), with K_SS α = 1. Each such
+    α ≥ 0 is feasible, so the best of them is the maximum.
     """
     K = theta_matrix(graph)
     best = 0.0

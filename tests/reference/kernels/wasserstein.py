@@ -21,7 +21,7 @@ def transport_cost(mass_a, mass_b, cost) -> float:
         row[i, :] = 1.0
         sums.append(row.ravel())
         totals.append(mass_a[i])
-    # The last column's sum follows from the others; leaving it out spares the solver a
+    # The sum of the last column follows from the others; omitting it avoids a
     # redundant equation that rounding could make contradict them.
     for j in range(columns - 1):
         column = np.zeros((rows, columns))
@@ -37,7 +37,7 @@ def transport_cost(mass_a, mass_b, cost) -> float:
 
 
 def euclidean_costs(points_a: np.ndarray, points_b: np.ndarray) -> np.ndarray:
-    """Distances of every point of one set to every point of the other."""
+    """Distances between all points of one set and all points of the other."""
     return np.array([[float(np.linalg.norm(p - q)) for q in points_b] for p in points_a])
 
 
@@ -47,7 +47,7 @@ def euclidean_costs(points_a: np.ndarray, points_b: np.ndarray) -> np.ndarray:
 def wwl_distance(G, H, n_iter: int = 5, **options) -> float:
     """(1/|levels|) Σ_h (1 − Σ_σ min(c_h(G,σ)/n, c_h(H,σ)/n')).
 
-    An empty graph has its mass on a symbol of its own: 1 to a graph with nodes, 0 to another.
+    An empty graph has its mass on a separate symbol: distance 1 to a graph with nodes, else 0.
     """
     G, H = one_graph(G), one_graph(H)
     if G.n == 0 or H.n == 0:

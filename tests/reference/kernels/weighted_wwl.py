@@ -57,7 +57,7 @@ def pair_vector(G, H, settings: Settings) -> dict[Pattern, float]:
 def weighted_distance(G, H, weights: dict[Pattern, float], settings: Settings) -> float:
     """offset − (1/|levels|) Σ_h Σ_σ w_σ min(c_h(G,σ)/n, c_h(H,σ)/n').
 
-    Empty graphs have their mass on one symbol of their own, whose weight is 1 and not learned.
+    Empty graphs have their mass on a separate symbol, whose weight is 1 and not learned.
     """
     if one_graph(G).n == 0 and one_graph(H).n == 0:
         return settings.offset - 1.0
@@ -94,7 +94,7 @@ def loss_same(d: float, settings: Settings) -> float:
 
 
 def loss(X, y: Sequence, weights: dict[Pattern, float], settings: Settings) -> float:
-    """The mean of V₁ or V₂ over all n² ordered pairs, a graph with itself included."""
+    """The mean of V₁ or V₂ over all n² ordered pairs, including a graph with itself."""
     graphs = plain_graphs(X)
     total = 0.0
     for i, G in enumerate(graphs):
@@ -168,7 +168,7 @@ def project_level(w, radius: float) -> np.ndarray:
 
 
 def project_box(w, radius: float) -> np.ndarray:
-    """Each weight on its own, clipped to [max(0, 1 − radius), 1 + radius]."""
+    """Each weight separately, clipped to [max(0, 1 − radius), 1 + radius]."""
     return np.array([min(max(value, max(0.0, 1.0 - radius)), 1.0 + radius) for value in w])
 
 
@@ -178,9 +178,9 @@ def project(
     constraint: str = "ball",
     fixed: Sequence[int] = (),
 ) -> dict[Pattern, float]:
-    """Each level on its own; `radius` is a number or one number per level.
+    """Each level separately; `radius` is a number or one number per level.
 
-    The weights of the levels in `fixed` (places among the levels present) are 1.
+    The weights of the levels in `fixed` (positions among the levels present) are 1.
     """
     projected = dict(weights)
     onto = {"ball": project_level, "box": project_box}[constraint]
@@ -195,7 +195,7 @@ def project(
 
 
 def fixed_places(fixed_levels: Sequence[int], settings: Settings) -> list[int]:
-    """The places of the levels h among those present: h itself, or h − 1 without level 0."""
+    """The positions of the levels h among those present: h, or h − 1 without level 0."""
     first = 0 if settings.include_initial else 1
     for h in fixed_levels:
         if not first <= h <= settings.n_iter:
@@ -216,7 +216,7 @@ def projected_gradient(
     constraint: str = "ball",
     fixed_levels: Sequence[int] = (),
 ):
-    """Steps on the full loss from w = 1: the weights, and the loss before and after every step."""
+    """Steps on the full loss from w = 1; returns the weights and the losses of all steps."""
     graphs, fixed = plain_graphs(X), fixed_places(fixed_levels, settings)
     weights = dict.fromkeys(patterns(graphs, settings), 1.0)
     history = [loss(graphs, y, weights, settings)]
@@ -238,7 +238,7 @@ def stochastic_descent(
     constraint: str = "ball",
     fixed_levels: Sequence[int] = (),
 ):
-    """One step for each of the given ordered pairs (i, j), from w = 1: the weights."""
+    """One step per given ordered pair (i, j), from w = 1; returns the weights."""
     graphs, fixed = plain_graphs(X), fixed_places(fixed_levels, settings)
     weights = dict.fromkeys(patterns(graphs, settings), 1.0)
     for i, j in pairs:
@@ -252,7 +252,7 @@ def stochastic_descent(
 
 
 def largest_vector(X, settings: Settings, fixed_levels: Sequence[int] = ()) -> float:
-    """β = max ‖Z‖₂ over all ordered pairs, a graph with itself included; free levels only."""
+    """β = max ‖Z‖₂ over all ordered pairs, including a graph with itself; free levels only."""
     graphs, fixed = plain_graphs(X), fixed_places(fixed_levels, settings)
     return max(
         math.sqrt(sum(z * z for p, z in pair_vector(G, H, settings).items() if p[0] not in fixed))

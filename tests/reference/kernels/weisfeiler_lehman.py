@@ -1,8 +1,8 @@
 """Weisfeiler-Lehman colours as nested values, and the kernels that count or match them.
 
-A colour is the pair (own colour, multiset of what the neighbours carry), kept in full: nothing is
-renamed, so two colours are equal exactly when the patterns they stand for are. A multiset is the
-set of its (value, multiplicity) pairs, which needs no order on labels.
+A colour is the pair (own colour, multiset of the neighbours' colours), stored in full: nothing is
+renamed, so two colours are equal if and only if their patterns are. A multiset is the set of its
+(value, multiplicity) pairs, which needs no order on labels.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reference.plain import PlainGraph, one_graph
 
 
 def multiset(values) -> frozenset:
-    """The multiset of some hashable values, itself hashable."""
+    """The multiset of some hashable values, as a hashable value."""
     return frozenset(Counter(values).items())
 
 
@@ -24,8 +24,8 @@ def refine(graph: PlainGraph, colours: list[Hashable], use_edge_labels: bool) ->
     """One step: ℓ_{h+1}(v) = (ℓ_h(v), multiset of ℓ_h over v's neighbours).
 
     In a directed graph there are two multisets, of the heads of v's arcs and of the tails of the
-    arcs to v; the second is left out where it is empty, so that a graph without edges has the same
-    colours as an undirected one. With `use_edge_labels` they hold pairs (edge label, colour).
+    arcs to v; the second is omitted if it is empty, so that a graph without edges has the same
+    colours as an undirected one. With `use_edge_labels` they contain pairs (edge label, colour).
     """
     refined, predecessors = [], graph.predecessors
     for v in range(graph.n):
@@ -46,7 +46,7 @@ def refine(graph: PlainGraph, colours: list[Hashable], use_edge_labels: bool) ->
 def colour_levels(
     graph, n_iter: int, include_initial: bool = True, use_edge_labels: bool = False
 ) -> list[list[Hashable]]:
-    """The colours of the nodes at every level that counts: 0..n_iter, or 1..n_iter."""
+    """The colours of the nodes at every level in use: 0..n_iter, or 1..n_iter."""
     graph = one_graph(graph)
     levels = [list(graph.labels)]
     for _ in range(n_iter):

@@ -80,7 +80,7 @@ def test_finished_parts_are_not_computed_again(data, tmp_path, monkeypatch):
 
 
 def test_killed_in_the_middle(tmp_path):
-    """A process that is killed after its third part; the store is then finished."""
+    """A process is killed after its third part; then the store is completed."""
     pytest.importorskip("rdkit")
     table = tmp_path / "a.csv"
     rows = [f"{'C' * (1 + i % 9)}{'NO'[i % 2]},{i % 2}\n" for i in range(60)]
@@ -88,7 +88,7 @@ def test_killed_in_the_middle(tmp_path):
     script = (
         "import os, sys\n"
         "from gramlet import FeatureStore, HashedFeatures\n"
-        "from gramlet.scale import feature_store\n"
+        "from gramlet.scale.features import feature_store\n"
         "original = feature_store.write_part\n"
         "def write(folder, number, *rest):\n"
         "    if number == 3: os.kill(os.getpid(), 9)\n"
@@ -132,7 +132,7 @@ def test_ids_tell_data_sets_apart(data, tmp_path):
 
 
 def test_another_file_of_the_same_size(tmp_path):
-    """One letter in the middle of a large file is another file."""
+    """A file that differs in one letter in the middle is another file."""
     pytest.importorskip("rdkit")
     table, place = tmp_path / "a.csv", tmp_path / "store"
     rows = "smiles,y\n" + "".join(f"{'C' * (1 + i % 9)}N,{i % 2}\n" for i in range(60))
@@ -230,7 +230,7 @@ def test_two_processes_at_once(data, tmp_path):
 
 
 def test_without_the_extra(data, tmp_path, monkeypatch):
-    """A store needs neither zarr nor Dask; what does need them names the extra."""
+    """A store needs neither zarr nor Dask; errors of functions that need them name the extra."""
     for name in ("zarr", "distributed", "dask"):
         monkeypatch.setitem(sys.modules, name, None)
     assert FeatureStore.write(tmp_path / "store", data, HASHED, 5).shape == (25, 1024)

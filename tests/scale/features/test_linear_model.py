@@ -1,4 +1,4 @@
-"""Linear models from feature stores: what they learn, what they refuse, how little they hold."""
+"""Linear models from feature stores: learning, errors, and memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HASHED = HashedFeatures(n_iter=1, n_bits=8)
 
 
 def paths(lengths, labels) -> GraphBatch:
-    """Paths of so many nodes; all nodes of a graph have the same label."""
+    """Paths of given sizes; all nodes of a graph have the same label."""
     return GraphBatch.from_edges(
         [[(i, i + 1) for i in range(n - 1)] for n in lengths],
         n_nodes=list(lengths),
@@ -60,7 +60,7 @@ def test_classes_in_a_sorted_file_are_learned(classes, tmp_path):
 
 
 def test_the_machine_is_the_averaged_descent_of_scikit_learn(tmp_path):
-    """One part, nothing held out: step by step what SGDClassifier does on the same rows."""
+    """One part, nothing held out: the same steps as SGDClassifier on the same rows."""
     data = chemistry(40, "CN")
     model = HashedLinearModel(alpha=1e-4, normalize=True, n_epochs=3, held_out=0.0, random_state=5)
     model.fit(written(tmp_path, data, 40))
@@ -97,7 +97,7 @@ def test_numbers_are_learned_and_given_in_their_own_units(tmp_path):
 
 
 def test_rows_of_very_different_lengths(tmp_path):
-    """One graph a thousand times the size of the others makes no machine diverge."""
+    """A graph a thousand times as large as the others does not make the machine diverge."""
     lengths = [*range(2, 60), 4000]
     data = Dataset(paths(lengths, ["C"] * 59), np.log(lengths))
     model = HashedLinearModel(n_epochs=5).fit(written(tmp_path, data))
@@ -119,7 +119,7 @@ def test_the_same_model_again_and_after_a_refit(tmp_path):
 
 
 def test_class_weights(tmp_path):
-    """Graphs that cannot be told apart: the weights decide."""
+    """For equal graphs, the class weights decide."""
     target = np.array(["rare"] * 10 + ["usual"] * 90)
     data = Dataset(paths([4] * 100, ["C"] * 100), target)
     store = written(tmp_path, data, 25)
@@ -207,7 +207,7 @@ def test_models_that_do_not_fit_together_are_refused(name, value, tmp_path):
 
 
 class _Parts:
-    """A store with these targets, one list per part."""
+    """A substitute for a store with these targets, one list per part."""
 
     def __init__(self, *targets) -> None:
         self.path, self.n_parts = "store", len(targets)

@@ -1,4 +1,4 @@
-"""Predictions of files block by block: the same as of the whole, and rows never shift."""
+"""Predictions of files block by block: the same as for the whole file, and rows never shift."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ BAD = {
     3: "m3,C\xc4,yes",  # not UTF-8, see `damaged`
     8: "m8,C,yes,4,5",  # too many cells
     9: 'm9,"C"C,yes',  # broken quotes
-    **{row: f"m{row},not-smiles,yes" for row in range(20, 30)},  # a block of its own
+    **{row: f"m{row},not-smiles,yes" for row in range(20, 30)},  # a separate block
     41: "m41,,yes",
 }
 
@@ -91,7 +91,7 @@ def test_unreadable_rows_shift_nothing(batch_size, model, table, damaged):
         skipped += block.skipped
     assert found == {id: value for id, value in expected.items() if int(id[1:]) not in BAD}
     assert lines == [row + 2 for row in range(90) if row not in BAD]
-    # Blocks in which nothing can be read have no predictions; what they left out is counted.
+    # Blocks without readable rows have no predictions; their skipped rows are counted.
     if batch_size > 1:
         assert len(skipped) == (14 if batch_size == 1000 else 4)
 

@@ -1,6 +1,6 @@
-"""Runs that are killed at random moments: a program of its own, started by test_gram_faults.
+"""Runs that are killed at random times: a separate program, started by test_gram_faults.
 
-It imports everything once and forks, so that twenty kills take seconds. Prints one JSON line.
+It imports everything once and forks, so that twenty kills take seconds. It prints one JSON line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def graphs():
 
 
 def run(place: Path, log: Path) -> None:
-    """Compute; every tile that is written is noted in ``log``."""
+    """Compute the matrix; every written tile is recorded in ``log``."""
     original = TileStore.write
 
     def write(self, tile, values):
@@ -45,7 +45,7 @@ def finished(place: Path) -> set[tuple[int, int]]:
 
 
 def killed_run(place: Path, log: Path, moment: float) -> tuple[bool, int]:
-    """One run in a process of its own; whether it was killed, and how many tiles it repeated."""
+    """One run in a separate process: whether it was killed, and how many tiles it repeated."""
     before = finished(place)
     log.unlink(missing_ok=True)
     started = time.monotonic()
@@ -84,7 +84,7 @@ def main(folder: Path, n_kills: int) -> None:
         was_killed = True
         while was_killed:
             attempt += 1
-            # Later and later, so that every store is finished; left alone after the last kill.
+            # Kills come later each time, so that every store is completed.
             moment = rng.uniform(0.0, 0.1 * attempt) if kills < n_kills else 60.0
             was_killed, again = killed_run(place, log, moment)
             kills += was_killed

@@ -1,4 +1,4 @@
-"""Long runs and what may happen to them: kill -9, a full disk, lost workers, a lost scheduler."""
+"""Faults of long runs: kill -9, a full disk, lost workers, a lost scheduler."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HERE = Path(__file__).parent
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_at_random_moments(tmp_path):
-    """Twenty kills and more: the same bytes as undisturbed, and no finished tile done again."""
+    """At least twenty kills: the same bytes as without, and no finished tile is repeated."""
     script = HERE / "killed_runs.py"
     ended = subprocess.run(
         [sys.executable, str(script), str(tmp_path), "20"],
@@ -38,7 +38,7 @@ def test_killed_at_random_moments(tmp_path):
     told = json.loads(ended.stdout)
     assert told["kills"] >= 20
     assert told["repeated"] == 0
-    assert told["with_tiles"] > 0  # some were killed in the midst of the work
+    assert told["with_tiles"] > 0  # some were killed during the work
     sys.path.insert(0, str(HERE))
     try:
         import killed_runs
@@ -97,7 +97,7 @@ def test_a_full_disk(small_disk):
 
 @pytest.mark.parametrize("free", [0, 4096, 12_288])
 def test_a_disk_that_is_full_from_the_beginning(small_disk, free):
-    """Lock, journal and metadata need room too, and their errors name the place."""
+    """Lock, journal and metadata need space too, and their errors name the path."""
     folder, make_room = small_disk
     graphs = labelled_graphs(100)
     with (folder / "filler").open("wb") as file:
@@ -158,7 +158,7 @@ def cluster():
 
 
 def test_tiles_on_workers(cluster, tmp_path):
-    """Undisturbed; with each worker killed once; and with the scheduler gone in the middle."""
+    """Without faults; with each worker killed once; and with the scheduler lost during the work."""
     import distributed
 
     graphs = labelled_graphs(120)
@@ -178,7 +178,7 @@ def test_tiles_on_workers(cluster, tmp_path):
         assert len(Journal(tmp_path / "B.zarr").finished()) == 10 * 11 // 2
         assert sorted(os.listdir(tmp_path / "B.zarr")) == ["c", "gramlet.journal", "zarr.json"]
 
-        # A tile that nobody waits for any more is not written: its block is gone.
+        # A tile that is no longer needed is not written: its block has been removed.
         lost = keep_block(prepared(gramlet.VertexHistogram(), graphs[:4], None, None).rows,
                           tmp_path / "block")  # fmt: skip
         there = TileStore(tmp_path / "B.zarr", TileGrid(4, 4, 4, symmetric=True))
@@ -241,7 +241,7 @@ def test_no_scheduler_answers():
 
 
 def test_a_client_of_threads_beside_another_and_one_that_is_closed(tmp_path):
-    """Results come through the client that is given, whichever Dask would take by itself."""
+    """Results come through the given client, not through Dask's default client."""
     distributed = pytest.importorskip("distributed")
     graphs = labelled_graphs(20)
     here = {"processes": False, "n_workers": 1, "dashboard_address": ":0"}

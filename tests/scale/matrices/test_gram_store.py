@@ -103,7 +103,7 @@ def test_only_what_is_missing_is_computed(graphs, tmp_path, monkeypatch):
     expected = gramlet.gram(graphs, "wl", output=place, chunk=5)[:]
     journal = place / "gramlet.journal"
     lines = journal.read_bytes().splitlines(keepends=True)
-    # A torn line, and one that the journal does not have.
+    # An incomplete line, and a missing one.
     journal.write_bytes(b"".join(lines[:4]) + lines[4][:-9])
     written = []
     original = TileStore.write
@@ -257,7 +257,7 @@ def test_damage_is_found_named_and_mended(graphs, tmp_path):
     gramlet.gram(graphs, "wl", output=place, chunk=5)
     before = array_bytes(place)
     grid = TileStoreOf(place, 23, 5).grid
-    for tile in ((1, 3), (4, 2)):  # one tile, and the mirror of another
+    for tile in ((1, 3), (4, 2)):  # one tile, and the transposed part of another
         file, offset = grid.place(tile)
         with (place / "c" / str(file[0]) / str(file[1])).open("r+b") as stream:
             stream.seek(offset + 16)
@@ -306,7 +306,7 @@ def test_a_second_process_is_refused(graphs, tmp_path):
     finally:
         holder.kill()
         holder.communicate()
-    # The lock of a dead process is free.
+    # The lock of a dead process is released.
     assert (place / "gramlet.lock").exists()
     stored = gramlet.gram(graphs, "wl", output=place)
     assert np.array_equal(stored[:], gramlet.gram(graphs, "wl"))

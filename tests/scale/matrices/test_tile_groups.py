@@ -1,4 +1,4 @@
-"""Groups of tiles, as workers get them, and tiles that are written stripe by stripe."""
+"""Groups of tiles for workers, and tiles that are written stripe by stripe."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def blocks(tmp_path):
 
 
 def sizes(groups: Groups, n_threads: int, seconds: float) -> list[int]:
-    """Sizes of all groups if each tile takes so long."""
+    """Sizes of all groups if each tile takes the given time."""
     found = []
     while (task := groups.next_task(n_threads)) is not None:
         found.append(len(task.arguments[0].tasks))
@@ -59,7 +59,7 @@ def test_tiles_that_take_nothing_are_sent_together_but_not_at_the_end(blocks):
     assert max(found) == 64
     assert found[-8:] == [1] * 8
     assert len(found) < len(tiles) / 10
-    # Nobody is handed more than a quarter of his share of what remains.
+    # No worker gets more than a quarter of its share of the remaining tiles.
     remaining = len(tiles)
     for size in found:
         assert size == 1 or size <= remaining / 8
@@ -100,7 +100,7 @@ def test_a_group_is_on_the_disk_before_its_checksums_are_told(blocks, monkeypatc
 
 @pytest.mark.parametrize("shape", [(70, 70), (70, 33), (31, 64), (1, 40), (40, 1)])
 def test_a_tile_and_its_mirror_in_stripes(tmp_path, shape):
-    """Heights and widths that are no multiple of a stripe; the mirror is the transposed tile."""
+    """Heights and widths that are not multiples of a stripe; the mirror is the transposed tile."""
     n = max(shape)
     values = np.random.default_rng(0).normal(size=shape)
     grid = TileGrid(2 * n, 2 * n, n, symmetric=True)
@@ -118,7 +118,7 @@ def test_a_tile_and_its_mirror_in_stripes(tmp_path, shape):
 
 
 def test_workers_of_this_machine_keep_memory_and_are_not_sampled():
-    """What Dask sets by default costs a tile half of its time again."""
+    """With Dask's defaults, a tile takes half as much time again."""
     pytest.importorskip("distributed")
     from gramlet.scale.cluster import started, stopped
 
@@ -142,7 +142,7 @@ def _settings() -> tuple[str | None, str | None, str | None, bool]:
 
 
 def test_two_clusters_of_this_machine_side_by_side(recwarn):
-    """No warning of a port that is taken, and nothing that other machines can reach."""
+    """No warning about a port in use, and no port that other machines can reach."""
     pytest.importorskip("distributed")
     from gramlet.scale.cluster import started, stopped
 
