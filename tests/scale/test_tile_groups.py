@@ -10,7 +10,7 @@ import pytest
 
 from gramlet import VertexHistogram
 from gramlet.scale.tile_cluster import Blocks, Groups, write_tiles
-from gramlet.scale.tile_grid import TileGrid
+from gramlet.scale.tile_grid import Tile, TileGrid
 from gramlet.scale.tile_store import TileStore, checksum
 from gramlet.scale.tile_work import prepared
 from scale.conftest import labelled_graphs
@@ -27,54 +27,77 @@ def blocks(tmp_path):
     return Blocks(work, store, tmp_path / "scratch")
 
 
-def sizes(groups: Groups, n_threads: int, seconds: float) -> list[int]:
-    """Sizes of all groups if each tile takes so long."""
+def groups_of(groups: Groups, n_threads: int, seconds: float) -> list[list[Tile]]:
+    """The tiles of all groups if a tile off the diagonal takes so long."""
     found = []
     while (task := groups.next_task(n_threads)) is not None:
-        found.append(len(task.arguments[0].tasks))
-        groups.learn(seconds)
+        found.append([part.tile for part in task.arguments[0].tasks])
+        groups.learn(found[-1], seconds * cost(found[-1]))
     return found
 
 
-def test_all_tiles_once_and_in_order(blocks):
+def cost(tiles: list[Tile]) -> float:
+    return sum(0.5 if i == j else 1.0 for i, j in tiles)
+
+
+def test_all_tiles_once_and_those_on_the_diagonal_last(blocks):
     tiles = blocks.store.grid.tiles()
-    groups = Groups(tiles, blocks)
-    found = []
-    while (task := groups.next_task(2)) is not None:
-        found += [part.tile for part in task.arguments[0].tasks]
-        groups.learn(0.01)
-    assert found == tiles
+    found = sum(groups_of(Groups(tiles, blocks), 2, 0.01), [])
+    assert found[:-40] == [(i, j) for i, j in tiles if i < j]
+    assert found[-40:] == [(i, i) for i in range(40)]
 
 
 def test_tiles_that_take_long_are_sent_one_by_one(blocks):
     tiles = blocks.store.grid.tiles()
-    assert set(sizes(Groups(tiles, blocks), 2, 0.4)) == {1}
+    found = groups_of(Groups(tiles, blocks), 2, 3.0)
+    assert {len(group) for group in found} == {1}
 
 
 def test_tiles_that_take_nothing_are_sent_together_but_not_at_the_end(blocks):
     tiles = blocks.store.grid.tiles()  # 820
-    found = sizes(Groups(tiles, blocks), 2, 0.0)
-    assert sum(found) == len(tiles)
-    assert found[0] == 1  # nothing is known yet
-    assert max(found) == 64
-    assert found[-8:] == [1] * 8
+    found = groups_of(Groups(tiles, blocks), 2, 0.0)
+    assert sum(map(len, found)) == len(tiles)
+    assert len(found[0]) == 1  # nothing is known yet
+    assert max(map(len, found)) == 64
+    assert max(map(cost, found[-4:])) <= 1.0
     assert len(found) < len(tiles) / 10
-    # Nobody is handed more than a quarter of his share of what remains.
-    remaining = len(tiles)
-    for size in found:
-        assert size == 1 or size <= remaining / 8
-        remaining -= size
+    # Nobody is handed more than half of his share of what remains, to the nearest tile.
+    remaining = cost(tiles)
+    for group in found:
+        assert len(group) == 1 or cost(group) <= remaining / 4 + 0.5
+        remaining -= cost(group)
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.1, 0.3])
+@pytest.mark.parametrize("n_threads", [2, 7])
+def test_a_group_takes_two_seconds_and_workers_end_together(blocks, seconds, n_threads):
+    found = groups_of(Groups(blocks.store.grid.tiles(), blocks), n_threads, seconds)
+    times = [seconds * cost(group) for group in found]
+    assert max(times) <= 2.0 + seconds / 2
+    assert max(times) > 0.75 * min(2.0, 64 * seconds)
+    free = [0.0] * n_threads
+    for time in times:  # the next free worker gets the next group
+        free[free.index(min(free))] += time
+    assert max(free) - min(free) <= seconds + 1e-9
+
+
+def test_tiles_of_a_matrix_that_is_not_symmetric_keep_their_order(tmp_path):
+    graphs = labelled_graphs(6)
+    store = TileStore(tmp_path, TileGrid(6, 6, 2, symmetric=False))
+    blocks = Blocks(prepared(VertexHistogram(), graphs, graphs, None), store, tmp_path)
+    found = groups_of(Groups(store.grid.tiles(), blocks), 1, 3.0)
+    assert sum(found, []) == store.grid.tiles()
 
 
 def test_a_message_names_the_tiles(blocks):
     groups = Groups(blocks.store.grid.tiles(), blocks)
     task = groups.next_task(1)
     assert task is not None
-    assert task.shown == "rows 0:2, columns 0:2"
-    groups.learn(0.25)
+    assert task.shown == "rows 0:2, columns 2:4"
+    groups.learn([(0, 1)], 1.0)
     task = groups.next_task(1)
     assert task is not None
-    assert task.shown == "rows 0:2, columns 2:4 and 1 more"
+    assert task.shown == "rows 0:2, columns 4:6 and 1 more"
 
 
 def test_a_group_is_on_the_disk_before_its_checksums_are_told(blocks, monkeypatch):
@@ -87,7 +110,7 @@ def test_a_group_is_on_the_disk_before_its_checksums_are_told(blocks, monkeypatc
         TileStore, "flush", lambda s, t: order.append(("flush", *(t := list(t)))) or flush(s, t)
     )
     groups = Groups(blocks.store.grid.tiles()[1:], blocks)
-    groups.learn(0.1)
+    groups.learn([(0, 1)], 0.4)
     task = groups.next_task(1)
     assert task is not None
     written, seconds = write_tiles(*task.arguments)

@@ -1,13 +1,14 @@
 """Tiles on the workers of a Dask cluster.
 
 The profile is split into blocks of graphs, which are stored beside the store during the work; a
-worker reads each block once and keeps it. A task is a group of tiles that takes about half a
-second: the worker writes them to the store itself and returns their checksums, which this process
-adds to the journal. If a worker dies, only the groups it was computing are lost.
+worker reads each block once and keeps it. A task is a group of tiles that takes about two seconds:
+the worker writes them to the store itself and returns their checksums, which this process adds to
+the journal. If a worker dies, only the groups it was computing are lost.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,9 +25,9 @@ from gramlet.scale.tile_work import PairWork, compute_tile
 
 __all__ = ["Groups", "TileGroup", "TileTask", "run_on_cluster", "write_tiles"]
 
-_GROUP_SECONDS = 0.5  # of a worker per message: a hundred times what the message costs
+_GROUP_SECONDS = 2.0  # of a worker per message: a hundred times what the message costs
 _MOST_TILES = 64  # of a group
-_GROUPS_TO_COME = 4  # per thread at least, so that all workers end at the same time
+_GROUPS_TO_COME = 2  # per thread at least, so that all workers end at the same time
 
 
 def run_on_cluster(
@@ -47,7 +48,7 @@ def run_on_cluster(
             entries = []
             for _, (written, seconds) in finished:
                 entries += written
-                groups.learn(seconds / len(written))
+                groups.learn([tile for tile, _ in written], seconds)
             append(entries)
             for _ in entries:
                 advance()
@@ -104,35 +105,54 @@ def _written(store: TileStore, task: TileTask) -> str:
 
 
 class Groups:
-    """Tiles in groups: each takes a worker about half a second, by what tiles took before.
+    """Tiles in groups: each takes a worker about two seconds, by what tiles took before.
 
-    The last groups are smaller, so that no worker is left with many tiles when others have none.
+    The last groups are smaller, so that no worker is left with many tiles when others have none;
+    for the same reason tiles on the diagonal, which cost half as much as others, come last.
     """
 
     def __init__(self, tiles: Sequence[Tile], blocks: Blocks) -> None:
-        self.tiles, self.blocks = tiles, blocks
+        self.blocks = blocks
+        self.tiles = sorted(tiles, key=lambda tile: self._cost([tile]) < 1.0)
         self.begin = 0
-        self.seconds = _GROUP_SECONDS  # per tile
+        self.remaining = self._cost(tiles)
+        self.seconds = math.inf  # of a tile off the diagonal, as long as nothing is known
 
-    def learn(self, seconds: float) -> None:
-        """Note what a tile took last."""
-        self.seconds = seconds
+    def learn(self, tiles: Sequence[Tile], seconds: float) -> None:
+        """Note what tiles took last."""
+        self.seconds = seconds / self._cost(tiles)
 
     def next_task(self, n_threads: int) -> Task | None:
         """The next group, for a cluster with so many threads; None after the last one."""
-        remaining = len(self.tiles) - self.begin
-        if not remaining:
+        if self.begin == len(self.tiles):
             return None
-        by_time = min(_MOST_TILES, int(_GROUP_SECONDS / max(self.seconds, 1e-9)))
-        by_share = remaining // max(1, _GROUPS_TO_COME * n_threads)
-        size = max(1, min(by_time, by_share))
-        tiles = self.tiles[self.begin : self.begin + size]
-        self.begin += size
+        tiles = self._next_tiles(n_threads)
+        self.begin += len(tiles)
+        self.remaining -= self._cost(tiles)
         group = TileGroup(self.blocks.store, tuple(map(self.blocks.task, tiles)))
         shown = self.blocks.store.grid.named(tiles[0])
-        if size > 1:
-            shown += f" and {size - 1} more"
+        if len(tiles) > 1:
+            shown += f" and {len(tiles) - 1} more"
         return Task(tiles[0], write_tiles, (group,), shown)
+
+    def _next_tiles(self, n_threads: int) -> list[Tile]:
+        """At least one tile, and as many as come closest to the cost of a group."""
+        by_time = _GROUP_SECONDS / max(self.seconds, 1e-9)
+        by_share = self.remaining / max(1, _GROUPS_TO_COME * n_threads)
+        candidates = self.tiles[self.begin : self.begin + _MOST_TILES]
+        size, cost = 0, 0.0
+        for tile in candidates:
+            own = self._cost([tile])
+            if size and cost + own / 2 > min(by_time, by_share):
+                break
+            size, cost = size + 1, cost + own
+        return candidates[:size]
+
+    def _cost(self, tiles: Sequence[Tile]) -> float:
+        """The work of tiles: 1 each, and half of it on the diagonal of a symmetric matrix."""
+        if not self.blocks.store.grid.symmetric:
+            return float(len(tiles))
+        return sum(0.5 if i == j else 1.0 for i, j in tiles)
 
 
 class Blocks:
