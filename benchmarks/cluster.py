@@ -15,9 +15,10 @@ Without fitting, ``overhead`` is the time that one worker needs in addition to o
 messages, blocks and the journal. ``sharing`` is the time that two workers need in addition to one:
 they share memory bandwidth and the third-level cache, however tiles are distributed.
 
-The bytes of the matrices are compared. Memory is allocated, touched and freed first: a virtual
-machine gets memory from its host at first touch, which takes longer than computing the values to
-store in it.
+The bytes of the matrices are compared. All sides keep freed memory for the next tile: the program
+starts itself again with the settings that its workers get. Memory is allocated, touched and freed
+first: a virtual machine gets memory from its host at first touch, which takes longer than computing
+the values to store in it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import json
 import os
 import shutil
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -110,6 +112,15 @@ def _fitting(graphs: Any, kernel: str, params: dict[str, Any]) -> float:
     return statistics.median(seconds)
 
 
+def _keep_memory() -> None:
+    """Start this program again with the memory settings of the workers."""
+    settings = {name: str(2**28) for name in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")}
+    if settings.items() <= os.environ.items():
+        return
+    command = [sys.executable, "-m", "benchmarks.cluster", *sys.argv[1:]]
+    os.execve(sys.executable, command, {**os.environ, **settings})
+
+
 def _touch(n_bytes: int) -> None:
     memory = np.empty(n_bytes // 8)
     memory[::512] = 1.0
@@ -152,13 +163,22 @@ def measure(kernel: str, n_graphs: int, chunk: int, tries: int, folder: Path,
 
 
 def message(folder: Path, clients: dict[str, Any]) -> dict[str, float]:
-    """Processor seconds per tile of the process that keeps the journal, from tiles that cost
-    next to nothing."""
-    graphs = _graphs(1024)
-    run = _run("two workers", graphs, "wl", {"n_iter": 3}, 16, folder, clients)
-    n_tiles = 64 * 65 // 2
+    """Processor seconds per group of tiles of the process that keeps the journal, from tiles that
+    cost next to nothing."""
+    from gramlet.scale import tile_cluster
+
+    sent, next_task = [], tile_cluster.next_task
+    tile_cluster.next_task = lambda *given: sent.append(next_task(*given)) or sent[-1]
+    try:
+        graphs = _graphs(2048)
+        run = _run("two workers", graphs, "wl", {"n_iter": 3}, 16, folder, clients)
+    finally:
+        tile_cluster.next_task = next_task
+    n_messages = len(sent) - sent.count(None)
     fit = _fitting(graphs, "wl", {"n_iter": 3})
-    return {"tiles": n_tiles, "message, s per tile": (run["here"] - fit) / n_tiles}
+    seconds = run["here"] - fit
+    return {"messages": n_messages, "message, s": seconds / n_messages,
+            "message, s per tile": seconds / (128 * 129 // 2)}  # fmt: skip
 
 
 def _shown(found: dict[str, Any]) -> dict[str, Any]:
@@ -175,6 +195,7 @@ def main() -> None:
     parser.add_argument("--tries", type=int, default=3)
     parser.add_argument("--folder", help="where the matrices are written")
     given = parser.parse_args()
+    _keep_memory()
     from gramlet.scale.cluster import started, stopped
 
     begin = time.perf_counter()

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import os
+from itertools import chain
 
 import numpy as np
 import pytest
 
 from gramlet import VertexHistogram
-from gramlet.scale.tile_cluster import Blocks, Groups, write_tiles
+from gramlet.scale.tile_cluster import Blocks, next_task, write_tiles
 from gramlet.scale.tile_grid import Tile, TileGrid
+from gramlet.scale.tile_groups import Groups
 from gramlet.scale.tile_store import TileStore, checksum
 from gramlet.scale.tile_work import prepared
 from scale.conftest import labelled_graphs
+
+GRID = TileGrid(80, 80, 2, symmetric=True)
 
 
 @pytest.fixture
 def blocks(tmp_path):
     graphs = labelled_graphs(80)
     work = prepared(VertexHistogram(), graphs, None, None)
-    store = TileStore(tmp_path / "K.zarr", TileGrid(80, 80, 2, symmetric=True))
+    store = TileStore(tmp_path / "K.zarr", GRID)
     store.folder.mkdir()
     store.create()
     (tmp_path / "scratch").mkdir()
@@ -30,8 +34,8 @@ def blocks(tmp_path):
 def groups_of(groups: Groups, n_threads: int, seconds: float) -> list[list[Tile]]:
     """The tiles of all groups if a tile off the diagonal takes so long."""
     found = []
-    while (task := groups.next_task(n_threads)) is not None:
-        found.append([part.tile for part in task.arguments[0].tasks])
+    while tiles := groups.next_tiles(n_threads):
+        found.append(tiles)
         groups.learn(found[-1], seconds * cost(found[-1]))
     return found
 
@@ -40,22 +44,22 @@ def cost(tiles: list[Tile]) -> float:
     return sum(0.5 if i == j else 1.0 for i, j in tiles)
 
 
-def test_all_tiles_once_and_those_on_the_diagonal_last(blocks):
-    tiles = blocks.store.grid.tiles()
-    found = sum(groups_of(Groups(tiles, blocks), 2, 0.01), [])
+def test_all_tiles_once_and_those_on_the_diagonal_last():
+    tiles = GRID.tiles()
+    found = [*chain(*groups_of(Groups(tiles, symmetric=True), 2, 0.01))]
     assert found[:-40] == [(i, j) for i, j in tiles if i < j]
     assert found[-40:] == [(i, i) for i in range(40)]
 
 
-def test_tiles_that_take_long_are_sent_one_by_one(blocks):
-    tiles = blocks.store.grid.tiles()
-    found = groups_of(Groups(tiles, blocks), 2, 3.0)
+def test_tiles_that_take_long_are_sent_one_by_one():
+    tiles = GRID.tiles()
+    found = groups_of(Groups(tiles, symmetric=True), 2, 3.0)
     assert {len(group) for group in found} == {1}
 
 
-def test_tiles_that_take_nothing_are_sent_together_but_not_at_the_end(blocks):
-    tiles = blocks.store.grid.tiles()  # 820
-    found = groups_of(Groups(tiles, blocks), 2, 0.0)
+def test_tiles_that_take_nothing_are_sent_together_but_not_at_the_end():
+    tiles = GRID.tiles()  # 820
+    found = groups_of(Groups(tiles, symmetric=True), 2, 0.0)
     assert sum(map(len, found)) == len(tiles)
     assert len(found[0]) == 1  # nothing is known yet
     assert max(map(len, found)) == 64
@@ -70,8 +74,8 @@ def test_tiles_that_take_nothing_are_sent_together_but_not_at_the_end(blocks):
 
 @pytest.mark.parametrize("seconds", [0.02, 0.1, 0.3])
 @pytest.mark.parametrize("n_threads", [2, 7])
-def test_a_group_takes_two_seconds_and_workers_end_together(blocks, seconds, n_threads):
-    found = groups_of(Groups(blocks.store.grid.tiles(), blocks), n_threads, seconds)
+def test_a_group_takes_two_seconds_and_workers_end_together(seconds, n_threads):
+    found = groups_of(Groups(GRID.tiles(), symmetric=True), n_threads, seconds)
     times = [seconds * cost(group) for group in found]
     assert max(times) <= 2.0 + seconds / 2
     assert max(times) > 0.75 * min(2.0, 64 * seconds)
@@ -81,21 +85,19 @@ def test_a_group_takes_two_seconds_and_workers_end_together(blocks, seconds, n_t
     assert max(free) - min(free) <= seconds + 1e-9
 
 
-def test_tiles_of_a_matrix_that_is_not_symmetric_keep_their_order(tmp_path):
-    graphs = labelled_graphs(6)
-    store = TileStore(tmp_path, TileGrid(6, 6, 2, symmetric=False))
-    blocks = Blocks(prepared(VertexHistogram(), graphs, graphs, None), store, tmp_path)
-    found = groups_of(Groups(store.grid.tiles(), blocks), 1, 3.0)
-    assert sum(found, []) == store.grid.tiles()
+def test_tiles_of_a_matrix_that_is_not_symmetric_keep_their_order():
+    tiles = TileGrid(6, 6, 2, symmetric=False).tiles()
+    found = groups_of(Groups(tiles, symmetric=False), 1, 3.0)
+    assert [*chain(*found)] == tiles
 
 
 def test_a_message_names_the_tiles(blocks):
-    groups = Groups(blocks.store.grid.tiles(), blocks)
-    task = groups.next_task(1)
+    groups = Groups(GRID.tiles(), symmetric=True)
+    task = next_task(groups, blocks, 1)
     assert task is not None
     assert task.shown == "rows 0:2, columns 2:4"
     groups.learn([(0, 1)], 1.0)
-    task = groups.next_task(1)
+    task = next_task(groups, blocks, 1)
     assert task is not None
     assert task.shown == "rows 0:2, columns 4:6 and 1 more"
 
@@ -109,9 +111,9 @@ def test_a_group_is_on_the_disk_before_its_checksums_are_told(blocks, monkeypatc
     monkeypatch.setattr(
         TileStore, "flush", lambda s, t: order.append(("flush", *(t := list(t)))) or flush(s, t)
     )
-    groups = Groups(blocks.store.grid.tiles()[1:], blocks)
+    groups = Groups(GRID.tiles()[1:], symmetric=True)
     groups.learn([(0, 1)], 0.4)
-    task = groups.next_task(1)
+    task = next_task(groups, blocks, 1)
     assert task is not None
     written, seconds = write_tiles(*task.arguments)
     tiles = [(0, j) for j in range(1, 6)]

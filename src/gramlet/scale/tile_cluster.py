@@ -8,10 +8,10 @@ the journal. If a worker dies, only the groups it was computing are lost.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,11 @@ from gramlet.scale.cluster import Task, bounded_results, require_client, waiting
 from gramlet.scale.journal import Journal
 from gramlet.scale.stored_blocks import StoredBlock, keep_block, load_block
 from gramlet.scale.tile_grid import Tile
+from gramlet.scale.tile_groups import Groups
 from gramlet.scale.tile_store import TileStore
 from gramlet.scale.tile_work import PairWork, compute_tile
 
-__all__ = ["Groups", "TileGroup", "TileTask", "run_on_cluster", "write_tiles"]
-
-_GROUP_SECONDS = 2.0  # of a worker per message: a hundred times what the message costs
-_MOST_TILES = 64  # of a group
-_GROUPS_TO_COME = 2  # per thread at least, so that all workers end at the same time
+__all__ = ["Blocks", "TileGroup", "TileTask", "next_task", "run_on_cluster", "write_tiles"]
 
 
 def run_on_cluster(
@@ -43,8 +40,9 @@ def run_on_cluster(
     store = replace(store, folder=store.folder.absolute())
     kept = f"Finished tiles are kept in {str(store.folder)!r}."
     with scratch_folder(store.folder) as scratch, journal.appending() as append:
-        groups = Groups(tiles, Blocks(work, store, scratch))
-        for finished in bounded_results(client, groups.next_task, kept):
+        groups = Groups(tiles, store.grid.symmetric)
+        following = partial(next_task, groups, Blocks(work, store, scratch))
+        for finished in bounded_results(client, following, kept):
             entries = []
             for _, (written, seconds) in finished:
                 entries += written
@@ -104,55 +102,16 @@ def _written(store: TileStore, task: TileTask) -> str:
     return store.write(task.tile, values)
 
 
-class Groups:
-    """Tiles in groups: each takes a worker about two seconds, by what tiles took before.
-
-    The last groups are smaller, so that no worker is left with many tiles when others have none;
-    for the same reason tiles on the diagonal, which cost half as much as others, come last.
-    """
-
-    def __init__(self, tiles: Sequence[Tile], blocks: Blocks) -> None:
-        self.blocks = blocks
-        self.tiles = sorted(tiles, key=lambda tile: self._cost([tile]) < 1.0)
-        self.begin = 0
-        self.remaining = self._cost(tiles)
-        self.seconds = math.inf  # of a tile off the diagonal, as long as nothing is known
-
-    def learn(self, tiles: Sequence[Tile], seconds: float) -> None:
-        """Note what tiles took last."""
-        self.seconds = seconds / self._cost(tiles)
-
-    def next_task(self, n_threads: int) -> Task | None:
-        """The next group, for a cluster with so many threads; None after the last one."""
-        if self.begin == len(self.tiles):
-            return None
-        tiles = self._next_tiles(n_threads)
-        self.begin += len(tiles)
-        self.remaining -= self._cost(tiles)
-        group = TileGroup(self.blocks.store, tuple(map(self.blocks.task, tiles)))
-        shown = self.blocks.store.grid.named(tiles[0])
-        if len(tiles) > 1:
-            shown += f" and {len(tiles) - 1} more"
-        return Task(tiles[0], write_tiles, (group,), shown)
-
-    def _next_tiles(self, n_threads: int) -> list[Tile]:
-        """At least one tile, and as many as come closest to the cost of a group."""
-        by_time = _GROUP_SECONDS / max(self.seconds, 1e-9)
-        by_share = self.remaining / max(1, _GROUPS_TO_COME * n_threads)
-        candidates = self.tiles[self.begin : self.begin + _MOST_TILES]
-        size, cost = 0, 0.0
-        for tile in candidates:
-            own = self._cost([tile])
-            if size and cost + own / 2 > min(by_time, by_share):
-                break
-            size, cost = size + 1, cost + own
-        return candidates[:size]
-
-    def _cost(self, tiles: Sequence[Tile]) -> float:
-        """The work of tiles: 1 each, and half of it on the diagonal of a symmetric matrix."""
-        if not self.blocks.store.grid.symmetric:
-            return float(len(tiles))
-        return sum(0.5 if i == j else 1.0 for i, j in tiles)
+def next_task(groups: Groups, blocks: Blocks, n_threads: int) -> Task | None:
+    """The next group as a task, for a cluster with so many threads; None after the last one."""
+    tiles = groups.next_tiles(n_threads)
+    if not tiles:
+        return None
+    group = TileGroup(blocks.store, tuple(map(blocks.task, tiles)))
+    shown = blocks.store.grid.named(tiles[0])
+    if len(tiles) > 1:
+        shown += f" and {len(tiles) - 1} more"
+    return Task(tiles[0], write_tiles, (group,), shown)
 
 
 class Blocks:
