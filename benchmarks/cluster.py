@@ -6,17 +6,19 @@
 
 Four sides take turns, each including fitting: one process with ``n_jobs=1`` on one core; the same
 on both cores, where a thread writes tiles while the next one is computed; one worker and two
-workers with one thread each, with scheduler and journal in a separate process. The workers are
-started in advance. ``wall`` is meaningful only on a quiet machine; ``cpu`` is the sum over all
-processes of a side.
+workers with one thread each, with scheduler and journal in a separate process. That process fits
+the kernel on as many threads as there are workers, which have nothing to do until then. The
+workers are started in advance. ``wall`` is meaningful only on a quiet machine; ``cpu`` is the sum
+over all processes of a side.
 
 Without fitting, ``overhead`` is the time that one worker needs in addition to one process, for
 messages, blocks and the journal. ``sharing`` is the time that two workers need in addition to one:
 they share memory bandwidth and the third-level cache, however tiles are distributed.
 
-The bytes of the matrices are compared. Memory is allocated, touched and freed first: a virtual
-machine gets memory from its host at first touch, which takes longer than computing the values to
-store in it.
+The bytes of the matrices are compared. All sides keep freed memory for the next tile: the program
+starts itself again with the settings that its workers get. Memory is allocated, touched and freed
+first: a virtual machine gets memory from its host at first touch, which takes longer than computing
+the values to store in it.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ import json
 import os
 import shutil
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -47,6 +50,7 @@ CASES: dict[str, tuple[dict[str, Any], int, int]] = {
     "rw": ({}, 1_536, 192),
 }
 SIDES = ("one core", "one process", "one worker", "two workers")
+FITTING_THREADS = dict(zip(SIDES, (1, 1, 1, 2), strict=True))
 
 
 def _graphs(n_graphs: int) -> Any:
@@ -77,7 +81,8 @@ def _run(side: str, graphs: Any, kernel: str, params: dict[str, Any], chunk: int
     workers = _worker_seconds(client)
     with _one_core(side == "one core"):
         begin, own = time.perf_counter(), time.process_time()
-        gram(graphs, kernel, n_jobs=1, output=place, chunk=chunk, client=client, **params)
+        gram(graphs, kernel, n_jobs=FITTING_THREADS[side], output=place, chunk=chunk,
+             client=client, **params)  # fmt: skip
         wall, here = time.perf_counter() - begin, time.process_time() - own
     workers = _worker_seconds(client) - workers
     digest = "".join(
@@ -95,13 +100,25 @@ def _worker_seconds(client: Any) -> float:
 
 
 def _fitting(graphs: Any, kernel: str, params: dict[str, Any]) -> float:
-    """Seconds of the work before the first tile, which all sides do in one thread."""
+    """Seconds of the work before the first tile, in one thread; the median of three."""
     from gramlet.kernels import registry
     from gramlet.scale.matrices.tile_work import prepared
 
-    begin = time.process_time()
-    prepared(registry.make(kernel, n_jobs=1, **params), graphs, None, None)
-    return time.process_time() - begin
+    seconds = []
+    for _ in range(3):
+        begin = time.process_time()
+        prepared(registry.make(kernel, n_jobs=1, **params), graphs, None, None)
+        seconds.append(time.process_time() - begin)
+    return statistics.median(seconds)
+
+
+def _keep_memory() -> None:
+    """Start this program again with the memory settings of the workers."""
+    settings = {name: str(2**28) for name in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")}
+    if settings.items() <= os.environ.items():
+        return
+    command = [sys.executable, "-m", "benchmarks.cluster", *sys.argv[1:]]
+    os.execve(sys.executable, command, {**os.environ, **settings})
 
 
 def _touch(n_bytes: int) -> None:
@@ -146,13 +163,22 @@ def measure(kernel: str, n_graphs: int, chunk: int, tries: int, folder: Path,
 
 
 def message(folder: Path, clients: dict[str, Any]) -> dict[str, float]:
-    """Processor seconds per tile of the process that writes the journal, measured with tiles
-    that cost almost nothing."""
-    graphs = _graphs(1024)
-    run = _run("two workers", graphs, "wl", {"n_iter": 3}, 16, folder, clients)
-    n_tiles = 64 * 65 // 2
+    """Processor seconds per group of the process that writes the journal, measured with tiles that
+    cost almost nothing."""
+    from gramlet.scale.matrices import tile_cluster
+
+    sent, next_task = [], tile_cluster.next_task
+    tile_cluster.next_task = lambda *given: sent.append(next_task(*given)) or sent[-1]
+    try:
+        graphs = _graphs(2048)
+        run = _run("two workers", graphs, "wl", {"n_iter": 3}, 16, folder, clients)
+    finally:
+        tile_cluster.next_task = next_task
+    n_messages = len(sent) - sent.count(None)
     fit = _fitting(graphs, "wl", {"n_iter": 3})
-    return {"tiles": n_tiles, "message, s per tile": (run["here"] - fit) / n_tiles}
+    seconds = run["here"] - fit
+    return {"messages": n_messages, "message, s": seconds / n_messages,
+            "message, s per tile": seconds / (128 * 129 // 2)}  # fmt: skip
 
 
 def _shown(found: dict[str, Any]) -> dict[str, Any]:
@@ -169,6 +195,7 @@ def main() -> None:
     parser.add_argument("--tries", type=int, default=3)
     parser.add_argument("--folder", help="where the matrices are written")
     given = parser.parse_args()
+    _keep_memory()
     from gramlet.scale.cluster import started, stopped
 
     begin = time.perf_counter()

@@ -5,10 +5,10 @@
 
 Tiles of a sample of graphs are computed and written one by one, and their processor seconds are
 measured. The simulation then distributes the tiles of a larger matrix, whose times are drawn from
-the measured ones, as the scheduler does: the next free worker gets the next tile, and each tile
-takes one message and one line in the process that writes the journal. The seconds per message and
-the start-up time of a worker are those measured by `benchmarks.cluster`. The disk is assumed to be
-fast enough; the required rate is printed.
+the measured ones, as gramlet does: the next free worker gets the next group of tiles, and each
+group takes one message in the process that writes the journal. The seconds per message and the
+start-up time of a worker are those measured by `benchmarks.cluster`. The disk is assumed to be fast
+enough; the required rate is printed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 
 __all__ = ["measure_tiles", "simulate"]
 
-MESSAGE_SECONDS = 0.005  # per tile, in the process that writes the journal: a task, a line, a flush
+MESSAGE_SECONDS = 0.008  # per group, in the process that keeps the journal: a task, lines, a flush
 START_SECONDS = 3.0  # per worker: imports, compiled code from the cache, the blocks of the profile
 
 
@@ -39,10 +39,15 @@ def simulate(
     >>> simulate([1.0] * 8, 4, message_seconds=0.0, start_seconds=0.0)
     2.0
     """
+    from gramlet.scale.matrices.tile_groups import Groups
+
+    groups = Groups([(0, number) for number in range(len(tile_seconds))], symmetric=False)
     free = [start_seconds] * n_workers
     heapq.heapify(free)
     journal = end = 0.0
-    for seconds in tile_seconds:
+    while tiles := groups.next_tiles(n_workers):
+        seconds = sum(tile_seconds[number] for _, number in tiles)
+        groups.learn(tiles, seconds)
         journal = max(journal, heapq.heappop(free)) + message_seconds
         done = journal + seconds
         end = max(end, done)

@@ -4,77 +4,102 @@ from __future__ import annotations
 
 import hashlib
 import os
+from itertools import chain
 
 import numpy as np
 import pytest
 
 from gramlet import VertexHistogram
-from gramlet.scale.matrices.tile_cluster import Blocks, Groups, write_tiles
-from gramlet.scale.matrices.tile_grid import TileGrid
+from gramlet.scale.matrices.tile_cluster import Blocks, next_task, write_tiles
+from gramlet.scale.matrices.tile_grid import Tile, TileGrid
+from gramlet.scale.matrices.tile_groups import Groups
 from gramlet.scale.matrices.tile_store import TileStore, checksum
 from gramlet.scale.matrices.tile_work import prepared
 from scale.conftest import labelled_graphs
+
+GRID = TileGrid(80, 80, 2, symmetric=True)
 
 
 @pytest.fixture
 def blocks(tmp_path):
     graphs = labelled_graphs(80)
     work = prepared(VertexHistogram(), graphs, None, None)
-    store = TileStore(tmp_path / "K.zarr", TileGrid(80, 80, 2, symmetric=True))
+    store = TileStore(tmp_path / "K.zarr", GRID)
     store.folder.mkdir()
     store.create()
     (tmp_path / "scratch").mkdir()
     return Blocks(work, store, tmp_path / "scratch")
 
 
-def sizes(groups: Groups, n_threads: int, seconds: float) -> list[int]:
-    """Sizes of all groups if each tile takes the given time."""
+def groups_of(groups: Groups, n_threads: int, seconds: float) -> list[list[Tile]]:
+    """The tiles of all groups if a tile off the diagonal takes so long."""
     found = []
-    while (task := groups.next_task(n_threads)) is not None:
-        found.append(len(task.arguments[0].tasks))
-        groups.learn(seconds)
+    while tiles := groups.next_tiles(n_threads):
+        found.append(tiles)
+        groups.learn(found[-1], seconds * cost(found[-1]))
     return found
 
 
-def test_all_tiles_once_and_in_order(blocks):
-    tiles = blocks.store.grid.tiles()
-    groups = Groups(tiles, blocks)
-    found = []
-    while (task := groups.next_task(2)) is not None:
-        found += [part.tile for part in task.arguments[0].tasks]
-        groups.learn(0.01)
-    assert found == tiles
+def cost(tiles: list[Tile]) -> float:
+    return sum(0.5 if i == j else 1.0 for i, j in tiles)
 
 
-def test_tiles_that_take_long_are_sent_one_by_one(blocks):
-    tiles = blocks.store.grid.tiles()
-    assert set(sizes(Groups(tiles, blocks), 2, 0.4)) == {1}
+def test_all_tiles_once_and_those_on_the_diagonal_last():
+    tiles = GRID.tiles()
+    found = [*chain(*groups_of(Groups(tiles, symmetric=True), 2, 0.01))]
+    assert found[:-40] == [(i, j) for i, j in tiles if i < j]
+    assert found[-40:] == [(i, i) for i in range(40)]
 
 
-def test_tiles_that_take_nothing_are_sent_together_but_not_at_the_end(blocks):
-    tiles = blocks.store.grid.tiles()  # 820
-    found = sizes(Groups(tiles, blocks), 2, 0.0)
-    assert sum(found) == len(tiles)
-    assert found[0] == 1  # nothing is known yet
-    assert max(found) == 64
-    assert found[-8:] == [1] * 8
+def test_tiles_that_take_long_are_sent_one_by_one():
+    tiles = GRID.tiles()
+    found = groups_of(Groups(tiles, symmetric=True), 2, 3.0)
+    assert {len(group) for group in found} == {1}
+
+
+def test_tiles_that_take_nothing_are_sent_together_but_not_at_the_end():
+    tiles = GRID.tiles()  # 820
+    found = groups_of(Groups(tiles, symmetric=True), 2, 0.0)
+    assert sum(map(len, found)) == len(tiles)
+    assert len(found[0]) == 1  # nothing is known yet
+    assert max(map(len, found)) == 64
+    assert max(map(cost, found[-4:])) <= 1.0
     assert len(found) < len(tiles) / 10
-    # No worker gets more than a quarter of its share of the remaining tiles.
-    remaining = len(tiles)
-    for size in found:
-        assert size == 1 or size <= remaining / 8
-        remaining -= size
+    # Nobody is handed more than half of his share of what remains, to the nearest tile.
+    remaining = cost(tiles)
+    for group in found:
+        assert len(group) == 1 or cost(group) <= remaining / 4 + 0.5
+        remaining -= cost(group)
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.1, 0.3])
+@pytest.mark.parametrize("n_threads", [2, 7])
+def test_a_group_takes_two_seconds_and_workers_end_together(seconds, n_threads):
+    found = groups_of(Groups(GRID.tiles(), symmetric=True), n_threads, seconds)
+    times = [seconds * cost(group) for group in found]
+    assert max(times) <= 2.0 + seconds / 2
+    assert max(times) > 0.75 * min(2.0, 64 * seconds)
+    free = [0.0] * n_threads
+    for time in times:  # the next free worker gets the next group
+        free[free.index(min(free))] += time
+    assert max(free) - min(free) <= seconds + 1e-9
+
+
+def test_tiles_of_a_matrix_that_is_not_symmetric_keep_their_order():
+    tiles = TileGrid(6, 6, 2, symmetric=False).tiles()
+    found = groups_of(Groups(tiles, symmetric=False), 1, 3.0)
+    assert [*chain(*found)] == tiles
 
 
 def test_a_message_names_the_tiles(blocks):
-    groups = Groups(blocks.store.grid.tiles(), blocks)
-    task = groups.next_task(1)
+    groups = Groups(GRID.tiles(), symmetric=True)
+    task = next_task(groups, blocks, 1)
     assert task is not None
-    assert task.shown == "rows 0:2, columns 0:2"
-    groups.learn(0.25)
-    task = groups.next_task(1)
+    assert task.shown == "rows 0:2, columns 2:4"
+    groups.learn([(0, 1)], 1.0)
+    task = next_task(groups, blocks, 1)
     assert task is not None
-    assert task.shown == "rows 0:2, columns 2:4 and 1 more"
+    assert task.shown == "rows 0:2, columns 4:6 and 1 more"
 
 
 def test_a_group_is_on_the_disk_before_its_checksums_are_told(blocks, monkeypatch):
@@ -86,9 +111,9 @@ def test_a_group_is_on_the_disk_before_its_checksums_are_told(blocks, monkeypatc
     monkeypatch.setattr(
         TileStore, "flush", lambda s, t: order.append(("flush", *(t := list(t)))) or flush(s, t)
     )
-    groups = Groups(blocks.store.grid.tiles()[1:], blocks)
-    groups.learn(0.1)
-    task = groups.next_task(1)
+    groups = Groups(GRID.tiles()[1:], symmetric=True)
+    groups.learn([(0, 1)], 0.4)
+    task = next_task(groups, blocks, 1)
     assert task is not None
     written, seconds = write_tiles(*task.arguments)
     tiles = [(0, j) for j in range(1, 6)]

@@ -13,8 +13,9 @@ from gramlet.engine.core.tiles import for_tiles
 
 __all__ = ["adjacency_stack", "for_eigensystems"]
 
-# The maximum number of entries in a stack of matrices.
-_STACK = 2_000_000
+# The maximum number of entries in a stack of matrices: few enough to stay in cache, and for the
+# graphs of one size to be shared between threads.
+_STACK = 200_000
 
 
 def for_eigensystems(

@@ -1,9 +1,9 @@
 """Tiles on the workers of a Dask cluster.
 
 The profile is split into blocks of graphs, which are stored beside the store during the work; a
-worker reads each block once and keeps it. A task is a group of tiles that takes about half a
-second: the worker writes them to the store itself and returns their checksums, which this process
-adds to the journal. If a worker dies, only the groups it was computing are lost.
+worker reads each block once and keeps it. A task is a group of tiles that takes about two seconds:
+the worker writes them to the store itself and returns their checksums, which this process adds to
+the journal. If a worker dies, only the groups it was computing are lost.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,11 @@ from gramlet.scale.cluster import Task, bounded_results, require_client, waiting
 from gramlet.scale.journal import Journal
 from gramlet.scale.matrices.stored_blocks import StoredBlock, keep_block, load_block
 from gramlet.scale.matrices.tile_grid import Tile
+from gramlet.scale.matrices.tile_groups import Groups
 from gramlet.scale.matrices.tile_store import TileStore
 from gramlet.scale.matrices.tile_work import PairWork, compute_tile
 
-__all__ = ["Groups", "TileGroup", "TileTask", "run_on_cluster", "write_tiles"]
-
-_GROUP_SECONDS = 0.5  # of a worker per message: a hundred times what the message costs
-_MOST_TILES = 64  # of a group
-_GROUPS_TO_COME = 4  # per thread at least, so that all workers end at the same time
+__all__ = ["Blocks", "TileGroup", "TileTask", "next_task", "run_on_cluster", "write_tiles"]
 
 
 def run_on_cluster(
@@ -42,12 +40,13 @@ def run_on_cluster(
     store = replace(store, folder=store.folder.absolute())
     kept = f"Finished tiles are kept in {str(store.folder)!r}."
     with scratch_folder(store.folder) as scratch, journal.appending() as append:
-        groups = Groups(tiles, Blocks(work, store, scratch))
-        for finished in bounded_results(client, groups.next_task, kept):
+        groups = Groups(tiles, store.grid.symmetric)
+        following = partial(next_task, groups, Blocks(work, store, scratch))
+        for finished in bounded_results(client, following, kept):
             entries = []
             for _, (written, seconds) in finished:
                 entries += written
-                groups.learn(seconds / len(written))
+                groups.learn([tile for tile, _ in written], seconds)
             append(entries)
             for _ in entries:
                 advance()
@@ -103,36 +102,16 @@ def _written(store: TileStore, task: TileTask) -> str:
     return store.write(task.tile, values)
 
 
-class Groups:
-    """Tiles in groups: each takes a worker about half a second, by what tiles took before.
-
-    The last groups are smaller, so that no worker is left with many tiles when others have none.
-    """
-
-    def __init__(self, tiles: Sequence[Tile], blocks: Blocks) -> None:
-        self.tiles, self.blocks = tiles, blocks
-        self.begin = 0
-        self.seconds = _GROUP_SECONDS  # per tile
-
-    def learn(self, seconds: float) -> None:
-        """Note what a tile took last."""
-        self.seconds = seconds
-
-    def next_task(self, n_threads: int) -> Task | None:
-        """The next group, for a cluster with so many threads; None after the last one."""
-        remaining = len(self.tiles) - self.begin
-        if not remaining:
-            return None
-        by_time = min(_MOST_TILES, int(_GROUP_SECONDS / max(self.seconds, 1e-9)))
-        by_share = remaining // max(1, _GROUPS_TO_COME * n_threads)
-        size = max(1, min(by_time, by_share))
-        tiles = self.tiles[self.begin : self.begin + size]
-        self.begin += size
-        group = TileGroup(self.blocks.store, tuple(map(self.blocks.task, tiles)))
-        shown = self.blocks.store.grid.named(tiles[0])
-        if size > 1:
-            shown += f" and {size - 1} more"
-        return Task(tiles[0], write_tiles, (group,), shown)
+def next_task(groups: Groups, blocks: Blocks, n_threads: int) -> Task | None:
+    """The next group as a task, for a cluster with so many threads; None after the last one."""
+    tiles = groups.next_tiles(n_threads)
+    if not tiles:
+        return None
+    group = TileGroup(blocks.store, tuple(map(blocks.task, tiles)))
+    shown = blocks.store.grid.named(tiles[0])
+    if len(tiles) > 1:
+        shown += f" and {len(tiles) - 1} more"
+    return Task(tiles[0], write_tiles, (group,), shown)
 
 
 class Blocks:
