@@ -103,8 +103,8 @@ def test_only_what_is_missing_is_computed(graphs, tmp_path, monkeypatch):
     expected = gramlet.gram(graphs, "wl", output=place, chunk=5)[:]
     journal = place / "gramlet.journal"
     lines = journal.read_bytes().splitlines(keepends=True)
-    # A torn line, and one that the journal does not have.
-    journal.write_bytes(b"".join(lines[:4]) + lines[4][:-9])
+    # A line nested too deeply for a reader of JSON, a torn one, and one that is missing.
+    journal.write_bytes(b"".join([*lines[:4], b"[" * 100_000, b"\n", lines[4][:-9]]))
     written = []
     original = TileStore.write
     monkeypatch.setattr(
