@@ -118,6 +118,7 @@ def test_other_calls_do_not_find_it(data, tmp_path, monkeypatch):
     ("damage", "why"),
     [
         (lambda text: text[: len(text) // 2], "not valid JSON"),
+        (lambda text: "[" * 100_000, "not valid JSON"),
         (lambda text: "{}", "not marked"),
         (lambda text: text.replace('"wl"', '"ml"'), "checksum"),
         (lambda text: json.dumps({**json.loads(text), "key": "other"}), "another evaluation"),

@@ -165,6 +165,33 @@ def test_a_folder_of_molecules(tmp_path: Path) -> None:
         gramlet.read(tmp_path)
 
 
+def test_a_folder_of_smiles(tmp_path: Path) -> None:
+    (tmp_path / "one.smi").write_text("CCO ethanol\n")
+    (tmp_path / "two.smi").write_text("# alkanes\nCC\n")
+    assert gramlet.read(tmp_path).ids == ["one", "two"]
+    sdf(tmp_path, record("CCC"), name="three.sdf")
+    (tmp_path / "t.csv").write_text("file,y\ntwo.smi,0\none,1\nthree,0\n")
+    data = gramlet.read(tmp_path)
+    assert data.molecules == ["CC", "CCO", "CCC"]
+    assert data.target.tolist() == [0, 1, 0]
+    (tmp_path / "two.smi").write_text("CC a\nCCC b\n")
+    (tmp_path / "one.smi").write_bytes(b"CCO \xff\n")
+    with pytest.warns(UserWarning, match="2 of 3 molecules were left out"):
+        data = gramlet.read(tmp_path, on_error="skip")
+    assert data.ids == ["three"]
+    assert [each.place.removeprefix(str(tmp_path)) for each in data.skipped] == [
+        "/two.smi",
+        "/one.smi, line 1",
+    ]
+
+
+def test_molecules_beside_other_graphs_are_not_left_out_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "one.smi").write_text("CCO\n")
+    (tmp_path / "two.g6").write_text("A_\n")
+    with pytest.raises(ValueError, match=r"one\.smi: molecules and other graphs cannot be in one"):
+        gramlet.read(tmp_path)
+
+
 def test_tu_folders_come_first(tmp_path: Path) -> None:
     graphs = GraphBatch.from_edges([[(0, 1)]])
     gramlet.write_tu(graphs, tmp_path / "SET", [1])

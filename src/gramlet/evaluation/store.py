@@ -98,7 +98,7 @@ class Store:
             return self._damaged(place, str(why))
         try:
             document = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter for brackets nested too deeply
             return self._damaged(place, "it is not valid JSON")
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
             return self._damaged(place, f"it is not marked {_FORMAT!r}")

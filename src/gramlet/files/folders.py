@@ -9,7 +9,7 @@ from gramlet.files.dataset import Dataset, DatasetNotFoundError
 from gramlet.files.kinds import describe_kinds, kind_of, stem_of
 from gramlet.files.molecules.rows import MoleculeOptions, MoleculeRow, dataset_of_rows
 from gramlet.files.molecules.sdf import molecules_of_sdf
-from gramlet.files.molecules.tables import find_target
+from gramlet.files.molecules.tables import find_target, molecules_of_smi
 from gramlet.files.networks.file_graphs import ColumnNames, FileGraph, batch_of_graphs
 from gramlet.files.networks.reading import NETWORK_KINDS, dataset_of_graphs, parse_graphs
 from gramlet.files.problems import Problems
@@ -19,6 +19,7 @@ from gramlet.files.target import is_missing, target_from_cells
 __all__ = ["read_folder"]
 
 _TABLES = (".csv", ".tsv")
+_MOLECULES = (".sdf", ".smi")
 
 
 def read_folder(
@@ -34,7 +35,7 @@ def read_folder(
     """The graphs of all files, in the order of the table, or else of their names."""
     files = sorted(file for file in path.iterdir() if file.is_file() and file.name[0] != ".")
     tables = [file for file in files if kind_of(file) in _TABLES]
-    files = [file for file in files if kind_of(file) in (*NETWORK_KINDS, ".sdf")]
+    files = [file for file in files if kind_of(file) in (*NETWORK_KINDS, *_MOLECULES)]
     if not files:
         raise DatasetNotFoundError(f"{path} has no files of graphs; known are {describe_kinds()}.")
     if len(tables) > 1:
@@ -48,7 +49,7 @@ def read_folder(
         cells = [cell for _, cell in rows]
     elif target is not None and target is not False and not isinstance(target, str):
         raise ValueError(f"{path} has no table of targets, so target={target!r} does not apply.")
-    if all(kind_of(file) == ".sdf" for file in files):
+    if all(kind_of(file) in _MOLECULES for file in files):
         return _molecules(path, files, cells, target_name, options, problems, max_bytes)
     graphs, kept = _graphs(files, problems, max_bytes)
     if cells is None or target_name is None:
@@ -175,7 +176,7 @@ def _molecules(
 ) -> Dataset:
     rows = []
     for position, file in enumerate(files):
-        found = molecules_of_sdf(file, problems, max_bytes)
+        found = _molecules_of(file, problems, max_bytes)
         if len(found) > 1:
             problems.add(str(file), f"{len(found)} molecules in one file; a folder needs one")
         elif found:
@@ -183,3 +184,14 @@ def _molecules(
             cell = None if cells is None else cells[position]
             rows.append(MoleculeRow(str(file), molecule, smiles, stem_of(file), cell))
     return dataset_of_rows(path, rows, options, problems, name=path.name, target_name=target_name)
+
+
+def _molecules_of(file: Path, problems: Problems, max_bytes: int) -> list[tuple[Any, str]]:
+    """The molecules of one file, each with its SMILES string."""
+    if kind_of(file) == ".sdf":
+        return molecules_of_sdf(file, problems, max_bytes)
+    try:
+        return [(smiles, smiles) for smiles in molecules_of_smi(file, max_bytes)]
+    except ValueError as why:
+        problems.add(*_place_and_reason(file, why))
+        return []

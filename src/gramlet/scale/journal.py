@@ -143,6 +143,6 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
         return None
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter for brackets nested too deeply
         return None
     return found if isinstance(found, dict) else None

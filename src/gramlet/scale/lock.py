@@ -72,7 +72,7 @@ def _refusal(path: Path) -> str:
     try:
         owner = json.loads(path.read_text(encoding="utf-8"))
         who = f"process {owner['process']} on {owner['machine']}"
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         who = "another process"
     return (
         f"{str(path.parent)!r} is being written by {who}. Wait until it has ended, or name another "

@@ -298,6 +298,7 @@ def test_graphml_defaults_types_and_drawings(tmp_path: Path) -> None:
         ("3", "not a node-link graph"),
         ('{"nodes": 3}', "needs a list 'nodes'"),
         ('{"nodes": [3]}', "node 0 is not an object"),
+        ('{"nodes": [{"id": 1}], "adjacency": [[]]}', "write it with networkx's node_link_data"),
         ('{"nodes": [], "edges": [{"source": 1}]}', "edge 0 has no 'source' and 'target'"),
         ('{"nodes": [], "edges": [{"source": 1, "target": 2}]}', "ends at 1, which is not a node"),
         ('{"nodes": [{"id": 1}, {"id": 1}]}', "two nodes have the id 1"),

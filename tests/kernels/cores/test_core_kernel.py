@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gramlet
-from gramlet import CoreKernel, GraphBatch, ShortestPath, WeisfeilerLehman, as_batch
+from gramlet import (
+    CoreKernel,
+    EdgeHistogram,
+    GraphBatch,
+    GraphHopper,
+    ShortestPath,
+    WeisfeilerLehman,
+    as_batch,
+)
 from gramlet.engine.cores.core_numbers import core_numbers
 from gramlet.kernels.contract.tags import graph_tags
 from reference.kernels.histograms import edge_histogram, vertex_histogram
@@ -109,6 +117,21 @@ def test_no_core_at_all():
     assert kernel.transform(triangle).tolist() == [[0, 0]]
     assert kernel.diagonal(triangle).tolist() == [9.0]
     assert kernel.features(triangle).shape == (1, 0)
+
+
+def test_without_cores_the_base_still_knows_the_columns_of_the_graphs():
+    def graphs(edges, labels):
+        attributes = [[float(node)] for node in range(1 + max(map(max, edges)))]
+        return GraphBatch.from_edges(
+            [edges], edge_labels=[labels], node_attributes=[attributes]
+        )  # fmt: skip
+
+    edge = graphs([(0, 1)], ["single"])
+    triangle = graphs([(0, 1), (1, 2), (0, 2)], ["single", "single", "double"])
+    for base in (EdgeHistogram(), GraphHopper("gaussian"), GraphHopper()):
+        kernel = CoreKernel(base, min_core=2).fit(edge)
+        expected = CoreKernel(base, min_core=2).fit(triangle)
+        assert kernel.diagonal(triangle).tolist() == expected.diagonal(triangle).tolist()
 
 
 def test_bases_that_cannot_serve():

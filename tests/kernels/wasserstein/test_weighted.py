@@ -275,6 +275,8 @@ def test_bound_follows_the_definition(fixed_levels):
         ({}, [0, 0, 0], "two classes"),
         ({}, None, "requires y to be passed"),
         ({}, [0, 1], "one class per graph"),
+        ({}, [0.0, float("nan"), 1.0], r"missing, NaN or infinite .*positions 1"),
+        ({}, ["a", "b", None], r"missing, NaN or infinite .*positions 2"),
         ({"radius": 0}, [0, 1, 0], "'radius' parameter"),
         ({"radius": [0.1, 0.2]}, [0, 1, 0], "one per level"),
         ({"constraint": "sphere"}, [0, 1, 0], "'constraint' parameter"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -185,6 +186,35 @@ def test_damage_is_named_and_mended(data, tmp_path):
     with pytest.warns(UserWarning, match=r"1 part is missing or damaged .* part-000002\.npz\."):
         mended = FeatureStore.write(place, data, HASHED, 5, verify=True)
     assert (mended.to_csr() != before).nnz == 0
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"indices": np.full(3, 10**9, dtype=np.int32)},
+        {"indices": np.full(3, -1, dtype=np.int32)},
+        {"indptr": np.array([0, 3, 1, 3, 3, 3], dtype=np.int32)},
+        {"ids": np.array(["a"])},
+        {"data": np.array(["a", "b", "c"])},
+        {"data": None},
+        None,
+    ],
+)
+def test_parts_that_are_wrong_under_a_right_checksum(changes, data, tmp_path):
+    FeatureStore.write(tmp_path / "store", Dataset(data.graphs[:5]), HASHED, 5)
+    part, journal = tmp_path / "store/part-000000.npz", tmp_path / "store/gramlet.journal"
+    before = hashlib.sha256(part.read_bytes()).hexdigest()[:32]
+    row = {"indptr": np.array([0, 3, 3, 3, 3, 3]), "indices": np.arange(3), "data": np.ones(3)}
+    if changes is None:
+        part.write_bytes(b"not an archive")
+    else:
+        members = {**row, **changes}
+        np.savez(part, **{name: values for name, values in members.items() if values is not None})
+    after = hashlib.sha256(part.read_bytes()).hexdigest()[:32]
+    journal.write_text(journal.read_text().replace(before, after))
+    store = FeatureStore(tmp_path / "store")
+    with pytest.raises(ValueError, match=r"part-000000\.npz' is not a part of a feature store"):
+        store.to_csr()
 
 
 def test_refusals(data, tmp_path):

@@ -103,8 +103,8 @@ def test_only_what_is_missing_is_computed(graphs, tmp_path, monkeypatch):
     expected = gramlet.gram(graphs, "wl", output=place, chunk=5)[:]
     journal = place / "gramlet.journal"
     lines = journal.read_bytes().splitlines(keepends=True)
-    # An incomplete line, and a missing one.
-    journal.write_bytes(b"".join(lines[:4]) + lines[4][:-9])
+    # A line nested too deeply for a reader of JSON, an incomplete one, and a missing one.
+    journal.write_bytes(b"".join([*lines[:4], b"[" * 100_000, b"\n", lines[4][:-9]]))
     written = []
     original = TileStore.write
     monkeypatch.setattr(

@@ -32,6 +32,7 @@ __all__ = [
     "dataset_of_table",
     "find_columns",
     "find_target",
+    "molecules_of_smi",
     "read_molecule_table",
     "stream_molecule_tables",
 ]
@@ -77,6 +78,15 @@ def read_molecule_table(
         table = read_table(path, sep, lambda cells: _is_heading(cells, named, header), max_bytes)
     columns = find_columns(table, smi=smi, target=target, molecules=molecules, id=id)
     return dataset_of_table(table, columns, options, problems, name)
+
+
+def molecules_of_smi(path: Path, max_bytes: int) -> list[str]:
+    """The SMILES strings of a `.smi` file."""
+    table = _smi_table(path, [], 0, None, max_bytes)
+    for row in table.rows:
+        if row.problem is not None:
+            raise ValueError(f"{table.place(row)}: {row.problem}.")
+    return [row.cells[0] for row in table.rows]
 
 
 class MoleculeColumns(NamedTuple):

@@ -69,6 +69,11 @@ def _refuse_constant(text: str) -> None:
 def _graph(place: str, item: Any) -> FileGraph:
     if not isinstance(item, dict) or not isinstance(item.get("nodes"), list):
         raise ValueError(f"{place}: not a node-link graph; it needs a list 'nodes'.")
+    if "adjacency" in item:
+        raise ValueError(
+            f"{place}: not a node-link graph but one with 'adjacency'; write it with networkx's "
+            "node_link_data."
+        )
     edges = item.get("edges", item.get("links", []))
     directed = item.get("directed", False)
     data = item.get("graph", {})

@@ -85,6 +85,20 @@ def cores_of(batch: GraphBatch, min_core: int = 0) -> tuple[GraphBatch, Ints]:
     return cores, offsets
 
 
+def _one_empty(none: GraphBatch) -> GraphBatch:
+    """One graph without nodes, with the columns of a batch without graphs.
+
+    A base is fitted on it if no graph has a core: it then knows which labels and attributes the
+    graphs have.
+    """
+    return GraphBatch(
+        np.zeros(2, dtype=np.int64),
+        none.indptr,
+        none.indices,
+        **{name: getattr(none, name) for name in (*NODE_COLUMNS, *EDGE_COLUMNS)},
+    )
+
+
 def _checked_base(base: Any) -> GraphKernel:
     kernel = new_base(base, "CoreKernel")
     tags = kernel.__graph_tags__()
@@ -164,9 +178,7 @@ class CoreKernel(GraphKernel):
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> PartsProfile:
         self.base_ = _checked_base(self.base)
         cores, offsets = cores_of(batch, int(self.min_core))
-        # If no graph has a core, the base is fitted on a graph without nodes.
-        none = GraphBatch.from_edges([[]], n_nodes=[0])
-        fit_base(self.base_, cores if len(cores) else none, None, tiling)
+        fit_base(self.base_, cores if len(cores) else _one_empty(cores), None, tiling)
         parts = self.base_.profile_
         if len(cores) == 0:
             parts = parts.take(np.zeros(0, dtype=np.int64))

@@ -27,6 +27,7 @@ from gramlet.common.stored_state import (
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.wasserstein import pattern_weights as importance
 from gramlet.engine.wasserstein.weight_constraint import CONSTRAINTS, WeightConstraint
+from gramlet.files.target import check_target
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.parameter_texts import shared_texts
@@ -326,11 +327,10 @@ class WeightedWassersteinWL(GraphKernel):
                 "WeightedWassersteinWL requires y to be passed, but the target y is None; "
                 "it learns from classes: give one per graph."
             )
-        labels = np.asarray(y)
-        if labels.ndim != 1 or len(labels) != n:
-            raise ValueError(
-                f"y must have one class per graph, {n} of them; got shape {labels.shape}."
-            )
+        shape = np.shape(y)
+        if shape != (n,):
+            raise ValueError(f"y must have one class per graph, {n} of them; got shape {shape}.")
+        labels = check_target(y)
         self.classes_, classes = np.unique(labels, return_inverse=True)
         if n < 2 or len(self.classes_) < 2:
             raise ValueError(

@@ -84,12 +84,22 @@ def read_part(path: Path, expected: str, shape: tuple[int, int]) -> dict[str, An
             f"{str(path)!r} is missing or damaged: its checksum differs. Write the store again "
             "with verify=True (--verify), which repairs it."
         )
+    try:
+        return _members(data, shape)
+    except Exception as why:  # whatever numpy and scipy raise for a part with a forged checksum
+        raise ValueError(f"{str(path)!r} is not a part of a feature store: {why}") from why
+
+
+def _members(data: bytes, shape: tuple[int, int]) -> dict[str, Any]:
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         members: dict[str, Any] = {name: archive[name] for name in archive.files}
     counts = members.pop("data").astype(np.float64)
-    members["X"] = sparse.csr_matrix(
-        (counts, members.pop("indices"), members.pop("indptr")), shape=shape
-    )
+    X = sparse.csr_matrix((counts, members.pop("indices"), members.pop("indptr")), shape=shape)
+    X.check_format(full_check=True)  # products would follow columns out of range
+    for name in ("ids", "target", "lines"):
+        if name in members and members[name].shape != shape[:1]:
+            raise ValueError(f"{name} has shape {members[name].shape} for {shape[0]} rows.")
+    members["X"] = X
     return members
 
 
