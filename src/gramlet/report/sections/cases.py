@@ -136,9 +136,14 @@ def _told(material: Material, view: KernelView | None, decisions: list[Decision]
     whose = f"of {decisions[0].kernel} fitted on all graphs"
     if decisions[0].kernel != name:
         whose += f", since decisions of {name} cannot be split by node"
+    constants = "; ".join(
+        f"{decision.constant:+.3g} for {decision.name}" for decision in decisions
+        if not material.regression or decision.code
+    )  # fmt: skip
     return (
         f"Red nodes count for {side}, blue ones against it, on one scale for all drawings: "
-        f"decisions {whose}."
+        f"decisions {whose}. A decision is the sum over the nodes and a constant ({constants}), so "
+        "that most nodes can count against the class that is predicted."
     )
 
 
@@ -170,6 +175,7 @@ def _case(
         picture = pictures.plain(i)
     else:
         picture = pictures.valued(i, values, reach)
+    several = material.first.protocol.repeats > 1
     near = []
     if view is not None:
         place = int(np.searchsorted(material.kept, i))
@@ -188,7 +194,7 @@ def _case(
         "margin": f"{abs(ranking.margins[i]):.3g}"
         if material.regression
         else f"{ranking.margins[i]:+.3g}",
-        "wrong": "" if np.isnan(ranking.wrong[i]) else f"{ranking.wrong[i]:.0%}",
+        "wrong": f"{ranking.wrong[i]:.0%}" if several and ranking.wrong[i] > 0 else "",
         "neighbours": near,
     }
 
