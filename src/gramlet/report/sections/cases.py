@@ -136,14 +136,22 @@ def _told(material: Material, view: KernelView | None, decisions: list[Decision]
     whose = f"of {decisions[0].kernel} fitted on all graphs"
     if decisions[0].kernel != name:
         whose += f", since decisions of {name} cannot be split by node"
-    constants = "; ".join(
-        f"{decision.constant:+.3g} for {decision.name}" for decision in decisions
-        if not material.regression or decision.code
-    )  # fmt: skip
     return (
         f"Red nodes count for {side}, blue ones against it, on one scale for all drawings: "
-        f"decisions {whose}. A decision is the sum over the nodes and a constant ({constants}), so "
-        "that most nodes can count against the class that is predicted."
+        f"decisions {whose}. {_constants(material, decisions)}"
+    )
+
+
+def _constants(material: Material, decisions: list[Decision]) -> str:
+    """What decisions contain beside the nodes."""
+    if material.regression:
+        return (
+            f"A prediction is the sum over the nodes and a constant of {decisions[0].constant:.3g}."
+        )
+    values = "; ".join(f"{d.constant:+.3g} for {d.name}" for d in decisions)
+    return (
+        f"A decision is the sum over the nodes and a constant ({values}), so that most nodes can "
+        "count against the class that is predicted."
     )
 
 

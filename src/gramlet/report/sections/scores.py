@@ -104,7 +104,8 @@ def _table(material: Material, rows: list[Result], extra: dict[str, Floats]) -> 
                 "seconds", "most often chosen")  # fmt: skip
     note = (
         "±: standard deviation of the repeats' means (of the folds, if there is one repeat). "
-        "Intervals and p-values by the corrected resampled t-test, each p for one comparison."
+        "Intervals and p-values by the corrected resampled t-test; p-values are not corrected for "
+        "the number of comparisons."
     )
     every = [*(result.scores for result in rows), *extra.values()]
     if any(scores.size > 1 and not np.ptp(scores) for scores in every):
