@@ -86,8 +86,8 @@ class Report:
         if best.scores.size < 2:
             beside = " (one test part: no test of significance)"
         else:
-            others = f"; not significantly worse: {', '.join(near)}" if near else ""
-            beside = f"{others} (corrected resampled t-test, 5 %)"
+            equal = f"; not significantly worse: {', '.join(near)}" if near else ""
+            beside = f"{equal} (corrected resampled t-test, 5 %)"
         screen.print(f"Best: [bold]{escape(best.name)}[/]{escape(beside)}")
         for text in remarks(results):
             screen.print(with_options(text), markup=False)
