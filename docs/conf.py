@@ -9,6 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from comparison_tables import write_comparison
+from docutils import nodes
 from paper_tables import write_paper_tables
 from result_tables import write_result_tables
 from tables import write_tables
@@ -76,10 +77,19 @@ def _make_blocks_run(app: object, docname: str, source: list[str]) -> None:
     source[0] = _HEADER + re.sub(r"^```python$", "```{code-cell} python3", text, flags=re.M)
 
 
+def _keep_spreads_together(app: object, doctree: nodes.document) -> None:
+    """No line of a table ends before or after ±."""
+    for cell in doctree.findall(nodes.entry):
+        for text in list(cell.findall(nodes.Text)):
+            if " ± " in text:
+                text.parent.replace(text, nodes.Text(text.replace(" ± ", "\u00a0±\u00a0")))
+
+
 def setup(app: object) -> None:
-    """Register the hook, and write the tables that come from the registry and from results."""
+    """Register the hooks, and write the tables that come from the registry and from results."""
     write_tables(Path(__file__).parent)
     write_result_tables(Path(__file__).parent)
     write_paper_tables(Path(__file__).parent)
     write_comparison(Path(__file__).parent)
     app.connect("source-read", _make_blocks_run)  # type: ignore[attr-defined]
+    app.connect("doctree-read", _keep_spreads_together)  # type: ignore[attr-defined]

@@ -15,7 +15,8 @@ def kernel_table() -> str:
     """Every row of the registry, under its family."""
     lines = ["| name | class | computes | paper |", "|---|---|---|---|"]
     family = ""
-    for entry in registry.entries():
+    families = list(dict.fromkeys(entry.family for entry in registry.entries()))
+    for entry in sorted(registry.entries(), key=lambda entry: families.index(entry.family)):
         if entry.family != family:
             family = entry.family
             lines.append(f"| **{family}** | | | |")
@@ -145,7 +146,7 @@ def _option(parameter: Any) -> str:
     else:
         names = [*parameter.opts, *parameter.secondary_opts]
         value = "" if parameter.is_flag else f" {parameter.metavar or 'VALUE'}"
-        written = ", ".join(names) + value
+        written = ", ".join(names) + value.replace("|", "\\|")
     default = parameter.default
     shown = isinstance(default, (int, float, str)) and not isinstance(default, bool)
     told = f" Default: `{default}`." if shown else ""

@@ -142,6 +142,7 @@ class TestEvaluate:
         code, out, _ = run("evaluate", "-k", "vertex", *QUICK, "--holdout", "0.25")
         assert code == 0
         assert "75/25 split × 1" in out
+        assert "one test part: no test of significance" in out
 
     def test_molecules(self, run, molecules):
         code, out, _ = run("evaluate", molecules, "-k", "vertex", *QUICK)

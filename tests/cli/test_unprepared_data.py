@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -157,7 +158,7 @@ class TestTables:
     def test_columns_that_convert_does_not_write_are_named(self, run, several, tmp_path):
         code, _, said = run("convert", several, "out.jsonl")
         assert code == 0
-        assert "several.csv has columns that are not written: 'logP', 'toxic'." in said[0]
+        assert "several.csv has columns or values that are not written: 'logP', 'toxic'." in said[0]
         code, _, said = run("convert", several, "logP.jsonl", "--target", "logP")
         assert code == 0
         assert "'toxic'" in said[0]
@@ -261,3 +262,30 @@ class TestFolders:
         code, _, said = run("predict", "m", coloured, "--directed", "--label", "colour")
         assert code == 2
         assert "Convert one of them: --directed or --undirected." in said[-1]
+
+
+class TestNetworks:
+    def test_values_of_graphs_that_are_not_read_are_named(self, run, tmp_path):
+        nodes, edges = [{"id": 0}, {"id": 1}], [{"source": 0, "target": 1}]
+        graphs = [
+            {"graph": {"id": f"n{i}", "type": "ab"[i % 2]}, "nodes": nodes, "edges": edges}
+            for i in range(6)
+        ]
+        (tmp_path / "nets.jsonl").write_text("\n".join(map(json.dumps, graphs)))
+        code, out, _ = run("info", "nets.jsonl")
+        assert code == 0
+        assert "classes: none (--target reads one of 'type')" in out
+        code, _, said = run("evaluate", "nets.jsonl")
+        assert code == 2
+        assert "'type'. Name one with --target" in said[-1]
+        code, _, said = run("convert", "nets.jsonl", "nets.graphml")
+        assert code == 0
+        assert "values that are not written: 'type'" in said[0]
+        code, _, said = run("convert", "nets.jsonl", "with.graphml", "--target", "type")
+        assert (code, said) == (0, [])
+
+    def test_a_table_of_edges_is_told_from_one_of_molecules(self, run, tmp_path):
+        (tmp_path / "friends.csv").write_text("source,target,weight\nanna,bob,1\nbob,carl,2\n")
+        code, _, said = run("info", "friends.csv")
+        assert code == 2
+        assert "Tables of edges are not read" in said[0]

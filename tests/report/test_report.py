@@ -100,6 +100,8 @@ def test_numbers_have_scatter_and_a_scale(regression_page):
     reader = read(regression_page.read_text(encoding="utf-8"))
     for words in ("Values of logBB", "mean absolute error", "For higher values", "Best predicted"):
         assert words in reader.text, words
+    assert "R² with 95 % intervals" in reader.text
+    assert not re.search(r"\br2\b", reader.text.rsplit("Repeat it", 1)[0])
 
 
 def test_scores_and_intervals_are_those_of_the_test():
@@ -216,9 +218,9 @@ def test_thirty_classes():
     y = np.array([f"class {i % 30}" for i in range(160)])
     result = evaluate("wl", batch, y, Protocol(folds=2, repeats=1, inner_folds=2, C=(1.0,)))
     text = read(report_html(result, batch)).text
-    assert "the 20 largest of 30" in text
+    assert "Graphs per class; 20 of 30, by size" in text
     assert "and 10 more classes" in text
-    assert "the 8 largest of 30 classes" in text
+    assert "8 of 30 classes, by size" in text
     many = np.array([f"class {i % 40}" for i in range(160)])
     result = evaluate("vertex", batch, many, Protocol(folds=2, repeats=1, inner_folds=2, C=(1.0,)))
     assert "confused most often, of 40 classes" in read(report_html(result, batch)).text
@@ -228,6 +230,90 @@ def test_one_test_part():
     batch = trees(30)
     result = evaluate("vertex", batch, np.arange(30) % 2, Protocol.holdout(0.3, 1, 2))
     assert "one test part" in read(report_html(result, batch)).text
+
+
+def test_of_one_test_part_nothing_but_the_best_is_called_so():
+    batch = trees(30)
+    protocol = Protocol.holdout(0.3, 1, 2)
+    results = [evaluate(name, batch, np.arange(30) % 2, protocol) for name in ("vertex", "wl")]
+    cells = re.findall(r'data-key="[23]" class="number">([^<]*)<', report_html(results, batch))
+    assert cells[:2] == ["the best", "one test part"]
+
+
+def test_baselines_have_a_section_of_their_own(mutag, mutag_results):
+    everything = [*mutag_results, evaluate("size", mutag, protocol=QUICK)]
+    page = report_html(everything, mutag, baselines=["vertex"])
+    reader = read(page)
+    kernels, baselines = reader.text.split("\nBaselines\n")[0], page.split('id="h-baselines"')[1]
+    assert "uses the numbers of nodes and edges only" not in kernels
+    for name in ("vertex", "size"):
+        assert f"<h3>{name}</h3>" in baselines
+        assert f">{name} (baseline)</th>" in page
+    assert baselines.count("It is a baseline, shown for comparison only.") == 2
+    assert {"kernel-1", "kernel-2", "baseline-1", "baseline-2"} <= set(reader.ids)
+    assert "kernel-3" not in reader.ids
+    assert "baselines in grey" in reader.text
+    assert 'id="baselines"' not in report_html(mutag_results[0], mutag)
+
+
+def test_a_kernel_given_for_one_result_leaves_the_others_theirs(mutag, mutag_results):
+    mine = replace(mutag_results[0], name="mine")
+    text = report_html(
+        [mine, mutag_results[1]], mutag, kernels={"mine": WeisfeilerLehman(n_iter=1)}
+    )
+    assert 'data-map="mine"' in text
+    assert 'data-map="wl-oa"' in text
+
+
+def test_the_machine_is_that_of_the_kernels(mutag, mutag_results):
+    constant = evaluate("majority", mutag, protocol=QUICK)
+    assert constant.classifier == ""
+    page = report_html([constant, *mutag_results], mutag)
+    assert re.search(r'>machine</th><td data-key="svc">svc<', page)
+
+
+def test_equal_scores_are_not_called_certain(mutag):
+    constant = evaluate("majority", mutag, protocol=QUICK)
+    same = replace(constant, scores=np.full((1, 3), 0.66))
+    words = "which does not make the score certain"
+    assert words in report_html(same, mutag)
+    assert words not in report_html(replace(constant, scores=np.array([[0.6, 0.7, 0.7]])), mutag)
+
+
+def test_the_ceiling_is_that_of_the_graphs_that_were_used():
+    target = np.array(["a", "b", "a", "a", "rare"])
+    found = repeats_of([[0, 4], [2, 3]], target, False, np.arange(4))
+    assert found.groups == [[0, 4], [2, 3]]
+    assert found.conflicting == []
+    assert found.ceiling == 1.0
+    assert repeats_of([[0, 1]], target, False, np.arange(4)).ceiling == 3 / 4
+
+
+def test_the_constant_of_decisions_is_told(mutag, mutag_results):
+    """Nodes of a graph can all count against the class that is predicted for it."""
+    from gramlet.report.decisions import decisions_of
+    from gramlet.report.kernel_view import view_of
+    from gramlet.report.material import material_of
+
+    material = material_of(mutag_results[0], mutag)
+    view = view_of(material, mutag_results[0])
+    first, second = decisions_of(material, view)
+    graph = material.graphs[3]
+    value = first.explanation.decision(graph)[0, 0]
+    assert first.nodes(graph).sum() + first.constant == pytest.approx(value)
+    assert second.nodes(graph).sum() + second.constant == pytest.approx(-value)
+    assert f"{first.constant:+.3g} for mutagenic" in report_html(mutag_results[0], mutag)
+
+
+def test_stars_are_counted_in_the_text_of_patterns():
+    from gramlet.report.sections.patterns import _RUN, _counted
+
+    assert _RUN.sub(_counted, "h1:*(*,*,*,*,*)") == "h1:*(5 × *)"
+    assert _RUN.sub(_counted, "C(single:C,single:C,single:C,single:C,double:O)") == (
+        "C(4 × single:C,double:O)"
+    )
+    assert _RUN.sub(_counted, "C(C,C,C)") == "C(C,C,C)"
+    assert _RUN.sub(_counted, "C(C,CC,CC,CC,CCC)") == "C(C,CC,CC,CC,CCC)"
 
 
 def test_classes_too_small_are_said(mutag):

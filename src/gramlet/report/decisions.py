@@ -43,6 +43,11 @@ class Decision(NamedTuple):
         values: Floats = self.sign * self.explanation.coefficients[0]
         return values
 
+    @property
+    def constant(self) -> float:
+        """What every decision for this side contains, whatever the graph."""
+        return float(self.sign * self.explanation.intercept[0])
+
     def nodes(self, graph: GraphBatch) -> Floats:
         """What each node of a graph adds for this side."""
         values: Floats = self.sign * self.explanation.nodes(graph).sum(axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
@@ -28,9 +28,11 @@ __all__ = [
 ]
 
 _BLUE, _RED = CLASS_COLOURS[0], CLASS_COLOURS[1]
+_GREY = "#7a7a7a"
 _MOST_CONFUSED = 30  # classes in a picture
 _MOST_POINTS = 2000
 _LETTERS = 16  # of the name of a class
+_LETTER = 7.0  # pixels of a letter of average width
 _WIDE_CELL, _FLAT_LETTERS = 54.0, 7  # cells below which so short names need not be turned
 
 
@@ -72,8 +74,11 @@ def bars(
     return chart.write(" data-fixed" if fixed else "")
 
 
-def intervals(rows: Sequence[tuple[str, float, float, float]], title: str, x_label: str) -> Markup:
-    """A point and its interval per row: (name, low, middle, high)."""
+def intervals(
+    rows: Sequence[tuple[str, float, float, float]], title: str, x_label: str,
+    plain: Collection[str] = (),
+) -> Markup:  # fmt: skip
+    """A point and its interval per row: (name, low, middle, high); names in ``plain`` are grey."""
     low = min(row[1] for row in rows)
     high = max(row[3] for row in rows)
     margin = 0.05 * (high - low) or 0.05
@@ -83,8 +88,9 @@ def intervals(rows: Sequence[tuple[str, float, float, float]], title: str, x_lab
                   width=440)  # fmt: skip
     for i, (name, begin, middle, end) in enumerate(rows):
         at = n - 1 - i
-        chart.line([(begin, at), (end, at)], _BLUE, width=2.4)
-        chart.dot(middle, at, _BLUE, radius=4.5, opacity=1,
+        colour = _GREY if name in plain else _BLUE
+        chart.line([(begin, at), (end, at)], colour, width=2.4)
+        chart.dot(middle, at, colour, radius=4.5, opacity=1,
                   title=f"{name}: {middle:.3f}, {begin:.3f} to {end:.3f}")  # fmt: skip
     return chart.write()
 
@@ -95,8 +101,9 @@ def confusion_chart(counts: Ints, names: Sequence[str], title: str) -> Markup | 
     if n > _MOST_CONFUSED:
         return None
     cell = _WIDE_CELL if n <= 4 else 34.0 if n <= 10 else 20.0
-    left, top = 112.0, 20.0
+    top = 20.0
     cut = short_names(names, _LETTERS)
+    left = max(112.0, 16 + _LETTER * max(map(len, cut)))
     flat = cell == _WIDE_CELL and max(map(len, cut)) <= _FLAT_LETTERS
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     parts = []

@@ -6,7 +6,7 @@ shows instead.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -43,6 +43,8 @@ class Material:
     why_not : dict
         Why there is no estimator, by the result's name.
     n_jobs : int or None
+    baselines : frozenset of str
+        Names of results that are shown for comparison only.
     """
 
     results: list[Result]
@@ -50,6 +52,7 @@ class Material:
     kernels: dict[str, Any]
     why_not: dict[str, str] = field(default_factory=dict)
     n_jobs: int | None = None
+    baselines: frozenset[str] = frozenset(CONSTANTS)
 
     @property
     def first(self) -> Result:
@@ -69,8 +72,8 @@ class Material:
 
     @cached_property
     def best(self) -> Result:
-        """The best result that is not a constant, or the best."""
-        kernels = [r for r in self.results if r.name not in CONSTANTS] or self.results
+        """The best result that is not a baseline, or the best."""
+        kernels = [r for r in self.results if r.name not in self.baselines] or self.results
         return max(kernels, key=lambda result: result.mean)
 
     @property
@@ -150,6 +153,10 @@ class Material:
             for label, (symbol, _) in zip(labels, atoms, strict=True)
         }
 
+    def result_name(self, name: str) -> str:
+        """The name of a result; a baseline is called one."""
+        return f"{name} (baseline)" if name in self.baselines else name
+
     def graph_name(self, position: int) -> str:
         """The name of a graph: its identifier, or its position."""
         ids = None if self.data is None else self.data.ids
@@ -177,6 +184,7 @@ def material_of(
     data: Any = None,
     kernels: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
+    baselines: Iterable[str] = (),
 ) -> Material:
     """Check that results and data agree, and find the kernels of the results.
 
@@ -201,8 +209,9 @@ def material_of(
                 "scorer; make one report for each."
             )
     dataset = _dataset(data, found[0])
-    estimators, why_not = _estimators(found, dict(kernels or {}))
-    return Material(found, dataset, estimators, why_not, n_jobs)
+    compared = frozenset([*CONSTANTS, *baselines])
+    estimators, why_not = _estimators(found, dict(kernels or {}), compared)
+    return Material(found, dataset, estimators, why_not, n_jobs, compared)
 
 
 def _dataset(data: Any, result: Result) -> Dataset | None:
@@ -218,16 +227,14 @@ def _dataset(data: Any, result: Result) -> Dataset | None:
 
 
 def _estimators(
-    results: Sequence[Result], given: dict[str, Any]
+    results: Sequence[Result], given: dict[str, Any], baselines: frozenset[str]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     found, why_not = {}, {}
     for result in results:
         if result.name in given:
             found[result.name] = given[result.name]
-        elif given:
-            why_not[result.name] = "It is shown for comparison only."
-        elif result.name in CONSTANTS:
-            why_not[result.name] = "It is a baseline without a kernel."
+        elif result.name in baselines:
+            why_not[result.name] = "It is a baseline, shown for comparison only."
         else:
             try:
                 found[result.name] = kernel_behind(result)

@@ -22,11 +22,11 @@ from gramlet.report.sections.cases import cases_section, graph_table
 from gramlet.report.sections.data import data_section
 from gramlet.report.sections.kernel_matrix import curve_figure, gram_section
 from gramlet.report.sections.map import map_section, marker_symbols
-from gramlet.report.sections.patterns import patterns_section
+from gramlet.report.sections.patterns import pattern_words, patterns_section
 from gramlet.report.sections.predictions import chosen_figures, predictions_figures
 from gramlet.report.sections.provenance import provenance_section
 from gramlet.report.sections.scores import scores_section
-from gramlet.report.words import percent_or_number, score_text
+from gramlet.report.words import baseline_text, percent_or_number, score_text
 
 __all__ = ["report_html", "require_template", "write_report"]
 
@@ -40,6 +40,7 @@ def write_report(
     data: Any = None,
     *,
     kernels: Mapping[str, Any] | None = None,
+    baselines: Sequence[str] = (),
     title: str | None = None,
     command: str | None = None,
     n_jobs: int | None = None,
@@ -63,6 +64,9 @@ def write_report(
     kernels : mapping, optional
         The estimator of a result, by the result's name, for results whose name is not in the
         registry.
+    baselines : sequence of str
+        Names of results to show for comparison only, in a section of their own; "majority", "mean"
+        and "size" are always among them.
     title : str, optional
         By default the name of the data.
     command : str, optional
@@ -92,8 +96,8 @@ def write_report(
         raise ValueError(f"{str(place)!r}: the name of a report must end in .html.")
     check_place(place)
     text = report_html(
-        results, data, kernels=kernels, title=title, command=command, n_jobs=n_jobs,
-        progress=progress,
+        results, data, kernels=kernels, baselines=baselines, title=title, command=command,
+        n_jobs=n_jobs, progress=progress,
     )  # fmt: skip
     with writing(place) as file:
         file.write_text(text, encoding="utf-8", errors="replace")
@@ -105,6 +109,7 @@ def report_html(
     data: Any = None,
     *,
     kernels: Mapping[str, Any] | None = None,
+    baselines: Sequence[str] = (),
     title: str | None = None,
     command: str | None = None,
     n_jobs: int | None = None,
@@ -113,7 +118,7 @@ def report_html(
     """The page of `write_report` as text."""
     template = require_template()
     say = progress or (lambda words: None)
-    material = material_of(results, data, kernels, n_jobs)
+    material = material_of(results, data, kernels, n_jobs, baselines)
     say("data")
     content: dict[str, Any] = {
         "title": title or material.first.data.name or "Evaluation",
@@ -126,7 +131,9 @@ def report_html(
         "task": material.first.task,
     }
     pictures = Pictures(material)
-    views, content["kernels"] = _kernel_sections(material, say)
+    views, sections = _kernel_sections(material, say)
+    content["kernels"] = [part for part in sections if not part["baseline"]]
+    content["baselines"] = [part for part in sections if part["baseline"]]
     view, decisions = _main(views)
     say("single graphs")
     cases = cases_section(material, view, decisions, pictures)
@@ -175,12 +182,14 @@ def _kernel_sections(
         say(result.name)
         section: dict[str, Any] = {
             "name": result.name,
+            "baseline": result.name in material.baselines,
+            "words": baseline_text(result.name) if result.name in material.baselines else "",
             "score": f"{score_text(result.scoring)} "
                      f"{percent_or_number(result.mean, result.scoring)}",
             "predictions": predictions_figures(material, result),
             "chosen": chosen_figures(result),
             "gram": None, "map": None, "curve": None, "patterns": None, "why_not": "",
-            "why_no_patterns": "",
+            "why_no_patterns": "", "pattern_words": "",
         }  # fmt: skip
         if result.name not in featured:
             reason = material.why_not.get(result.name)
@@ -211,6 +220,7 @@ def _add_view(
     try:
         decisions = decisions_of(material, view)
         section["patterns"] = patterns_section(material, view, decisions)
+        section["pattern_words"] = pattern_words(view)
     except ValueError as why:
         section["why_no_patterns"] = str(why)
     views[result.name] = (view, decisions)

@@ -9,7 +9,16 @@ from typing import Any, NamedTuple
 
 from gramlet.report.markup import Markup
 
-__all__ = ["Cell", "Figure", "Table", "percent_or_number", "score_limits", "score_text"]
+__all__ = [
+    "Cell",
+    "Figure",
+    "Table",
+    "baseline_text",
+    "percent_or_number",
+    "score_limits",
+    "score_text",
+    "sentence",
+]
 
 
 class Cell(NamedTuple):
@@ -75,5 +84,32 @@ def percent_or_number(value: float, scoring: str) -> str:
 
 
 def score_text(scoring: str) -> str:
-    """A scorer's name as text, with 'neg_' explained."""
-    return scoring.replace("_", " ")
+    """A scorer's name as text.
+
+    >>> score_text("balanced_accuracy"), score_text("r2")
+    ('balanced accuracy', 'R²')
+    """
+    return "R²" if scoring == "r2" else scoring.replace("_", " ")
+
+
+_BASELINES = {
+    "majority": "predicts the most frequent class",
+    "mean": "predicts the mean",
+    "size": "uses the numbers of nodes and edges only",
+    "vertex": "uses the histogram of node labels only",
+    "edge": "uses the histogram of edge types only",
+}
+
+
+def baseline_text(name: str) -> str:
+    """What a baseline predicts or uses; "" if it is not one of those always computed."""
+    return _BASELINES.get(name, "")
+
+
+def sentence(text: str) -> str:
+    """The text with a capital first letter.
+
+    >>> sentence("accuracy with 95 % intervals")
+    'Accuracy with 95 % intervals'
+    """
+    return text[:1].upper() + text[1:]

@@ -229,6 +229,15 @@ def test_names_of_labels_in_a_saved_model(run, tmp_path):
     assert names_in(tmp_path / "out") == FILES
 
 
+def test_a_constant_machine_on_uneven_folds_is_no_better(run, tmp_path):
+    """The mean over folds of one class's share is not its share of all graphs."""
+    graphs = GraphBatch.from_edges([[(0, 1)]] * 24, node_labels=[["a", "a"]] * 24)
+    write_tu(graphs, tmp_path / "SAME", np.repeat([0, 1], [8, 16]))
+    code, out, err = run(tmp_path / "SAME", "-k", "wl", "-o", tmp_path / "out")
+    assert code == 0, err
+    assert "has learned nothing about the classes" in out
+
+
 def test_a_machine_no_better_than_the_majority(run, tmp_path):
     rng = np.random.default_rng(0)
     graphs = GraphBatch.from_edges([[(0, 1)]] * 40, node_labels=rng.choice(["a", "b"], (40, 2)))

@@ -35,6 +35,15 @@ def table(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
+def test_of_few_graphs_all_others_are_neighbours(run, molecules):
+    code, out, err = run("neighbors", molecules)
+    assert code == 0, err
+    assert len(table(out)) == 5 * 4
+    code, out, _ = run("neighbors", molecules, "--query", molecules)
+    assert len(table(out)) == 5 * 5
+    assert run("neighbors", molecules, "-n", "10")[0] != 0
+
+
 def test_neighbors_are_printed(run):
     code, out, _ = run("neighbors", "MUTAG", "-n", "3", "-k", "wl-oa", "-p", "n_iter=2")
     assert code == 0

@@ -18,10 +18,19 @@ def test_the_page_says_how_it_was_made(tmp_path, capsys):
     text = page.read_text(encoding="utf-8")
     assert "gramlet report MUTAG -k wl --folds 2" in text
     assert "not mutagenic" in text
-    assert "It is shown for comparison only." in text  # of the histograms
+    assert text.count("It is a baseline, shown for comparison only.") == 4
     assert "Kernel matrix" in text
     assert f"on 188 graphs, in {page}" in capsys.readouterr().out
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_baseline_that_is_requested_is_a_kernel(tmp_path):
+    page = tmp_path / "report.html"
+    assert main(["report", "MUTAG", "-k", "vertex", *QUICK[:-2], "-o", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    kernels = text.split('id="h-kernels"')[1].split('id="h-baselines"')[0]
+    assert "<h3>vertex</h3>" in kernels
+    assert "Kernel matrix</h4>" in kernels
 
 
 def test_wrong_use(tmp_path, capsys):

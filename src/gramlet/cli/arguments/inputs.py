@@ -165,8 +165,8 @@ def target_of(dataset: Dataset, text: str, learning: Learning | None = None) -> 
     learning = Learning() if learning is None else learning
     if dataset.target is None and dataset.get("unread"):
         raise WrongUse(
-            f"{text!r} has several columns that could be the target, or none with a usual name: "
-            f"{', '.join(map(repr, dataset.unread))}. Name one with --target."
+            f"{text!r} has several columns or values that could be the target, or none with a "
+            f"usual name: {', '.join(map(repr, dataset.unread))}. Name one with --target."
         )
     if dataset.target is None:
         raise WrongUse(

@@ -47,7 +47,7 @@ def convert(
     data = read_input(source, reading)
     if data.get("unread"):
         note(
-            f"gramlet: warning: {source} has columns that are not written: "
+            f"gramlet: warning: {source} has columns or values that are not written: "
             f"{', '.join(map(repr, data.unread))}. --target writes one of them."
         )
     try:

@@ -262,6 +262,11 @@ def _decision(found: ModelExplanation, wanted: str | None) -> int:
     return outputs.index(wanted)
 
 
+def _signed(value: float) -> str:
+    """Three decimals; small values, of a small C, with three digits."""
+    return f"{value:+.3f}" if abs(value) >= 0.0005 or not value else f"{value:+.2e}"
+
+
 def _show(
     name: str,
     found: ModelExplanation,
@@ -295,7 +300,7 @@ def _show(
             grid.add_row(f"[bold default]level {h}[/] [dim]({count} patterns)[/]")
         for pattern in found.leading(n, h, output):
             cells = [f"{100 * share:.0f} %" for share in pattern.shares]
-            value = f"{pattern.value:.3f}" if found.neutral else f"{pattern.value:+.3f}"
+            value = f"{pattern.value:.3f}" if found.neutral else _signed(pattern.value)
             grid.add_row(f"  {escape(pattern.text)}", value, str(pattern.n_graphs), *cells)
     screen.print(grid)
     shares = "of the graphs below and above" if found.regression else "of each class's graphs"

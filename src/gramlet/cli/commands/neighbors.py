@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["neighbors"]
 
+_NEIGHBORS = 10
+
 
 def neighbors(
     source: Input,
@@ -34,8 +36,14 @@ def neighbors(
         ),
     ] = None,
     n_neighbors: Annotated[
-        int, typer.Option("--neighbors", "-n", metavar="N", help="Neighbours per graph.")
-    ] = 10,
+        int | None,
+        typer.Option(
+            "--neighbors",
+            "-n",
+            metavar="N",
+            help="Neighbours per graph. [default: 10, or all if there are fewer]",
+        ),
+    ] = None,
     output: Annotated[Path | None, output_option("Write to a .csv file instead.")] = None,
     kernel: Kernel = "wl-oa",
     param: Params = None,
@@ -55,6 +63,8 @@ def neighbors(
     from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()
+    if n_neighbors is None:
+        n_neighbors = max(1, min(_NEIGHBORS, len(data.graphs) - (query is None)))
     index = GraphNeighbors(estimator, n_neighbors, n_jobs=jobs)
     index.fit(data.graphs, classes_of(data, source, kernel) if row.tags.supervised else None)
     distances, positions = index.kneighbors(None if query is None else queries.graphs)

@@ -83,8 +83,12 @@ class Report:
         screen.print(table(results, style, hints=False), markup=False)
         screen.print()
         best, near = as_good_as_the_best(results)
-        beside = f"; not significantly worse: {', '.join(near)}" if near else ""
-        screen.print(f"Best: [bold]{best.name}[/]{beside} (corrected resampled t-test, 5 %)")
+        if best.scores.size < 2:
+            beside = " (one test part: no test of significance)"
+        else:
+            equal = f"; not significantly worse: {', '.join(near)}" if near else ""
+            beside = f"{equal} (corrected resampled t-test, 5 %)"
+        screen.print(f"Best: [bold]{escape(best.name)}[/]{escape(beside)}")
         for text in remarks(results):
             screen.print(with_options(text), markup=False)
         for text in self._footnotes(compiled, found):

@@ -68,7 +68,9 @@ class Trained:
     @property
     def no_better(self) -> bool:
         """Whether a constant prediction is as good."""
-        return self.score is not None and self.baseline is not None and self.score <= self.baseline
+        if self.score is None or self.baseline is None:
+            return False
+        return self.score <= self.baseline + 1e-12
 
     def verdict(self) -> str:
         """One line with the score in cross-validation on the same graphs."""
@@ -157,7 +159,7 @@ def choose_and_fit(
         protocol.C[0] if found.C is None else found.C,
         found.score,
         found.scoring,
-        _baseline(found.scoring, target),
+        _baseline(found.scoring, target, protocol),
         chosen,
     )
 
@@ -193,11 +195,14 @@ def _choice(
     return found
 
 
-def _baseline(scoring: str, target: Target) -> float | None:
-    """The score of a constant prediction, where it is known."""
+def _baseline(scoring: str, target: Target, protocol: Protocol) -> float | None:
+    """The score of a constant prediction on the folds that chose, where it is known."""
     if scoring == "accuracy":
-        members = target.members()
-        return float(members.max() / members.sum())
+        import numpy as np
+
+        hits = target.values == np.argmax(target.members())
+        folds = protocol.whole(target.values, target.shown_classes).inner
+        return max(float(hits.mean()), float(np.mean([hits[test].mean() for _, test in folds])))
     return 0.0 if scoring == "r2" else None
 
 

@@ -10,11 +10,12 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from gramlet.cli.arguments.inputs import refuse_numbers
-from gramlet.cli.arguments.option_groups import Learning
+from gramlet.cli.arguments.comparing import Comparing
+from gramlet.cli.arguments.inputs import read_input, refuse_numbers, target_of
+from gramlet.cli.arguments.option_groups import Learning, Reading
+from gramlet.cli.arguments.params import parse_params
 from gramlet.cli.errors import WrongUse
 from gramlet.cli.interrupts import leave_words
 from gramlet.cli.results.evaluation_report import Report
@@ -32,12 +33,8 @@ __all__ = [
     "BASELINES",
     "CONSTANTS",
     "DEFAULT_KERNELS",
-    "Groups",
     "Work",
-    "checked_arguments",
-    "checked_names",
-    "kept_store",
-    "options_by_kernel",
+    "prepared",
 ]
 
 CONSTANTS = {"classification": "majority", "regression": "mean"}
@@ -48,13 +45,40 @@ _NO_KERNELS = ("majority", "mean", "size")  # baselines that are not in the regi
 _LONG = 20.0  # seconds after which a result is printed before the table is complete
 
 
-class Groups(StrEnum):
-    """How graphs are grouped; a group is never split."""
+def prepared(
+    source: str, reading: Reading, comparing: Comparing, learning: Learning, *,
+    draws: int | None = None, fit_once: bool = False, **protocol: Any,
+) -> Work:  # fmt: skip
+    """Read INPUT and check all options; nothing is computed yet.
 
-    scaffold = "scaffold"
+    ``protocol`` are fields of the protocol beyond those of `Comparing`.
+    """
+    asked = _checked_names(comparing.kernel)
+    given = parse_params(comparing.param)
+    data = read_input(source, reading)
+    target = target_of(data, source, learning)
+    from gramlet.engine.core.compiling import announce_compilation
+
+    whole = comparing.protocol(**protocol)
+    choices = _options_by_kernel([CONSTANTS[target.task], *asked], given, data, target, source)
+    announce_compilation()
+    return Work(
+        Report(data, target, whole),
+        choices,
+        arguments={
+            **_checked_arguments(data, target, whole, learning),
+            "draws": draws,
+            "dataset": data.name,
+            "n_jobs": comparing.jobs,
+            "verbose": True,
+        },
+        normalize=comparing.normalize,
+        fit_once=fit_once,
+        store=_kept_store(comparing.fresh),
+    )
 
 
-def checked_names(asked: Sequence[str] | None) -> list[str]:
+def _checked_names(asked: Sequence[str] | None) -> list[str]:
     """The baselines and the requested kernels, each once; raise WrongUse for an unknown name."""
     from gramlet.kernels import registry
 
@@ -65,7 +89,7 @@ def checked_names(asked: Sequence[str] | None) -> list[str]:
     return [name for name in names if name not in CONSTANTS.values()]
 
 
-def options_by_kernel(
+def _options_by_kernel(
     names: Sequence[str], given: dict[str, Any], data: Dataset, target: Target, source: str
 ) -> dict[str, dict[str, Any] | None]:
     """The values each kernel chooses from: its own options, replaced by those given."""
@@ -108,7 +132,7 @@ def _check_values(row: Entry, given: dict[str, Any]) -> None:
             row.make(**{key: value})._validate_params()
 
 
-def checked_arguments(
+def _checked_arguments(
     data: Dataset, target: Target, protocol: Protocol, learning: Learning
 ) -> dict[str, Any]:
     """The arguments of `evaluate` that are the same for all kernels.
@@ -139,7 +163,7 @@ def checked_arguments(
     }
 
 
-def kept_store(fresh: bool) -> Store | None:
+def _kept_store(fresh: bool) -> Store | None:
     """Where finished work is kept; None, with a warning, if that is not possible."""
     from gramlet.common.places import cache_folder
     from gramlet.evaluation.store import Store
@@ -160,6 +184,7 @@ class Work:
     """The evaluations of all rows, one after the other."""
 
     report: Report
+    options: Mapping[str, dict[str, Any] | None]  # by row: the values to choose from
     arguments: Mapping[str, Any]
     normalize: bool
     fit_once: bool
@@ -168,14 +193,14 @@ class Work:
     failed: list[str] = field(default_factory=list)  # and why
     found: list[str] = field(default_factory=list)  # kept from an earlier run
 
-    def run(self, options: Mapping[str, dict[str, Any] | None]) -> None:
+    def run(self) -> None:
         """Evaluate every row; a run that is stopped keeps the rows that are finished."""
         try:
-            for name, choice in options.items():
+            for name, choice in self.options.items():
                 self._row(name, choice)
-                leave_words(self.report.so_far(self.results, len(options)))
+                leave_words(self.report.so_far(self.results, len(self.options)))
         except KeyboardInterrupt:
-            print(self.report.so_far(self.results, len(options)), end="", flush=True)
+            print(self.report.so_far(self.results, len(self.options)), end="", flush=True)
             raise
         leave_words("")
 

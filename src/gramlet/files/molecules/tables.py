@@ -276,9 +276,14 @@ def _molecule_column(table: Table, wanted: Column) -> int:
     if len(likely) == 1:
         return likely[0]
     found = "several columns contain" if likely else "no column contains"
+    edges = {"source", "target"} <= {heading.lower() for heading in table.headings or ()}
+    way_out = (
+        "Tables of edges are not read; write each network to a .graphml or .json file."
+        if edges and not likely
+        else "Name the column of molecules with molecules=."
+    )
     raise ColumnNotFoundError(
-        f"{table.path}: {found} SMILES strings; {table.describe()}. Name the column of molecules "
-        "with molecules=."
+        f"{table.path}: {found} SMILES strings; {table.describe()}. {way_out}"
     )
 
 

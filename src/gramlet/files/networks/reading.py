@@ -15,7 +15,7 @@ from gramlet.files.networks.file_graphs import ColumnNames, FileGraph, batch_of_
 from gramlet.files.networks.graph6 import parse_graph6, parse_sparse6
 from gramlet.files.networks.graphml import read_graphml
 from gramlet.files.networks.node_link import read_json, read_json_lines
-from gramlet.files.networks.notes import restore_notes
+from gramlet.files.networks.notes import NOTES, restore_notes
 from gramlet.files.networks.safe_xml import guarded_parser, parse_guarded
 from gramlet.files.opening import open_bytes, open_text
 from gramlet.files.problems import Problems
@@ -26,6 +26,7 @@ __all__ = ["NETWORK_KINDS", "dataset_of_graphs", "parse_graphs"]
 
 TARGET_NAMES = ("target", "label", "class", "y")
 ID_NAMES = ("id", "name")
+_OF_FORMATS = ("mode", "start", "end", "timeformat")  # data that GEXF has about every graph
 
 # sparse6 can state a million nodes in six characters; up to this many are accepted without edges.
 _MOST_NODES = 1_000_000
@@ -64,6 +65,9 @@ def dataset_of_graphs(
     skipped = problems.finish(path, len(kept), "graph")
     if "molecules" in notes:
         notes["molecules"] = [graph.data["smiles"] for graph in kept]
+    unread = _unread(graphs, {target_name, id_name, *(["smiles"] if "molecules" in notes else [])})
+    if unread:
+        notes["unread"] = unread
     return Dataset(
         batch_of_graphs(kept, names, directed, path),
         values,
@@ -88,6 +92,17 @@ def _data_name(
             f"{'are ' + ', '.join(map(repr, there)) if there else 'is none'}."
         )
     return wanted
+
+
+def _unread(graphs: list[FileGraph], read: set[str | None]) -> list[str]:
+    """Names of single values in the graphs' data that are not read, as of columns of a table."""
+    found = {
+        str(name)
+        for graph in graphs
+        for name, value in graph.data.items()
+        if isinstance(value, str | int | float) and name not in (*_OF_FORMATS, *ID_NAMES, NOTES)
+    }
+    return sorted(found - read)
 
 
 def _targets(graphs: list[FileGraph], name: str, problems: Problems) -> tuple[list[FileGraph], Any]:

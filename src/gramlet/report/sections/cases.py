@@ -138,7 +138,20 @@ def _told(material: Material, view: KernelView | None, decisions: list[Decision]
         whose += f", since decisions of {name} cannot be split by node"
     return (
         f"Red nodes count for {side}, blue ones against it, on one scale for all drawings: "
-        f"decisions {whose}."
+        f"decisions {whose}. {_constants(material, decisions)}"
+    )
+
+
+def _constants(material: Material, decisions: list[Decision]) -> str:
+    """What decisions contain beside the nodes."""
+    if material.regression:
+        return (
+            f"A prediction is the sum over the nodes and a constant of {decisions[0].constant:.3g}."
+        )
+    values = "; ".join(f"{d.constant:+.3g} for {d.name}" for d in decisions)
+    return (
+        f"A decision is the sum over the nodes and a constant ({values}), so that most nodes can "
+        "count against the class that is predicted."
     )
 
 
@@ -170,6 +183,7 @@ def _case(
         picture = pictures.plain(i)
     else:
         picture = pictures.valued(i, values, reach)
+    several = material.first.protocol.repeats > 1
     near = []
     if view is not None:
         place = int(np.searchsorted(material.kept, i))
@@ -188,7 +202,7 @@ def _case(
         "margin": f"{abs(ranking.margins[i]):.3g}"
         if material.regression
         else f"{ranking.margins[i]:+.3g}",
-        "wrong": "" if np.isnan(ranking.wrong[i]) else f"{ranking.wrong[i]:.0%}",
+        "wrong": f"{ranking.wrong[i]:.0%}" if several and ranking.wrong[i] > 0 else "",
         "neighbours": near,
     }
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from gramlet.combine.duplicates import find_duplicates
-from gramlet.common.arrays import Array
+from gramlet.common.arrays import Array, Ints
 from gramlet.plotting.colours import CLASS_COLOURS, named
 from gramlet.report.figures import bars, histogram
 from gramlet.report.material import Material
-from gramlet.report.words import Cell, Figure, Table
+from gramlet.report.words import Cell, Figure, Table, score_text
 
 __all__ = ["Repeats", "data_section", "repeats_of"]
 
@@ -41,8 +41,13 @@ class Repeats:
     ceiling: float | None
 
 
-def repeats_of(groups: Sequence[Sequence[int]], target: Array | None, regression: bool) -> Repeats:
+def repeats_of(
+    groups: Sequence[Sequence[int]], target: Array | None, regression: bool,
+    kept: Ints | None = None,
+) -> Repeats:  # fmt: skip
     """The effect of repeated graphs: no function of the graph distinguishes those of one group.
+
+    Conflicts and the ceiling are those of the graphs at the positions ``kept``; by default of all.
 
     >>> repeats_of([[0, 1, 2]], np.array([1, 1, 0, 0]), False).ceiling
     0.75
@@ -50,7 +55,9 @@ def repeats_of(groups: Sequence[Sequence[int]], target: Array | None, regression
     found = [list(group) for group in groups]
     if target is None or not len(target):
         return Repeats(found, [], None)
-    conflicting = [group for group in found if len(np.unique(target[group])) > 1]
+    used = set(range(len(target)) if kept is None else kept.tolist())
+    inside = [[i for i in group if i in used] for group in found]
+    conflicting = [group for group in inside if len(np.unique(target[group])) > 1]
     if regression:
         numbers = np.asarray(target, dtype=np.float64)
         total = float(((numbers - numbers.mean()) ** 2).sum())
@@ -58,7 +65,7 @@ def repeats_of(groups: Sequence[Sequence[int]], target: Array | None, regression
         return Repeats(found, conflicting, 1 - lost / total if total > 0 else 1.0)
     wrong = sum(len(g) - int(np.unique(target[g], return_counts=True)[1].max())
                 for g in conflicting)  # fmt: skip
-    return Repeats(found, conflicting, 1 - wrong / len(target))
+    return Repeats(found, conflicting, 1 - wrong / len(used))
 
 
 def data_section(material: Material) -> dict[str, Any]:
@@ -144,7 +151,7 @@ def _target_figure(material: Material) -> Figure:
     counts = np.bincount(material.codes, minlength=len(material.classes))
     order = np.argsort(-counts, kind="stable")[:_MOST_BARS]
     names = [material.class_names[i] for i in order]
-    note = f"; the {_MOST_BARS} largest of {len(counts)}" if len(counts) > _MOST_BARS else ""
+    note = f"; {_MOST_BARS} of {len(counts)}, by size" if len(counts) > _MOST_BARS else ""
     colours = [CLASS_COLOURS[i % len(CLASS_COLOURS)] for i in order]
     picture = bars(names, counts[order].tolist(), "Graphs per class", "graphs", colours)
     return Figure(picture, f"Graphs per class{note}")
@@ -171,9 +178,9 @@ def _add_repeats(found: dict[str, Any], material: Material) -> None:
     assert batch is not None
     groups = find_duplicates(batch)
     target = material.target
-    repeats = repeats_of(groups, target, material.regression)
+    repeats = repeats_of(groups, target, material.regression, material.kept)
     inside = sum(len(group) for group in groups)
-    score = "R²" if material.regression else "accuracy"
+    score = score_text("r2" if material.regression else "accuracy")
     what = "targets" if material.regression else "classes"
     if not groups:
         words = "No two graphs are isomorphic with equal labels."
@@ -186,7 +193,7 @@ def _add_repeats(found: dict[str, Any], material: Material) -> None:
         words += (
             f" {len(repeats.conflicting)} of these groups have different {what}: no function of "
             f"graph and labels alone can exceed {_ceiling(repeats.ceiling, material.regression)} "
-            f"{score} on these data."
+            f"{score} on these data{_of_kept(material)}."
         )
     elif groups and target is not None:
         words += f" None of them has different {what}, so they do not limit the {score}."
@@ -196,14 +203,20 @@ def _add_repeats(found: dict[str, Any], material: Material) -> None:
         found["groups"] = _groups_table(material, groups, repeats)
 
 
+def _of_kept(material: Material) -> str:
+    assert material.target is not None
+    n_kept = len(material.kept)
+    return "" if n_kept == len(material.target) else f" ({n_kept:,} graphs that were used)"
+
+
 def _ceiling(value: float | None, regression: bool) -> str:
     assert value is not None
     return f"{value:.3f}" if regression else f"{100 * value:.1f} %"
 
 
 def _groups_table(material: Material, groups: list[list[int]], repeats: Repeats) -> Table:
-    conflicting = {group[0] for group in repeats.conflicting}
-    order = sorted(groups, key=lambda g: (g[0] not in conflicting, -len(g)))[:_MOST_GROUPS]
+    conflicting = {i for group in repeats.conflicting for i in group}
+    order = sorted(groups, key=lambda g: (conflicting.isdisjoint(g), -len(g)))[:_MOST_GROUPS]
     rows = []
     for group in order:
         shown = ", ".join(material.graph_name(i) for i in group[:6]) + (
@@ -211,7 +224,7 @@ def _groups_table(material: Material, groups: list[list[int]], repeats: Repeats)
         )
         values = ", ".join(dict.fromkeys(material.target_text(i) for i in group[:50]))
         rows.append((Cell(str(len(group)), len(group)), Cell(shown), Cell(values),
-                     Cell("yes" if group[0] in conflicting else "no")))  # fmt: skip
+                     Cell("no" if conflicting.isdisjoint(group) else "yes")))  # fmt: skip
     note = f"{_MOST_GROUPS} of {len(groups)} groups" if len(groups) > _MOST_GROUPS else ""
     return Table("Groups of isomorphic graphs", ("graphs", "which", "target", "conflict"), rows,
                  frozenset({0}), note)  # fmt: skip

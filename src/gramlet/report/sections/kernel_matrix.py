@@ -13,7 +13,7 @@ from gramlet.report.heatmap import heatmap
 from gramlet.report.kernel_view import KernelView
 from gramlet.report.machines import learning_curve
 from gramlet.report.material import Material
-from gramlet.report.words import Cell, Figure, Table, score_limits
+from gramlet.report.words import Cell, Figure, Table, score_limits, score_text, sentence
 
 __all__ = ["curve_figure", "gram_section"]
 
@@ -94,13 +94,16 @@ def curve_figure(material: Material, view: KernelView) -> Figure:
         curve = learning_curve(view, material.codes, material.regression, seed)
     except ValueError as why:
         return Figure(None, "Learning curve", str(why))
-    score = "R²" if material.regression else "accuracy"
-    limits = score_limits("r2" if material.regression else "accuracy")
+    scoring = "r2" if material.regression else "accuracy"
+    score, limits = score_text(scoring), score_limits(scoring)
+    machine = "ridge regression" if material.regression else "a support vector machine"
     title = f"{view.result.name}: learning curve"
     caption = (
-        f"{score} on a fifth of the graphs held out, mean and standard deviation of three splits; "
-        "C as chosen most often at full size"
+        f"{sentence(score)} of {machine} on a fifth of the graphs held out, mean and standard "
+        "deviation of three splits; C as chosen most often at full size"
     )
+    if not material.regression:
+        caption += ", without class weights"
     if curve.n_graphs < len(view.gram):
         caption += f"; made with {curve.n_graphs:,} of {len(view.gram):,} graphs"
     return Figure(

@@ -16,13 +16,14 @@ from gramlet.report.kernel_view import KernelView
 from gramlet.report.markup import Markup
 from gramlet.report.material import Material
 
-__all__ = ["patterns_section"]
+__all__ = ["pattern_words", "patterns_section"]
 
 _PATTERNS = 6
 _LONGEST = 160  # letters of a pattern's text
 _LEAST_ZOOM = 0.7  # large trees are scrolled rather than made too small to read
 _NARROW = 190  # pixels of a picture that fits into one column
 _MOST_SHARES = 4  # classes whose share is given
+_RUN = re.compile(r"(?<=[(,])([^(),]+)(?:,\1){3,}(?=[,)])")
 
 
 def patterns_section(
@@ -46,6 +47,14 @@ def patterns_section(
         ]  # fmt: skip
         rows.append({"name": decision.name, "patterns": shown})
     return rows
+
+
+def pattern_words(view: KernelView) -> str:
+    """The meaning of the numbers beside patterns."""
+    words = "What one occurrence of a pattern adds to the decision"
+    if getattr(view.estimator, "normalize", False):
+        words += ", to be divided by the norm of the graph that contains it"
+    return f"{words}. Shares are of the graphs that contain it at least once."
 
 
 def _halves_or_classes(material: Material) -> tuple[Any, list[str]]:
@@ -82,9 +91,14 @@ def _pattern(
     }
 
 
+def _counted(run: re.Match[str]) -> str:
+    """Equal neighbours in a row as their number: '*,*,*,*' as '4 × *'."""
+    return f"{run[0].count(',') + 1} × {run[1]}"
+
+
 def _text(view: KernelView, column: int, material: Material) -> str:
     texts = view.estimator.get_feature_names_out()
-    text = str(texts[column])
+    text = _RUN.sub(_counted, str(texts[column]))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

@@ -111,7 +111,7 @@ def _roc(material: Material, result: Result) -> Figure:
             curves.append(RocCurve(code, names[code], false, true, float(auc(false, true))))
     if not curves:
         return Figure(None, "ROC", "No class has both positive and negative graphs: no curve.")
-    note = f"; the {_MOST_CURVES} largest of {len(names)} classes" if len(names) > len(shown) > 1 \
+    note = f"; {_MOST_CURVES} of {len(names)} classes, by size" if len(names) > len(shown) > 1 \
         else ""  # fmt: skip
     return Figure(roc_chart(curves, title), f"ROC of pooled decision values, with areas{note}")
 

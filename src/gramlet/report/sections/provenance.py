@@ -63,8 +63,9 @@ def _protocol(material: Material) -> Table:
     first = material.first
     rows = [("seed", str(fields.pop("random_state")))]
     rows += [(name, str(value)) for name, value in fields.items()]
+    machines = dict.fromkeys(result.classifier for result in material.results if result.classifier)
     rows += [("task", first.task), ("scoring", first.scoring),
-             ("machine", first.classifier or "none")]  # fmt: skip
+             ("machine", ", ".join(machines) or "none")]  # fmt: skip
     return Table("Protocol", ("setting", "value"), [(Cell(a), Cell(b)) for a, b in rows])
 
 

@@ -20,11 +20,13 @@ from gramlet.report.words import (
     percent_or_number,
     score_limits,
     score_text,
+    sentence,
 )
 
 __all__ = ["interval_of", "scores_section"]
 
 _LEVEL = 0.05
+_LEAST_P = 1e-6  # smaller values are not told apart
 _RARE, _COMMON = 0.1, 0.85  # shares of the rarest and of the largest class
 
 
@@ -45,14 +47,13 @@ def interval_of(scores: Floats, overlap: float) -> tuple[float, float] | None:
 def scores_section(material: Material) -> dict[str, Any]:
     """The section about the results."""
     rows = sorted(material.results, key=lambda result: -result.mean)
-    scoring = material.first.scoring
     extra = _baselines(material)
     return {
         "protocol": material.first.protocol.describe(),
         "optimistic": any(result.optimistic for result in rows),
-        "table": _table(rows, extra, scoring),
-        "chart": _chart(rows, extra, scoring),
-        "verdict": _verdict(rows),
+        "table": _table(material, rows, extra),
+        "chart": _chart(material, rows, extra),
+        "verdict": _verdict(material, rows),
         "comparisons": _comparisons(rows),
         "remarks": [*_rare_class(material), *remarks(rows)],
     }
@@ -86,9 +87,13 @@ def _baselines(material: Material) -> dict[str, Floats]:
     return found
 
 
-def _table(rows: list[Result], extra: dict[str, Floats], scoring: str) -> Table:
+def _table(material: Material, rows: list[Result], extra: dict[str, Floats]) -> Table:
+    scoring = material.first.scoring
     overlap = overlap_of(rows[0].protocol)
-    cells = [_row(result, overlap, _p_of_best(rows, result), scoring) for result in rows]
+    cells = [
+        _row(material.result_name(result.name), result, overlap, _p_of_best(rows, result))
+        for result in rows
+    ]
     for name, scores in extra.items():
         cells.append((
             Cell(f"{name} (baseline)"), _score(float(scores.mean()), scoring),
@@ -99,24 +104,32 @@ def _table(rows: list[Result], extra: dict[str, Floats], scoring: str) -> Table:
                 "seconds", "most often chosen")  # fmt: skip
     note = (
         "±: standard deviation of the repeats' means (of the folds, if there is one repeat). "
-        "Intervals and p-values by the corrected resampled t-test."
+        "Intervals and p-values by the corrected resampled t-test; p-values are not corrected for "
+        "the number of comparisons."
     )
+    every = [*(result.scores for result in rows), *extra.values()]
+    if any(scores.size > 1 and not np.ptp(scores) for scores in every):
+        note += (
+            " An interval without width: all test parts have the same score, which does not make "
+            "the score certain."
+        )
     return Table("Scores of all results", headings, cells, frozenset({1, 2, 3, 4, 5}), note)
 
 
-def _row(result: Result, overlap: float, p_value: float | None, scoring: str) -> Any:
+def _row(name: str, result: Result, overlap: float, p_value: Cell) -> Any:
+    scoring = result.scoring
     chosen = "; ".join(
         f"{key} {value:g} ({share:.0%})" if isinstance(value, float)
         else f"{key} {value} ({share:.0%})"
         for key, (value, share) in result.most_chosen().items()
     )  # fmt: skip
-    name = f"{result.name} (optimistic)" if result.optimistic else result.name
+    name = f"{name} (optimistic)" if result.optimistic else name
     return (
         Cell(name),
         _score(result.mean, scoring),
         Cell(percent_or_number(result.std, scoring), result.std),
         _interval(result.scores, overlap, scoring),
-        Cell("the best", 2) if p_value is None else Cell(f"{p_value:.3g}", p_value),
+        p_value,
         Cell(f"{result.seconds:.1f}", result.seconds),
         Cell(chosen or "nothing to choose"),
     )
@@ -140,31 +153,43 @@ def _possible(interval: tuple[float, float], scoring: str) -> tuple[float, float
     return max(interval[0], lowest), min(interval[1], highest)
 
 
-def _p_of_best(rows: list[Result], result: Result) -> float | None:
-    if result is rows[0] or result.scores.size < 2:
-        return None
+def _p_of_best(rows: list[Result], result: Result) -> Cell:
+    """The p-value against the best result, or why there is none."""
+    if result is rows[0]:
+        return Cell("the best", 2)
+    if result.scores.size < 2:
+        return Cell("one test part", 3)
     try:
-        return compare_results(rows[0], result).p_value
+        value = compare_results(rows[0], result).p_value
     except ValueError:
-        return None
+        return Cell("other test parts", 3)
+    return _p_text(value)
 
 
-def _chart(rows: list[Result], extra: dict[str, Floats], scoring: str) -> Figure:
+def _p_text(value: float) -> Cell:
+    return Cell(f"{value:.3g}" if value >= _LEAST_P else f"< {_LEAST_P:g}", value)
+
+
+def _chart(material: Material, rows: list[Result], extra: dict[str, Floats]) -> Figure:
+    scoring = material.first.scoring
     overlap = overlap_of(rows[0].protocol)
-    shown = []
+    shown, plain = [], set()
     every = [(r.name, r.scores) for r in rows] + list(extra.items())
     for name, scores in every:
         found = interval_of(scores, overlap)
         if found is not None:
             low, high = _possible(found, scoring)
             shown.append((name, low, float(scores.mean()), high))
-    title = f"{score_text(scoring)} with 95 % intervals"
+            if name in material.baselines or name in extra:
+                plain.add(name)
+    title = sentence(f"{score_text(scoring)} with 95 % intervals")
     if not shown:
         return Figure(None, title, "There is one test part only: no interval can be given.")
-    return Figure(intervals(shown, title, score_text(scoring)), title)
+    caption = f"{title}; baselines in grey" if plain else title
+    return Figure(intervals(shown, title, score_text(scoring), plain), caption)
 
 
-def _verdict(rows: list[Result]) -> str:
+def _verdict(material: Material, rows: list[Result]) -> str:
     if len(rows) == 1:
         return "There is one result; it can only be compared with the baselines."
     if rows[0].scores.size < 2:
@@ -173,10 +198,11 @@ def _verdict(rows: list[Result]) -> str:
         best, near = as_good_as_the_best(rows)
     except ValueError as why:
         return f"The results cannot be compared: {why}"
-    beside = f" Not significantly worse at 5 %: {', '.join(near)}." if near else (
+    named = material.result_name
+    beside = f" Not significantly worse at 5 %: {', '.join(map(named, near))}." if near else (
         " All others are significantly worse at 5 %."
     )  # fmt: skip
-    return f"Best: {best.name}.{beside}"
+    return f"Best: {named(best.name)}.{beside}"
 
 
 def _signed(value: float, digits: int) -> str:
@@ -199,7 +225,7 @@ def _comparisons(rows: list[Result]) -> Table | None:
             found.append((
                 Cell(pair.first), Cell(pair.second), Cell(_signed(pair.difference, 4),
                 pair.difference), Cell(_signed(pair.statistic, 2), pair.statistic),
-                Cell(f"{pair.p_value:.3g}", pair.p_value), Cell(word),
+                _p_text(pair.p_value), Cell(word),
             ))  # fmt: skip
     if not found:
         return None
