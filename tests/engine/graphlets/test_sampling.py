@@ -7,6 +7,9 @@ wrong one would fail.
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -329,3 +332,19 @@ def test_values_outside_are_refused(options, message):
 def test_too_many_labels_are_refused():
     with pytest.raises(ValueError, match="5000 node labels on 8 nodes are too many"):
         sample_counts(PATH, 8, 10, 0, labels=np.arange(5), n_labels=5000)
+
+
+UNIFORM = """
+from gramlet import GraphBatch
+from gramlet.engine.graphlets import draws, sampling
+path = GraphBatch.from_edges([[(0, 1), (1, 2), (2, 3)]])
+sampling.sample_counts(path, 3, 10, seed=0)
+print(*(bool(f.overloads) for f in (draws.draw_uniform, draws.draw_walk, sampling._count)))
+"""
+
+
+def test_uniform_draws_compile_neither_walks_nor_hashing(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
+    command = [sys.executable, "-c", UNIFORM]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["True", "False", "False"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from gramlet.common.arrays import Ints
 from gramlet.engine.core.compiled import inner, njit
-from gramlet.engine.core.hash_table import find_slot, hash_of, number_in, occupied, slots_for
+from gramlet.engine.core.hash_table import find_slot, hash_of, n_slots_for, number_in, occupied
 from gramlet.engine.core.ragged import grown
 from gramlet.engine.core.random_streams import graph_stream, wrapping_integers
 from gramlet.engine.core.tiles import for_tiles
@@ -32,7 +32,6 @@ __all__ = ["PatternCounts", "sample_codes", "sample_counts"]
 
 # Steps without a new node after which the next one is drawn directly (see `draws.draw_walk`).
 _PATIENCE = 32
-_UNIFORM = -1.0
 # Draws in a tile of about a tenth of a millisecond: the cost of a call is small.
 _SHORT = 10_000
 # Up to so many nodes, a table has room for every code: faster than hashing.
@@ -106,7 +105,7 @@ def sample_codes(
     """
     _check(k, n_samples, seed, flyback)
     codes = np.empty((len(batch), n_samples), dtype=np.int64)
-    law = _UNIFORM if flyback is None else float(flyback)
+    law = None if flyback is None else float(flyback)
 
     def fill(begin: int, end: int) -> None:
         with wrapping_integers():
@@ -160,17 +159,26 @@ def sample_counts(
             f"{n_labels} node labels on {k} nodes are too many to tell patterns apart in 64 bits. "
             "Use a smaller k, or use_labels=False."
         )
-    law = _UNIFORM if flyback is None else float(flyback)
+    law = None if flyback is None else float(flyback)
     # A copy: for numba, writable and read-only arrays have different types.
-    node_labels = np.array([] if labels is None else labels, dtype=np.int64)
+    node_labels = None if labels is None else np.array(labels, dtype=np.int64)
+    width = 1 if labels is None else 2  # the key of a pattern: its code and, with labels, a word
+    in_table = labels is None and k <= _TABLE_NODES
+    n_places = 1 << (k * (k - 1) // 2) if in_table else n_slots_for(n_samples)
+    offsets = None if in_table else np.arange(n_samples + 1) * width
     parts: dict[int, tuple[Ints, Ints, Ints, Ints]] = {}
 
     def fill(begin: int, end: int) -> None:
+        drawn = np.empty((n_samples, width), dtype=np.int64)
+        places = np.full(n_places, -1)
         with wrapping_integers():
-            parts[begin] = _counts_of_range(
+            n_entries, *columns = _counts_of_range(
                 *(batch.node_offsets, batch.indptr, batch.indices, node_labels),
-                *(n_labels, k, n_samples, seed, law, patience, begin, end),
+                *(n_labels, k, seed, law, patience, begin, end, drawn, places, offsets),
             )
+        total = n_entries.sum()
+        codes, words, counts = (column[:total].copy() for column in columns)
+        parts[begin] = n_entries, codes, words, counts
 
     n_tiles = min(128, 1 + len(batch) * n_samples // _SHORT)
     for_tiles(fill, len(batch), n_tiles=n_tiles, n_jobs=n_jobs, verbose=verbose, label="subgraphs")
@@ -196,7 +204,8 @@ def _joined_parts(parts: list[tuple[Ints, Ints, Ints, Ints]]) -> PatternCounts:
     return PatternCounts(indptr, codes, words, counts)
 
 
-# Compiled functions: all draws of one graph, then the next graph.
+# Compiled functions: all draws of one graph, then the next graph. Arguments that are None leave out
+# branches, which would take seconds to compile: those of walks, of labels or of hashing.
 
 
 @inner
@@ -205,17 +214,17 @@ def _draw_graph(
     node_offsets: Ints,
     indptr: Ints,
     indices: Ints,
-    labels: Ints,
+    labels: Ints | None,
     n_labels: int,
     seed: int,
-    law: float,
+    flyback: float | None,
     patience: int,
     nodes: Ints,
     keys: Ints,
 ) -> None:
     """Fill the rows of ``keys`` with codes and, if there are labels, label words.
 
-    ``law`` is the flyback, or negative for uniform draws.
+    A flyback of None stands for uniform draws.
     """
     # The graph with its own CSR, and its random stream.
     first, last = node_offsets[g], node_offsets[g + 1]
@@ -226,16 +235,16 @@ def _draw_graph(
     # One array for two purposes: uniform draws shuffle it, walks mark visited nodes in it.
     memory = np.empty(len(starts) - 1, dtype=np.int64)
     for u in range(len(memory)):
-        memory[u] = u if law < 0.0 else -1
-    sizes = component_sizes(starts, targets)
+        memory[u] = u if flyback is None else -1
+    sizes = targets if flyback is None else component_sizes(starts, targets)
     # The draws.
     for s in range(len(keys)):
-        if law < 0.0:
+        if flyback is None:
             draw_uniform(nodes, memory, state)
         else:
-            draw_walk(nodes, s, law, patience, starts, targets, sizes, memory, state)
+            draw_walk(nodes, s, flyback, patience, starts, targets, sizes, memory, state)
         keys[s, 0] = code_of(nodes, starts, targets, bits)
-        if len(labels):
+        if labels is not None:
             keys[s, 1] = _label_word(nodes, labels[first:last], n_labels)
 
 
@@ -255,20 +264,20 @@ def _codes_of_range(
     indices: Ints,
     k: int,
     seed: int,
-    law: float,
+    flyback: float | None,
     patience: int,
     codes: Ints,
     begin: int,
     end: int,
 ) -> None:
     nodes = np.zeros(k, dtype=np.int64)
-    none = np.zeros(0, dtype=np.int64)
     drawn = np.empty((codes.shape[1], 1), dtype=np.int64)
     for g in range(begin, end):
         _draw_graph(
-            g, node_offsets, indptr, indices, none, 0, seed, law, patience, nodes, drawn
+            g, node_offsets, indptr, indices, None, 0, seed, flyback, patience, nodes, drawn
         )  # fmt: skip
-        codes[g] = drawn[:, 0]
+        for s in range(len(drawn)):
+            codes[g, s] = drawn[s, 0]
 
 
 @njit(nogil=True, cache=True)
@@ -276,27 +285,26 @@ def _counts_of_range(
     node_offsets: Ints,
     indptr: Ints,
     indices: Ints,
-    labels: Ints,
+    labels: Ints | None,
     n_labels: int,
     k: int,
-    n_samples: int,
     seed: int,
-    law: float,
+    flyback: float | None,
     patience: int,
     begin: int,
     end: int,
+    drawn: Ints,
+    places: Ints,
+    offsets: Ints | None,
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """The number of entries per graph, then codes, label words and counts of all entries."""
-    # Workspace, and arrays that grow with the entries.
+    """The number of entries per graph, then codes, label words and counts, with room behind them.
+
+    ``drawn`` is workspace for the keys of one graph; ``places``, all −1, has room for every code,
+    or, with ``offsets`` of the keys, is a hash table.
+    """
     nodes = np.zeros(k, dtype=np.int64)
-    width = 2 if len(labels) else 1  # the key of a pattern: its code and, with labels, a word
-    drawn = np.empty((n_samples, width), dtype=np.int64)
-    offsets = np.arange(n_samples + 1) * width
-    in_table = width == 1 and k <= _TABLE_NODES
-    slots = slots_for(0 if in_table else n_samples)
-    places = np.full(1 << (k * (k - 1) // 2) if in_table else 0, -1, dtype=np.int64)
-    first = np.empty(n_samples, dtype=np.int64)
-    repeats = np.empty(n_samples, dtype=np.int64)
+    first = np.empty(len(drawn), dtype=np.int64)
+    repeats = np.empty(len(drawn), dtype=np.int64)
     n_entries = np.zeros(end - begin, dtype=np.int64)
     codes = np.empty(0, dtype=np.int64)
     words = np.empty(0, dtype=np.int64)
@@ -304,21 +312,23 @@ def _counts_of_range(
     total = 0
     for g in range(begin, end):
         _draw_graph(
-            g, node_offsets, indptr, indices, labels, n_labels, seed, law, patience, nodes, drawn
+            g, node_offsets, indptr, indices, labels, n_labels, seed, flyback, patience, nodes,
+            drawn,
         )  # fmt: skip
         # Count the distinct patterns, and append them.
-        if in_table:
+        if offsets is None:
             n = _count_in_table(drawn, places, first, repeats)
         else:
-            n = _count(drawn.reshape(-1), offsets, slots, first, repeats)
+            n = _count(drawn.reshape(-1), offsets, places, first, repeats)
         codes, words = grown(codes, total + n), grown(words, total + n)
         counts = grown(counts, total + n)
-        for s in first[:n]:
+        for i in range(n):
+            s = first[i]
             codes[total], counts[total] = drawn[s, 0], repeats[s]
-            words[total] = drawn[s, 1] if width == 2 else 0
+            words[total] = 0 if labels is None else drawn[s, 1]
             total += 1
         n_entries[g - begin] = n
-    return n_entries, codes[:total].copy(), words[:total].copy(), counts[:total].copy()
+    return n_entries, codes, words, counts
 
 
 @inner
@@ -327,7 +337,8 @@ def _count(keys: Ints, offsets: Ints, slots: Ints, first: Ints, repeats: Ints) -
 
     Returns the number of distinct keys.
     """
-    slots[:] = -1
+    for at in range(len(slots)):
+        slots[at] = -1
     n = 0
     for s in range(len(first)):
         begin, end = offsets[s], offsets[s + 1]
@@ -352,6 +363,6 @@ def _count_in_table(drawn: Ints, places: Ints, first: Ints, repeats: Ints) -> in
             first[n], repeats[s] = s, 0
             n += 1
         repeats[places[code]] += 1
-    for s in first[:n]:
-        places[drawn[s, 0]] = -1
+    for i in range(n):
+        places[drawn[first[i], 0]] = -1
     return n
