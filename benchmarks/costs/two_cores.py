@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.costs.parent import GRAPHS
 from benchmarks.data import WITH_ATTRIBUTES, Source, default_folder
 from benchmarks.report import save_result
 

@@ -60,8 +60,8 @@ def test_one_fit_serves_all_values_of_gamma(planted):
     unknown = evaluate(Counted(solver="accelerated"), graphs, y, QUICK, options=OPTIONS)
     assert np.array_equal(known.accuracies, unknown.accuracies)
     assert known.chosen == unknown.chosen
-    n_inner = QUICK.folds * QUICK.inner_folds
-    assert len(Counted.fits) >= 12 * n_inner  # outside the registry: one fit per set of options
+    # Outside the registry: one fit per set of options, at least on the first inner fold of each part.
+    assert len(Counted.fits) >= 12 * QUICK.folds
 
 
 def test_number_of_fits(planted, monkeypatch):
@@ -74,7 +74,8 @@ def test_number_of_fits(planted, monkeypatch):
         lambda self, b, *rest: fits.append(len(b)) or fit(self, b, *rest),
     )
     choose(WeightedWassersteinWL(solver="accelerated"), graphs, y, QUICK, options=OPTIONS)
-    assert len(fits) == 4 * QUICK.inner_folds  # n_iter × radius; γ and C need no fit
+    # n_iter × radius, on each inner fold or, once they cannot win, on fewer; γ and C need no fit.
+    assert 4 + QUICK.inner_folds - 1 <= len(fits) <= 4 * QUICK.inner_folds
 
 
 def test_ties_go_to_the_options_listed_first():

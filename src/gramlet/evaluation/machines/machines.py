@@ -21,7 +21,15 @@ from gramlet.engine.machines.tridiagonal_ridge import TridiagonalRidge, reduce
 from gramlet.evaluation.protocols.protocol import Protocol
 from gramlet.evaluation.protocols.task import Target
 
-__all__ = ["CLASSIFIERS", "Machine", "Outcome", "class_outcome", "machine_of", "weights_of"]
+__all__ = [
+    "CLASSIFIERS",
+    "Machine",
+    "Outcome",
+    "class_outcome",
+    "machine_of",
+    "no_outcome",
+    "weights_of",
+]
 
 CLASSIFIERS = {"classification": ("svc", "ridge"), "regression": ("ridge", "svr")}
 
@@ -54,6 +62,11 @@ class Outcome:
         )
 
 
+def no_outcome(n_entries: int, n_graphs: int) -> Outcome:
+    """Predictions of entries that were left out: −1, which is no class."""
+    return Outcome(np.full((n_entries, n_graphs), -1))
+
+
 class Machine(ABC):
     """Predicts held-out graphs from a training part's Gram matrix.
 
@@ -74,8 +87,13 @@ class Machine(ABC):
         self.unfinished: list[int] = []  # a list, because several threads may append
 
     @abstractmethod
-    def tried(self, gram: Floats, cross: Floats, target: Array) -> Outcome:
-        """Predictions for each C, by the fast solver; one row if the machine chooses itself."""
+    def tried(
+        self, gram: Floats, cross: Floats, target: Array, n_costs: int | None = None
+    ) -> Outcome:
+        """Predictions for each C, by the fast solver; one row if the machine chooses itself.
+
+        If only the ``n_costs`` smallest C are needed, predictions for the others may be −1.
+        """
 
     @abstractmethod
     def final(self, gram: Floats, cross: Floats, target: Array, position: int) -> Outcome:
@@ -113,15 +131,22 @@ class _SupportVectors(_VectorMachine):
         self._n_classes = n_classes
         self._class_weight = class_weight
 
-    def tried(self, gram: Floats, cross: Floats, target: Array) -> Outcome:
+    def tried(
+        self, gram: Floats, cross: Floats, target: Array, n_costs: int | None = None
+    ) -> Outcome:
         present, codes = np.unique(target, return_inverse=True)
         weights = weights_of(self._class_weight, target, self._n_classes)[present]
         rules = self._protocol
+        costs = self._scaled(gram)[:n_costs]
         pairs, unfinished = decide_by_cost(
-            gram, codes, weights, cross, self._scaled(gram), rules.tol, rules.max_iter
+            gram, codes, weights, cross, costs, rules.tol, rules.max_iter
         )
         self.unfinished.append(unfinished)
-        return _by_votes(pairs, present, self._n_classes)
+        found = _by_votes(pairs, present, self._n_classes)
+        if len(costs) == len(self.costs):
+            return found
+        rest = no_outcome(len(self.costs) - len(costs), len(cross))
+        return Outcome(np.concatenate([found.predictions, rest.predictions]))
 
     def final(self, gram: Floats, cross: Floats, target: Array, position: int) -> Outcome:
         from sklearn.svm import SVC
@@ -157,7 +182,9 @@ class _VectorRegression(_VectorMachine):
         self._finish(machine)
         return predicted
 
-    def tried(self, gram: Floats, cross: Floats, target: Array) -> Outcome:
+    def tried(
+        self, gram: Floats, cross: Floats, target: Array, n_costs: int | None = None
+    ) -> Outcome:
         costs = self._scaled(gram)
         return Outcome(np.stack([self._fitted(gram, cross, target, float(c)) for c in costs]))
 
@@ -193,7 +220,9 @@ class _Ridge(Machine):
         centred, rows = centre(gram, cross)
         return decompose(centred, float(np.abs(gram).max(initial=0.0))), rows
 
-    def tried(self, gram: Floats, cross: Floats, target: Array) -> Outcome:
+    def tried(
+        self, gram: Floats, cross: Floats, target: Array, n_costs: int | None = None
+    ) -> Outcome:
         form, rows = self._prepared(gram, cross)
         penalties = form.penalties(self._all_costs)
         columns = self._columns(target)

@@ -1,9 +1,9 @@
 """Options chosen and tested: inside each training part, or on the test parts.
 
-Tries the sets of options one by one and keeps the best so far for every split. If the Gram matrices
-of all sets fit into memory, choices are tested after all options are scored; otherwise one matrix
-is in memory at a time, and a choice is tested before a later one replaces it. `trials` fits on a
-part, `scorers` scores predictions; results are passed to a ledger of `store` at once.
+Tries the sets of options one by one, the last first, and keeps the best so far for every split.
+What can no longer be better than that is not fitted on further folds. Choices are tested after all
+options are scored; if their Gram matrices do not fit into memory, some are tested before. `trials`
+fits on a part, `scorers` scores predictions; results are passed to a ledger of `store` at once.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from gramlet.evaluation.machines.machines import Machine, Outcome
 from gramlet.evaluation.protocols.splits import Split
 from gramlet.evaluation.scores.scorers import Scorer, part_scores
 from gramlet.evaluation.selection.subjects import Subject
+from gramlet.evaluation.selection.tally import Tally
 from gramlet.evaluation.selection.trials import Data, Trial, grid_of, prepare
 from gramlet.evaluation.store import Ledger
 
 __all__ = ["Race", "machine_warnings_off", "nested", "retrained", "settled_costs"]
 
 _TILES = 64  # tasks for the threads: more would cost more than they gain in balance
-_KEPT_BYTES = 1 << 30  # Gram matrices that may stay in memory until all options are scored
+_KEPT_BYTES = 1 << 30  # Gram matrices of choices that may stay in memory until they are tested
 
 
 class Race:
@@ -109,11 +110,11 @@ class Race:
         self.kernel_seconds += prepared + in_kernel
         self.other_seconds += rest - in_kernel
 
-    def keeps_trials(self) -> bool:
-        """Whether the Gram matrices of all sets of options may be in memory together."""
+    def bytes_of(self, group: Sequence[int]) -> int:
+        """The size of the Gram matrices of a group of options."""
         if self.subject.kind not in ("sliced", "once"):
-            return True  # nothing large is stored
-        return 8 * len(self.data) ** 2 * len(self.subject.option_sets) <= _KEPT_BYTES
+            return 0  # nothing large is stored
+        return 8 * len(self.data) ** 2 * len(group)
 
     def over(self, n: int, work: Callable[[int], None]) -> None:
         """Run tasks by their numbers, on threads."""
@@ -133,24 +134,31 @@ class Race:
     ) -> None:
         """Score the grid over the inner folds of some splits.
 
-        ``keep`` receives each split's scores as soon as its last fold is done.
+        ``keep`` receives each split's scores as soon as its last fold is done; those of entries
+        that were given up are −inf.
         """
         parts = [(s, k) for s in which for k in range(len(self.splits[s].inner))]
-        waiting: dict[int, dict[int, Outcome]] = {s: {} for s in which}
+        counted = self.scorer.name == "accuracy" and not trial.chooses_cost
+        tallies = {
+            s: Tally(self.splits[s], self.data.target.values, len(trial.grid),
+                     self.best[s] if counted else -np.inf)
+            for s in which
+        }  # fmt: skip
         lock = threading.Lock()
 
         def work(number: int) -> None:
             s, k = parts[number]
-            split = self.splits[s]
-            with trial.stopwatch():
-                outcome = trial.tried(*split.inner[k])
+            split, tally = self.splits[s], tallies[s]
             with lock:
-                waiting[s][k] = outcome
-                done = len(waiting[s]) == len(split.inner)
+                wanted = tally.able()
+            with trial.stopwatch():
+                outcome = trial.tried(*split.inner[k], wanted)
+            with lock:
+                done = tally.add(k, outcome, wanted)
             if done:
-                folds = waiting.pop(s)
-                outcomes = [folds[fold] for fold in range(len(folds))]
-                keep(s, self.inner_scores(trial, split, outcomes))
+                scores = self.inner_scores(trial, split, tally.outcomes())
+                scores[~tally.complete] = -np.inf
+                keep(s, scores)
             advance()
 
         self.over(len(parts), work)
@@ -177,7 +185,8 @@ class Race:
         truth = self.data.target.values[np.concatenate(held)]
         predictions = np.concatenate([outcome.predictions for outcome in outcomes], axis=1)
         decisions = [o.decisions for o in outcomes if o.decisions is not None]
-        return truth, predictions, np.concatenate(decisions, axis=1) if decisions else None, parts
+        values = np.concatenate(decisions, axis=1) if len(decisions) == len(held) else None
+        return truth, predictions, values, parts
 
     def warn_of_unfinished(self, max_iter: int) -> None:
         """Warn once of all machines that reached the limit of steps."""
@@ -221,36 +230,54 @@ def nested(race: Race, verbose: int | bool, always_score: bool = False) -> None:
     n_inner = len(race.splits[0].inner)
     total = len(groups) * len(race.splits) * n_inner
     ranks_of_best = np.zeros(len(race.splits), dtype=np.int64)
-    keep = race.keeps_trials()
     kept: list[list[Trial]] = [[] for _ in groups]
     untested = np.zeros(len(race.splits), dtype=bool)
     with machine_warnings_off(), progress(total, race.subject.name, verbose) as advance:
-        for number, group in enumerate(groups):
+        # The last first: options usually ascend, and the better the first, the less is left to do.
+        for number in reversed(range(len(groups))):
+            group = groups[number]
             grid = race.grid(group)
             choice = always_score or len(groups) * len(grid) > 1
             with race.trial(group, kept[number]) as trial:
                 scores = _scores(race, number, len(grid), trial, choice, advance)
-                ranks = np.repeat(group, len(grid) // len(group))
-                positions = scores.argmax(axis=1)  # the first if tied: the smallest C
-                top = scores.max(axis=1)
-                earlier = (top == race.best) & (ranks[positions] < ranks_of_best)
-                better = np.flatnonzero((top > race.best) | earlier)
-                race.best[better] = top[better]
-                ranks_of_best[better] = ranks[positions[better]]
-                race.places[better] = np.column_stack([np.full(len(better), number),
-                                                       positions[better]])  # fmt: skip
-                if keep:
-                    untested[better] = True
-                else:
-                    _test(race, f"{number}-test", trial, grid, better, positions)
-            if not keep:
-                kept[number].clear()
-        for number, group in enumerate(groups):
-            which = np.flatnonzero(untested & (race.places[:, 0] == number))
-            if len(which):
-                with race.trial(group, kept[number]) as trial:
-                    grid = race.grid(group)
-                    _test(race, f"{number}-test", trial, grid, which, race.places[:, 1])
+            ranks = np.repeat(group, len(grid) // len(group))
+            positions = scores.argmax(axis=1)  # the first if tied: the smallest C
+            top = scores.max(axis=1)
+            earlier = (top == race.best) & (ranks[positions] < ranks_of_best)
+            better = np.flatnonzero((top > race.best) | earlier)
+            race.best[better] = top[better]
+            ranks_of_best[better] = ranks[positions[better]]
+            race.places[better] = np.column_stack([np.full(len(better), number),
+                                                   positions[better]])  # fmt: skip
+            untested[better] = True
+            _make_room(race, kept, untested)
+        for number in range(len(groups)):
+            _test_group(race, number, kept[number], untested)
+
+
+def _make_room(race: Race, kept: list[list[Trial]], untested: Array) -> None:
+    """Drop matrices that no split has chosen; test choices early where there are too many."""
+    groups = race.subject.groups()
+    held = 0
+    for number, group in enumerate(groups):
+        if kept[number] and not (race.places[untested, 0] == number).any():
+            kept[number].clear()
+        held += race.bytes_of(group) if kept[number] else 0
+    for number in reversed(range(len(groups))):  # the oldest first
+        if held > _KEPT_BYTES and kept[number]:
+            _test_group(race, number, kept[number], untested)
+            kept[number].clear()
+            held -= race.bytes_of(groups[number])
+
+
+def _test_group(race: Race, number: int, kept: list[Trial], untested: Array) -> None:
+    """Test the choices of one group of options that were not tested."""
+    which = np.flatnonzero(untested & (race.places[:, 0] == number))
+    if len(which):
+        group = race.subject.groups()[number]
+        with race.trial(group, kept) as trial:
+            _test(race, f"{number}-test", trial, race.grid(group), which, race.places[:, 1])
+    untested[which] = False
 
 
 def retrained(race: Race, chosen: Race) -> None:

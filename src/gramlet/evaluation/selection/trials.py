@@ -20,7 +20,7 @@ from gramlet.engine.core.compiling import clock
 from gramlet.engine.machines.support_vectors import fill_block
 from gramlet.evaluation.machines.baselines import Baseline, size_features
 from gramlet.evaluation.machines.blocks import centred_and_scaled, fitted_blocks, whole_grams
-from gramlet.evaluation.machines.machines import Machine, Outcome, class_outcome
+from gramlet.evaluation.machines.machines import Machine, Outcome, class_outcome, no_outcome
 from gramlet.evaluation.protocols.task import Target
 from gramlet.evaluation.selection.subjects import Subject
 from gramlet.graphs.batch import GraphBatch
@@ -81,9 +81,18 @@ class Trial(ABC):
         """The share of the measured time that was spent in the kernel."""
         return sum(self._kernel_seconds) / sum(self._seconds) if self._seconds else 0.0
 
+    def tried(self, train: Ints, held: Ints, wanted: Array | None = None) -> Outcome:
+        """Predictions for the held-out graphs, one row per entry of the grid.
+
+        Entries that are not ``wanted`` may be left out; their predictions are then −1.
+        """
+        if wanted is not None and not wanted.any():
+            return no_outcome(len(self.grid), len(held))
+        return self._tried(train, held, wanted)
+
     @abstractmethod
-    def tried(self, train: Ints, held: Ints) -> Outcome:
-        """Predictions for the held-out graphs, one row per entry of the grid."""
+    def _tried(self, train: Ints, held: Ints, wanted: Array | None) -> Outcome:
+        """The same, where at least one entry is wanted."""
 
     def final(self, train: Ints, held: Ints, position: int) -> Outcome:
         """The same for one entry of the grid."""
@@ -103,7 +112,7 @@ class _Baseline(Trial):
         self._target = data.target
         self._sizes = size_features(data.batch()) if baseline.needs_graphs else None
 
-    def tried(self, train: Ints, held: Ints) -> Outcome:
+    def _tried(self, train: Ints, held: Ints, wanted: Array | None) -> Outcome:
         return self._baseline.outcome(self._target, self._sizes, train, held)
 
 
@@ -117,7 +126,7 @@ class _Predictor(Trial):
         self._estimator = estimator
         self._data = data
 
-    def tried(self, train: Ints, held: Ints) -> Outcome:
+    def _tried(self, train: Ints, held: Ints, wanted: Array | None) -> Outcome:
         from sklearn.base import clone
 
         graphs, target = self._data.batch(), self._data.target
@@ -164,14 +173,19 @@ class _KernelMachine(Trial):
     ) -> Iterator[tuple[Floats, Floats]]:
         """Per set of options the Gram matrix of the training part, and the held-out rows."""
 
-    def tried(self, train: Ints, held: Ints) -> Outcome:
+    def _tried(self, train: Ints, held: Ints, wanted: Array | None) -> Outcome:
         target = self._data.target.values[train]
-        return _stacked(
-            [
-                self._machine.tried(gram, cross, target)
-                for gram, cross in self._blocks(train, held, self._option_sets)
-            ]
-        )
+        # A machine goes from C to C: up to the largest that is wanted of each set of options.
+        needed = np.full(len(self._option_sets), self.per_set)
+        if wanted is not None:
+            by_set = wanted.reshape(-1, self.per_set)[:, ::-1]
+            needed = np.where(by_set.any(axis=1), self.per_set - by_set.argmax(axis=1), 0)
+        found = [no_outcome(self.per_set, len(held))] * len(self._option_sets)
+        used = np.flatnonzero(needed).tolist()
+        blocks = self._blocks(train, held, [self._option_sets[which] for which in used])
+        for which, (gram, cross) in zip(used, blocks, strict=True):
+            found[which] = self._machine.tried(gram, cross, target, int(needed[which]))
+        return _stacked(found)
 
     def final(self, train: Ints, held: Ints, position: int) -> Outcome:
         which, cost = divmod(position, self.per_set)
@@ -197,12 +211,13 @@ def grid_of(
 
 
 def _stacked(outcomes: Sequence[Outcome]) -> Outcome:
+    """Outcomes one below the other; decisions and C only if all have them."""
     decisions = [o.decisions for o in outcomes if o.decisions is not None]
     chosen = [o.chosen for o in outcomes if o.chosen is not None]
     return Outcome(
         np.concatenate([o.predictions for o in outcomes]),
-        np.concatenate(decisions) if decisions else None,
-        tuple(c for part in chosen for c in part) if chosen else None,
+        np.concatenate(decisions) if len(decisions) == len(outcomes) else None,
+        tuple(c for part in chosen for c in part) if len(chosen) == len(outcomes) else None,
     )
 
 
