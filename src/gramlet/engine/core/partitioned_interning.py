@@ -12,7 +12,7 @@ import numpy as np
 
 from gramlet.common.arrays import Int32s, Ints, UInt64s
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.core.hash_table import hash_of
+from gramlet.engine.core.hash_table import find_slot, hash_of, number_in, occupied, slots_for
 
 __all__ = ["MANY", "intern_in_parts"]
 
@@ -74,43 +74,26 @@ def _find_first(
             end += 1
         places[part], ends[part] = place + 1, end
     cuts[n] = len(data)
-    # Find equal signatures with one small table per part.
-    slots = np.empty(16, dtype=np.int32)
+    # Find equal signatures with one small table, which the parts use one after the other.
+    slots = slots_for(0)
     for own in range(n_parts):
-        size = 16
-        while size < 2 * (begins[own + 1] - begins[own]):
-            size *= 2
-        if size > len(slots):
-            slots = np.empty(size, dtype=np.int32)
-        slots[:size] = -1
-        mask = np.uint64(size - 1)
-        for k in range(begins[own], begins[own + 1]):
-            at = hashes[k] & mask
-            while slots[at] >= 0 and not _alike(entries, cuts, hashes, slots[at], k):
-                at = (at + np.uint64(1)) & mask
-            if slots[at] < 0:
-                slots[at] = k
+        begin, end = begins[own], begins[own + 1]
+        if 2 * (end - begin) > len(slots):
+            slots = slots_for(end - begin)
+        for k in range(begin, end):
+            at = find_slot(slots, begin, cuts, entries, hashes[k], entries, cuts[k], cuts[k + 1])
+            number = number_in(slots[at])
+            if number < begin:
+                slots[at] = occupied(hashes[k], k)
             else:
                 # An equal one came before: its position replaces this signature's own.
-                order[k] = order[slots[at]]
+                order[k] = order[number]
     # Go back from the order of parts to that of the signatures.
     places = begins[:-1].copy()
     for i in range(n):
         part = np.int64(codes[i] >> shift)
         first[i] = order[places[part]]
         places[part] += 1
-
-
-@njit(nogil=True, cache=True)
-def _alike(entries: Int32s, cuts: Ints, hashes: UInt64s, j: int, k: int) -> bool:
-    """Whether two signatures of a part are equal; most others differ in their hash."""
-    length = cuts[k + 1] - cuts[k]
-    if hashes[j] != hashes[k] or cuts[j + 1] - cuts[j] != length:
-        return False
-    for p in range(length):  # noqa: SIM110 (compiled: a plain loop)
-        if entries[cuts[j] + p] != entries[cuts[k] + p]:
-            return False
-    return True
 
 
 @njit(nogil=True, cache=True)

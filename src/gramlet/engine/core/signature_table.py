@@ -105,7 +105,7 @@ class SignatureTable:
     def _found(self, offsets: Ints, data: Ints) -> tuple[Ints, Ints]:
         if self._slots is None:
             self._kept = self._offsets
-            self._slots = slots_of(self._kept, self._data, 0, len(self), len(self))
+            self._slots = slots_of(self._kept, self._data, len(self))
         ids, first = _interned(offsets, data, self._offsets, self._data, self._slots)
         return ids, first
 
@@ -189,12 +189,12 @@ def _intern(
         begin, end = offsets[i], offsets[i + 1]
         code = hash_of(data, begin, end)
         # Known from the fit.
-        at = find_slot(known_slots, known_offsets, known_data, code, data, begin, end)
+        at = find_slot(known_slots, 0, known_offsets, known_data, code, data, begin, end)
         if known_slots[at] >= 0:
             ids[i] = number_in(known_slots[at])
             continue
         # Met before in this call.
-        at = find_slot(fresh, offsets, data, code, data, begin, end)
+        at = find_slot(fresh, 0, offsets, data, code, data, begin, end)
         if fresh[at] >= 0:
             ids[i] = ids[number_in(fresh[at])]
             continue

@@ -12,7 +12,7 @@ import numpy as np
 
 from gramlet.common.arrays import Ints
 from gramlet.engine.core.compiled import inner, njit
-from gramlet.engine.core.hash_table import find_slot, hash_of, number_in, occupied, slots_for
+from gramlet.engine.core.hash_table import find_row, hash_of, number_in, occupied, slots_for
 from gramlet.engine.core.ragged import grown
 from gramlet.engine.core.random_streams import graph_stream, wrapping_integers
 from gramlet.engine.core.tiles import for_tiles
@@ -291,7 +291,6 @@ def _counts_of_range(
     nodes = np.zeros(k, dtype=np.int64)
     width = 2 if len(labels) else 1  # the key of a pattern: its code and, with labels, a word
     drawn = np.empty((n_samples, width), dtype=np.int64)
-    offsets = np.arange(n_samples + 1) * width
     in_table = width == 1 and k <= _TABLE_NODES
     slots = slots_for(0 if in_table else n_samples)
     places = np.full(1 << (k * (k - 1) // 2) if in_table else 0, -1, dtype=np.int64)
@@ -310,7 +309,7 @@ def _counts_of_range(
         if in_table:
             n = _count_in_table(drawn, places, first, repeats)
         else:
-            n = _count(drawn.reshape(-1), offsets, slots, first, repeats)
+            n = _count(drawn.reshape(-1), width, slots, first, repeats)
         codes, words = grown(codes, total + n), grown(words, total + n)
         counts = grown(counts, total + n)
         for s in first[:n]:
@@ -322,7 +321,7 @@ def _counts_of_range(
 
 
 @inner
-def _count(keys: Ints, offsets: Ints, slots: Ints, first: Ints, repeats: Ints) -> int:
+def _count(keys: Ints, width: int, slots: Ints, first: Ints, repeats: Ints) -> int:
     """Fill ``first`` with the positions of distinct keys, and ``repeats`` there with their counts.
 
     Returns the number of distinct keys.
@@ -330,9 +329,9 @@ def _count(keys: Ints, offsets: Ints, slots: Ints, first: Ints, repeats: Ints) -
     slots[:] = -1
     n = 0
     for s in range(len(first)):
-        begin, end = offsets[s], offsets[s + 1]
-        code = hash_of(keys, begin, end)
-        at = find_slot(slots, offsets, keys, code, keys, begin, end)
+        begin = s * width
+        code = hash_of(keys, begin, begin + width)
+        at = find_row(slots, 0, keys, code, keys, begin, width)
         if slots[at] < 0:
             slots[at] = occupied(code, np.int64(s))
             first[n], repeats[s] = s, 0
