@@ -52,8 +52,9 @@ def slots_for(n: int) -> Ints:
 def hash_of(data: Ints, begin: int, end: int) -> np.uint64:
     """The hash of the signature ``data[begin:end]``."""
     state = np.uint64(0x9E3779B97F4A7C15)
-    for p in range(begin, end):
-        state ^= np.uint64(np.int64(data[p]))
+    for p in range(end - begin):
+        # An unsigned position: the compiler need not test whether it counts from the end.
+        state ^= np.uint64(np.int64(data[np.uint64(begin + p)]))
         state *= np.uint64(0xBF58476D1CE4E5B9)
         state ^= state >> np.uint64(29)
     state *= np.uint64(0x94D049BB133111EB)
@@ -138,7 +139,7 @@ def find_key(slots: Ints, first: int, keys: Ints, code: np.uint64, key: np.int64
 @inner
 def _same(data: Ints, begin: int, other: Ints, at: int, length: int) -> bool:
     for p in range(length):  # noqa: SIM110 (compiled: a plain loop)
-        if data[begin + p] != other[at + p]:
+        if data[np.uint64(begin + p)] != other[np.uint64(at + p)]:
             return False
     return True
 

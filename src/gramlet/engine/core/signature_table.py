@@ -116,10 +116,9 @@ class SignatureTable:
         # Compiled code compares integers of one width.
         data = _narrow(data)
         width = np.promote_types(data.dtype, self._data.dtype)
-        data, *known = (
-            part.astype(width, copy=False) for part in (data, self._offsets, self._data)
-        )
-        return _interned(offsets, data, *known, self._slots)
+        known_offsets = self._offsets.astype(width, copy=False)
+        known = self._data.astype(width, copy=False)
+        return _interned(offsets, data.astype(width, copy=False), known_offsets, known, self._slots)
 
     def signature(self, i: int) -> Ints:
         """Signature number ``i``."""

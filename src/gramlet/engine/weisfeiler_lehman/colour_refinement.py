@@ -231,19 +231,21 @@ def _write_around(
 ) -> int:  # fmt: skip
     """Write the sorted colours (with edge labels, pairs) of the entries ``begin:end`` from ``at``.
 
-    Returns where they end. ``around`` is workspace; there an edge label and a colour are one
-    number, label · radix + colour.
+    Returns where they end. ``around`` is workspace for pairs, which are sorted as one number each,
+    label · radix + colour.
     """
-    part = around[: end - begin]
-    for p in range(len(part)):
-        part[p] = colours[indices[begin + p]]
-        if len(edge_labels) > 0:
-            part[p] += edge_labels[begin + p] * radix
-    sort_short(part)
-    for p in range(len(part)):
-        if len(edge_labels) > 0:
-            data[at] = part[p] // radix
-            at += 1
-        data[at] = part[p] % radix if len(edge_labels) > 0 else part[p]
-        at += 1
-    return at
+    degree = end - begin
+    if len(edge_labels) == 0:
+        part = data[at : at + degree]
+        for p in range(degree):
+            part[p] = colours[indices[begin + p]]
+        sort_short(part)
+        return at + degree
+    pairs = around[:degree]
+    for p in range(degree):
+        pairs[p] = colours[indices[begin + p]] + edge_labels[begin + p] * radix
+    sort_short(pairs)
+    for p in range(degree):
+        data[at + 2 * p] = pairs[p] // radix
+        data[at + 2 * p + 1] = pairs[p] % radix
+    return at + 2 * degree
