@@ -20,7 +20,7 @@ def signatures(n: int, n_values: int) -> tuple[np.ndarray, np.ndarray]:
 def test_parts_are_as_one_table(n, n_values, monkeypatch):
     offsets, data = signatures(n, n_values)
     whole, ids = SignatureTable.fit(offsets, data)
-    found, first = intern_in_parts(offsets, data)
+    found, first = intern_in_parts(offsets, data.astype(np.int32))
     assert np.array_equal(found, ids)
     assert np.array_equal(ids[first], np.arange(len(whole)))
     monkeypatch.setattr(signature_table, "MANY", 0)

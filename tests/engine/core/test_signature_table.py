@@ -74,6 +74,26 @@ def test_entries_keep_their_value_in_as_few_bits_as_they_need(largest):
     assert pickle.loads(pickle.dumps(table)).lookup(*pack_rows(asked)).tolist() == [1, 0, 2]
 
 
+def test_signatures_of_both_widths_are_looked_up_in_tables_of_both():
+    small, large = np.array([[1, 2], [3, 4]]), np.array([[1, 2], [2**40, 4]])
+    for fitted in (small, large):
+        table, ids = SignatureTable.fit(*pack_rows(fitted))
+        assert ids.tolist() == [0, 1]
+        known = {tuple(row): i for i, row in enumerate(fitted.tolist())}
+        for asked in (small, large):
+            expected = [known.get(tuple(row), 2) for row in asked.tolist()]
+            offsets, data = pack_rows(asked)
+            assert table.lookup(offsets, data).tolist() == expected
+            found, (new_offsets, new_data) = table.lookup_new(offsets, data)
+            assert found.tolist() == expected
+            assert new_offsets.dtype == new_data.dtype == np.int64
+            assert new_data.tolist() == ([] if asked is fitted else asked[1].tolist())
+    offsets, data = pack_rows(small)
+    narrow, ids = SignatureTable.fit(offsets, data.astype(np.int32))
+    assert ids.tolist() == [0, 1]
+    assert narrow.data.tolist() == data.tolist()
+
+
 def test_a_table_holds_little_more_than_its_signatures():
     rows = np.arange(400_000).reshape(-1, 4)
     table, _ = SignatureTable.fit(*pack_rows(rows))

@@ -60,7 +60,7 @@ def test_one_fit_serves_all_values_of_gamma(planted):
     unknown = evaluate(Counted(solver="accelerated"), graphs, y, QUICK, options=OPTIONS)
     assert np.array_equal(known.accuracies, unknown.accuracies)
     assert known.chosen == unknown.chosen
-    # Outside the registry: one fit per set of options, at least on the first inner fold of each part.
+    # Outside the registry: one fit per set of options, at least on one inner fold of each part.
     assert len(Counted.fits) >= 12 * QUICK.folds
 
 

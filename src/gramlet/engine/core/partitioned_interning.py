@@ -12,7 +12,8 @@ import numpy as np
 
 from gramlet.common.arrays import Int32s, Ints, UInt64s
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.core.hash_table import hash_of
+from gramlet.engine.core.hash_table import find_slot, hash_of, number_in, occupied, slots_for
+from gramlet.engine.core.workspace import Workspace
 
 __all__ = ["MANY", "intern_in_parts"]
 
@@ -20,31 +21,34 @@ __all__ = ["MANY", "intern_in_parts"]
 MANY, _PART = 200_000, 8192
 
 
-def intern_in_parts(offsets: Ints, data: Ints) -> tuple[Ints, Ints]:
+def intern_in_parts(
+    offsets: Ints, data: Int32s, workspace: Workspace | None = None
+) -> tuple[Ints, Ints]:
     """Ids of the signatures, and where each id first occurs.
 
-    Entries must fit into 32 bits, and so must the number of signatures.
+    The number of signatures and that of their entries must fit into 32 bits. With a workspace, the
+    arrays that are returned are part of it.
 
-    >>> ids, first = intern_in_parts(np.array([0, 1, 2, 3]), np.array([7, 5, 7]))
+    >>> ids, first = intern_in_parts(np.array([0, 1, 2, 3]), np.array([7, 5, 7], dtype=np.int32))
     >>> ids.tolist(), first.tolist()
     ([0, 1, 0], [0, 1])
     """
     n = len(offsets) - 1
     n_bits = max(1, int(np.ceil(np.log2(max(1, n) / _PART))))
-    # numpy allocates large pages where the system offers them; compiled code gets small ones, and
-    # the first access to each of these would take as long as the renaming.
-    codes, hashes = np.empty((2, n), dtype=np.uint64)
-    order, first = np.empty((2, n), dtype=np.int32)
-    cuts, entries = np.empty(n + 1, dtype=np.int64), np.empty(len(data), dtype=np.int32)
+    array = (workspace or Workspace()).array
+    codes, hashes = array("codes", n, np.uint64), array("hashes", n, np.uint64)
+    order, first = array("order", n, np.int32), array("first", n, np.int32)
+    cuts, entries = array("cuts", n + 1, np.int32), array("entries", len(data), np.int32)
     _find_first(offsets, data, n_bits, codes, hashes, order, cuts, entries, first)
-    ids, met = cuts[:n], np.empty(n, dtype=np.int64)
-    return ids, met[: _number(first, ids, met)].copy()
+    # Hashes and codes are no longer needed.
+    ids, met = codes.view(np.int64), hashes.view(np.int64)
+    return ids, met[: _number(first, ids, met)]
 
 
 @njit(nogil=True, cache=True)
 def _find_first(
-    offsets: Ints, data: Ints, n_bits: int, codes: UInt64s, hashes: UInt64s, order: Int32s,
-    cuts: Ints, entries: Int32s, first: Int32s,
+    offsets: Ints, data: Int32s, n_bits: int, codes: UInt64s, hashes: UInt64s, order: Int32s,
+    cuts: Int32s, entries: Int32s, first: Int32s,
 ) -> None:  # fmt: skip
     """Fill ``first``: for every signature, the position where an equal one first occurs.
 
@@ -74,43 +78,26 @@ def _find_first(
             end += 1
         places[part], ends[part] = place + 1, end
     cuts[n] = len(data)
-    # Find equal signatures with one small table per part.
-    slots = np.empty(16, dtype=np.int32)
+    # Find equal signatures with one small table, which the parts use one after the other.
+    slots = slots_for(0)
     for own in range(n_parts):
-        size = 16
-        while size < 2 * (begins[own + 1] - begins[own]):
-            size *= 2
-        if size > len(slots):
-            slots = np.empty(size, dtype=np.int32)
-        slots[:size] = -1
-        mask = np.uint64(size - 1)
-        for k in range(begins[own], begins[own + 1]):
-            at = hashes[k] & mask
-            while slots[at] >= 0 and not _alike(entries, cuts, hashes, slots[at], k):
-                at = (at + np.uint64(1)) & mask
-            if slots[at] < 0:
-                slots[at] = k
+        begin, end = begins[own], begins[own + 1]
+        if 2 * (end - begin) > len(slots):
+            slots = slots_for(end - begin)
+        for k in range(begin, end):
+            at = find_slot(slots, begin, cuts, entries, hashes[k], entries, cuts[k], cuts[k + 1])
+            number = number_in(slots[at])
+            if number < begin:
+                slots[at] = occupied(hashes[k], k)
             else:
                 # An equal one came before: its position replaces this signature's own.
-                order[k] = order[slots[at]]
+                order[k] = order[number]
     # Go back from the order of parts to that of the signatures.
     places = begins[:-1].copy()
     for i in range(n):
         part = np.int64(codes[i] >> shift)
         first[i] = order[places[part]]
         places[part] += 1
-
-
-@njit(nogil=True, cache=True)
-def _alike(entries: Int32s, cuts: Ints, hashes: UInt64s, j: int, k: int) -> bool:
-    """Whether two signatures of a part are equal; most others differ in their hash."""
-    length = cuts[k + 1] - cuts[k]
-    if hashes[j] != hashes[k] or cuts[j + 1] - cuts[j] != length:
-        return False
-    for p in range(length):  # noqa: SIM110 (compiled: a plain loop)
-        if entries[cuts[j] + p] != entries[cuts[k] + p]:
-            return False
-    return True
 
 
 @njit(nogil=True, cache=True)

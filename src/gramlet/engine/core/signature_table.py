@@ -20,7 +20,7 @@ from gramlet.engine.core.hash_table import (
     slots_of,
 )
 from gramlet.engine.core.partitioned_interning import MANY, intern_in_parts
-from gramlet.engine.core.ragged import offsets_of
+from gramlet.engine.core.workspace import Workspace
 
 __all__ = ["SignatureTable", "pack_rows"]
 
@@ -48,17 +48,18 @@ class SignatureTable:
         self._hold(offsets, data)
 
     def _hold(self, offsets: Ints, data: Ints) -> None:
-        kept, self._data = _compact(offsets, data)
+        self._data = _narrow(data)
+        kept = offsets.astype(self._data.dtype, copy=False)
         self._length = len(kept) - 1
         # If all signatures have one length, offsets are computed when they are needed.
         self._width = int(kept[1]) if self._length else 0
-        regular = bool((kept[1:] - kept[:-1] == self._width).all())
-        self._kept: Ints | None = None if regular else kept
+        regular = _of_width(kept[:100], self._width) and _of_width(kept, self._width)
+        self._kept: Array | None = None if regular else kept
         # Built by the first look-up: in most tables nothing is ever looked up.
         self._slots: Ints | None = None
 
     @property
-    def _offsets(self) -> Ints:
+    def _offsets(self) -> Array:
         if self._kept is not None:
             return self._kept
         return np.arange(self._length + 1, dtype=self._data.dtype) * self._data.dtype.type(
@@ -76,8 +77,12 @@ class SignatureTable:
         return self._data.astype(np.int64)
 
     @classmethod
-    def fit(cls, offsets: Ints, data: Ints) -> tuple[SignatureTable, Ints]:
+    def fit(
+        cls, offsets: Ints, data: Array, workspace: Workspace | None = None
+    ) -> tuple[SignatureTable, Ints]:
         """A table of the distinct signatures, and the id of each given one.
+
+        ``data`` has 32 or 64 bits. With a workspace, the ids may be part of it.
 
         >>> table, ids = SignatureTable.fit(*pack_rows(np.array([[7, 1], [2, 2], [7, 1]])))
         >>> len(table), ids.tolist()
@@ -85,29 +90,35 @@ class SignatureTable:
         >>> table.lookup(*pack_rows(np.array([[2, 2], [9, 9]]))).tolist()
         [1, 2]
         """
-        if len(offsets) - 1 >= MANY and len(data) <= _MOST and _fits(data):
-            ids, first = intern_in_parts(offsets, data)
-            return cls(*_taken(offsets, data, first)), ids
-        no_slots = np.full(1, -1, dtype=np.int64)
-        nothing = np.zeros(0, dtype=np.int32)
-        ids, first = _interned(offsets, data, np.zeros(1, np.int32), nothing, no_slots)
+        data = _narrow(data)
+        if len(offsets) - 1 >= MANY and data.dtype == np.int32:
+            ids, first = intern_in_parts(offsets, data, workspace)
+        else:
+            nothing = np.zeros(1, data.dtype), np.zeros(0, data.dtype)
+            ids, first = _interned(offsets, data, *nothing, np.full(1, -1, dtype=np.int64))
         return cls(*_taken(offsets, data, first)), ids
 
-    def lookup(self, offsets: Ints, data: Ints) -> Ints:
+    def lookup(self, offsets: Ints, data: Array) -> Ints:
         """Ids of signatures; an unknown one gets an id of its own from ``len(self)`` on."""
         return self._found(offsets, data)[0]
 
     def lookup_new(self, offsets: Ints, data: Ints) -> tuple[Ints, tuple[Ints, Ints]]:
         """Ids as `lookup` gives them, and the unknown signatures in the order of their ids."""
+        data = _narrow(data)
         ids, first = self._found(offsets, data)
-        return ids, _taken(offsets, data, first)
+        new_offsets, new_data = _taken(offsets, data, first)
+        return ids, (new_offsets.astype(np.int64), new_data.astype(np.int64))
 
-    def _found(self, offsets: Ints, data: Ints) -> tuple[Ints, Ints]:
+    def _found(self, offsets: Ints, data: Array) -> tuple[Ints, Ints]:
         if self._slots is None:
             self._kept = self._offsets
-            self._slots = slots_of(self._kept, self._data, 0, len(self), len(self))
-        ids, first = _interned(offsets, data, self._offsets, self._data, self._slots)
-        return ids, first
+            self._slots = slots_of(self._kept, self._data, len(self))
+        # Compiled code compares integers of one width.
+        data = _narrow(data)
+        width = np.promote_types(data.dtype, self._data.dtype)
+        known_offsets = self._offsets.astype(width, copy=False)
+        known = self._data.astype(width, copy=False)
+        return _interned(offsets, data.astype(width, copy=False), known_offsets, known, self._slots)
 
     def signature(self, i: int) -> Ints:
         """Signature number ``i``."""
@@ -140,37 +151,38 @@ def _check(offsets: Ints, data: Ints) -> None:
     require_offsets("the offsets of signatures", offsets, end=len(data))
 
 
-def _compact(offsets: Ints, data: Ints) -> tuple[Ints, Ints]:
-    """Both arrays in 32 bits, or in 64 if an entry does not fit: models keep their tables."""
-    offsets = np.asarray(offsets, dtype=np.int64)
-    data = np.asarray(data, dtype=np.int64)
-    if len(data) > _MOST or not _fits(data):
-        return offsets, data
-    return offsets.astype(np.int32), data.astype(np.int32)
+def _narrow(data: Array) -> Array:
+    """The entries in 32 bits, or in 64 if they do not fit: models keep their tables."""
+    if len(data) > _MOST:
+        return data.astype(np.int64, copy=False)
+    if data.dtype == np.int32:
+        return data
+    fits = data.max(initial=0) <= _MOST and data.min(initial=0) >= -_MOST
+    return data.astype(np.int32 if fits else np.int64, copy=False)
 
 
-def _fits(data: Ints) -> bool:
-    """Whether all entries fit into 32 bits."""
-    return bool(data.max(initial=0) <= _MOST and data.min(initial=0) >= -_MOST)
+def _of_width(offsets: Array, width: int) -> bool:
+    """Whether all signatures have this length."""
+    return bool((offsets[1:] - offsets[:-1] == width).all())
 
 
-def _taken(offsets: Ints, data: Ints, which: Ints) -> tuple[Ints, Ints]:
-    """Offsets and data of some of the signatures."""
-    kept = offsets_of(np.diff(offsets)[which])
-    out = np.empty(kept[-1], dtype=np.int64)
+def _taken(offsets: Ints, data: Array, which: Ints) -> tuple[Array, Array]:
+    """Offsets and data of some of the signatures, in the type of the data."""
+    kept = np.empty(len(which) + 1, dtype=data.dtype)
+    out = np.empty(_copy_offsets(offsets, which, kept), dtype=data.dtype)
     _copy_signatures(offsets, data, which, kept, out)
     return kept, out
 
 
 def _interned(
-    offsets: Ints, data: Ints, known_offsets: Array, known_data: Array, known_slots: Ints
+    offsets: Ints, data: Array, known_offsets: Array, known_data: Array, known_slots: Ints
 ) -> tuple[Ints, Ints]:
     """Ids of the signatures, and where each new one first occurs."""
     n = len(offsets) - 1
     ids, first = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     fresh = np.full(n_slots_for(n), -1, dtype=np.int64)
     n_new = _intern(offsets, data, known_offsets, known_data, known_slots, fresh, ids, first)
-    return ids, first[:n_new].copy()
+    return ids, first[:n_new]
 
 
 @njit(nogil=True, cache=True)
@@ -189,12 +201,12 @@ def _intern(
         begin, end = offsets[i], offsets[i + 1]
         code = hash_of(data, begin, end)
         # Known from the fit.
-        at = find_slot(known_slots, known_offsets, known_data, code, data, begin, end)
+        at = find_slot(known_slots, 0, known_offsets, known_data, code, data, begin, end)
         if known_slots[at] >= 0:
             ids[i] = number_in(known_slots[at])
             continue
         # Met before in this call.
-        at = find_slot(fresh, offsets, data, code, data, begin, end)
+        at = find_slot(fresh, 0, offsets, data, code, data, begin, end)
         if fresh[at] >= 0:
             ids[i] = ids[number_in(fresh[at])]
             continue
@@ -207,7 +219,18 @@ def _intern(
 
 
 @njit(nogil=True, cache=True)
-def _copy_signatures(offsets: Ints, data: Ints, which: Ints, kept: Ints, out: Ints) -> None:
+def _copy_offsets(offsets: Ints, which: Ints, kept: Array) -> int:
+    """Fill ``kept`` with where the chosen signatures begin; return how many entries they have."""
+    total = 0
+    kept[0] = 0
+    for i in range(len(which)):
+        total += offsets[which[i] + 1] - offsets[which[i]]
+        kept[i + 1] = total
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _copy_signatures(offsets: Ints, data: Array, which: Ints, kept: Array, out: Array) -> None:
     for i in range(len(which)):
         begin = offsets[which[i]]
         for p in range(kept[i + 1] - kept[i]):

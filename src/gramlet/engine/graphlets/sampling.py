@@ -12,7 +12,7 @@ import numpy as np
 
 from gramlet.common.arrays import Ints
 from gramlet.engine.core.compiled import inner, njit
-from gramlet.engine.core.hash_table import find_slot, hash_of, n_slots_for, number_in, occupied
+from gramlet.engine.core.hash_table import find_row, hash_of, n_slots_for, number_in, occupied
 from gramlet.engine.core.ragged import grown
 from gramlet.engine.core.random_streams import graph_stream, wrapping_integers
 from gramlet.engine.core.tiles import for_tiles
@@ -165,7 +165,7 @@ def sample_counts(
     width = 1 if labels is None else 2  # the key of a pattern: its code and, with labels, a word
     in_table = labels is None and k <= _TABLE_NODES
     n_places = 1 << (k * (k - 1) // 2) if in_table else n_slots_for(n_samples)
-    offsets = None if in_table else np.arange(n_samples + 1) * width
+    hashed_width = None if in_table else width
     parts: dict[int, tuple[Ints, Ints, Ints, Ints]] = {}
 
     def fill(begin: int, end: int) -> None:
@@ -174,7 +174,7 @@ def sample_counts(
         with wrapping_integers():
             n_entries, *columns = _counts_of_range(
                 *(batch.node_offsets, batch.indptr, batch.indices, node_labels),
-                *(n_labels, k, seed, law, patience, begin, end, drawn, places, offsets),
+                *(n_labels, k, seed, law, patience, begin, end, drawn, places, hashed_width),
             )
         total = n_entries.sum()
         codes, words, counts = (column[:total].copy() for column in columns)
@@ -295,12 +295,12 @@ def _counts_of_range(
     end: int,
     drawn: Ints,
     places: Ints,
-    offsets: Ints | None,
+    width: int | None,
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """The number of entries per graph, then codes, label words and counts, with room behind them.
 
     ``drawn`` is workspace for the keys of one graph; ``places``, all −1, has room for every code,
-    or, with ``offsets`` of the keys, is a hash table.
+    or, with the ``width`` of keys, is a hash table.
     """
     nodes = np.zeros(k, dtype=np.int64)
     first = np.empty(len(drawn), dtype=np.int64)
@@ -316,10 +316,10 @@ def _counts_of_range(
             drawn,
         )  # fmt: skip
         # Count the distinct patterns, and append them.
-        if offsets is None:
+        if width is None:
             n = _count_in_table(drawn, places, first, repeats)
         else:
-            n = _count(drawn.reshape(-1), offsets, places, first, repeats)
+            n = _count(drawn.reshape(-1), width, places, first, repeats)
         codes, words = grown(codes, total + n), grown(words, total + n)
         counts = grown(counts, total + n)
         for i in range(n):
@@ -332,7 +332,7 @@ def _counts_of_range(
 
 
 @inner
-def _count(keys: Ints, offsets: Ints, slots: Ints, first: Ints, repeats: Ints) -> int:
+def _count(keys: Ints, width: int, slots: Ints, first: Ints, repeats: Ints) -> int:
     """Fill ``first`` with the positions of distinct keys, and ``repeats`` there with their counts.
 
     Returns the number of distinct keys.
@@ -341,9 +341,9 @@ def _count(keys: Ints, offsets: Ints, slots: Ints, first: Ints, repeats: Ints) -
         slots[at] = -1
     n = 0
     for s in range(len(first)):
-        begin, end = offsets[s], offsets[s + 1]
-        code = hash_of(keys, begin, end)
-        at = find_slot(slots, offsets, keys, code, keys, begin, end)
+        begin = s * width
+        code = hash_of(keys, begin, begin + width)
+        at = find_row(slots, 0, keys, code, keys, begin, width)
         if slots[at] < 0:
             slots[at] = occupied(code, np.int64(s))
             first[n], repeats[s] = s, 0

@@ -16,7 +16,15 @@ from scipy import sparse
 
 from gramlet.common.arrays import Bools, Floats, Ints
 from gramlet.engine.core.compiled import inner, njit
-from gramlet.engine.core.ragged import copy_into
+from gramlet.engine.core.hash_table import (
+    find_row,
+    hash_of,
+    number_in,
+    occupied,
+    slots_for,
+    slots_of_rows,
+)
+from gramlet.engine.core.ragged import copy_into, grown
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.graphs.batch import GraphBatch
@@ -91,8 +99,8 @@ def count_subgraphs(
     n_tiles = int(np.clip(costs.sum() / _TILE, 1, 128))
     for_tiles(work, len(batch), costs=costs, n_tiles=n_tiles, **tiling)
     ordered = [parts[begin] for begin in sorted(parts)]
-    rows = np.concatenate([np.zeros((0, row_width(size)), np.int64), *(p[1] for p in ordered)])
-    forms, form_of_row = SignatureTable.fit(*pack_rows(rows))
+    rows = np.concatenate([np.zeros(0, np.int64), *(p[1] for p in ordered)])
+    forms, form_of_row = SignatureTable.fit(*pack_rows(rows.reshape(-1, row_width(size))))
     canonical, orders = _canonical(forms.data.reshape(-1, row_width(size)), size)
     if table is None:
         table, column_of_form = SignatureTable.fit(*pack_rows(canonical))
@@ -212,12 +220,15 @@ def join_candidates(
 def _count_sets(
     nodes: Ints, indptr: Ints, indices: Ints, labels: Ints, edges: Ints, size: int, connected: bool
 ) -> tuple[Ints, Ints, Floats]:
-    """Visit all sets of every graph; the number of distinct forms per graph, forms, and counts."""
+    """Visit all sets of every graph; the number of distinct forms per graph, forms, and counts.
+
+    A hash table per graph finds the forms, which are consecutive in one array.
+    """
     n = len(indptr) - 1
     width = 1 + size + size * (size - 1) // 2
     per_graph = np.zeros(len(nodes) - 1, dtype=np.int64)
-    rows, counts = np.empty((256, width), dtype=np.int64), np.empty(256)
-    slots = np.full(512, -1, dtype=np.int64)
+    rows, counts = np.empty(256 * width, dtype=np.int64), np.empty(256)
+    slots = slots_for(256)
     filled = 0
     taken, candidates = np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int64)
     members, following = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
@@ -225,7 +236,6 @@ def _count_sets(
     row = np.zeros(width, dtype=np.int64)
     for graph in range(len(nodes) - 1):
         start = filled
-        slots[:] = -1
         for root in range(nodes[graph], nodes[graph + 1]):
             # The root alone, then depth first: the candidates of a set are those after the member
             # that joined last and the ones that this member added.
@@ -245,12 +255,14 @@ def _count_sets(
                 for i in range(depth):
                     place = 1 + size + depth * (depth - 1) // 2 + i
                     row[place] = edge_code(indptr, indices, edges, members[i], node)
-                # Count.
-                if filled == len(counts):
-                    rows, counts = _more_rows(rows), _more(counts)
-                filled += _counted(row, rows, counts, slots, start, filled)
-                if 2 * (filled - start) > len(slots):
-                    slots = _new_slots(2 * len(slots), rows, start, filled)
+                # Count; arrays and table grow if needed.
+                if _counted(row, rows, counts, slots, start, filled):
+                    filled += 1
+                    if filled == len(counts):
+                        counts = grown(counts, filled + 1)
+                        rows = grown(rows, len(counts) * width)
+                    if 2 * (filled - start) > len(slots):
+                        slots = slots_of_rows(rows, width, start, filled, len(slots))
                 # Leave sets that are full or have tried all candidates.
                 while depth >= 0 and (
                     depth + 1 == size or following[depth] == n_candidates[depth + 1]
@@ -268,56 +280,21 @@ def _count_sets(
                 following[depth] += 1
                 behind = following[depth]
         per_graph[graph] = filled - start
-    return per_graph, rows[:filled].copy(), counts[:filled].copy()
+    return per_graph, rows[: filled * width].copy(), counts[:filled].copy()
 
 
 @inner
-def _row_hash(row: Ints) -> np.uint64:
-    state = np.uint64(0x9E3779B97F4A7C15)
-    for value in row:
-        state = (state ^ np.uint64(value)) * np.uint64(0xBF58476D1CE4E5B9)
-        state ^= state >> np.uint64(29)
-    return state ^ (state >> np.uint64(32))
-
-
-@inner
-def _counted(row: Ints, rows: Ints, counts: Floats, slots: Ints, start: int, filled: int) -> int:
-    """Count a form in the hash table of its graph; return 1 if it is new there, else 0."""
-    mask = np.int64(len(slots) - 1)
-    at = np.int64(_row_hash(row) & np.uint64(mask))
-    while slots[at] >= 0:
-        if _compared(row, rows[slots[at]]) == 0:
-            counts[slots[at]] += 1.0
-            return 0
-        at = (at + 1) & mask
-    slots[at] = filled
-    rows[filled] = row
+def _counted(row: Ints, rows: Ints, counts: Floats, slots: Ints, start: int, filled: int) -> bool:
+    """Count a form in the hash table of its graph; return whether it is new there."""
+    width = len(row)
+    code = hash_of(row, 0, width)
+    at = find_row(slots, start, rows, code, row, 0, width)
+    number = number_in(slots[at])
+    if number >= start:
+        counts[number] += 1.0
+        return False
+    slots[at] = occupied(code, np.int64(filled))
+    for i in range(width):
+        rows[filled * width + i] = row[i]
     counts[filled] = 1.0
-    return 1
-
-
-@inner
-def _new_slots(size: int, rows: Ints, start: int, filled: int) -> Ints:
-    slots = np.full(size, -1, dtype=np.int64)
-    mask = np.int64(size - 1)
-    for e in range(start, filled):
-        at = np.int64(_row_hash(rows[e]) & np.uint64(mask))
-        while slots[at] >= 0:
-            at = (at + 1) & mask
-        slots[at] = e
-    return slots
-
-
-@inner
-def _more(values: Floats) -> Floats:
-    larger = np.empty(2 * len(values))
-    copy_into(values, larger)
-    return larger
-
-
-@inner
-def _more_rows(rows: Ints) -> Ints:
-    larger = np.empty((2 * len(rows), rows.shape[1]), dtype=np.int64)
-    for i in range(len(rows)):
-        copy_into(rows[i], larger[i])
-    return larger
+    return True

@@ -12,14 +12,14 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Bools, Floats, Int32s, Ints
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.hash_table import (
-    find_slot,
+    find_row,
     hash_of,
     number_in,
     occupied,
     slots_for,
-    slots_of,
+    slots_of_rows,
 )
 from gramlet.engine.core.memory import available_bytes
 from gramlet.engine.core.ragged import grown, offsets_of
@@ -259,14 +259,12 @@ def _count_sources(
     Without weights, None, only breadth-first search is compiled.
     """
     keys = np.empty(1024 * _WIDTH, dtype=np.int64)
-    offsets = _key_offsets(1024)
     counts = np.empty(1024)
     filled = 0
     slots = slots_for(512)
     for graph in range(first_graph, first_graph + len(owners)):
         first, last = node_offsets[graph], node_offsets[graph + 1]
         start = filled
-        slots[:] = -1
         row = np.empty(last - first)
         if weights is not None:
             bits = row.view(np.int64)
@@ -293,9 +291,10 @@ def _count_sources(
                     keys[place] = (low << 32) | high
                     keys[place + 1] = (level << 32) | length if weights is None else length
                     code = hash_of(keys, place, place + _WIDTH)
-                    at = find_slot(slots, offsets, keys, code, keys, place, place + _WIDTH)
-                    if slots[at] >= 0:
-                        counts[number_in(slots[at])] += 1.0
+                    at = find_row(slots, start, keys, code, keys, place, _WIDTH)
+                    number = number_in(slots[at])
+                    if number >= start:
+                        counts[number] += 1.0
                         continue
                     # A new kind; arrays and table grow if needed.
                     slots[at] = occupied(code, np.int64(filled))
@@ -304,9 +303,8 @@ def _count_sources(
                     if filled == len(counts):
                         counts = grown(counts, filled + 1)
                         keys = grown(keys, len(counts) * _WIDTH)
-                        offsets = _key_offsets(len(counts))
                     if 2 * (filled - start) > len(slots):
-                        slots = slots_of(offsets, keys, start, filled, len(slots))
+                        slots = slots_of_rows(keys, _WIDTH, start, filled, len(slots))
             if filled > most:
                 break
         # Counts from a sample of sources are scaled.
@@ -315,12 +313,3 @@ def _count_sources(
         owners[graph - first_graph, 0] = graph
         owners[graph - first_graph, 1] = filled - start
     return keys, counts, filled
-
-
-@inner
-def _key_offsets(n: int) -> Ints:
-    """Where the keys of ``n`` kinds begin and end."""
-    offsets = np.empty(n + 1, dtype=np.int64)
-    for i in range(n + 1):
-        offsets[i] = i * _WIDTH
-    return offsets

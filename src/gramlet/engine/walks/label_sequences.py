@@ -18,14 +18,19 @@ from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.hash_table import (
+    find_key,
+    hash_of_key,
+    number_in,
+    occupied,
+    slots_for,
+    slots_of_keys,
+)
 from gramlet.engine.core.ragged import grown
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.walks.product_walks import LabelledGraphs
 
 __all__ = ["HalfWalks", "half_walks", "joined_graphs", "sequence_counts", "sequence_work"]
-
-# The fields of a slot of the hash table: key, column, last row with this key, position there.
-_KEY, _COLUMN, _ROW, _PLACE = 0, 1, 2, 3
 
 
 class HalfWalks(NamedTuple):
@@ -102,29 +107,37 @@ def _longer(graphs: LabelledGraphs, labels: Ints, walks: HalfWalks, most: float)
     n_nodes = len(labels)
     offsets = np.zeros(n_nodes + 1, dtype=np.int64)
     ids, sums = np.empty(2 * len(walks.ids), np.int64), np.empty(2 * len(walks.ids))
-    slots, n_ids, filled = _free_slots(1024), 0, 0
+    # The key of each id, where its last entry is, and a hash table of the keys.
+    keys, places = np.empty(1024, np.int64), np.empty(1024, np.int64)
+    slots, n_ids, filled = slots_for(1024), 0, 0
     for graph in range(len(graphs.node_offsets) - 1):
         first = graphs.node_offsets[graph]
         for u in range(first, graphs.node_offsets[graph + 1]):
+            # Room for new ids and entries, made here to keep allocations out of the inner loop.
+            begin, n_more = filled, _n_continued(graphs, walks, first, u)
+            ids, sums = grown(ids, filled + n_more), grown(sums, filled + n_more)
+            if n_ids + n_more > len(keys):
+                keys, places = grown(keys, n_ids + n_more), grown(places, n_ids + n_more)
+                slots = slots_of_keys(keys, n_ids, 2 * len(keys))
             for arc in range(graphs.indptr[u], graphs.indptr[u + 1]):
                 head, weight = first + graphs.heads[arc], graphs.weights[arc]
                 for p in range(walks.offsets[head], walks.offsets[head + 1]):
                     # The id of the longer sequence; new sequences get the next id.
                     key = labels[u] * walks.n_ids + walks.ids[p]
-                    at = _slot(slots, key)
-                    if slots[at, _KEY] < 0:
-                        slots[at, _KEY], slots[at, _COLUMN] = key, n_ids
-                        slots[at, _ROW] = -1
+                    code = hash_of_key(key)
+                    at = find_key(slots, 0, keys, code, key)
+                    own = number_in(slots[at])
+                    if own < 0:
+                        own = np.int64(n_ids)
+                        slots[at], keys[own], places[own] = occupied(code, own), key, -1
                         n_ids += 1
                     # Add to the entry of this node, or append one.
-                    if slots[at, _ROW] == u:
-                        sums[slots[at, _PLACE]] += weight * walks.sums[p]
-                        continue
-                    ids, sums = grown(ids, filled + 1), grown(sums, filled + 1)
-                    ids[filled], sums[filled] = slots[at, _COLUMN], weight * walks.sums[p]
-                    slots[at, _ROW], slots[at, _PLACE] = u, filled
-                    filled += 1
-                    slots = _with_room(slots, n_ids)
+                    if places[own] >= begin:
+                        sums[places[own]] += weight * walks.sums[p]
+                    else:
+                        ids[filled], sums[filled] = own, weight * walks.sums[p]
+                        places[own] = filled
+                        filled += 1
             offsets[u + 1] = filled
             if filled > most:
                 return HalfWalks(offsets, ids[:0], sums[:0], -1)
@@ -132,38 +145,13 @@ def _longer(graphs: LabelledGraphs, labels: Ints, walks: HalfWalks, most: float)
 
 
 @inner
-def _free_slots(size: int) -> Ints:
-    return np.full((size, 4), -1, dtype=np.int64)
-
-
-@inner
-def _hashed(key: int) -> np.uint64:
-    code = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    return code ^ (code >> np.uint64(32))
-
-
-@inner
-def _slot(slots: Ints, key: int) -> np.int64:
-    """The slot of a key, or the free slot for it."""
-    mask = np.uint64(len(slots) - 1)
-    at = _hashed(key) & mask
-    while slots[at, _KEY] >= 0 and slots[at, _KEY] != key:
-        at = (at + np.uint64(1)) & mask
-    return np.int64(at)
-
-
-@inner
-def _with_room(slots: Ints, n_keys: int) -> Ints:
-    """The table itself, or one of four times its size if more than half of its slots are used."""
-    if 2 * n_keys <= len(slots):
-        return slots
-    larger = _free_slots(4 * len(slots))
-    for old in range(len(slots)):
-        if slots[old, _KEY] >= 0:
-            at = _slot(larger, slots[old, _KEY])
-            for column in range(4):
-                larger[at, column] = slots[old, column]
-    return larger
+def _n_continued(graphs: LabelledGraphs, walks: HalfWalks, first: int, u: int) -> int:
+    """How many entries the neighbours of a node have together."""
+    total = 0
+    for arc in range(graphs.indptr[u], graphs.indptr[u + 1]):
+        head = first + graphs.heads[arc]
+        total += walks.offsets[head + 1] - walks.offsets[head]
+    return total
 
 
 def sequence_work(graphs: LabelledGraphs, walks: list[HalfWalks], n_steps: int) -> Floats:
@@ -239,19 +227,16 @@ def _join_halves(
     n_graphs = len(graphs.node_offsets) - 1
     indptr = np.zeros(n_graphs + 1, dtype=np.int64)
     keys, values = np.empty(4 * n_graphs, np.int64), np.empty(4 * n_graphs)
-    # A hash table of one graph's keys, small enough for the cache. A slot is (graph, key, place);
-    # it is free if it was written for another graph.
-    own = _free_slots(1024)
+    # One hash table for the keys of one graph after the other, small enough for the cache.
+    slots = slots_for(512)
     filled = 0
     for graph in range(n_graphs):
-        # A table for all products of this graph.
+        # A table for all products of this graph, and room for as many keys.
         first, last = graphs.node_offsets[graph], graphs.node_offsets[graph + 1]
-        size = 16
-        while size < 2 * _n_products(graphs, walks, odd, first, last):
-            size *= 2
-        if size > len(own):
-            own = _free_slots(size)
-        mask = np.uint64(size - 1)
+        start, n_products = filled, _n_products(graphs, walks, odd, first, last)
+        if 2 * n_products > len(slots):
+            slots = slots_for(n_products)
+        keys, values = grown(keys, filled + n_products), grown(values, filled + n_products)
         for u in range(first, last):
             begin, end = graphs.indptr[u], graphs.indptr[u + 1]
             # With a node in the middle, both halves belong to it.
@@ -265,17 +250,16 @@ def _join_halves(
                     for q in range(p if v == u else walks.offsets[v], walks.offsets[v + 1]):
                         right = walks.ids[q]
                         key = min(left, right) * walks.n_ids + max(left, right)
-                        at = _hashed(key) & mask
-                        while own[at, 0] == graph and own[at, 1] != key:
-                            at = (at + np.uint64(1)) & mask
-                        if own[at, 0] != graph:
-                            own[at, 0], own[at, 1], own[at, 2] = graph, key, filled
-                            keys, values = grown(keys, filled + 1), grown(values, filled + 1)
-                            keys[filled], values[filled] = key, 0.0
+                        code = hash_of_key(key)
+                        at = find_key(slots, start, keys, code, key)
+                        own = number_in(slots[at])
+                        if own < start:
+                            own = np.int64(filled)
+                            slots[at], keys[own], values[own] = occupied(code, own), key, 0.0
                             filled += 1
                         # An edge between equal halves is walked both ways.
                         twice = 2.0 if left == right and v != u else 1.0
-                        values[own[at, 2]] += twice * factor * walks.sums[q]
+                        values[own] += twice * factor * walks.sums[q]
         indptr[graph + 1] = filled
     # Number the keys of all graphs.
     n_columns = _number_keys(keys[:filled], walks.n_ids, values)
@@ -305,16 +289,20 @@ def _number_keys(keys: Ints, n_ids: int, values: Floats) -> int:
     Returns how many different keys there are.
     """
     both = np.sqrt(2.0)
-    slots, n_columns = _free_slots(1024), 0
+    names, slots, n_columns = np.empty(1024, np.int64), slots_for(1024), 0
     for p in range(len(keys)):
         if keys[p] // n_ids != keys[p] % n_ids:
             values[p] *= both
-        at = _slot(slots, keys[p])
-        if slots[at, 0] < 0:
-            slots[at, 0], slots[at, 1] = keys[p], n_columns
+        code = hash_of_key(keys[p])
+        at = find_key(slots, 0, names, code, keys[p])
+        number = number_in(slots[at])
+        if number < 0:
+            if n_columns == len(names):
+                names = grown(names, n_columns + 1)
+                slots = slots_of_keys(names, n_columns, 2 * len(names))
+                at = find_key(slots, 0, names, code, keys[p])
+            number = np.int64(n_columns)
+            slots[at], names[number] = occupied(code, number), keys[p]
             n_columns += 1
-            keys[p] = n_columns - 1
-            slots = _with_room(slots, n_columns)
-        else:
-            keys[p] = slots[at, 1]
+        keys[p] = number
     return n_columns

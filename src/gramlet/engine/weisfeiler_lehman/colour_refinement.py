@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gramlet.common.arrays import Ints
+from gramlet.common.arrays import Int32s, Ints
 from gramlet.common.stored_state import require_flag, require_integer, require_items
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
+from gramlet.engine.core.workspace import Workspace
 from gramlet.graphs.direction import InArcs
 
 __all__ = ["Refinement", "refine", "split_signature"]
@@ -63,9 +64,9 @@ class Refinement:
         Colours from ``n_colours[h]`` on at level h do not occur in the fitted graphs.
         """
         edges = edge_labels if self.with_edge_labels else None
-        levels = [colours]
+        levels, workspace = [colours], Workspace()
         for table in self.tables:
-            signatures = _signatures(indptr, indices, levels[-1], edges, in_arcs)
+            signatures = _signatures(indptr, indices, levels[-1], edges, in_arcs, workspace)
             levels.append(table.lookup(*signatures))
         return np.stack(levels)
 
@@ -108,9 +109,10 @@ def refine(
     refinement = Refinement(n_initial, edge_labels is not None)
     levels = np.empty((n_iter + 1, len(colours)), dtype=np.int64)
     levels[0] = colours
+    workspace = Workspace()
     for h in range(n_iter):
-        signatures = _signatures(indptr, indices, levels[h], edge_labels, in_arcs)
-        table, levels[h + 1] = SignatureTable.fit(*signatures)
+        signatures = _signatures(indptr, indices, levels[h], edge_labels, in_arcs, workspace)
+        table, levels[h + 1] = SignatureTable.fit(*signatures, workspace)
         refinement.tables.append(table)
     return refinement, levels
 
@@ -153,114 +155,105 @@ def _check_signatures(table: SignatureTable, n_colours: int, with_edge_labels: b
 
 
 def _signatures(
-    indptr: Ints, indices: Ints, colours: Ints, edge_labels: Ints | None, in_arcs: InArcs | None
-) -> tuple[Ints, Ints]:
-    edges = _NO_LABELS if edge_labels is None else edge_labels
-    if in_arcs is None:
-        return node_signatures(indptr, indices, colours, edges)
-    edges_in = _NO_LABELS if edge_labels is None else edge_labels[in_arcs.arcs]
-    return _directed_signatures(
-        indptr, indices, in_arcs.indptr, in_arcs.indices, colours, edges, edges_in
-    )
+    indptr: Ints, indices: Ints, colours: Ints, edge_labels: Ints | None, in_arcs: InArcs | None,
+    workspace: Workspace,
+) -> tuple[Ints, Int32s]:  # fmt: skip
+    """Offsets and entries of the signatures of all nodes, as arrays of the workspace.
 
-
-def node_signatures(
-    indptr: Ints, indices: Ints, colours: Ints, edge_labels: Ints
-) -> tuple[Ints, Ints]:
-    """Signatures of all nodes: own colour, then the neighbours' colours, sorted.
-
-    With edge labels (a non-empty array) each neighbour gives two entries, the label of its edge and
-    its colour, sorted by label, then colour.
+    A signature is the node's own colour, then the neighbours' colours, sorted. With edge labels
+    each neighbour gives two entries, the label of its edge and its colour, sorted by label, then
+    colour. In directed graphs −1 and the in-neighbours follow; without in-neighbours the −1 is left
+    out, so that a node without arcs has the same signature as in undirected graphs.
     """
-    width = 2 if len(edge_labels) > 0 else 1
-    offsets = width * (indptr - indptr[0]) + np.arange(len(indptr))
-    # Allocated here and not in compiled code, because numpy allocates large pages.
-    data = np.empty(int(offsets[-1]), dtype=np.int64)
-    _write_signatures(indptr, indices, colours, edge_labels, offsets, data)
+    width = 1 if edge_labels is None else 2
+    degrees = np.diff(indptr)
+    lengths = 1 + width * degrees
+    if in_arcs is not None:
+        in_degrees = np.diff(in_arcs.indptr)
+        lengths += width * in_degrees + (in_degrees > 0)
+        degrees = np.maximum(degrees, in_degrees)
+    offsets = workspace.array("offsets", len(indptr), np.int64)
+    offsets[0] = 0
+    np.cumsum(lengths, out=offsets[1:])
+    data = workspace.array("signatures", int(offsets[-1]), np.int32)
+    around = np.empty(degrees.max(initial=0), dtype=np.int64)
+    edges = _NO_LABELS if edge_labels is None else edge_labels
+    radix = int(colours.max(initial=0)) + 1
+    if in_arcs is None:
+        _write_signatures(indptr, indices, colours, edges, radix, offsets, around, data)
+        return offsets, data
+    edges_in = _NO_LABELS if edge_labels is None else edge_labels[in_arcs.arcs]
+    _write_directed_signatures(
+        indptr, indices, in_arcs.indptr, in_arcs.indices, colours, edges, edges_in, radix, offsets,
+        around, data,
+    )  # fmt: skip
     return offsets, data
 
 
 @njit(nogil=True, cache=True)
 def _write_signatures(
-    indptr: Ints, indices: Ints, colours: Ints, edge_labels: Ints, offsets: Ints, data: Ints
-) -> None:
+    indptr: Ints, indices: Ints, colours: Ints, edge_labels: Ints, radix: int, offsets: Ints,
+    around: Ints, data: Int32s,
+) -> None:  # fmt: skip
     """Write the signatures of all nodes to ``data``, at their offsets."""
-    n = len(colours)
-    with_edges = len(edge_labels) > 0
-    # An edge label and a colour are packed as label · radix + colour.
-    radix = np.int64(1)
-    for v in range(n):
-        radix = max(radix, colours[v] + 1)
-    for v in range(n):
-        # Own colour, then the sorted neighbours.
-        begin, degree = indptr[v], indptr[v + 1] - indptr[v]
-        data[offsets[v]] = colours[v]
-        part = data[offsets[v] + 1 : offsets[v] + 1 + degree]
+    if len(edge_labels) > 0:
+        for v in range(len(colours)):
+            begin, end, at = indptr[v], indptr[v + 1], offsets[v]
+            data[at] = colours[v]
+            _write_around(indices, begin, end, colours, edge_labels, radix, around, data, at + 1)
+        return
+    # Without edge labels, the loop is written out: this is twice as fast as calling a function.
+    for v in range(len(colours)):
+        begin, degree, at = indptr[v], indptr[v + 1] - indptr[v], offsets[v]
+        data[at] = colours[v]
+        part = data[at + 1 : at + 1 + degree]
         for p in range(degree):
             part[p] = colours[indices[begin + p]]
-            if with_edges:
-                part[p] += edge_labels[begin + p] * radix
         sort_short(part)
-        if with_edges:
-            # Unpack from the end: entry p moves to 2p and 2p + 1.
-            for p in range(degree - 1, -1, -1):
-                key = part[p]
-                data[offsets[v] + 2 + 2 * p] = key % radix
-                data[offsets[v] + 1 + 2 * p] = key // radix
 
 
 @njit(nogil=True, cache=True)
-def _directed_signatures(
+def _write_directed_signatures(
     indptr: Ints, indices: Ints, in_indptr: Ints, in_indices: Ints, colours: Ints,
-    edge_labels: Ints, in_edge_labels: Ints,
-) -> tuple[Ints, Ints]:  # fmt: skip
-    """Signatures of all nodes: own colour, the out-neighbours, then −1 and the in-neighbours.
-
-    Each neighbourhood is written as in `node_signatures`. Without in-neighbours the −1 is left out,
-    so that a node without arcs has the same signature as in undirected graphs.
-    """
-    n = len(colours)
-    with_edges = len(edge_labels) > 0
-    width = 2 if with_edges else 1
-    # Where each signature begins.
-    offsets = np.empty(n + 1, dtype=np.int64)
-    offsets[0] = 0
-    radix = np.int64(1)
-    for v in range(n):
-        n_in = in_indptr[v + 1] - in_indptr[v]
-        length = 1 + width * (indptr[v + 1] - indptr[v] + n_in) + (1 if n_in > 0 else 0)
-        offsets[v + 1] = offsets[v] + length
-        radix = max(radix, colours[v] + 1)
-    # The signatures themselves.
-    data = np.empty(offsets[n], dtype=np.int64)
-    for v in range(n):
-        at = offsets[v]
-        data[at] = colours[v]
-        begin, end = indptr[v], indptr[v + 1]
-        _write_around(indices, begin, end, colours, edge_labels, radix, data[at + 1 :])
-        at += 1 + width * (end - begin)
-        begin, end = in_indptr[v], in_indptr[v + 1]
-        if begin < end:
+    edge_labels: Ints, in_edge_labels: Ints, radix: int, offsets: Ints, around: Ints, data: Int32s,
+) -> None:  # fmt: skip
+    """Write the signatures of all nodes: own colour, the out-neighbours, −1, the in-neighbours."""
+    for v in range(len(colours)):
+        data[offsets[v]] = colours[v]
+        at = _write_around(
+            indices, indptr[v], indptr[v + 1], colours, edge_labels, radix, around, data,
+            offsets[v] + 1,
+        )  # fmt: skip
+        if in_indptr[v] < in_indptr[v + 1]:
             data[at] = _COMING_IN
-            _write_around(in_indices, begin, end, colours, in_edge_labels, radix, data[at + 1 :])
-    return offsets, data
+            _write_around(
+                in_indices, in_indptr[v], in_indptr[v + 1], colours, in_edge_labels, radix, around,
+                data, at + 1,
+            )  # fmt: skip
 
 
 @inner
 def _write_around(
-    indices: Ints, begin: int, end: int, colours: Ints, edge_labels: Ints, radix: int, out: Ints
-) -> None:
-    """Write the sorted colours (with edge labels, pairs) of the entries ``begin:end``."""
+    indices: Ints, begin: int, end: int, colours: Ints, edge_labels: Ints, radix: int,
+    around: Ints, data: Int32s, at: int,
+) -> int:  # fmt: skip
+    """Write the sorted colours (with edge labels, pairs) of the entries ``begin:end`` from ``at``.
+
+    Returns where they end. ``around`` is workspace for pairs, which are sorted as one number each,
+    label · radix + colour.
+    """
     degree = end - begin
-    part = out[:degree]
+    if len(edge_labels) == 0:
+        part = data[at : at + degree]
+        for p in range(degree):
+            part[p] = colours[indices[begin + p]]
+        sort_short(part)
+        return at + degree
+    pairs = around[:degree]
     for p in range(degree):
-        part[p] = colours[indices[begin + p]]
-        if len(edge_labels) > 0:
-            part[p] += edge_labels[begin + p] * radix
-    sort_short(part)
-    if len(edge_labels) > 0:
-        # Unpack from the end: entry p moves to 2p and 2p + 1.
-        for p in range(degree - 1, -1, -1):
-            key = part[p]
-            out[2 * p + 1] = key % radix
-            out[2 * p] = key // radix
+        pairs[p] = colours[indices[begin + p]] + edge_labels[begin + p] * radix
+    sort_short(pairs)
+    for p in range(degree):
+        data[at + 2 * p] = pairs[p] // radix
+        data[at + 2 * p + 1] = pairs[p] % radix
+    return at + 2 * degree
