@@ -94,7 +94,8 @@ class _Index(NamedTuple):
 class _Features:
     """The features of a count matrix, and ranges of them that are indexed at a time.
 
-    Adding the ranges in turn adds the same numbers in the same order as adding all at once.
+    If the columns of each row are sorted, adding the ranges in turn adds the same numbers in the
+    same order as adding all at once.
     """
 
     counts: sparse.csr_matrix
