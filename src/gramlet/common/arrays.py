@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Bools", "Complexes", "Floats", "Int16s", "Int32s", "Ints", "UInt64s", "UInt8s"]
+__all__ = [
+    "Array", "Bools", "Complexes", "Floats", "Int16s", "Int32s", "Ints", "UInt32s", "UInt64s",
+    "UInt8s",
+]  # fmt: skip
 
 Array = NDArray[Any]
 Bools = NDArray[np.bool_]
@@ -17,4 +20,5 @@ Int16s = NDArray[np.int16]
 Int32s = NDArray[np.int32]
 Ints = NDArray[np.int64]
 UInt8s = NDArray[np.uint8]
+UInt32s = NDArray[np.uint32]
 UInt64s = NDArray[np.uint64]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gramlet.engine.counts import comparison
+from gramlet.engine.counts import comparison, self_comparison
 
 
 def counts(n_rows: int, n_features: int, seed: int = 0) -> sparse.csr_matrix:
@@ -25,25 +25,52 @@ def plain(a: sparse.csr_matrix, b: sparse.csr_matrix, measure: str) -> np.ndarra
 
 
 @pytest.mark.parametrize("measure", ["dot", "min"])
-@pytest.mark.parametrize("few_entries", [0, 1 << 40])
-def test_a_symmetric_matrix_with_and_without_features_of_one_row(measure, few_entries, monkeypatch):
-    monkeypatch.setattr(comparison, "_FEW_ENTRIES", few_entries)
-    made = counts(70, 40)
-    found = comparison.compare_self(made, measure)
+@pytest.mark.parametrize("n_rows", [1, 70, 300])
+@pytest.mark.parametrize("scale", [1.0, 0.25, 2.0**14])
+def test_a_symmetric_matrix(measure, n_rows, scale):
+    made = counts(n_rows, 40)
+    made.data *= scale  # whole numbers in single precision, others, and numbers too large for it
+    found = self_comparison.compare_self(made, measure)
     assert np.array_equal(found, plain(made, made, measure))
     assert np.array_equal(comparison.norms(made, measure), np.diagonal(found))
 
 
 @pytest.mark.parametrize("measure", ["dot", "min"])
-def test_an_index_in_parts_gives_the_same_bits(measure, monkeypatch):
-    made = counts(70, 200)
-    made.data /= 3.0
-    whole = comparison.compare_self(made, measure)
-    monkeypatch.setattr(comparison, "_most_dense", lambda n_rows, in_parts: n_rows)
-    monkeypatch.setattr(comparison, "_LARGE", 1)
-    parts = list(comparison.CountIndex.parts(made, measure, True, whole.nbytes // 60))
-    assert 1 < len(parts) <= comparison._MOST_PARTS
-    assert np.array_equal(comparison.compare_self(made, measure), whole)
+def test_whole_numbers_are_exact_at_the_limit_of_single_precision(measure):
+    size = 4096.0 if measure == "dot" else 2.0**24
+    # In single precision the sum of the two last columns would be 2**24 instead of 2**24 + 1.
+    made = sparse.csr_matrix(np.array([[0.0, size, 1.0], [0.0, size, 1.0], [1.0, 0.0, 1.0]]))
+    found = self_comparison.compare_self(made, measure)
+    assert found[0, 1] == 2**24 + 1
+    assert np.array_equal(found, plain(made, made, measure))
+
+
+@pytest.mark.parametrize("measure", ["dot", "min"])
+@pytest.mark.parametrize("divisor", [1.0, 3.0])
+def test_an_index_in_parts_gives_the_same_bits(measure, divisor, monkeypatch):
+    made = counts(300, 200)
+    made.data /= divisor
+    whole = self_comparison.compare_self(made, measure)
+    monkeypatch.setattr(comparison, "LARGE", 1)
+    monkeypatch.setattr(self_comparison, "LARGE", 1)
+    monkeypatch.setattr(self_comparison, "_DENSE_IN_PARTS", 1.0)
+    monkeypatch.setattr(self_comparison, "DENSE_PART", 1.0)
+    monkeypatch.setattr(self_comparison, "_INDEX_PART", 0.02)
+    number = np.float32 if divisor == 1.0 else np.float64
+    ranges = self_comparison._Features.of(made, measure, number).ranges
+    assert 1 < len(ranges) <= self_comparison._MOST_PARTS
+    assert np.array_equal(self_comparison.compare_self(made, measure), whole)
+
+
+@pytest.mark.parametrize("measure", ["dot", "min"])
+@pytest.mark.parametrize("divisor", [1.0, 3.0])
+def test_threads_give_the_same_bits(measure, divisor):
+    made = counts(300, 200)
+    made.data /= divisor
+    one = self_comparison.compare_self(made, measure)
+    assert np.array_equal(one, one.T)
+    for _ in range(5):
+        assert np.array_equal(self_comparison.compare_self(made, measure, n_jobs=2), one)
 
 
 @pytest.mark.parametrize("measure", ["dot", "min"])
@@ -57,5 +84,5 @@ def test_rows_against_other_rows(measure):
 @pytest.mark.parametrize("measure", ["dot", "min"])
 def test_no_rows_and_no_features(measure):
     empty = sparse.csr_matrix((3, 0))
-    assert np.array_equal(comparison.compare_self(empty, measure), np.zeros((3, 3)))
+    assert np.array_equal(self_comparison.compare_self(empty, measure), np.zeros((3, 3)))
     assert np.array_equal(comparison.norms(sparse.csr_matrix((0, 4)), measure), np.zeros(0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gramlet.evaluation.selection.selection.tally import Tally
+from gramlet.evaluation.selection.tally import Tally
 from tests.evaluation.test_evaluate import noise, spiders
 
 from gramlet import Protocol, evaluate

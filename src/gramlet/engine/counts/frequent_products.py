@@ -12,7 +12,8 @@ from scipy import sparse
 
 from gramlet.common.arrays import Floats
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
-from gramlet.engine.counts.comparison import CountIndex, compare, compare_self
+from gramlet.engine.counts.comparison import CountIndex, compare
+from gramlet.engine.counts.self_comparison import compare_self
 
 __all__ = ["products", "products_self"]
 

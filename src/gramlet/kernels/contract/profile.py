@@ -19,7 +19,8 @@ from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_counts, require_integer
 from gramlet.engine.core.ragged import row_numbers
 from gramlet.engine.core.tiles import Tiling, one_blas_thread
-from gramlet.engine.counts.comparison import CountIndex, Measure, compare, compare_self, norms
+from gramlet.engine.counts.comparison import CountIndex, Measure, compare, norms
+from gramlet.engine.counts.self_comparison import compare_self
 
 __all__ = ["QUIET", "CountProfile", "FeatureProfile", "Profile"]
 

@@ -20,7 +20,8 @@ from gramlet.common.stored_state import (
     require_real,
 )
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
-from gramlet.engine.counts.comparison import CountIndex, compare, compare_self
+from gramlet.engine.counts.comparison import CountIndex, compare
+from gramlet.engine.counts.self_comparison import compare_self
 from gramlet.engine.neighbourhoods.small_subgraphs import MAX_NODES
 from gramlet.engine.neighbourhoods.subgraph_maps import MappedGraphs, map_sums
 from gramlet.kernels.contract.profile import QUIET, Profile

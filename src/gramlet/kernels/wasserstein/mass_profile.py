@@ -10,7 +10,8 @@ from scipy import sparse
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require_array, require_counts, require_flag, require_real
 from gramlet.engine.core.tiles import Tiling
-from gramlet.engine.counts.comparison import CountIndex, compare, compare_self
+from gramlet.engine.counts.comparison import CountIndex, compare
+from gramlet.engine.counts.self_comparison import compare_self
 from gramlet.kernels.contract.profile import QUIET, Profile
 
 __all__ = ["MassProfile"]

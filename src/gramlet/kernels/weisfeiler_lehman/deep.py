@@ -19,8 +19,9 @@ from gramlet.common.stored_state import (
     require_instance,
 )
 from gramlet.engine.core.tiles import Tiling, one_blas_thread
-from gramlet.engine.counts.comparison import CountIndex, compare, compare_self
+from gramlet.engine.counts.comparison import CountIndex, compare
 from gramlet.engine.counts.pattern_vectors import pattern_vectors
+from gramlet.engine.counts.self_comparison import compare_self
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.nested import (

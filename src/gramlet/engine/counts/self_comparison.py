@@ -1,0 +1,244 @@
+"""The rows of one count matrix against each other: an exactly symmetric matrix.
+
+A tile of some hundred rows is computed from the diagonal on and then mirrored. Its index contains,
+for each entry of a row, the later rows that have the same feature; features of one row are left
+out. Whole numbers are added up in single precision if all sums stay exact, which halves the time of
+BLAS and of memory. `row_sums` does the additions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from gramlet.common.arrays import Array, Floats, Int32s, Ints, UInt32s
+from gramlet.engine.core.compiled import njit
+from gramlet.engine.core.memory import release_free
+from gramlet.engine.core.tiles import MIRROR_ROWS, Mirror, for_tiles, row_ranges
+from gramlet.engine.counts.comparison import (
+    DENSE_PART,
+    LARGE,
+    Measure,
+    frequencies,
+    frequent_features,
+    norms,
+    row_arrays,
+)
+from gramlet.engine.counts.row_sums import add_minima, add_products, position_type
+
+__all__ = ["compare_self"]
+
+# Whole numbers up to this one, and thus their sums, are exact in single precision.
+_EXACT = 1 << 24
+# An index larger than this share of a large result is built in parts, and their largest number.
+_INDEX_PART, _MOST_PARTS = 0.04, 8
+# Dense columns in parts take at most this much memory all together, relative to a large result.
+_DENSE_IN_PARTS = 0.12
+# Fewer rows than these are cut into tiles of half the height, so that there are several tiles.
+_FEW_ROWS = 2048
+# Marks a feature without a list of rows; dense features have smaller marks.
+_LEFT_OUT = -1
+
+
+def compare_self(
+    counts: sparse.csr_matrix,
+    measure: Measure,
+    *,
+    n_jobs: int | None = None,
+    verbose: int | bool = False,
+    label: str = "",
+) -> Floats:
+    """The exactly symmetric matrix of all rows of ``counts`` against each other.
+
+    >>> compare_self(sparse.csr_matrix([[1.0, 2.0], [0.0, 3.0]]), "min").tolist()
+    [[3.0, 2.0], [2.0, 3.0]]
+    """
+    n = counts.shape[0]
+    own = norms(counts, measure)
+    features = _Features.of(counts, measure, _number_type(counts.data, own))
+    release_free(n, n)
+    out = np.empty((n, n))
+    height = MIRROR_ROWS if n >= _FEW_ROWS else MIRROR_ROWS // 2
+    for begin, end in features.ranges:
+        tiles = _Tiles(out, features.index(begin, end), measure, begin == 0, end == features.n)
+        for_tiles(
+            tiles.fill, n, n_tiles=-(-n // height), n_jobs=n_jobs, verbose=verbose, label=label
+        )
+        del tiles  # free its index before the next one is built
+    np.fill_diagonal(out, own)
+    return out
+
+
+def _number_type(values: Floats, own: Floats) -> Any:
+    """Single precision for whole numbers if no product or sum of minima can exceed 2²⁴."""
+    exact = own.max(initial=0.0) < _EXACT and np.array_equal(values, np.rint(values))
+    return np.float32 if exact else np.float64
+
+
+class _Index(NamedTuple):
+    """The entries of all rows, as `row_sums` takes them; lists contain later rows only."""
+
+    offsets: Ints
+    first: Array
+    last: Array
+    value: Array
+    owners: UInt32s
+    kept: Array
+    dense: Array
+
+
+@dataclass(frozen=True)
+class _Features:
+    """The features of a count matrix, and ranges of them that are indexed at a time.
+
+    If the columns of each row are sorted, adding the ranges in turn adds the same numbers in the
+    same order as adding all at once.
+    """
+
+    counts: sparse.csr_matrix
+    measure: Measure
+    number: Any
+    frequency: Int32s
+    frequent: Ints
+    ranges: list[tuple[int, int]]
+
+    @property
+    def n(self) -> int:
+        return len(self.frequency)
+
+    @classmethod
+    def of(cls, counts: sparse.csr_matrix, measure: Measure, number: Any) -> _Features:
+        """Choose dense features and ranges; ``number`` is the type of the sums."""
+        n_rows, n_features = counts.shape
+        frequency = frequencies(counts.indices, n_features)
+        ranges = [(0, n_features)]
+        most_part = _DENSE_IN_PARTS if measure == "min" else DENSE_PART
+        frequent = frequent_features(frequency, n_rows, measure, most_part)
+        if 8 * n_rows**2 < LARGE:
+            return cls(counts, measure, number, frequency, frequent, ranges)
+        n_bytes = np.dtype(number).itemsize
+        # The bytes of the three positions and two numbers of an entry, and of a dense line.
+        costs = (12.0 + 2 * n_bytes) * frequency
+        costs[frequency <= 1] = 0.0
+        costs[frequent] = n_bytes * n_rows if measure == "min" else 0.0
+        n_parts = 1 + int(costs.sum() / (_INDEX_PART * 8 * n_rows**2))
+        if n_parts > 1:
+            ranges = row_ranges(n_features, costs, min(n_parts, _MOST_PARTS))
+        return cls(counts, measure, number, frequency, frequent, ranges)
+
+    def index(self, begin: int, end: int) -> _Index:
+        """The index of the features ``begin:end``, for dot products with all dense ones first."""
+        lengths = np.zeros(self.n, dtype=np.int32)
+        lengths[begin:end] = self.frequency[begin:end]
+        lengths[lengths == 1] = 0
+        lengths[self.frequent] = 0
+        lines = self.frequent[(self.frequent >= begin) & (self.frequent < end)]
+        if self.measure == "dot":  # BLAS multiplies all at once
+            lines = self.frequent[: len(self.frequent) if begin == 0 else 0]
+        n_owners, n_rows = int(lengths.sum(dtype=np.int64)), self.counts.shape[0]
+        n_entries = n_owners - int(np.count_nonzero(lengths))
+        if self.measure == "min":
+            n_entries += int(self.frequency[lines].sum())
+        # Where the list of a feature begins so far (or a mark), and where it ends.
+        table = np.empty((self.n, 2), dtype=np.int32 if n_owners < 1 << 31 else np.int64)
+        np.cumsum(lengths, out=table[:, 1])
+        table[:, 0] = table[:, 1]
+        table[lengths == 0, 0] = _LEFT_OUT
+        del lengths  # there may be many more features than rows
+        table[lines, 0] = _LEFT_OUT - 1 - np.arange(len(lines))
+        position = position_type(n_owners)
+        index = _Index(
+            np.empty(n_rows + 1, dtype=np.int64),
+            np.empty(n_entries, dtype=position),
+            np.empty(n_entries, dtype=position),
+            np.empty(n_entries, dtype=self.number),
+            np.empty(n_owners, dtype=np.uint32),
+            np.empty(n_owners, dtype=self.number),
+            np.zeros((len(lines), n_rows), dtype=self.number),
+        )
+        _fill_index(*row_arrays(self.counts), table, self.measure == "min", *index)
+        return index
+
+
+@njit(nogil=True, cache=True)
+def _fill_index(
+    indptr: Ints, columns: Int32s, values: Floats, table: Ints, list_dense: bool,
+    offsets: Ints, first: Array, last: Array, value: Array, owners: UInt32s, kept: Array,
+    dense: Array,
+) -> None:  # fmt: skip
+    """Go through all entries from the last to the first, so that lists contain later rows."""
+    e = len(first)
+    offsets[len(indptr) - 1] = e
+    for row in range(len(indptr) - 2, -1, -1):
+        for p in range(indptr[row + 1] - 1, indptr[row] - 1, -1):
+            f = columns[p]
+            q = table[f, 0]
+            # A dense feature, which has a mark, or one that is left out.
+            if q < 0:
+                if q < _LEFT_OUT:
+                    dense[_LEFT_OUT - 1 - q, row] = values[p]
+                    if list_dense:
+                        e -= 1
+                        first[e], last[e], value[e] = _LEFT_OUT - q, 0, values[p]
+                continue
+            # An entry with the rows so far, if there are any; then this row joins them.
+            if q < table[f, 1]:
+                e -= 1
+                first[e], last[e], value[e] = q, table[f, 1], values[p]
+            table[f, 0] = q - 1
+            owners[q - 1], kept[q - 1] = row, values[p]
+        offsets[row] = e
+
+
+class _Tiles:
+    """Computes rows of the matrix from the diagonal on, and mirrors them.
+
+    Parameters
+    ----------
+    out : array
+    index : _Index
+    measure : Measure
+    is_first, is_last : bool
+        Whether ``index`` is the first or the last of those that are added up.
+    """
+
+    def __init__(
+        self, out: Floats, index: _Index, measure: Measure, is_first: bool, is_last: bool
+    ) -> None:
+        self._out, self._index, self._measure = out, index, measure
+        self._is_first, self._is_last = is_first, is_last
+        self._mirror = Mirror(out)
+        self._spare: list[Array] = []  # one array per thread, used again for the next tile
+
+    def fill(self, begin: int, end: int) -> None:
+        """Add the index to rows ``begin:end``."""
+        out, number = self._out, self._index.kept.dtype
+        target = out[begin:end, begin:]
+        if number == out.dtype:
+            self._add(begin, out[begin:end])
+        else:
+            spare = self._spare.pop() if self._spare else np.empty((MIRROR_ROWS, len(out)), number)
+            rows = spare[: end - begin]
+            if not self._is_first:
+                rows[:, begin:] = target
+            self._add(begin, rows)
+            target[...] = rows[:, begin:]
+            self._spare.append(spare)
+        if self._is_last:
+            self._mirror.add(begin, end)
+
+    def _add(self, begin: int, rows: Array) -> None:
+        """Add up whole rows, of which only the columns from ``begin`` on are used."""
+        *lists, dense = self._index
+        if self._measure == "dot" and len(dense):  # only the first index has dense features
+            part = np.ascontiguousarray(dense[:, begin : begin + len(rows)].T)
+            np.matmul(part, dense[:, begin:], out=rows[:, begin:])
+        elif self._is_first:
+            rows[:, begin:] = 0.0
+        if self._measure == "dot":
+            add_products(begin, *lists, rows)
+        else:
+            add_minima(begin, *lists, dense, True, rows)
