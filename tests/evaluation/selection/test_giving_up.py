@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gramlet.evaluation.selection.tally import Tally
 from tests.evaluation.test_evaluate import noise, spiders
 
 from gramlet import Protocol, evaluate
 from gramlet.evaluation.machines.machines import Outcome
 from gramlet.evaluation.protocols.splits import Split
 from gramlet.evaluation.selection import selection
+from gramlet.evaluation.selection.tally import Tally
 
 RULES = Protocol(folds=4, repeats=2, inner_folds=4, C=(0.01, 1.0, 100.0))
 OPTIONS = {"n_iter": [0, 1, 2, 3]}

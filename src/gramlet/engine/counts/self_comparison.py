@@ -34,7 +34,7 @@ __all__ = ["compare_self"]
 # Whole numbers up to this one, and thus their sums, are exact in single precision.
 _EXACT = 1 << 24
 # An index larger than this share of a large result is built in parts, and their largest number.
-_INDEX_PART, _MOST_PARTS = 0.04, 8
+_INDEX_PART, _MOST_PARTS = 0.04, 32
 # Dense columns in parts take at most this much memory all together, relative to a large result.
 _DENSE_IN_PARTS = 0.12
 # Fewer rows than these are cut into tiles of half the height, so that there are several tiles.

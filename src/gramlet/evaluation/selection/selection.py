@@ -23,8 +23,8 @@ from gramlet.engine.core.tiles import for_tiles, progress
 from gramlet.evaluation.machines.machines import Machine, Outcome
 from gramlet.evaluation.protocols.splits import Split
 from gramlet.evaluation.scores.scorers import Scorer, part_scores
-from gramlet.evaluation.selection.tally import Tally
 from gramlet.evaluation.selection.subjects import Subject
+from gramlet.evaluation.selection.tally import Tally
 from gramlet.evaluation.selection.trials import Data, Trial, grid_of, prepare
 from gramlet.evaluation.store import Ledger
 
