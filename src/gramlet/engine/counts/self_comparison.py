@@ -39,6 +39,8 @@ _INDEX_PART, _MOST_PARTS = 0.04, 32
 _DENSE_IN_PARTS = 0.12
 # Fewer rows than these are cut into tiles of half the height, so that there are several tiles.
 _FEW_ROWS = 2048
+# The bytes of an entry of counts, and of a feature in the tables of an index.
+_ENTRY_BYTES, _FEATURE_BYTES = 12, 16
 # Marks a feature without a list of rows; dense features have smaller marks.
 _LEFT_OUT = -1
 
@@ -58,7 +60,8 @@ def compare_self(
     """
     n = counts.shape[0]
     own = norms(counts, measure)
-    features = _Features.of(counts, measure, _number_type(counts.data, own))
+    number = _number_type(counts.data, own)
+    features = _Features.of(_shared(counts), measure, number)
     release_free(n, n)
     out = np.empty((n, n))
     height = MIRROR_ROWS if n >= _FEW_ROWS else MIRROR_ROWS // 2
@@ -70,6 +73,28 @@ def compare_self(
         del tiles  # free its index before the next one is built
     np.fill_diagonal(out, own)
     return out
+
+
+def _shared(counts: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The features of more than one row, renumbered: only these are shared by pairs.
+
+    If the result is large and most features belong to a single row, as those of fine patterns do,
+    this copy takes less memory than tables of all features. Otherwise nothing is copied.
+    """
+    if 8 * counts.shape[0] ** 2 < LARGE:
+        return counts
+    kept = frequencies(counts.indices, counts.shape[1]) > 1
+    n_kept = int(np.count_nonzero(kept))
+    n_single = len(kept) - n_kept
+    if _ENTRY_BYTES * (counts.nnz - n_single) >= _FEATURE_BYTES * n_single:
+        return counts
+    entries = kept[counts.indices]
+    places = np.cumsum(kept, dtype=np.int32) - 1
+    before = np.concatenate([[0], np.cumsum(entries)])
+    return sparse.csr_matrix(
+        (counts.data[entries], places[counts.indices[entries]], before[counts.indptr]),
+        shape=(counts.shape[0], n_kept),
+    )
 
 
 def _number_type(values: Floats, own: Floats) -> Any:
@@ -123,7 +148,9 @@ class _Features:
         # The bytes of the three positions and two numbers of an entry, and of a dense line.
         costs = (12.0 + 2 * n_bytes) * frequency
         costs[frequency <= 1] = 0.0
-        costs[frequent] = n_bytes * n_rows if measure == "min" else 0.0
+        costs[frequent] = 0.0
+        if measure == "min":  # dense lines, and the entries that refer to them
+            costs[frequent] = n_bytes * n_rows + (8.0 + n_bytes) * frequency[frequent]
         n_parts = 1 + int(costs.sum() / (_INDEX_PART * 8 * n_rows**2))
         if n_parts > 1:
             ranges = row_ranges(n_features, costs, min(n_parts, _MOST_PARTS))
