@@ -12,6 +12,7 @@ from gramlet.engine.core.hash_table import (
     find_slot,
     hash_of,
     hash_of_key,
+    n_slots_for,
     number_in,
     occupied,
     slots_for,
@@ -117,3 +118,9 @@ def test_numbers_below_the_first_one_are_free():
 def test_hashes_do_not_depend_on_the_width_of_integers():
     narrow = DATA.astype(np.int32)
     assert hash_of(narrow, 0, 10) == hash_of(DATA, 0, 10)
+
+
+def test_more_signatures_than_a_slot_can_number_are_refused():
+    assert n_slots_for(2**31 - 1) == 2**32
+    with pytest.raises(ValueError, match="2147483648 nodes or patterns are too many for one table"):
+        n_slots_for(2**31)
