@@ -85,6 +85,12 @@ class TestStart:
     def test_version(self, run):
         assert run("--version")[:2] == (0, f"gramlet {gramlet.__version__}\n")
 
+    def test_the_package_runs_as_a_module(self):
+        command = [sys.executable, "-m", "gramlet"]
+        found = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+        assert found.stdout == f"gramlet {gramlet.__version__}\n"
+        assert subprocess.run([*command, "nonsense"], capture_output=True).returncode == 2
+
     @pytest.mark.parametrize("argument", ["--help", "--version", "evaluate --help"])
     def test_help_imports_nothing_heavy(self, argument):
         script = (

@@ -37,8 +37,8 @@ def n_slots_for(n: int) -> int:
     """How many slots a table for ``n`` signatures has: at least twice as many, a power of two."""
     if n >= _MOST:
         raise ValueError(
-            f"{n} nodes or patterns are too many for one table, which holds fewer than {_MOST}. Divide "
-            "the graphs into parts, as gramlet.stream and HashedFeatures do."
+            f"{n} nodes or patterns are too many for one table, which holds fewer than {_MOST}. "
+            "Divide the graphs into parts, as gramlet.stream and HashedFeatures do."
         )
     return max(16, 1 << max(2 * n - 1, 0).bit_length())
 

@@ -249,7 +249,7 @@ def _hashable(place: str, kind: str, name: str, value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_hashable(place, kind, name, part) for part in value)
     if not isinstance(value, Hashable) or value != value:
-        raise ValueError(f"{place}: the {name!r} of a {kind} is {value!r}, which is not a label.")
+        raise ValueError(f"{place}: the {name!r} of one {kind} is {value!r}, which is not a label.")
     return value
 
 
@@ -264,7 +264,7 @@ def _float(place: str, kind: str, name: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if number - number != 0:  # NaN and infinity
-        raise ValueError(f"{place}: the {name!r} of a {kind} is {value!r}; give finite numbers.")
+        raise ValueError(f"{place}: the {name!r} of one {kind} is {value!r}; give finite numbers.")
     return number
 
 
