@@ -303,7 +303,7 @@ def test_graphml_defaults_types_and_drawings(tmp_path: Path) -> None:
         ('{"nodes": [], "edges": [{"source": 1, "target": 2}]}', "ends at 1, which is not a node"),
         ('{"nodes": [{"id": 1}, {"id": 1}]}', "two nodes have the id 1"),
         ('{"nodes": [{"id": {}}]}', "must be a string or a number"),
-        ('{"nodes": [{"id": 1, "attr": "x"}]}', "'attr' of a node is 'x'; give finite numbers"),
+        ('{"nodes": [{"id": 1, "attr": "x"}]}', "'attr' of one node is 'x'; give finite numbers"),
         ('{"nodes": [{"id": 1, "attr": 1e999}]}', "give finite numbers"),
         ('{"nodes": [{"id": 1, "attr": NaN}]}', "NaN is not a JSON number"),
         ('{"nodes": [{"id": 1, "label": {}}]}', "not a label"),
