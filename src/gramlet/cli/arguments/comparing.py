@@ -21,6 +21,8 @@ from gramlet.cli.arguments.options import (
 
 __all__ = ["Comparing"]
 
+_MANY_GRAPHS = 2000
+
 
 class Groups(StrEnum):
     """How graphs are grouped; a group is never split."""
@@ -47,7 +49,7 @@ class Comparing:
     ] = None
     costs: Costs = None
     folds: Folds = 10
-    repeats: Repeats = 3
+    repeats: Repeats = None
     inner_folds: InnerFolds = 5
     groups: Annotated[
         Groups | None,
@@ -60,14 +62,18 @@ class Comparing:
     seed: Seed = 0
     jobs: Jobs = -1
 
-    def protocol(self, **others: Any) -> Any:
-        """The protocol with these options and ``others``, fields that only some commands have."""
+    def protocol(self, n_graphs: int, **others: Any) -> Any:
+        """The protocol with these options and ``others``, fields that only some commands have.
+
+        By default many graphs are divided into folds only once: another division would hardly
+        change the mean.
+        """
         from gramlet.evaluation import Protocol
         from gramlet.evaluation.protocols.protocol import DEFAULT_C
 
         return Protocol(
             folds=self.folds,
-            repeats=self.repeats,
+            repeats=self.repeats or (3 if n_graphs < _MANY_GRAPHS else 1),
             inner_folds=self.inner_folds,
             random_state=self.seed,
             C=tuple(self.costs) if self.costs else DEFAULT_C,

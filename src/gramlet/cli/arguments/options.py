@@ -69,7 +69,13 @@ InnerFolds = Annotated[
     ),
 ]
 Repeats = Annotated[
-    int, typer.Option("--repeats", metavar="N", help="Repetitions, each with new folds.", min=1)
+    int | None,
+    typer.Option(
+        "--repeats",
+        metavar="N",
+        help="Repetitions, each with new folds. [default: 3; 1 from 2,000 graphs on]",
+        min=1,
+    ),
 ]
 Normalize = Annotated[
     bool,

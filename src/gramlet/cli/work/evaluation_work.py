@@ -59,7 +59,7 @@ def prepared(
     target = target_of(data, source, learning)
     from gramlet.engine.core.compiling import announce_compilation
 
-    whole = comparing.protocol(**protocol)
+    whole = comparing.protocol(len(data.graphs), **protocol)
     choices = _options_by_kernel([CONSTANTS[target.task], *asked], given, data, target, source)
     announce_compilation()
     return Work(
