@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
+import os
 import time
 import uuid
 from collections import deque
@@ -61,7 +62,6 @@ def started(n_workers: int) -> Any:
     distributed = _distributed()
     import dask
 
-    environment = "distributed.nanny.pre-spawn-environ"
     settings = {
         # Dask samples its workers' stacks a hundred times per second, for a dashboard.
         "distributed.worker.profile.enabled": False,
@@ -70,12 +70,13 @@ def started(n_workers: int) -> Any:
         "distributed.admin.tick.interval": "500ms",
         "distributed.admin.system-monitor.interval": "5s",
         "distributed.worker.memory.monitor-interval": "500ms",
-        # Dask has its workers give memory back to the system at once. Tiles use the same memory
-        # again and again; to get it anew each time takes half as long as computing a tile of wl.
-        f"{environment}.MALLOC_TRIM_THRESHOLD_": _KEPT_BYTES,
-        f"{environment}.MALLOC_MMAP_THRESHOLD_": _KEPT_BYTES,
     }
-    with dask.config.set(settings):
+    # Dask has its workers give memory back to the system at once. Tiles use the same memory again
+    # and again; to get it anew each time takes half as long as computing a tile of wl.
+    kept = dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), str(_KEPT_BYTES))
+    before = ("distributed.nanny.pre-spawn-environ." + name for name in kept)
+    settings |= dict.fromkeys(before, _KEPT_BYTES)
+    with dask.config.set(settings), _environment(kept):
         cluster = distributed.LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
@@ -86,6 +87,25 @@ def started(n_workers: int) -> Any:
             scheduler_kwargs={"dashboard": False},
         )
     return distributed.Client(cluster)
+
+
+@contextlib.contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    """Environment variables for what is started inside.
+
+    Dask prefers the variables of this process to its configuration, and leaves those of an earlier
+    cluster behind.
+    """
+    earlier = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in earlier.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def stopped(client: Any) -> None:

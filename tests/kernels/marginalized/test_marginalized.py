@@ -79,10 +79,10 @@ def test_is_the_solution_of_the_dense_system(seed, directed, options):
     batch, new = sample(seed, directed), sample(seed + 1, directed, "CNO")
     kernel = MarginalizedKernel(**options)
     np.testing.assert_allclose(
-        kernel.fit_transform(batch), reference.kernels.marginalized(batch, **options), rtol=1e-10
+        kernel.fit_transform(batch), reference.marginalized(batch, **options), rtol=1e-10
     )
     np.testing.assert_allclose(
-        kernel.transform(new), reference.kernels.marginalized(new, batch, **options), rtol=1e-10
+        kernel.transform(new), reference.marginalized(new, batch, **options), rtol=1e-10
     )
 
 
@@ -113,7 +113,7 @@ def test_walks_that_hardly_stop(directed):
     options = {"stop": 1e-3, "node_floor": 0.5}
     np.testing.assert_allclose(
         MarginalizedKernel(**options).fit_transform(batch),
-        reference.kernels.marginalized(batch, **options),
+        reference.marginalized(batch, **options),
         rtol=1e-9,
     )
 
