@@ -1,7 +1,8 @@
-"""Tiles computed in this process and written by a second thread.
+"""Tiles computed in this process, written by a second thread and flushed by a third.
 
-While one tile is computed, earlier ones are written. A tile's line is added to the journal when the
-tile is on disk; several waiting tiles are flushed together.
+While one tile is computed, earlier ones are written, and still earlier ones reach the disk. A
+tile's line is added to the journal when the tile is on disk; several waiting tiles are flushed
+together.
 """
 
 from __future__ import annotations
@@ -34,24 +35,49 @@ def run_here(
     advance: Callable[[], None],
 ) -> None:
     """Compute tiles one after the other, each on the threads of ``tiling``."""
-    with _Writer(store, journal, advance) as writer:
+    n_waiting = max(1, min(_MOST_WAITING, _WAITING_BYTES // max(1, store.grid.tile_bytes)))
+
+    def write(items: list[tuple[Tile, Floats]]) -> None:
+        for tile, values in items:
+            flushing.put((tile, store.write(tile, values)))
+
+    def flush(entries: list[tuple[Tile, str]]) -> None:
+        store.flush(tile for tile, _ in entries)
+        append(entries)
+        for _ in entries:
+            advance()
+
+    with (
+        journal.appending() as append,
+        _Stage("flush", flush, _MOST_WAITING) as flushing,
+        _Stage("write", write, n_waiting) as writing,
+    ):
         for tile in tiles:
-            writer.put(tile, compute_tile(*work.blocks_of(store.grid, tile), tiling))
+            writing.put((tile, compute_tile(*work.blocks_of(store.grid, tile), tiling)))
 
 
-class _Writer:
-    """A thread that writes tiles in the order in which they are put."""
+class _Stage:
+    """A thread that works on items in the order in which they are put, all waiting ones at once.
 
-    def __init__(self, store: TileStore, journal: Journal, advance: Callable[[], None]) -> None:
-        self._store, self._journal, self._advance = store, journal, advance
-        waiting = max(1, min(_MOST_WAITING, _WAITING_BYTES // max(1, store.grid.tile_bytes)))
-        self._queue: queue.Queue[tuple[Tile, Floats] | None] = queue.Queue(waiting)
+    Parameters
+    ----------
+    name : str
+    work : callable
+        Takes a list of items. After an error no item is worked on; `put` and the end of the
+        ``with`` block raise it.
+    n_waiting : int
+        The largest number of waiting items; `put` waits for space.
+    """
+
+    def __init__(self, name: str, work: Callable[[list[Any]], None], n_waiting: int) -> None:
+        self._work = work
+        self._queue: queue.Queue[Any] = queue.Queue(n_waiting)
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="gramlet-tiles", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"gramlet-{name}", daemon=True)
 
-    def put(self, tile: Tile, values: Floats) -> None:
+    def put(self, item: Any) -> None:
         self._raise_error()
-        self._queue.put((tile, values))
+        self._queue.put(item)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -74,28 +100,23 @@ class _Writer:
             raise self._error
 
     def _run(self) -> None:
+        last = False
         try:
-            with self._journal.appending() as append:
-                while (item := self._queue.get()) is not None:
-                    if not self._write([item, *self._others()], append):
-                        return
+            while not last:
+                items = [self._queue.get(), *self._others()]
+                last = items[-1] is None
+                if last:
+                    items.pop()
+                if items:
+                    self._work(items)
         except BaseException as error:
             self._error = error
-            while self._queue.get() is not None:  # no thread may wait for space in the queue
-                pass
+            while not last:  # no thread may wait for space in the queue
+                last = self._queue.get() is None
 
-    def _others(self) -> list[tuple[Tile, Floats] | None]:
+    def _others(self) -> list[Any]:
         """Further items that are already waiting."""
-        found: list[tuple[Tile, Floats] | None] = []
+        found = []
         while not self._queue.empty():
             found.append(self._queue.get())
         return found
-
-    def _write(self, items: list[tuple[Tile, Floats] | None], append: Any) -> bool:
-        """Write tiles, then their lines; False if the last item marks the end."""
-        entries = [(item[0], self._store.write(*item)) for item in items if item is not None]
-        self._store.flush(tile for tile, _ in entries)
-        append(entries)
-        for _ in entries:
-            self._advance()
-        return items[-1] is not None
