@@ -73,8 +73,9 @@ Repeats = Annotated[
     typer.Option(
         "--repeats",
         metavar="N",
-        help="Repetitions, each with new folds. [default: 3; 1 from 2,000 graphs on]",
+        help="Repetitions, each with new folds.",
         min=1,
+        show_default="3; 1 from 2,000 graphs on",
     ),
 ]
 Normalize = Annotated[
