@@ -127,7 +127,7 @@ class CountIndex:
 
 
 def frequent_features(
-    frequency: Ints, n_rows: int, measure: Measure, most_part: float = DENSE_PART
+    frequency: Int32s, n_rows: int, measure: Measure, most_part: float = DENSE_PART
 ) -> Ints:
     """The features that are dense columns, in ascending order.
 
@@ -157,7 +157,7 @@ def _add_ones(places: Int32s, out: Int32s) -> None:
 
 
 def split_columns(
-    indptr: Ints, columns: Int32s, values: Floats, place: Ints, frequency: Ints, n_dense: int
+    indptr: Ints, columns: Int32s, values: Floats, place: Ints, frequency: Int32s, n_dense: int
 ) -> tuple[Ints, Int32s, Floats, Floats]:
     """The inverted index of rare features, and the lines of dense ones; see `CountIndex`."""
     starts = np.zeros(len(place) + 1, dtype=np.int64)
