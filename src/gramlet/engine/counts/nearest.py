@@ -67,7 +67,7 @@ class NearestIndex:
     ) -> NearestIndex:
         """Index the rows of ``counts``; ``norms`` are their self-similarities."""
         n_rows, n_features = counts.shape
-        frequency = np.bincount(counts.indices, minlength=n_features)
+        frequency = np.bincount(counts.indices, minlength=n_features).astype(np.int32)
         frequent = np.flatnonzero(frequency > max(1.0, _DENSE_SHARE * n_rows))
         frequent = np.sort(frequent[np.argsort(-frequency[frequent], kind="stable")][:_MOST_DENSE])
         place = np.full(n_features, -1, dtype=np.int64)
