@@ -103,6 +103,24 @@ def test_compiled_code_that_does_not_return(tmp_path):
     assert time.monotonic() - started < 20
 
 
+@pytest.mark.parametrize("moment", [0.05, 0.4, 1.0])
+def test_while_workers_start(tmp_path, moment):
+    """A terminal sends Ctrl-C to all processes; workers end without a word."""
+    pytest.importorskip("distributed", reason="needs Dask")
+    pytest.importorskip("zarr", reason="needs zarr")
+    told = (
+        "import gramlet.scale.cluster as c; block = c._block_interrupts; "
+        "c._block_interrupts = lambda: (block(), os.write(1, b's'));"
+    )
+    store = ("gram", "MUTAG", "-k", "vertex", "-o", tmp_path / "K.zarr", "--workers", "2")
+    process = start(*store, first=told, start_new_session=True)
+    assert process.stdout.read(1) == b"s"
+    time.sleep(moment)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err.decode()) == (130, "gramlet: interrupted\n")
+
+
 def test_impatience_changes_nothing(tmp_path):
     process = start("evaluate", "MUTAG", "--repeats", "500")
     time.sleep(1.0)

@@ -14,6 +14,7 @@ from gramlet import (
     Dataset,
     GraphBatch,
     Protocol,
+    VertexHistogram,
     WeisfeilerLehman,
     evaluate,
     gram,
@@ -478,3 +479,22 @@ def test_a_seed_is_shown_only_where_numbers_are_drawn(mutag, tmp_path):
     result = evaluate("sp", mutag, protocol=QUICK)
     page = write_report(tmp_path / "sp.html", result, mutag).read_text(encoding="utf-8")
     assert "ShortestPath(normalize=True)" in page
+
+
+def test_the_evaluation_as_python_gives_the_same_scores(mutag):
+    from gramlet.report.material import material_of
+    from gramlet.report.sections.provenance import provenance_section
+
+    some = mutag.graphs[::4], mutag.target[::4]
+    result = evaluate(
+        "wl", *some, QUICK, options={"n_iter": [1, 2]}, classifier="ridge", scoring="f1_macro"
+    )
+    unlike = evaluate("vertex", *some, QUICK, normalize=False)
+    kernels = {"vertex": VertexHistogram(normalize=False)}
+    code = provenance_section(material_of([result, unlike], some[0], kernels), None)["python"]
+    *setup, first, second = code.splitlines()
+    names = {"graphs": some[0], "y": some[1]}
+    exec("\n".join(setup), names)
+    assert np.array_equal(eval(first, names).scores, result.scores)
+    assert np.array_equal(eval(second, names).predictions, unlike.predictions)
+    assert "normalize=False" in second

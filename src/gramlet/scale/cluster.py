@@ -10,11 +10,14 @@ import contextlib
 import logging
 import math
 import os
+import signal
 import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from typing import Any
 
 __all__ = [
@@ -74,19 +77,49 @@ def started(n_workers: int) -> Any:
     # Dask has its workers give memory back to the system at once. Tiles use the same memory again
     # and again; to get it anew each time takes half as long as computing a tile of wl.
     kept = dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), str(_KEPT_BYTES))
+    # Python's cleaner of semaphores warns of those that a killed process left behind, and removes
+    # them.
+    earlier = os.environ.get("PYTHONWARNINGS")
+    quiet = ",".join(filter(None, (earlier, "ignore:resource_tracker")))
     before = ("distributed.nanny.pre-spawn-environ." + name for name in kept)
     settings |= dict.fromkeys(before, _KEPT_BYTES)
-    with dask.config.set(settings), _environment(kept):
-        cluster = distributed.LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            processes=True,
-            # Without an address Dask's HTTP server would listen on all interfaces, on a port that
-            # another cluster may use.
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
+    with dask.config.set(settings), _environment({**kept, "PYTHONWARNINGS": quiet}):
+        cluster = _without_interrupts(
+            lambda: distributed.LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                processes=True,
+                # Without an address Dask's HTTP server would listen on all interfaces, on a port
+                # that another cluster may use.
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False},
+            )
         )
     return distributed.Client(cluster)
+
+
+def _without_interrupts(start: Callable[[], Any]) -> Any:
+    """Start a cluster whose processes do not receive Ctrl-C; this process still does.
+
+    The processes inherit the blocked signals of the thread that starts them. After Ctrl-C this
+    process stops them; if it reached them too, each would print where it was.
+    """
+    with ThreadPoolExecutor(1, "gramlet-cluster", _block_interrupts) as pool:
+        starting = pool.submit(start)
+        try:
+            return starting.result()
+        except KeyboardInterrupt:
+            starting.result().close()
+            raise
+
+
+def _block_interrupts() -> None:
+    """Block Ctrl-C in this thread, and in all threads and processes that it starts."""
+    if os.name != "posix":
+        return
+    # It is started with the first queue, and its start would end the blocking.
+    resource_tracker.ensure_running()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 @contextlib.contextmanager

@@ -28,14 +28,14 @@ def graphs():
 
 def run(place: Path, log: Path) -> None:
     """Compute the matrix; every written tile is recorded in ``log``."""
-    original = TileStore.write
+    original = TileStore.write_rows
 
-    def write(self, tile, values):
+    def write(self, tile, stored):
         with log.open("a") as file:
             file.write(json.dumps(tile) + "\n")
-        return original(self, tile, values)
+        return original(self, tile, stored)
 
-    TileStore.write = write
+    TileStore.write_rows = write
     gramlet.gram(graphs(), KERNEL, output=place, chunk=CHUNK)
 
 

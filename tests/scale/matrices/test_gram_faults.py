@@ -87,9 +87,11 @@ def test_a_full_disk(small_disk):
     assert 0 < len(kept) < 55
     make_room()
     written = []
-    original = TileStore.write
+    original = TileStore.write_rows
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TileStore, "write", lambda s, *a: written.append(a[0]) or original(s, *a))
+        patch.setattr(
+            TileStore, "write_rows", lambda s, *a: written.append(a[0]) or original(s, *a)
+        )
         stored = gramlet.gram(graphs, "vertex", output=place, chunk=32)
     assert np.array_equal(stored[:], gramlet.gram(graphs, "vertex"))
     assert not kept & set(written)

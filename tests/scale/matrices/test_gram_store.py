@@ -106,9 +106,9 @@ def test_only_what_is_missing_is_computed(graphs, tmp_path, monkeypatch):
     # A line nested too deeply for a reader of JSON, an incomplete one, and a missing one.
     journal.write_bytes(b"".join([*lines[:4], b"[" * 100_000, b"\n", lines[4][:-9]]))
     written = []
-    original = TileStore.write
+    original = TileStore.write_rows
     monkeypatch.setattr(
-        TileStore, "write", lambda self, *a: written.append(a[0]) or original(self, *a)
+        TileStore, "write_rows", lambda self, *a: written.append(a[0]) or original(self, *a)
     )
     stored = gramlet.gram(graphs, "wl", output=place, chunk=5)
     kept = [tuple(json.loads(line)["tile"]) for line in lines[1:4]]

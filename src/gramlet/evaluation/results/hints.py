@@ -200,7 +200,8 @@ def column_hints(subject: Subject, graphs: GraphBatch) -> list[Hint]:
     if graphs.node_labels is None:
         text = (
             "The graphs have no node labels: all nodes get the same label. "
-            "as_batch(graphs, node_labels='degree') labels nodes by their degrees."
+            "as_batch(graphs, node_labels='degree') or --node-labels degree on the command line "
+            "labels nodes by their degrees."
         )
         found.append(Hint("no-labels", text))
     for column in ("edge_labels", "node_attributes", "edge_attributes"):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gramlet.combine.duplicates import find_duplicates
 from gramlet.common.arrays import Array, Ints
+from gramlet.evaluation.results.hints import isomorphism_classes
 from gramlet.plotting.colours import CLASS_COLOURS, named
 from gramlet.report.figures import bars, histogram
 from gramlet.report.material import Material
@@ -174,9 +174,9 @@ def _label_figure(column: Any, names: Any, what: str, colours: Any, twice: bool 
 
 
 def _add_repeats(found: dict[str, Any], material: Material) -> None:
-    batch = material.graphs
-    assert batch is not None
-    groups = find_duplicates(batch)
+    assert material.data is not None
+    batch = material.data.graphs
+    groups = _groups_of(isomorphism_classes(batch))
     target = material.target
     repeats = repeats_of(groups, target, material.regression, material.kept)
     inside = sum(len(group) for group in groups)
@@ -201,6 +201,13 @@ def _add_repeats(found: dict[str, Any], material: Material) -> None:
     found["notes"].append(words)
     if groups:
         found["groups"] = _groups_table(material, groups, repeats)
+
+
+def _groups_of(numbers: Ints) -> list[list[int]]:
+    """Positions of equal numbers, for those that occur more than once."""
+    order = np.argsort(numbers, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
+    return [part.tolist() for part in parts if len(part) > 1]
 
 
 def _of_kept(material: Material) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 
 from gramlet._version import __version__
 from gramlet.evaluation.digests import digest_of
+from gramlet.evaluation.machines.machines import CLASSIFIERS
+from gramlet.evaluation.results.result import Result
 from gramlet.report.material import CONSTANTS, Material, is_registered
 from gramlet.report.words import Cell, Table
 
@@ -71,22 +73,34 @@ def _protocol(material: Material) -> Table:
 
 def _snippet(material: Material) -> str:
     """The evaluation as Python."""
-    fields = material.first.protocol.to_dict()
-    default = type(material.first.protocol)().to_dict()
-    changed = {k: v for k, v in fields.items() if v != default[k] and k != "groups"}
+    first = material.first
+    fields = first.protocol.to_dict()
+    default = type(first.protocol)().to_dict()
+    unlisted = () if isinstance(fields["groups"], str) else ("groups",)
+    changed = {k: v for k, v in fields.items() if v != default[k] and k not in unlisted}
     given = ", ".join(f"{key}={value!r}" for key, value in changed.items())
-    scoring = f"scoring={material.first.scoring!r}"
-    names = [result.name for result in material.results]
     lines = ["from gramlet import Protocol, evaluate", f"protocol = Protocol({given})"]
-    known = [name for name in names if is_registered(name) or name in CONSTANTS]
-    if known:
-        lines.append(f"results = [evaluate(name, graphs, y, protocol, {scoring})")
-        lines.append(f"           for name in {known!r}]")
-    for name in names:
-        if name in known:
-            continue
-        if name in material.kernels:
-            lines.append(f"evaluate(estimator, graphs, y, protocol, {scoring}, name={name!r})")
+    for result in material.results:
+        name, common = result.name, f"y, protocol, {_settings(material, result)}"
+        if is_registered(name) or name in CONSTANTS:
+            lines.append(f"evaluate({name!r}, graphs, {common})")
+        elif name in material.kernels:
+            lines.append(f"evaluate(estimator, graphs, {common}, name={name!r})")
         else:
-            lines.append(f"evaluate({{{name!r}: matrix}}, None, y, protocol, {scoring})")
+            lines.append(f"evaluate({{{name!r}: matrix}}, None, {common})")
     return "\n".join(lines)
+
+
+def _settings(material: Material, result: Result) -> str:
+    """Arguments of `gramlet.evaluate` that the result and its kernel tell."""
+    found: dict[str, Any] = {"scoring": result.scoring}
+    if result.classifier and result.classifier != CLASSIFIERS[result.task][0]:
+        found["classifier"] = result.classifier
+    options = {key: list(values) for key, values in result.tried.items() if key != "C"}
+    if options:
+        found["options"] = options
+    kernel = material.kernels.get(result.name)
+    named = kernel is not None and is_registered(result.name)
+    if named and "normalize" not in options and kernel.get_params().get("normalize") is False:
+        found["normalize"] = False
+    return ", ".join(f"{key}={value!r}" for key, value in found.items())

@@ -39,7 +39,7 @@ from gramlet.scale.progress import tile_progress
 
 __all__ = ["FORMAT", "write_gram"]
 
-FORMAT = "gramlet Gram matrix, 1"
+FORMAT = "gramlet Gram matrix, 2"
 _NAMED_TILES = 5  # how many damaged tiles a warning names
 
 

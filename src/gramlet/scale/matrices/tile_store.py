@@ -8,7 +8,6 @@ shard for each tile.) Any library for Zarr 3 reads the array.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -28,16 +27,18 @@ _METADATA = "zarr.json"
 _CHUNKS = "c"
 _STRIPE = 32  # columns that are transposed at once when a tile is mirrored; they stay in cache
 _LINE = 8  # numbers of a cache line
-_ROWS = 32  # of a tile that are hashed and written at once
+_ROWS = 32  # of a tile that are summed and written at once; they stay in cache
 
 
 def require_zarr() -> Any:
     """The module zarr; raises an ImportError that explains how to install it."""
     try:
+        import google_crc32c  # noqa: F401
         import zarr
     except ImportError as why:
         raise ImportError(
-            "Matrices on disk need zarr 3, which is not installed: pip install 'gramlet[scale]'."
+            f"Matrices on disk need zarr 3 and google-crc32c; {why.name} is not installed: "
+            "pip install 'gramlet[scale]'."
         ) from why
     if int(zarr.__version__.split(".")[0]) < 3:
         raise ImportError(
@@ -48,8 +49,30 @@ def require_zarr() -> Any:
 
 
 def checksum(tile: Floats) -> str:
-    """The first 32 hexadecimal digits of the SHA-256 of a stored tile's bytes."""
-    return _shortened(hashlib.sha256(memoryview(np.ascontiguousarray(tile)).cast("B")))
+    """The CRC-32C of a stored tile's bytes, Zarr's own checksum, as hexadecimal digits."""
+    summed = _Checksum()
+    for _ in summed.over(np.ascontiguousarray(tile)):
+        pass
+    return str(summed)
+
+
+class _Checksum:
+    """A CRC-32C that grows while the rows of a tile are written."""
+
+    def __init__(self) -> None:
+        self._value = 0
+
+    def over(self, tile: Floats) -> Iterator[Floats]:
+        """The rows of a tile, some at a time, after they were added to the sum."""
+        from google_crc32c import extend
+
+        for begin in range(0, tile.shape[0], _ROWS):
+            rows = tile[begin : begin + _ROWS]
+            self._value = extend(self._value, rows.tobytes())
+            yield rows
+
+    def __str__(self) -> str:
+        return f"{self._value:08x}"
 
 
 @dataclass(frozen=True)
@@ -121,12 +144,29 @@ class TileStore:
 
         The data is guaranteed to be on disk after `flush`.
         """
-        stored = self._filled_up(values)
-        digest = hashlib.sha256()
-        self._write(tile, _hashed(stored, digest))
+        stored = self.filled_up(values)
+        digest = self.write_rows(tile, stored)
+        self.write_mirror(tile, stored)
+        return digest
+
+    def filled_up(self, values: Floats) -> Floats:
+        """A tile as it is stored: padded with zeros to the size of all others."""
+        if values.shape == self.grid.tile_shape:
+            return np.ascontiguousarray(values, dtype="<f8")
+        stored = np.zeros(self.grid.tile_shape, dtype="<f8")
+        stored[: values.shape[0], : values.shape[1]] = values
+        return stored
+
+    def write_rows(self, tile: Tile, stored: Floats) -> str:
+        """Write a tile that is `filled_up`, without its mirror; return the checksum."""
+        summed = _Checksum()
+        self._write(tile, summed.over(stored))
+        return str(summed)
+
+    def write_mirror(self, tile: Tile, stored: Floats) -> None:
+        """Write the transposed tile, if the matrix is symmetric and the tile is not diagonal."""
         if self.grid.symmetric and tile[0] != tile[1]:
             self._write((tile[1], tile[0]), _mirrored(stored))
-        return _shortened(digest)
 
     def flush(self, tiles: Iterable[Tile]) -> None:
         """Wait until tiles and their mirrors are on disk."""
@@ -191,13 +231,6 @@ class TileStore:
             raise self._error(why, path) from why
         flush_folder(path.parent)
 
-    def _filled_up(self, values: Floats) -> Floats:
-        if values.shape == self.grid.tile_shape:
-            return np.ascontiguousarray(values, dtype="<f8")
-        stored = np.zeros(self.grid.tile_shape, dtype="<f8")
-        stored[: values.shape[0], : values.shape[1]] = values
-        return stored
-
     def _write(self, tile: Tile, stripes: Iterable[Floats]) -> None:
         """Write a tile from its rows, some at a time."""
         file, offset = self.grid.place(tile)
@@ -223,19 +256,6 @@ class TileStore:
             "the others."
         )
         return type(why)(why.errno, text) if why.errno is not None else OSError(text)
-
-
-def _shortened(digest: Any) -> str:
-    found: str = digest.hexdigest()[:32]
-    return found
-
-
-def _hashed(tile: Floats, digest: Any) -> Iterator[Floats]:
-    """The rows of a tile, some at a time; each stripe is added to the digest before."""
-    for begin in range(0, tile.shape[0], _ROWS):
-        rows = tile[begin : begin + _ROWS]
-        digest.update(memoryview(rows).cast("B"))
-        yield rows
 
 
 def _mirrored(tile: Floats) -> Iterator[Floats]:

@@ -1,8 +1,7 @@
-"""Tiles computed in this process, written by a second thread and flushed by a third.
+"""Tiles computed in this process, while other threads write earlier ones.
 
-While one tile is computed, earlier ones are written, and still earlier ones reach the disk. A
-tile's line is added to the journal when the tile is on disk; several waiting tiles are flushed
-together.
+One thread writes tiles, one their mirrors, and one waits until they have reached the disk. A tile's
+line is added to the journal when the tile is on disk; several waiting tiles are flushed together.
 """
 
 from __future__ import annotations
@@ -39,7 +38,13 @@ def run_here(
 
     def write(items: list[tuple[Tile, Floats]]) -> None:
         for tile, values in items:
-            flushing.put((tile, store.write(tile, values)))
+            stored = store.filled_up(values)
+            mirroring.put((tile, stored, store.write_rows(tile, stored)))
+
+    def mirror(items: list[tuple[Tile, Floats, str]]) -> None:
+        for tile, stored, digest in items:
+            store.write_mirror(tile, stored)
+            flushing.put((tile, digest))
 
     def flush(entries: list[tuple[Tile, str]]) -> None:
         store.flush(tile for tile, _ in entries)
@@ -50,6 +55,7 @@ def run_here(
     with (
         journal.appending() as append,
         _Stage("flush", flush, _MOST_WAITING) as flushing,
+        _Stage("mirror", mirror, n_waiting) as mirroring,
         _Stage("write", write, n_waiting) as writing,
     ):
         for tile in tiles:
