@@ -55,6 +55,7 @@ def test_an_index_in_parts_gives_the_same_bits(measure, divisor, monkeypatch):
     monkeypatch.setattr(self_comparison, "LARGE", 1)
     monkeypatch.setattr(self_comparison, "_DENSE_IN_PARTS", 1.0)
     monkeypatch.setattr(self_comparison, "DENSE_PART", 1.0)
+    monkeypatch.setattr(self_comparison, "_WHOLE_INDEX", 0.02)
     monkeypatch.setattr(self_comparison, "_INDEX_PART", 0.02)
     number = np.float32 if divisor == 1.0 else np.float64
     ranges = self_comparison._Features.of(made, measure, number).ranges

@@ -33,8 +33,9 @@ __all__ = ["compare_self"]
 
 # Whole numbers up to this one, and thus their sums, are exact in single precision.
 _EXACT = 1 << 24
-# An index larger than this share of a large result is built in parts, and their largest number.
-_INDEX_PART, _MOST_PARTS = 0.04, 32
+# An index larger than this share of a large result is built in parts of a smaller share, because
+# each part goes through the result again; and their largest number.
+_WHOLE_INDEX, _INDEX_PART, _MOST_PARTS = 0.06, 0.04, 32
 # Dense columns in parts take at most this much memory all together, relative to a large result.
 _DENSE_IN_PARTS = 0.12
 # Fewer rows than these are cut into tiles of half the height, so that there are several tiles.
@@ -151,8 +152,9 @@ class _Features:
         costs[frequent] = 0.0
         if measure == "min":  # dense lines, and the entries that refer to them
             costs[frequent] = n_bytes * n_rows + (8.0 + n_bytes) * frequency[frequent]
-        n_parts = 1 + int(costs.sum() / (_INDEX_PART * 8 * n_rows**2))
-        if n_parts > 1:
+        share = costs.sum() / (8 * n_rows**2)
+        if share > _WHOLE_INDEX:
+            n_parts = 1 + int(share / _INDEX_PART)
             ranges = row_ranges(n_features, costs, min(n_parts, _MOST_PARTS))
         return cls(counts, measure, number, frequency, frequent, ranges)
 

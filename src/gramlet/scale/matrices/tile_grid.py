@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import isqrt
 
 import numpy as np
 
@@ -19,7 +20,10 @@ __all__ = ["Tile", "TileGrid"]
 Tile = tuple[int, int]
 
 _PAGE = 4096  # positions are multiples of it: no two writers share a page of the file system
-_TILES_PER_SIDE = 8  # of a file
+_TILES_PER_SIDE = 8  # of a file, at most
+# Of a file with more than one tile, at most: two processes cannot write to one file at once, and
+# waiting for one's own tiles to reach the disk is waiting for all of the file.
+_FILE_BYTES = 128 * 1024 * 1024
 _STRIP_BYTES = 256 * 1024  # least number of bytes that reading one row takes from each tile
 
 
@@ -87,7 +91,8 @@ class TileGrid:
     def tiles_per_file(self) -> tuple[int, int]:
         """Tiles per file, vertically and horizontally."""
         down, across = self.shape
-        return max(1, min(_TILES_PER_SIDE, down)), max(1, min(_TILES_PER_SIDE, across))
+        most = max(1, min(_TILES_PER_SIDE, isqrt(_FILE_BYTES // self.tile_bytes)))
+        return max(1, min(most, down)), max(1, min(most, across))
 
     @property
     def file_shape(self) -> tuple[int, int]:
