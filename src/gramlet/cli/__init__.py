@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from gramlet.cli.interrupts import end_on_interrupt
+from gramlet.cli.interrupts import end_on_interrupt, ignore_interrupts
 
 TYPE_CHECKING = False  # not from typing: Ctrl-C is handled before anything is imported
 if TYPE_CHECKING:
@@ -37,4 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from gramlet.cli.program import run
     except ImportError as error:
         return report(error, debug_wanted(arguments))
-    return run(arguments)
+    code = run(arguments)
+    if argv is None:
+        ignore_interrupts()
+    return code

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 
-__all__ = ["INTERRUPTED", "end_on_interrupt", "leave_words"]
+__all__ = ["INTERRUPTED", "end_on_interrupt", "ignore_interrupts", "leave_words"]
 
 INTERRUPTED = 128 + signal.SIGINT
 
@@ -39,6 +39,18 @@ def end_on_interrupt() -> None:
     if os.name == "posix":
         _watch()
         os.register_at_fork(after_in_child=_forget)
+
+
+def ignore_interrupts() -> None:
+    """Let Ctrl-C do nothing: all output is written, and only Python itself is still to end.
+
+    Python restores the system's own handling of signals at its end, with which Ctrl-C would end a
+    finished program as if it had failed.
+    """
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except ValueError:  # not the main thread
+        return
 
 
 def leave_words(text: str) -> None:

@@ -81,8 +81,9 @@ def started(n_workers: int) -> Any:
     # them.
     earlier = os.environ.get("PYTHONWARNINGS")
     quiet = ",".join(filter(None, (earlier, "ignore:resource_tracker")))
-    before = ("distributed.nanny.pre-spawn-environ." + name for name in kept)
-    settings |= dict.fromkeys(before, _KEPT_BYTES)
+    kept["MALLOC_ARENA_MAX"] = "1"  # memory of other threads than the first is given back anyway
+    before = "distributed.nanny.pre-spawn-environ."
+    settings |= {before + name: int(value) for name, value in kept.items()}
     with dask.config.set(settings), _environment({**kept, "PYTHONWARNINGS": quiet}):
         cluster = _without_interrupts(
             lambda: distributed.LocalCluster(
