@@ -38,6 +38,7 @@ def test_a_row_beside_the_published_number(run, tmp_path):
     assert f"{cells['nested'].mean:.2f} ± {cells['nested'].std:.2f}" in line
     assert f"{cells['nested'].mean - 85.5:+.2f}" in line
     assert "best of grid (optimistic)" in out
+    assert " × 2, " in out
     assert "MUTAG, SP: done" in err
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -106,7 +107,10 @@ def _run_table(
 ) -> None:
     from gramlet.reproduce import run_table, source_of
 
-    print(f"{table.title}\n{source_of(table.source)}\n{table.protocol.describe()}")
+    protocol = table.protocol
+    if given["repeats"] is not None:
+        protocol = replace(protocol, repeats=given["repeats"])
+    print(f"{table.title}\n{source_of(table.source)}\n{protocol.describe()}")
 
     def tell(line: Line) -> None:
         note(f"{line.data}, {line.row}: {line.missing or 'done'}")
