@@ -489,7 +489,7 @@ def test_the_evaluation_as_python_gives_the_same_scores(mutag):
     result = evaluate(
         "wl", *some, QUICK, options={"n_iter": [1, 2]}, classifier="ridge", scoring="f1_macro"
     )
-    unlike = evaluate("vertex", *some, QUICK, normalize=False)
+    unlike = evaluate("vertex", *some, QUICK, normalize=False, scoring="f1_macro")
     kernels = {"vertex": VertexHistogram(normalize=False)}
     code = provenance_section(material_of([result, unlike], some[0], kernels), None)["python"]
     *setup, first, second = code.splitlines()

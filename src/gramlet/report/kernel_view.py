@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.evaluation.results.result import Result
 from gramlet.kernels.contract.tags import graph_tags
 from gramlet.report.material import Material
@@ -48,6 +48,12 @@ class KernelView:
         """The C chosen most often; None if there was none to choose."""
         value = self.result.most_chosen().get("C", (None, 0.0))[0]
         return None if value is None else float(value)
+
+    @cached_property
+    def feature_names(self) -> Array:
+        """The names of the kernel's explicit features."""
+        names: Array = self.estimator.get_feature_names_out()
+        return names
 
     @cached_property
     def sample(self) -> Ints:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from compiled_calls import from_python
+from gramlet.engine.core.workspace import Workspace
 from gramlet.engine.machines import pair_steps, support_vectors
 from gramlet.engine.machines.support_vectors import decide_by_cost, take_block
 
@@ -20,12 +21,12 @@ stretch = from_python(support_vectors._stretch)
 
 
 def solve(gram, *others):
-    return solve_with(gram, *rough_copy(gram, pair_steps.room_for(len(gram))), *others)
+    return solve_with(gram, *rough_copy(gram, pair_steps.room_for(len(gram), Workspace())), *others)
 
 
 def descend(gram, signs, bounds, *others):
     high = np.where(signs > 0, bounds, 0.0)
-    rough = rough_copy(gram, pair_steps.room_for(len(gram)))
+    rough = rough_copy(gram, pair_steps.room_for(len(gram), Workspace()))
     return descend_with(gram, *rough, high, high - bounds, *others)
 
 

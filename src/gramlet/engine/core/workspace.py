@@ -6,13 +6,15 @@ workspace is therefore allocated here, once, and handed to compiled functions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from gramlet.common.arrays import Array
 
-__all__ = ["Workspace"]
+__all__ = ["Workspace", "Workspaces"]
 
 
 class Workspace:
@@ -33,3 +35,30 @@ class Workspace:
         if held is None or len(held) < n or held.dtype != dtype:
             held = self._arrays[name] = np.empty(n, dtype=dtype)
         return held[:n]
+
+
+class Workspaces:
+    """Workspaces for threads, each of which borrows one that is free.
+
+    >>> spaces = Workspaces()
+    >>> with spaces.borrowed() as first:
+    ...     pass
+    >>> with spaces.borrowed() as second:
+    ...     second is first
+    True
+    """
+
+    def __init__(self) -> None:
+        self._free: list[Workspace] = []
+
+    @contextmanager
+    def borrowed(self) -> Iterator[Workspace]:
+        """A workspace that nobody else has until the end of the context."""
+        try:
+            space = self._free.pop()
+        except IndexError:
+            space = Workspace()
+        try:
+            yield space
+        finally:
+            self._free.append(space)

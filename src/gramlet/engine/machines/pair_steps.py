@@ -12,6 +12,7 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.engine.core.compiled import inner
+from gramlet.engine.core.workspace import Workspace
 from gramlet.engine.machines.free_weights import subtract_rows
 
 __all__ = ["descend", "room_for", "rough_copy", "rough_part"]
@@ -24,9 +25,9 @@ _NONE, _ALL = np.float32(-np.inf), np.float32(np.inf)
 _ZERO, _TWO = np.float32(0.0), np.float32(2.0)
 
 
-def room_for(n: int) -> Array:
+def room_for(n: int, space: Workspace) -> Array:
     """Memory for `rough_copy`, taken from numpy: in large pages, which are quicker to walk."""
-    return np.empty(n * (-(-n // _LANES) * _LANES), dtype=np.float32)
+    return space.array("rough copy", n * (-(-n // _LANES) * _LANES), np.float32)
 
 
 @inner

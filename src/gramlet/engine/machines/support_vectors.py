@@ -12,6 +12,7 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.workspace import Workspace
 from gramlet.engine.machines.free_weights import move_free_weights, subtract_rows
 from gramlet.engine.machines.pair_steps import descend, room_for, rough_copy, rough_part
 
@@ -235,6 +236,7 @@ def decide_by_cost(
     costs: Floats,
     tol: float,
     max_iter: int,
+    space: Workspace | None = None,
 ) -> tuple[Floats, int]:
     """Decision values of support vector machines, one per pair of classes, for each C.
 
@@ -253,6 +255,8 @@ def decide_by_cost(
     tol : float
     max_iter : int
         The largest number of steps per machine.
+    space : Workspace, optional
+        Memory that the next call can use again.
 
     Returns
     -------
@@ -263,8 +267,9 @@ def decide_by_cost(
     """
     # The two largest classes at most are in one machine.
     largest = int(np.sort(np.bincount(classes))[-2:].sum())
+    room = room_for(largest, Workspace() if space is None else space)
     found: tuple[Floats, int] = _decide_by_cost(
-        gram, classes, weights, cross, costs, tol, max_iter, room_for(largest)
+        gram, classes, weights, cross, costs, tol, max_iter, room
     )
     return found
 

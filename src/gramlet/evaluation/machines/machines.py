@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.engine.core.workspace import Workspaces
 from gramlet.engine.machines.kernel_ridge import CentredSpectrum, centre, centre_rows, decompose
 from gramlet.engine.machines.support_vectors import decide_by_cost
 from gramlet.engine.machines.tridiagonal_ridge import TridiagonalRidge, reduce
@@ -130,6 +131,7 @@ class _SupportVectors(_VectorMachine):
         super().__init__(protocol)
         self._n_classes = n_classes
         self._class_weight = class_weight
+        self._spaces = Workspaces()
 
     def tried(
         self, gram: Floats, cross: Floats, target: Array, n_costs: int | None = None
@@ -138,9 +140,10 @@ class _SupportVectors(_VectorMachine):
         weights = weights_of(self._class_weight, target, self._n_classes)[present]
         rules = self._protocol
         costs = self._scaled(gram)[:n_costs]
-        pairs, unfinished = decide_by_cost(
-            gram, codes, weights, cross, costs, rules.tol, rules.max_iter
-        )
+        with self._spaces.borrowed() as space:
+            pairs, unfinished = decide_by_cost(
+                gram, codes, weights, cross, costs, rules.tol, rules.max_iter, space
+            )
         self.unfinished.append(unfinished)
         found = _by_votes(pairs, present, self._n_classes)
         if len(costs) == len(self.costs):

@@ -17,6 +17,7 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.engine.core.compiling import clock
+from gramlet.engine.core.workspace import Workspace, Workspaces
 from gramlet.engine.machines.support_vectors import fill_block
 from gramlet.evaluation.machines.baselines import Baseline, size_features
 from gramlet.evaluation.machines.blocks import centred_and_scaled, fitted_blocks, whole_grams
@@ -171,7 +172,10 @@ class _KernelMachine(Trial):
     def _blocks(
         self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
     ) -> Iterator[tuple[Floats, Floats]]:
-        """Per set of options the Gram matrix of the training part, and the held-out rows."""
+        """Per set of options the Gram matrix of the training part, and the held-out rows.
+
+        The next step of the iterator may overwrite them.
+        """
 
     def _tried(self, train: Ints, held: Ints, wanted: Array | None) -> Outcome:
         target = self._data.target.values[train]
@@ -189,7 +193,8 @@ class _KernelMachine(Trial):
 
     def final(self, train: Ints, held: Ints, position: int) -> Outcome:
         which, cost = divmod(position, self.per_set)
-        gram, cross = next(self._blocks(train, held, self._option_sets[which : which + 1]))
+        blocks = self._blocks(train, held, self._option_sets[which : which + 1])
+        gram, cross = next(blocks)  # they belong to the iterator, and to others after its end
         return self._machine.final(gram, cross, self._data.target.values[train], cost)
 
     def losses(self, truth: Array, predictions: Array) -> Floats | None:
@@ -235,19 +240,23 @@ class _Sliced(_KernelMachine):
         super().__init__(option_sets, data, machine)
         self._grams = grams
         self._of_features = of_features
+        self._spaces = Workspaces()
 
     def _blocks(
         self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
     ) -> Iterator[tuple[Floats, Floats]]:
-        for option_set in option_sets:
-            gram = self._grams[self._option_sets.index(option_set)]
-            blocks = _block(gram, train, train), _block(gram, held, train)
-            yield centred_and_scaled(*blocks) if self._of_features else blocks
+        with self._spaces.borrowed() as space:
+            for option_set in option_sets:
+                gram = self._grams[self._option_sets.index(option_set)]
+                own = _block(gram, train, train, space, "own")
+                blocks = own, _block(gram, held, train, space, "cross")
+                yield centred_and_scaled(*blocks) if self._of_features else blocks
 
 
-def _block(gram: Floats, rows: Ints, columns: Ints) -> Floats:
-    """Part of a Gram matrix, in memory allocated by numpy: in large pages, which are faster."""
-    block = np.empty((len(rows), len(columns)))
+def _block(gram: Floats, rows: Ints, columns: Ints, space: Workspace, name: str) -> Floats:
+    """Part of a Gram matrix, in the memory that a workspace has under a name."""
+    shape = len(rows), len(columns)
+    block = space.array(name, shape[0] * shape[1], np.float64).reshape(shape)
     fill_block(gram, rows, columns, block)
     return block
 

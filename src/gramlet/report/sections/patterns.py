@@ -97,8 +97,7 @@ def _counted(run: re.Match[str]) -> str:
 
 
 def _text(view: KernelView, column: int, material: Material) -> str:
-    texts = view.estimator.get_feature_names_out()
-    text = _RUN.sub(_counted, str(texts[column]))
+    text = _RUN.sub(_counted, str(view.feature_names[column]))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

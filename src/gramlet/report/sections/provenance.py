@@ -99,8 +99,8 @@ def _settings(material: Material, result: Result) -> str:
     options = {key: list(values) for key, values in result.tried.items() if key != "C"}
     if options:
         found["options"] = options
-    kernel = material.kernels.get(result.name)
-    named = kernel is not None and is_registered(result.name)
-    if named and "normalize" not in options and kernel.get_params().get("normalize") is False:
+    kernel = material.kernels.get(result.name) if is_registered(result.name) else None
+    params = {} if kernel is None else kernel.get_params()
+    if params.get("normalize") is False and "normalize" not in options:
         found["normalize"] = False
     return ", ".join(f"{key}={value!r}" for key, value in found.items())
