@@ -73,17 +73,29 @@ def _one_core(held: bool) -> Iterator[None]:
 
 def _run(side: str, graphs: Any, kernel: str, params: dict[str, Any], chunk: int,
          folder: Path, clients: dict[str, Any]) -> dict[str, Any]:  # fmt: skip
-    """Wall seconds and processor seconds of one side, and the digest of its matrix."""
+    """Wall and processor seconds of one side, those of fitting in it, and its matrix's digest."""
     from gramlet import gram
+    from gramlet.scale.matrices import gram_store
 
-    place = folder / "K.zarr"
+    place, fitting, prepared = folder / "K.zarr", [0.0], gram_store.prepared
+
+    def timed(*given: Any) -> Any:
+        began = time.process_time()
+        work = prepared(*given)
+        fitting.append(time.process_time() - began)
+        return work
+
     client = clients.get(side)
     workers = _worker_seconds(client)
-    with _one_core(side == "one core"):
-        begin, own = time.perf_counter(), time.process_time()
-        gram(graphs, kernel, n_jobs=FITTING_THREADS[side], output=place, chunk=chunk,
-             client=client, **params)  # fmt: skip
-        wall, here = time.perf_counter() - begin, time.process_time() - own
+    gram_store.prepared = timed
+    try:
+        with _one_core(side == "one core"):
+            begin, own = time.perf_counter(), time.process_time()
+            gram(graphs, kernel, n_jobs=FITTING_THREADS[side], output=place, chunk=chunk,
+                 client=client, **params)  # fmt: skip
+            wall, here = time.perf_counter() - begin, time.process_time() - own
+    finally:
+        gram_store.prepared = prepared
     workers = _worker_seconds(client) - workers
     digest = "".join(
         hashlib.file_digest(path.open("rb"), "sha256").hexdigest()
@@ -91,25 +103,14 @@ def _run(side: str, graphs: Any, kernel: str, params: dict[str, Any], chunk: int
         if path.is_file()
     )
     shutil.rmtree(place)
-    return {"wall": wall, "here": here, "cpu": here + workers, "digest": digest}
+    tiles = here + workers - fitting[-1]
+    return {"wall": wall, "here": here, "cpu": here + workers, "tiles": tiles,
+            "fit": fitting[-1], "digest": digest}  # fmt: skip
 
 
 def _worker_seconds(client: Any) -> float:
     """Processor seconds of the workers until now."""
     return 0.0 if client is None else sum(client.run(time.process_time).values())
-
-
-def _fitting(graphs: Any, kernel: str, params: dict[str, Any]) -> float:
-    """Seconds of the work before the first tile, in one thread; the median of three."""
-    from gramlet.kernels import registry
-    from gramlet.scale.matrices.tile_work import prepared
-
-    seconds = []
-    for _ in range(3):
-        begin = time.process_time()
-        prepared(registry.make(kernel, n_jobs=1, **params), graphs, None, None)
-        seconds.append(time.process_time() - begin)
-    return statistics.median(seconds)
 
 
 def _keep_memory() -> None:
@@ -134,14 +135,13 @@ def measure(kernel: str, n_graphs: int, chunk: int, tries: int, folder: Path,
     few = graphs[: max(64, min(n_graphs, 2 * chunk))]
     for side in SIDES:  # compiled code and, on workers, imports
         _run(side, few, kernel, params, max(16, len(few) // 8), folder, clients)
-    fit = _fitting(graphs, kernel, params)
     runs = [{side: _run(side, graphs, kernel, params, chunk, folder, clients) for side in SIDES}
             for _ in range(tries)]  # fmt: skip
     digests = {run[side].pop("digest") for run in runs for side in SIDES}
     found: dict[str, Any] = {
         side: {
             what: statistics.median(run[side][what] for run in runs)
-            for what in ("wall", "cpu", "here")
+            for what in ("wall", "cpu", "here", "tiles", "fit")
         }
         for side in SIDES
     }
@@ -150,10 +150,9 @@ def measure(kernel: str, n_graphs: int, chunk: int, tries: int, folder: Path,
     n_tiles = side_tiles * (side_tiles + 1) // 2
     return {
         "kernel": kernel, "graphs": n_graphs, "chunk": chunk, "tiles": n_tiles, **found,
-        "fit": fit,
-        "cpu per tile": (one["cpu"] - fit) / n_tiles,
-        "overhead": (single["cpu"] - fit) / (one["cpu"] - fit) - 1.0,
-        "sharing": (two["cpu"] - fit) / (single["cpu"] - fit) - 1.0,
+        "cpu per tile": one["tiles"] / n_tiles,
+        "overhead": single["tiles"] / one["tiles"] - 1.0,
+        "sharing": two["tiles"] / single["tiles"] - 1.0,
         "speed-up to one core": one["wall"] / two["wall"],
         "speed-up to one process": free["wall"] / two["wall"],
         "speed-up to one worker": single["wall"] / two["wall"],
@@ -175,8 +174,7 @@ def message(folder: Path, clients: dict[str, Any]) -> dict[str, float]:
     finally:
         tile_cluster.next_task = next_task
     n_messages = len(sent) - sent.count(None)
-    fit = _fitting(graphs, "wl", {"n_iter": 3})
-    seconds = run["here"] - fit
+    seconds = run["here"] - run["fit"]
     return {"messages": n_messages, "message, s": seconds / n_messages,
             "message, s per tile": seconds / (128 * 129 // 2)}  # fmt: skip
 
