@@ -94,7 +94,7 @@ class SignatureTable:
         if len(offsets) - 1 >= MANY and data.dtype == np.int32:
             ids, first = intern_in_parts(offsets, data, workspace)
         else:
-            nothing = np.zeros(1, data.dtype), np.zeros(0, data.dtype)
+            nothing = np.zeros(1, np.int64), np.zeros(0, data.dtype)
             ids, first = _interned(offsets, data, *nothing, np.full(1, -1, dtype=np.int64))
         return cls(*_taken(offsets, data, first)), ids
 
@@ -116,9 +116,8 @@ class SignatureTable:
         # Compiled code compares integers of one width.
         data = _narrow(data)
         width = np.promote_types(data.dtype, self._data.dtype)
-        known_offsets = self._offsets.astype(width, copy=False)
         known = self._data.astype(width, copy=False)
-        return _interned(offsets, data.astype(width, copy=False), known_offsets, known, self._slots)
+        return _interned(offsets, data.astype(width, copy=False), self.offsets, known, self._slots)
 
     def signature(self, i: int) -> Ints:
         """Signature number ``i``."""
@@ -168,8 +167,9 @@ def _of_width(offsets: Array, width: int) -> bool:
 
 def _taken(offsets: Ints, data: Array, which: Ints) -> tuple[Array, Array]:
     """Offsets and data of some of the signatures, in the type of the data."""
+    n_entries = int((offsets[which + 1] - offsets[which]).sum())
     kept = np.empty(len(which) + 1, dtype=data.dtype)
-    out = np.empty(_copy_offsets(offsets, which, kept), dtype=data.dtype)
+    out = np.empty(n_entries, dtype=data.dtype)
     _copy_signatures(offsets, data, which, kept, out)
     return kept, out
 
@@ -219,19 +219,12 @@ def _intern(
 
 
 @njit(nogil=True, cache=True)
-def _copy_offsets(offsets: Ints, which: Ints, kept: Array) -> int:
-    """Fill ``kept`` with where the chosen signatures begin; return how many entries they have."""
-    total = 0
+def _copy_signatures(offsets: Ints, data: Array, which: Ints, kept: Array, out: Array) -> None:
+    """Fill ``out`` with the chosen signatures and ``kept`` with where they begin."""
+    at = 0
     kept[0] = 0
     for i in range(len(which)):
-        total += offsets[which[i] + 1] - offsets[which[i]]
-        kept[i + 1] = total
-    return total
-
-
-@njit(nogil=True, cache=True)
-def _copy_signatures(offsets: Ints, data: Array, which: Ints, kept: Array, out: Array) -> None:
-    for i in range(len(which)):
-        begin = offsets[which[i]]
-        for p in range(kept[i + 1] - kept[i]):
-            out[kept[i] + p] = data[begin + p]
+        for p in range(offsets[which[i]], offsets[which[i] + 1]):
+            out[at] = data[p]
+            at += 1
+        kept[i + 1] = at
