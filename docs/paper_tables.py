@@ -15,6 +15,7 @@ from gramlet.reproduce.tables import SELECTIONS, Experiment, Table
 
 CELLS = CellFolder(Path(__file__).parent / "results" / "papers")
 MISSING = "*not computed*"
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def accuracy_table(table: Table, folder: CellFolder = CELLS) -> str:
@@ -121,11 +122,13 @@ def _difference(table: Table, row: str, first: str, data: str, folder: CellFolde
 
 def _line(table: Table, row: str, computed: bool, data: str, folder: CellFolder) -> str:
     printed = published(table.name, row, data)
-    columns = [data, row, "" if printed is None else str(printed)]
+    # Names and numbers are not broken into several lines; wide tables are scrolled instead.
+    name, missing = row.replace(" ", NO_BREAK), MISSING.replace(" ", NO_BREAK)
+    columns = [data, name, "" if printed is None else str(printed)]
     cells = [folder.read(table.name, row, data, way) for way in SELECTIONS]
     for cell, way in zip(cells, SELECTIONS, strict=True):
         if cell is None:
-            columns += [MISSING if computed and way in table.selections else "", "", ""]
+            columns += [missing if computed and way in table.selections else "", "", ""]
             continue
         other = "" if cell.version == __version__ else f" (version {cell.version})"
         difference = ""
