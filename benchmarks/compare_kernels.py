@@ -47,7 +47,8 @@ _SHORT = 10.0
 _FIRST_LIMIT = 0.5  # minutes; the next limits are four times as large
 _PROBE_SHARE = 0.1  # of the last limit, for parts of the data set
 _ESTIMATED = ("estimated_minutes", "parts")
-_DOUBT = 1.5  # a cell is given up if the estimate exceeds the limit by this factor
+# A cell is given up if its estimate, a lower bound, exceeds the limit by this factor: noise.
+_DOUBT = 1.15
 _ROUNDS = {"n_iter": [1, 3, 5]}
 
 # Options chosen inside the training parts; kernels that are not listed keep their own parameters.
