@@ -15,7 +15,6 @@ from gramlet.reproduce.tables import SELECTIONS, Experiment, Table
 
 CELLS = CellFolder(Path(__file__).parent / "results" / "papers")
 MISSING = "*not computed*"
-NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def accuracy_table(table: Table, folder: CellFolder = CELLS) -> str:
@@ -122,9 +121,8 @@ def _difference(table: Table, row: str, first: str, data: str, folder: CellFolde
 
 def _line(table: Table, row: str, computed: bool, data: str, folder: CellFolder) -> str:
     printed = published(table.name, row, data)
-    # Names and numbers are not broken into several lines; wide tables are scrolled instead.
-    name, missing = row.replace(" ", NO_BREAK), MISSING.replace(" ", NO_BREAK)
-    columns = [data, name, "" if printed is None else str(printed)]
+    missing = _in_one_line(MISSING)
+    columns = [_in_one_line(data), _in_one_line(row), "" if printed is None else str(printed)]
     cells = [folder.read(table.name, row, data, way) for way in SELECTIONS]
     for cell, way in zip(cells, SELECTIONS, strict=True):
         if cell is None:
@@ -140,6 +138,11 @@ def _line(table: Table, row: str, computed: bool, data: str, folder: CellFolder)
     repeats = ", ".join(sorted({str(cell.repeats) for cell in there}))
     seconds = f"{sum(cell.seconds for cell in there):.0f}" if there else ""
     return "| " + " | ".join([*columns, repeats, seconds]) + " |"
+
+
+def _in_one_line(name: str) -> str:
+    """A name that browsers do not break; wide tables are scrolled instead."""
+    return name.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "\N{NON-BREAKING HYPHEN}")
 
 
 def _count(table: Table, folder: CellFolder) -> str:
