@@ -47,6 +47,7 @@ _SHORT = 10.0
 _FIRST_LIMIT = 0.5  # minutes; the next limits are four times as large
 _PROBE_SHARE = 0.1  # of the last limit, for parts of the data set
 _ESTIMATED = ("estimated_minutes", "parts")
+_DOUBT = 1.5  # a cell is given up if the estimate exceeds the limit by this factor
 _ROUNDS = {"n_iter": [1, 3, 5]}
 
 # Options chosen inside the training parts; kernels that are not listed keep their own parameters.
@@ -107,7 +108,7 @@ def wanted(known: dict[str, Any] | None, minutes: float) -> bool:
         return True
     if "limit_minutes" not in known or known["limit_minutes"] >= minutes:
         return False
-    return bool(known.get("estimated_minutes", 0.0) <= minutes)
+    return bool(known.get("estimated_minutes", 0.0) <= _DOUBT * minutes)
 
 
 # In the parent
@@ -137,7 +138,7 @@ def probed(name: str, data: Any, known: dict[str, Any], minutes: float) -> dict[
     if found is None:
         return {**known, "estimated_minutes": 0.0}
     cell = {**known, "estimated_minutes": found.minutes, "parts": done}
-    return {**cell, "reason": found.reason} if found.minutes > minutes else cell
+    return {**cell, "reason": found.reason} if found.minutes > _DOUBT * minutes else cell
 
 
 def _in_copy(work: Callable[[TextIO], None]) -> tuple[str, int]:
@@ -338,7 +339,7 @@ def _tries(
     """The result of a cell; if it was stopped before, it is estimated first."""
     if known is not None and "estimated_minutes" not in known:
         known = probed(name, data, known, given.minutes)
-        if known["estimated_minutes"] > given.minutes:
+        if known["estimated_minutes"] > _DOUBT * given.minutes:
             known["limit_minutes"] = given.minutes
         yield known
     if wanted(known, limit):

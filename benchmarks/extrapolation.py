@@ -2,7 +2,8 @@
 
 A part contains classes and sizes of graphs in the proportions of the data set. The growth between
 the last two parts is extrapolated to the whole set; with only one part, growth is taken as linear.
-Costs that do not depend on the number of graphs make the estimate too small rather than too large.
+Costs that do not depend on the number of graphs make the estimate too small rather than too large,
+so a cell is skipped only if it clearly exceeds the limit.
 """
 
 from __future__ import annotations

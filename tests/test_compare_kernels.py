@@ -49,7 +49,7 @@ def test_what_is_there_is_not_computed_again():
 def test_cheap_cells_come_first_and_hopeless_ones_are_not_tried():
     assert comparison.limits(30.0) == [0.5, 2.0, 8.0, 30.0]
     assert comparison.limits(0.1) == [0.1]
-    stopped = {"reason": "...", "limit_minutes": 0.5, "estimated_minutes": 7.0}
+    stopped = {"reason": "...", "limit_minutes": 0.5, "estimated_minutes": 11.0}
     assert [comparison.wanted(stopped, limit) for limit in (0.5, 2.0, 8.0)] == [False, False, True]
     assert not comparison.wanted({**stopped, "estimated_minutes": 80.0}, 30.0)
 

@@ -14,8 +14,8 @@ from gramlet import (
     Dataset,
     GraphBatch,
     Protocol,
-    VertexHistogram,
     WeisfeilerLehman,
+    WLOptimalAssignment,
     evaluate,
     gram,
     load_dataset,
@@ -489,12 +489,14 @@ def test_the_evaluation_as_python_gives_the_same_scores(mutag):
     result = evaluate(
         "wl", *some, QUICK, options={"n_iter": [1, 2]}, classifier="ridge", scoring="f1_macro"
     )
-    unlike = evaluate("vertex", *some, QUICK, normalize=False, scoring="f1_macro")
-    kernels = {"vertex": VertexHistogram(normalize=False)}
+    unlike = evaluate("wl-oa", *some, QUICK, options={}, normalize=False, scoring="f1_macro")
+    kernels = {"wl-oa": WLOptimalAssignment(normalize=False)}
     code = provenance_section(material_of([result, unlike], some[0], kernels), None)["python"]
     *setup, first, second = code.splitlines()
     names = {"graphs": some[0], "y": some[1]}
     exec("\n".join(setup), names)
     assert np.array_equal(eval(first, names).scores, result.scores)
-    assert np.array_equal(eval(second, names).predictions, unlike.predictions)
+    again = eval(second, names)
+    assert np.array_equal(again.predictions, unlike.predictions)
+    assert again.tried == unlike.tried
     assert "normalize=False" in second

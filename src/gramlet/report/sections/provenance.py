@@ -97,7 +97,7 @@ def _settings(material: Material, result: Result) -> str:
     if result.classifier and result.classifier != CLASSIFIERS[result.task][0]:
         found["classifier"] = result.classifier
     options = {key: list(values) for key, values in result.tried.items() if key != "C"}
-    if options:
+    if options or is_registered(result.name):  # by default evaluate tries those of the registry
         found["options"] = options
     kernel = material.kernels.get(result.name) if is_registered(result.name) else None
     params = {} if kernel is None else kernel.get_params()
