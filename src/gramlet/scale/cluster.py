@@ -81,7 +81,7 @@ def started(n_workers: int) -> Any:
     # them.
     earlier = os.environ.get("PYTHONWARNINGS")
     quiet = ",".join(filter(None, (earlier, "ignore:resource_tracker")))
-    kept["MALLOC_ARENA_MAX"] = "1"  # memory of other threads than the first is given back anyway
+    kept["MALLOC_ARENA_MAX"] = "1"  # so that all threads use what is kept
     before = "distributed.nanny.pre-spawn-environ."
     settings |= {before + name: int(value) for name, value in kept.items()}
     with dask.config.set(settings), _environment({**kept, "PYTHONWARNINGS": quiet}):
