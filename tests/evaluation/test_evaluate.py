@@ -398,6 +398,20 @@ class TestErrors:
         with pytest.raises(ValueError, match=r"Broken gave a value that is not finite \(row 2"):
             evaluate(Broken(), graphs, y, QUICK)
 
+    def test_an_embedding_that_gives_nan_is_named(self):
+        class Broken(TransformerMixin, BaseEstimator):
+            def fit(self, X, y=None):
+                return self
+
+            def transform(self, X):
+                rows = np.ones((len(X), 3))
+                rows[1, 0] = np.nan
+                return rows
+
+        graphs, y = spiders(24)
+        with pytest.raises(ValueError, match=r"Broken gave a value that is not finite \(row 1"):
+            evaluate(Broken(), graphs, y, QUICK)
+
     def test_machines_that_run_out_of_steps_are_reported_once(self):
         graphs, y = noise(60)
         protocol = Protocol(folds=4, repeats=1, inner_folds=3, max_iter=2)

@@ -144,6 +144,26 @@ def test_cells_of_other_options_are_computed_again(folder):
     assert again.cells["nested"].chosen["C"][0] == 1.0
 
 
+def test_a_row_that_two_tables_have_is_computed_once(folder, monkeypatch):
+    (first,) = run_table(SMALL, folder, ["MUTAG"], ["WL"], selections=["nested"])
+    renamed = replace(SMALL.row("WL"), name="Subtrees")
+    deeper = replace(SMALL.row("WL"), name="Deeper", options={"n_iter": (3,)})
+    other = replace(SMALL, name="other", rows=(renamed, deeper))
+
+    def refuse(*_, **__):
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr(runner, "evaluate", refuse)
+    (line,) = run_table(other, folder, ["MUTAG"], ["Subtrees"], selections=["nested"])
+    expected = replace(first.cells["nested"], table="other", row="Subtrees")
+    assert line.cells["nested"] == expected
+    assert folder.read("other", "Subtrees", "MUTAG", "nested") == expected
+    for changed in ({"rows": ["Deeper"]}, {"selections": ["best-of-grid"]}, {"repeats": 3}):
+        asked = {"rows": ["Subtrees"], "selections": ["nested"], **changed}
+        with pytest.raises(AssertionError, match="computed again"):
+            run_table(other, folder, ["MUTAG"], **asked)
+
+
 def test_a_data_set_that_is_not_there_is_told_of_and_the_others_run(folder):
     told = []
     lines = run_table(SMALL, folder, rows=["Labels"], selections=["nested"], tell=told.append)

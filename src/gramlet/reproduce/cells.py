@@ -160,6 +160,17 @@ class CellFolder:
             if document is not None:
                 yield Cell(**document)
 
+    def equal(self, data: str, selection: str, settings: str, repeats: int) -> Cell | None:
+        """A cell of any table that this version computed with these settings; None if none has."""
+        known = (data, selection, settings, __version__)
+        tables = (place for place in self.path.glob("*") if place.is_dir() and place != self.parts)
+        for table in sorted(tables):
+            for cell in self.cells(table.name):
+                its = (cell.data, cell.selection, cell.settings, cell.version)
+                if its == known and cell.repeats >= repeats:
+                    return cell
+        return None
+
     def _place(self, table: str, name: str) -> Path:
         return self.path / table / f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}.json"
 

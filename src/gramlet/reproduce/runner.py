@@ -1,7 +1,8 @@
 """Runs tables cell by cell and experiments data set by data set; finished ones are reused.
 
 A cell that another version of gramlet computed, or that was computed with other options or another
-protocol, is computed again. If a data set is missing, its cells say so and the others run.
+protocol, is computed again. A row that several tables have in common is computed once. If a data
+set is missing, its cells say so and the others run.
 """
 
 from __future__ import annotations
@@ -192,6 +193,11 @@ def _cell(
         and (kept.version, kept.settings) == (__version__, settings)
     ):
         return kept
+    equal = folder.equal(name, selection, settings, protocol.repeats)
+    if equal is not None:  # the same row of another table
+        cell = replace(equal, table=table.name, row=row.name)
+        folder.write(cell)
+        return cell
     kernel = _estimator(row)
     # Embeddings' features are scaled by the evaluation; kernels are normalised.
     normalize = True if hasattr(kernel, "normalize") else None

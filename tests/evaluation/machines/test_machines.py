@@ -85,6 +85,24 @@ def test_ridge_by_folds_tries_all_penalties():
     )
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_ridge_on_features_is_ridge_on_their_gram_matrix(n_classes, grouped):
+    x, gram, cross, y, target = problem(n_classes)
+    machine = machine_of("ridge", target, RULES, grouped=grouped)
+    ours, expected = machine.on_features().tried(x[:60], x[60:], y), machine.tried(gram, cross, y)
+    assert ours.chosen == expected.chosen
+    np.testing.assert_allclose(ours.predictions, expected.predictions, rtol=1e-7, atol=1e-8)
+    if n_classes:
+        np.testing.assert_allclose(ours.decisions, expected.decisions, rtol=1e-6, atol=1e-8)
+    final = machine.on_features().final(x[:60], x[60:], y, 1)
+    np.testing.assert_allclose(
+        final.predictions, machine.final(gram, cross, y, 1).predictions, rtol=1e-7, atol=1e-8
+    )
+    vectors = machine_of("svc" if n_classes else "svr", target, RULES)
+    assert vectors.on_features() is None
+
+
 def test_support_vector_regression_is_scikit_learns():
     _, gram, cross, y, target = problem(0)
     machine = machine_of("svr", target, RULES)

@@ -17,6 +17,7 @@ from gramlet import (
     evaluate,
     load_dataset,
 )
+from gramlet.evaluation.machines import blocks
 
 QUICK = Protocol(folds=3, repeats=1, inner_folds=2, C=(1.0, 100.0))
 OPTIONS = {"gamma": [0.1, 1.0, 10.0], "max_nodes": [2, 5]}
@@ -115,3 +116,28 @@ def test_kernels_of_two_graphs_alone_are_as_before(mutag):
 def test_never_where_classes_are_used(mutag, subject):
     with pytest.raises(ValueError, match="fit_once"):
         evaluate(subject, *mutag, QUICK, fit_once=True)
+
+
+@pytest.mark.parametrize("fit_once", [True, False])
+def test_few_features_predict_as_their_gram_matrix(mutag, monkeypatch, fit_once):
+    def predictions():
+        found = evaluate(
+            embedding(), *mutag, QUICK, options=OPTIONS, fit_once=fit_once, classifier="ridge"
+        )
+        return found.predictions, found.decisions, found.chosen
+
+    few, decisions, chosen = predictions()
+    monkeypatch.setattr(blocks.Features, "are_few", False)
+    many, expected, same = predictions()
+    assert chosen == same
+    np.testing.assert_array_equal(few, many)
+    np.testing.assert_allclose(decisions, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_no_gram_matrix_where_features_are_few(mutag, monkeypatch):
+    def refuse(self, others):
+        raise AssertionError("8 features of 60 graphs need no Gram matrix")
+
+    monkeypatch.setattr(blocks.Features, "against", refuse)
+    for fit_once in (True, False):
+        evaluate(embedding(), *mutag, QUICK, fit_once=fit_once, classifier="ridge")

@@ -1,7 +1,8 @@
 """Blocks of Gram matrices: a training part against itself, and held-out graphs against it.
 
 Fits an estimator, computes matrices from its output (kernel values or dot products of features),
-checks them, and centres and scales those of features. Machines and selection are elsewhere.
+checks them, and centres and scales those of features. A machine that works on features gets those
+of embeddings that have few of them. Machines and selection are elsewhere.
 """
 
 from __future__ import annotations
@@ -17,7 +18,16 @@ from gramlet.engine.machines.kernel_ridge import centre
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.tags import graph_tags, is_embedding
 
-__all__ = ["Features", "centred_and_scaled", "fitted_blocks", "gives_features", "whole_grams"]
+__all__ = [
+    "Features",
+    "centred_and_scaled",
+    "fitted_blocks",
+    "gives_features",
+    "whole_grams",
+    "whole_outputs",
+]
+
+_FEW = 4  # times as many graphs as features: from there on machines on features are faster
 
 
 def centred_and_scaled(gram: Floats, cross: Floats) -> tuple[Floats, Floats]:
@@ -41,13 +51,25 @@ def whole_grams(
     target: Array | None = None,
 ) -> tuple[list[Floats], Features | None]:
     """The Gram matrix of all graphs for each set of options, and the features, if any."""
+    found = whole_outputs(estimator, option_sets, graphs, n_jobs, target)
+    first = found[0] if isinstance(found[0], Features) else None
+    return [one.gram() if isinstance(one, Features) else one for one in found], first
+
+
+def whole_outputs(
+    estimator: Any,
+    option_sets: Sequence[dict[str, Any]],
+    graphs: GraphBatch,
+    n_jobs: int | None,
+    target: Array | None = None,
+) -> list[Floats | Features]:
+    """The Gram matrix of all graphs, or their features, for each set of options."""
     from sklearn.base import clone
 
     threaded = clone(estimator)
     if threaded.get_params().get("n_jobs", 1) is None:
         threaded.set_params(n_jobs=n_jobs)
-    found = list(_fitted_grams(threaded, option_sets, graphs, target))
-    return [gram for gram, _ in found], found[0][1]
+    return list(_fitted_outputs(threaded, option_sets, graphs, target))
 
 
 def gives_features(estimator: Any) -> bool:
@@ -67,33 +89,34 @@ def fitted_blocks(
     train: GraphBatch,
     target: Array,
     held: GraphBatch,
-) -> Iterator[tuple[Floats, Floats, bool]]:
-    """Fit a clone on the training graphs; their Gram matrix, and held-out graphs against them.
+) -> Iterator[tuple[Any, Any]]:
+    """Fit a clone on the training graphs; their output, and that of held-out graphs.
 
-    One pair of matrices per set of options, and whether they are products of features. The
-    sets may differ only in parameters that can be set after the fit, of which there is one.
+    One pair per set of options: Gram matrix and kernel values, or two sets of features. The sets
+    may differ only in parameters that can be set after the fit, of which there is one.
     """
     from sklearn.base import clone
 
     fitted = clone(estimator)
-    # Both are lazy and iterate over the options together; the first Gram matrix fits.
-    grams = _fitted_grams(fitted, option_sets, train, target)
+    # Both are lazy and iterate over the options together; the first output fits.
+    owns = _fitted_outputs(fitted, option_sets, train, target)
     crosses = _outputs(fitted, option_sets, held)
-    for (gram, features), cross in zip(grams, crosses, strict=True):
-        matrix = cross if features is None else features.against(cross)
-        block = _checked(_dense(matrix), (len(held), len(train)), fitted)
-        yield gram, block, features is not None
+    for own, cross in zip(owns, crosses, strict=True):
+        if isinstance(own, Features):
+            yield own, own.like(cross, len(held))
+        else:
+            yield own, _checked(_dense(cross), (len(held), len(train)), fitted)
 
 
-def _fitted_grams(
+def _fitted_outputs(
     estimator: Any,
     option_sets: Sequence[dict[str, Any]],
     graphs: GraphBatch,
     target: Array | None,
-) -> Iterator[tuple[Floats, Features | None]]:
-    """Fit on the graphs; per set of options their Gram matrix, and features if there are any.
+) -> Iterator[Floats | Features]:
+    """Fit on the graphs; per set of options their Gram matrix, or their features.
 
-    A machine on dot products is a linear machine on the features.
+    A machine on dot products of features is a linear machine on the features.
     """
     estimator.set_params(**option_sets[0])
     if len(option_sets) > 1 and _by_distances(estimator):
@@ -105,7 +128,10 @@ def _fitted_grams(
             first = estimator.fit(graphs, target).transform(graphs)
         outputs = chain([first], _outputs(estimator, option_sets[1:], graphs))
     for output in outputs:
-        yield _gram_of_output(estimator, output, graphs)
+        if gives_features(estimator):
+            yield Features.of(estimator, output, len(graphs))
+        else:
+            yield _checked(_dense(output), (len(graphs), len(graphs)), estimator)
 
 
 def _outputs(
@@ -129,33 +155,65 @@ def _by_distances(estimator: Any) -> bool:
     return hasattr(estimator, "__graph_tags__") and graph_tags(estimator).distances
 
 
-def _gram_of_output(
-    estimator: Any, output: Any, graphs: GraphBatch
-) -> tuple[Floats, Features | None]:
-    shape = (len(graphs), len(graphs))
-    if not gives_features(estimator):
-        return _checked(_dense(output), shape, estimator), None
-    features = Features(output)
-    return _checked(_dense(features.gram()), shape, estimator), features
-
-
 class Features:
-    """Features of the fitted graphs; the mean of dense ones is removed to keep precision.
+    """Features of graphs; the mean of dense ones is removed to keep precision.
 
     All products are centred on a training part later.
+
+    Attributes
+    ----------
+    rows : array or sparse matrix, shape (n, p)
+    sparse : bool
     """
 
-    def __init__(self, output: Any) -> None:
-        self.sparse = hasattr(output, "toarray")
-        self._mean = 0.0 if self.sparse else np.asarray(output).mean(axis=0)
-        self._rows = output if self.sparse else np.asarray(output) - self._mean
+    def __init__(self, rows: Any, mean: Any, name: str) -> None:
+        self.sparse = hasattr(rows, "toarray")
+        self.rows = rows
+        self._mean = mean
+        self._name = name
 
-    def gram(self) -> Any:
-        return self._rows @ self._rows.T
+    @classmethod
+    def of(cls, estimator: Any, output: Any, n_graphs: int) -> Features:
+        """The output of an estimator for the graphs it was fitted on."""
+        name = type(estimator).__name__
+        if hasattr(output, "toarray"):
+            return cls(_checked_rows(output, n_graphs, name), 0.0, name)
+        output = np.asarray(output, dtype=np.float64)
+        _checked_rows(output, n_graphs, name)
+        mean = output.mean(axis=0)
+        return cls(output - mean, mean, name)
 
-    def against(self, others: Any) -> Any:
-        rows = others if self.sparse else np.asarray(others) - self._mean
-        return rows @ self._rows.T
+    def like(self, output: Any, n_graphs: int) -> Features:
+        """The output of the same estimator for other graphs, with the same mean removed."""
+        rows = output if self.sparse else np.asarray(output, dtype=np.float64) - self._mean
+        return Features(_checked_rows(rows, n_graphs, self._name), self._mean, self._name)
+
+    @property
+    def are_few(self) -> bool:
+        """Whether a machine on features is faster than one on their Gram matrix."""
+        return not self.sparse and _FEW * self.rows.shape[1] <= self.rows.shape[0]
+
+    def gram(self) -> Floats:
+        """Dot products of all rows."""
+        return self.against(self)
+
+    def against(self, others: Features) -> Floats:
+        """Dot products of all rows with those of others."""
+        return _dense(self.rows @ others.rows.T)
+
+
+def _checked_rows(rows: Any, n_graphs: int, name: str) -> Any:
+    if rows.ndim != 2 or rows.shape[0] != n_graphs:
+        raise ValueError(
+            f"{name} gave an array of shape {rows.shape} for {n_graphs} graphs; one row of "
+            "features per graph was expected."
+        )
+    values = rows.data if hasattr(rows, "toarray") else rows
+    if not np.isfinite(values).all():
+        wrong = ~np.isfinite(rows.toarray() if hasattr(rows, "toarray") else rows)
+        row = int(np.flatnonzero(wrong.any(axis=1))[0])
+        raise ValueError(f"{name} gave a value that is not finite (row {row} of its features).")
+    return rows
 
 
 def _dense(matrix: Any) -> Floats:

@@ -1,8 +1,8 @@
 """The machines that predict from a kernel: support vectors and ridge, for classes and numbers.
 
 A machine gets the Gram matrix of a training part and the rows of held-out graphs, and predicts
-these for every C at once, or for the C it chooses itself. It is independent of graphs, folds and
-scorers.
+these for every C at once, or for the C it chooses itself. A few machines have a form that gets
+features instead. Machines are independent of graphs, folds and scorers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.engine.core.workspace import Workspaces
+from gramlet.engine.machines.feature_ridge import FeatureRidge, decompose_features
 from gramlet.engine.machines.kernel_ridge import CentredSpectrum, centre, centre_rows, decompose
 from gramlet.engine.machines.support_vectors import decide_by_cost
 from gramlet.engine.machines.tridiagonal_ridge import TridiagonalRidge, reduce
@@ -102,6 +103,10 @@ class Machine(ABC):
 
     def losses(self, truth: Array, predictions: Array) -> Floats | None:
         """The loss by which the machine chooses C, if not by the scorer; smaller is better."""
+        return None
+
+    def on_features(self) -> Machine | None:
+        """The same machine with features in place of both matrices; None if there is none."""
         return None
 
 
@@ -206,8 +211,12 @@ class _Ridge(Machine):
     def __init__(self, protocol: Protocol, n_classes: int, by_folds: bool) -> None:
         super().__init__(protocol.C if by_folds else ())
         self.chooses_cost = by_folds
+        self._protocol = protocol
         self._all_costs = np.array(protocol.C)
         self._n_classes = n_classes
+
+    def on_features(self) -> Machine | None:
+        return _FeatureRidge(self._protocol, self._n_classes, self.chooses_cost)
 
     def _columns(self, target: Array) -> Floats:
         if not self._n_classes:
@@ -216,7 +225,8 @@ class _Ridge(Machine):
 
     def _prepared(
         self, gram: Floats, cross: Floats
-    ) -> tuple[CentredSpectrum | TridiagonalRidge, Floats]:
+    ) -> tuple[CentredSpectrum | TridiagonalRidge | FeatureRidge, Floats]:
+        """A form of the training part, and what its coefficients are multiplied with."""
         form = reduce(gram)
         if form is not None and form.is_safe(form.penalties(self._all_costs)):
             return form, centre_rows(gram, cross)
@@ -267,6 +277,19 @@ class _Ridge(Machine):
         if not self._n_classes:
             return Outcome(predicted[:, :, 0], None, chosen)
         return class_outcome(predicted, chosen)
+
+
+class _FeatureRidge(_Ridge):
+    """Ridge on features: the same predictions from weights of features instead of graphs."""
+
+    def _prepared(
+        self, gram: Floats, cross: Floats
+    ) -> tuple[CentredSpectrum | TridiagonalRidge | FeatureRidge, Floats]:
+        form, mean = decompose_features(gram)
+        return form, cross - mean
+
+    def on_features(self) -> Machine | None:
+        return self
 
 
 def class_outcome(values: Floats, chosen: tuple[float, ...] | None = None) -> Outcome:

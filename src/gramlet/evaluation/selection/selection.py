@@ -110,12 +110,6 @@ class Race:
         self.kernel_seconds += prepared + in_kernel
         self.other_seconds += rest - in_kernel
 
-    def bytes_of(self, group: Sequence[int]) -> int:
-        """The size of the Gram matrices of a group of options."""
-        if self.subject.kind not in ("sliced", "once"):
-            return 0  # nothing large is stored
-        return 8 * len(self.data) ** 2 * len(group)
-
     def over(self, n: int, work: Callable[[int], None]) -> None:
         """Run tasks by their numbers, on threads."""
 
@@ -257,17 +251,16 @@ def nested(race: Race, verbose: int | bool, always_score: bool = False) -> None:
 
 def _make_room(race: Race, kept: list[list[Trial]], untested: Array) -> None:
     """Drop matrices that no split has chosen; test choices early where there are too many."""
-    groups = race.subject.groups()
     held = 0
-    for number, group in enumerate(groups):
-        if kept[number] and not (race.places[untested, 0] == number).any():
-            kept[number].clear()
-        held += race.bytes_of(group) if kept[number] else 0
-    for number in reversed(range(len(groups))):  # the oldest first
+    for number, trials in enumerate(kept):
+        if trials and not (race.places[untested, 0] == number).any():
+            trials.clear()
+        held += sum(trial.n_bytes for trial in trials)
+    for number in reversed(range(len(kept))):  # the oldest first
         if held > _KEPT_BYTES and kept[number]:
+            held -= kept[number][0].n_bytes
             _test_group(race, number, kept[number], untested)
             kept[number].clear()
-            held -= race.bytes_of(groups[number])
 
 
 def _test_group(race: Race, number: int, kept: list[Trial], untested: Array) -> None:

@@ -20,7 +20,12 @@ from gramlet.engine.core.compiling import clock
 from gramlet.engine.core.workspace import Workspace, Workspaces
 from gramlet.engine.machines.support_vectors import fill_block
 from gramlet.evaluation.machines.baselines import Baseline, size_features
-from gramlet.evaluation.machines.blocks import centred_and_scaled, fitted_blocks, whole_grams
+from gramlet.evaluation.machines.blocks import (
+    Features,
+    centred_and_scaled,
+    fitted_blocks,
+    whole_outputs,
+)
 from gramlet.evaluation.machines.machines import Machine, Outcome, class_outcome, no_outcome
 from gramlet.evaluation.protocols.task import Target
 from gramlet.evaluation.selection.subjects import Subject
@@ -59,10 +64,13 @@ class Trial(ABC):
         Whether the kernel is fitted on each training part.
     chooses_cost : bool
         Whether C is chosen by `losses` over inner folds, not by the scorer.
+    n_bytes : int
+        The size of matrices that it keeps.
     """
 
     refitted = False
     chooses_cost = False
+    n_bytes = 0
 
     def __init__(self, grid: list[dict[str, Any]], per_set: int = 1) -> None:
         self.grid = grid
@@ -159,22 +167,23 @@ def _class_values(fitted: Any, graphs: GraphBatch, target: Target) -> Floats | N
 
 
 class _KernelMachine(Trial):
-    """A machine on blocks of a Gram matrix."""
+    """A machine on blocks of a Gram matrix, or on features."""
 
     def __init__(self, option_sets: Sequence[dict[str, Any]], data: Data, machine: Machine) -> None:
         super().__init__(_with_costs(option_sets, machine), max(1, len(machine.costs)))
         self._option_sets = option_sets
         self._data = data
         self._machine = machine
+        self._on_features = machine.on_features()
         self.chooses_cost = machine.chooses_cost
 
     @abstractmethod
     def _blocks(
         self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
-    ) -> Iterator[tuple[Floats, Floats]]:
-        """Per set of options the Gram matrix of the training part, and the held-out rows.
+    ) -> Iterator[tuple[Machine, Floats, Floats]]:
+        """Per set of options a machine, what it needs of the training part, and the held-out rows.
 
-        The next step of the iterator may overwrite them.
+        The next step of the iterator may overwrite the latter.
         """
 
     def _tried(self, train: Ints, held: Ints, wanted: Array | None) -> Outcome:
@@ -187,15 +196,15 @@ class _KernelMachine(Trial):
         found = [no_outcome(self.per_set, len(held))] * len(self._option_sets)
         used = np.flatnonzero(needed).tolist()
         blocks = self._blocks(train, held, [self._option_sets[which] for which in used])
-        for which, (gram, cross) in zip(used, blocks, strict=True):
-            found[which] = self._machine.tried(gram, cross, target, int(needed[which]))
+        for which, (machine, own, cross) in zip(used, blocks, strict=True):
+            found[which] = machine.tried(own, cross, target, int(needed[which]))
         return _stacked(found)
 
     def final(self, train: Ints, held: Ints, position: int) -> Outcome:
         which, cost = divmod(position, self.per_set)
         blocks = self._blocks(train, held, self._option_sets[which : which + 1])
-        gram, cross = next(blocks)  # they belong to the iterator, and to others after its end
-        return self._machine.final(gram, cross, self._data.target.values[train], cost)
+        machine, own, cross = next(blocks)  # the iterator's, and others' after its end
+        return machine.final(own, cross, self._data.target.values[train], cost)
 
     def losses(self, truth: Array, predictions: Array) -> Floats | None:
         return self._machine.losses(truth, predictions)
@@ -241,16 +250,39 @@ class _Sliced(_KernelMachine):
         self._grams = grams
         self._of_features = of_features
         self._spaces = Workspaces()
+        self.n_bytes = sum(gram.nbytes for gram in grams)
 
     def _blocks(
         self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
-    ) -> Iterator[tuple[Floats, Floats]]:
+    ) -> Iterator[tuple[Machine, Floats, Floats]]:
         with self._spaces.borrowed() as space:
             for option_set in option_sets:
                 gram = self._grams[self._option_sets.index(option_set)]
                 own = _block(gram, train, train, space, "own")
                 blocks = own, _block(gram, held, train, space, "cross")
-                yield centred_and_scaled(*blocks) if self._of_features else blocks
+                yield self._machine, *(centred_and_scaled(*blocks) if self._of_features else blocks)
+
+
+class _SlicedFeatures(_KernelMachine):
+    """Rows of the features of all graphs, for a machine on features."""
+
+    def __init__(
+        self,
+        features: Sequence[Floats],
+        option_sets: Sequence[dict[str, Any]],
+        data: Data,
+        machine: Machine,
+    ) -> None:
+        super().__init__(option_sets, data, machine)
+        self._features = features
+        self.n_bytes = sum(rows.nbytes for rows in features)
+
+    def _blocks(
+        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
+    ) -> Iterator[tuple[Machine, Floats, Floats]]:
+        for option_set in option_sets:
+            rows = self._features[self._option_sets.index(option_set)]
+            yield self._machine, rows[train], rows[held]
 
 
 def _block(gram: Floats, rows: Ints, columns: Ints, space: Workspace, name: str) -> Floats:
@@ -274,14 +306,20 @@ class _Refitted(_KernelMachine):
 
     def _blocks(
         self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
-    ) -> Iterator[tuple[Floats, Floats]]:
+    ) -> Iterator[tuple[Machine, Floats, Floats]]:
         graphs, target = self._data.batch(), self._data.target.named
         started = clock()
-        for gram, cross, of_features in fitted_blocks(
+        for own, cross in fitted_blocks(
             self._estimator, option_sets, graphs[train], target[train], graphs[held]
         ):
+            if not isinstance(own, Features):
+                found: tuple[Machine, Floats, Floats] = self._machine, own, cross
+            elif self._on_features is not None and own.are_few:
+                found = self._on_features, own.rows, cross.rows
+            else:
+                found = self._machine, *centred_and_scaled(own.gram(), cross.against(own))
             self._kernel_seconds.append(clock() - started)
-            yield centred_and_scaled(gram, cross) if of_features else (gram, cross)
+            yield found
             started = clock()
 
 
@@ -304,6 +342,21 @@ def prepare(
     if subject.kind == "predictor":
         return _Predictor(estimator, option_sets[0], data)
     if subject.kind in ("sliced", "once"):
-        grams, features = whole_grams(estimator, option_sets, data.batch(), n_jobs)
-        return _Sliced(grams, option_sets, data, machine, features is not None)
+        outputs = whole_outputs(estimator, option_sets, data.batch(), n_jobs)
+        return _sliced(outputs, option_sets, data, machine)
     return _Refitted(estimator, option_sets, data, machine)
+
+
+def _sliced(
+    outputs: Sequence[Floats | Features],
+    option_sets: Sequence[dict[str, Any]],
+    data: Data,
+    machine: Machine,
+) -> Trial:
+    """A trial on the Gram matrices or on the features of all graphs."""
+    features = [output for output in outputs if isinstance(output, Features)]
+    on_features = machine.on_features()
+    if features and on_features is not None and all(one.are_few for one in features):
+        return _SlicedFeatures([one.rows for one in features], option_sets, data, on_features)
+    grams = [one.gram() if isinstance(one, Features) else one for one in outputs]
+    return _Sliced(grams, option_sets, data, machine, bool(features))
