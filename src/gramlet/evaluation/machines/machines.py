@@ -80,6 +80,8 @@ class Machine(ABC):
         Whether C is chosen among ``costs`` by `losses` over inner folds.
     unfinished : list of int
         Machines that reached the limit of steps.
+    blocks : Workspaces
+        Memory for the matrices it is given, used again for the next ones.
     """
 
     chooses_cost = False
@@ -87,6 +89,7 @@ class Machine(ABC):
     def __init__(self, costs: tuple[float, ...]) -> None:
         self.costs = costs
         self.unfinished: list[int] = []  # a list, because several threads may append
+        self.blocks = Workspaces()
 
     @abstractmethod
     def tried(

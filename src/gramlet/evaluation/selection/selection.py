@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.notices import warn_caller
@@ -25,7 +26,7 @@ from gramlet.evaluation.protocols.splits import Split
 from gramlet.evaluation.scores.scorers import Scorer, part_scores
 from gramlet.evaluation.selection.subjects import Subject
 from gramlet.evaluation.selection.tally import Tally
-from gramlet.evaluation.selection.trials import Data, Trial, grid_of, prepare
+from gramlet.evaluation.selection.trials import Data, Trial, grid_of, kernel_share, prepare
 from gramlet.evaluation.store import Ledger
 
 __all__ = ["Race", "machine_warnings_off", "nested", "retrained", "settled_costs"]
@@ -91,7 +92,6 @@ class Race:
         ``made`` contains the trial afterwards; an existing one is not prepared again.
         """
         made = [] if made is None else made
-        started = clock()
         prepared = 0.0
 
         def get() -> Trial:
@@ -101,14 +101,27 @@ class Race:
                 sets = self.sets_of(group)
                 made.append(prepare(self.subject, sets, self.data, self.machine, self.n_jobs))
                 prepared = clock() - begin
+                self.kernel_seconds += prepared
             return made[0]
 
-        yield get
-        rest = clock() - started - prepared
-        in_kernel = rest * made[0].kernel_share() if made else 0.0
-        self.refitted = made[0].refitted if made else self.refitted
-        self.kernel_seconds += prepared + in_kernel
-        self.other_seconds += rest - in_kernel
+        with self.measured(made, lambda: prepared):
+            yield get
+
+    @contextmanager
+    def measured(
+        self, trials: Sequence[Trial], counted: Callable[[], float] = lambda: 0.0
+    ) -> Iterator[None]:
+        """Add the time that trials take to that of the kernel and of everything else.
+
+        ``counted`` gives the seconds that were added already.
+        """
+        started = clock()
+        yield
+        rest = clock() - started - counted()
+        share = kernel_share(trials)
+        self.refitted = trials[0].refitted if trials else self.refitted
+        self.kernel_seconds += rest * share
+        self.other_seconds += rest * (1.0 - share)
 
     def over(self, n: int, work: Callable[[int], None]) -> None:
         """Run tasks by their numbers, on threads."""
@@ -131,7 +144,7 @@ class Race:
         ``keep`` receives each split's scores as soon as its last fold is done; those of entries
         that were given up are −inf.
         """
-        parts = [(s, k) for s in which for k in range(len(self.splits[s].inner))]
+        parts = self._in_turn(which)
         counted = self.scorer.name == "accuracy" and not trial.chooses_cost
         tallies = {
             s: Tally(self.splits[s], self.data.target.values, len(trial.grid),
@@ -156,6 +169,21 @@ class Race:
             advance()
 
         self.over(len(parts), work)
+
+    def _in_turn(self, which: Sequence[int]) -> list[tuple[int, int]]:
+        """Splits and their inner folds, ordered so that threads work on different splits.
+
+        A fold shows what to give up on the next folds of its split, if these have not begun. Only a
+        few splits are under way at a time, so that finished ones are recorded early.
+        """
+        threads = effective_n_jobs(self.n_jobs)
+        together = 1 if threads == 1 else 2 * threads
+        return [
+            (s, k)
+            for begin in range(0, len(which), together)
+            for k in range(len(self.splits[0].inner))
+            for s in which[begin : begin + together]
+        ]
 
     def inner_scores(self, trial: Trial, split: Split, outcomes: Sequence[Outcome]) -> Floats:
         """The score of each entry of the grid over the inner folds of one split."""
@@ -245,8 +273,7 @@ def nested(race: Race, verbose: int | bool, always_score: bool = False) -> None:
                                                    positions[better]])  # fmt: skip
             untested[better] = True
             _make_room(race, kept, untested)
-        for number in range(len(groups)):
-            _test_group(race, number, kept[number], untested)
+        _test_groups(race, range(len(groups)), kept, untested)
 
 
 def _make_room(race: Race, kept: list[list[Trial]], untested: Array) -> None:
@@ -259,30 +286,52 @@ def _make_room(race: Race, kept: list[list[Trial]], untested: Array) -> None:
     for number in reversed(range(len(kept))):  # the oldest first
         if held > _KEPT_BYTES and kept[number]:
             held -= kept[number][0].n_bytes
-            _test_group(race, number, kept[number], untested)
-            kept[number].clear()
-
-
-def _test_group(race: Race, number: int, kept: list[Trial], untested: Array) -> None:
-    """Test the choices of one group of options that were not tested."""
-    which = np.flatnonzero(untested & (race.places[:, 0] == number))
-    if len(which):
-        group = race.subject.groups()[number]
-        with race.trial(group, kept) as trial:
-            _test(race, f"{number}-test", trial, race.grid(group), which, race.places[:, 1])
-    untested[which] = False
+            _test_groups(race, [number], kept, untested)
 
 
 def retrained(race: Race, chosen: Race) -> None:
     """Fit and test with the options that another race chose, split by split."""
     race.places = chosen.places
+    groups = race.subject.groups()
     with machine_warnings_off():
-        for number, group in enumerate(race.subject.groups()):
-            which = np.flatnonzero(chosen.places[:, 0] == number)
-            if len(which):
-                with race.trial(group) as trial:
-                    grid = race.grid(group)
-                    _test(race, f"{number}-test", trial, grid, which, chosen.places[:, 1])
+        _test_groups(
+            race, range(len(groups)), [[] for _ in groups], np.ones(len(race.splits), dtype=bool)
+        )
+
+
+def _test_groups(
+    race: Race, numbers: Iterable[int], kept: list[list[Trial]], untested: Array
+) -> None:
+    """Test the choices of some groups of options that were not tested, on all threads at once.
+
+    As many groups are tested together as may stay in memory.
+    """
+    tasks: list[tuple[str, Trial, int]] = []
+    trials: list[Trial] = []
+    for number in numbers:
+        which = np.flatnonzero(untested & (race.places[:, 0] == number))
+        missing = _known_tests(race, number, which)
+        untested[which] = False
+        if missing:
+            with race.trial(race.subject.groups()[number], kept[number]) as trial:
+                trials.append(trial())
+            tasks += [(f"{number}-test", trials[-1], s) for s in missing]
+        kept[number].clear()
+        if sum(trial.n_bytes for trial in trials) > _KEPT_BYTES:
+            _test(race, tasks, trials)
+            tasks, trials = [], []
+    _test(race, tasks, trials)
+
+
+def _known_tests(race: Race, number: int, which: Ints) -> list[int]:
+    """Take the recorded tests of a group's choices; the splits whose tests are missing."""
+    grid = race.grid(race.subject.groups()[number]) if len(which) else []
+    known = race.ledger.known(f"{number}-test") if len(which) else {}
+    for s in which.tolist():
+        race.chosen[s] = dict(grid[race.places[s, 1]])
+        race.outcomes[s] = race.ledger.outcome(known[s]) if s in known else None
+        _take_cost(race, s)
+    return [s for s in which.tolist() if s not in known and len(race.splits[s].test)]
 
 
 def _scores(
@@ -314,35 +363,24 @@ def _scores(
     return scores
 
 
-def _test(
-    race: Race,
-    part: str,
-    trial: Callable[[], Trial],
-    grid: Sequence[dict[str, Any]],
-    which: Ints,
-    positions: Ints,
-) -> None:
-    """Predict the test parts of some splits with the options chosen there."""
-    known = race.ledger.known(part)
-    for s in which:
-        race.chosen[s] = dict(grid[positions[s]])
-        race.outcomes[s] = None
-        if int(s) in known:
-            race.outcomes[s] = race.ledger.outcome(known[int(s)])
-    missing = [s for s in which.tolist() if race.outcomes[s] is None and len(race.splits[s].test)]
-    if missing:
-        trial()
+def _test(race: Race, tasks: Sequence[tuple[str, Trial, int]], trials: Sequence[Trial]) -> None:
+    """Predict test parts with the options chosen there: parts of the record, trials, splits."""
 
     def work(number: int) -> None:
-        s = missing[number]
+        part, trial, s = tasks[number]
         split = race.splits[s]
-        with trial().stopwatch():
-            outcome = trial().final(split.train, split.test, int(positions[s]))
+        with trial.stopwatch():
+            outcome = trial.final(split.train, split.test, int(race.places[s, 1]))
         race.outcomes[s] = outcome
         race.ledger.add_outcome(part, s, outcome)
+        _take_cost(race, s)
 
-    race.over(len(missing), work)
-    for s in which:
-        found = race.outcomes[s]
-        if found is not None and found.chosen is not None:
-            race.chosen[s]["C"] = found.chosen[0]
+    with race.measured(trials):
+        race.over(len(tasks), work)
+
+
+def _take_cost(race: Race, s: int) -> None:
+    """Record the C that a machine chose itself."""
+    found = race.outcomes[s]
+    if found is not None and found.chosen is not None:
+        race.chosen[s]["C"] = found.chosen[0]

@@ -17,7 +17,7 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.engine.core.compiling import clock
-from gramlet.engine.core.workspace import Workspace, Workspaces
+from gramlet.engine.core.workspace import Workspace
 from gramlet.engine.machines.support_vectors import fill_block
 from gramlet.evaluation.machines.baselines import Baseline, size_features
 from gramlet.evaluation.machines.blocks import (
@@ -31,7 +31,7 @@ from gramlet.evaluation.protocols.task import Target
 from gramlet.evaluation.selection.subjects import Subject
 from gramlet.graphs.batch import GraphBatch
 
-__all__ = ["Data", "Trial", "grid_of", "prepare"]
+__all__ = ["Data", "Trial", "grid_of", "kernel_share", "prepare"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +86,6 @@ class Trial(ABC):
         yield
         self._seconds.append(clock() - started)
 
-    def kernel_share(self) -> float:
-        """The share of the measured time that was spent in the kernel."""
-        return sum(self._kernel_seconds) / sum(self._seconds) if self._seconds else 0.0
-
     def tried(self, train: Ints, held: Ints, wanted: Array | None = None) -> Outcome:
         """Predictions for the held-out graphs, one row per entry of the grid.
 
@@ -110,6 +106,12 @@ class Trial(ABC):
     def losses(self, truth: Array, predictions: Array) -> Floats | None:
         """The loss by which a machine chooses C, if not by the scorer; one number per entry."""
         return None
+
+
+def kernel_share(trials: Sequence[Trial]) -> float:
+    """The share of the measured time of some trials that was spent in the kernel."""
+    seconds = sum(sum(trial._seconds) for trial in trials)
+    return sum(sum(trial._kernel_seconds) for trial in trials) / seconds if seconds else 0.0
 
 
 class _Baseline(Trial):
@@ -249,13 +251,12 @@ class _Sliced(_KernelMachine):
         super().__init__(option_sets, data, machine)
         self._grams = grams
         self._of_features = of_features
-        self._spaces = Workspaces()
         self.n_bytes = sum(gram.nbytes for gram in grams)
 
     def _blocks(
         self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
     ) -> Iterator[tuple[Machine, Floats, Floats]]:
-        with self._spaces.borrowed() as space:
+        with self._machine.blocks.borrowed() as space:
             for option_set in option_sets:
                 gram = self._grams[self._option_sets.index(option_set)]
                 own = _block(gram, train, train, space, "own")
