@@ -10,7 +10,7 @@ from gramlet.common.arrays import Array, Ints
 from gramlet.engine.core.compiled import inner
 from gramlet.graphs.build import ranges
 
-__all__ = ["copy_into", "grown", "offsets_of", "row_numbers", "taken"]
+__all__ = ["copy_into", "grown", "local_adjacency", "offsets_of", "row_numbers", "taken"]
 
 
 def offsets_of(sizes: Ints) -> Ints:
@@ -33,6 +33,19 @@ def taken(offsets: Ints, rows: Ints) -> tuple[Ints, Ints]:
     """
     sizes = np.diff(offsets)[rows]
     return offsets_of(sizes), ranges(np.asarray(offsets)[:-1][rows], sizes)
+
+
+def local_adjacency(indptr: Ints, indices: Ints, first: int, last: int) -> tuple[Ints, Ints]:
+    """The adjacency of the nodes ``first:last``, numbered from 0; they have no other neighbours.
+
+    For tiles of whole graphs: what compiled code keeps per node is as large as the tile, not as the
+    batch.
+
+    >>> local_adjacency(np.array([0, 1, 2, 3, 4]), np.array([1, 0, 3, 2]), 2, 4)[1].tolist()
+    [1, 0]
+    """
+    begin, end = int(indptr[first]), int(indptr[last])  # Python's integers keep the arrays' types
+    return indptr[first : last + 1] - begin, indices[begin:end] - int(first)
 
 
 def row_numbers(rows: Any, n_rows: int) -> Ints:

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from gramlet.common.arrays import Ints
 from gramlet.engine.core.compiled import inner, njit
-from gramlet.engine.core.ragged import grown, offsets_of
+from gramlet.engine.core.ragged import grown, local_adjacency, offsets_of
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.engine.core.tiled_interning import count_tiles, intern_tiles
@@ -67,7 +67,9 @@ def ball_identities(
     nodes, indptr, indices = batch.node_offsets, batch.indptr, batch.indices
 
     def make_names(begin: int, end: int) -> tuple[Ints, Ints]:
-        return _ball_names(nodes[begin], nodes[end], indptr, indices, labels, radius, starts)
+        first, last = nodes[begin], nodes[end]
+        adjacency = local_adjacency(indptr, indices, first, last)
+        return _ball_names(*adjacency, labels[first:last], radius, starts[first : last + 1])
 
     known_names, known_balls = tables if tables is not None else (None, None)
     name_table, names = intern_tiles(make_names, n_graphs, known_names, costs=costs, **tiling)
@@ -80,9 +82,11 @@ def ball_identities(
         )
 
     def make_balls(begin: int, end: int) -> tuple[Ints, Ints]:
+        first, last = nodes[begin], nodes[end]
+        adjacency = local_adjacency(indptr, indices, first, last)
         return _ball_signatures(
-            nodes[begin], nodes[end], indptr, indices, edges, radius, starts, names,
-            n_names, n_labels,
+            *adjacency, edges[indptr[first] : indptr[last]], radius, starts[first : last + 1],
+            names, n_names, n_labels,
         )  # fmt: skip
 
     ball_table, balls = intern_tiles(make_balls, n_graphs, known_balls, costs=costs, **tiling)
@@ -115,9 +119,10 @@ def count_ball_pairs(
     hops = min(distance, int(batch.sizes.max(initial=0)))
 
     def make(begin: int, end: int) -> tuple[Ints, Ints, Ints]:
-        per_graph, data = _pairs(
-            nodes[begin : end + 1], batch.indptr, batch.indices, identities, hops
-        )
+        first, last = nodes[begin], nodes[end]
+        adjacency = local_adjacency(batch.indptr, batch.indices, first, last)
+        own = np.ascontiguousarray(identities[:, first:last])
+        per_graph, data = _pairs(nodes[begin : end + 1] - first, *adjacency, own, hops)
         return per_graph, np.arange(len(data) // 4 + 1, dtype=np.int64) * 4, data
 
     costs = batch.sizes.astype(np.float64) ** 2
@@ -152,7 +157,7 @@ def _distances_inside(
 
 @njit(nogil=True, cache=True)
 def _ball_names(
-    first: int, last: int, indptr: Ints, indices: Ints, labels: Ints, radius: int, starts: Ints
+    indptr: Ints, indices: Ints, labels: Ints, radius: int, starts: Ints
 ) -> tuple[Ints, Ints]:
     """The name Lⁿ of every node of every ball; the nodes of a ball are in breadth-first order.
 
@@ -162,10 +167,10 @@ def _ball_names(
     n = len(indptr) - 1
     stamp, place = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
     queue = np.empty(n, dtype=np.int64)
-    offsets = np.zeros(starts[last] - starts[first] + 1, dtype=np.int64)
+    offsets = np.zeros(starts[n] - starts[0] + 1, dtype=np.int64)
     data = np.empty(1024, dtype=np.int64)
     filled, item = 0, 0
-    for root in range(first, last):
+    for root in range(n):
         # The ball, and all distances inside it.
         k = gather_ball(indptr, indices, root, radius, stamp, root, queue)
         for a in range(k):
@@ -203,8 +208,8 @@ def _append_runs(keys: Ints, data: Ints, filled: int) -> int:
 
 @njit(nogil=True, cache=True)
 def _ball_signatures(
-    first: int, last: int, indptr: Ints, indices: Ints, edges: Ints, radius: int, starts: Ints,
-    names: Ints, n_names: int, n_labels: int,
+    indptr: Ints, indices: Ints, edges: Ints, radius: int, starts: Ints, names: Ints,
+    n_names: int, n_labels: int,
 ) -> tuple[Ints, Ints]:  # fmt: skip
     """The signature of each ball: its nodes' names with counts, then its edges with counts.
 
@@ -214,10 +219,10 @@ def _ball_signatures(
     n = len(indptr) - 1
     stamp, place = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
     queue = np.empty(n, dtype=np.int64)
-    offsets = np.zeros(last - first + 1, dtype=np.int64)
+    offsets = np.zeros(n + 1, dtype=np.int64)
     data, keys = np.empty(1024, dtype=np.int64), np.empty(64, dtype=np.int64)
     filled = 0
-    for root in range(first, last):
+    for root in range(n):
         k = gather_ball(indptr, indices, root, radius, stamp, root, queue)
         for a in range(k):
             place[queue[a]] = a
@@ -253,7 +258,7 @@ def _ball_signatures(
             data[filled + 2], data[filled + 3] = keys[b] % n_labels, c - b
             filled += 4
             b = c
-        offsets[root - first + 1] = filled
+        offsets[root + 1] = filled
     return offsets, data[:filled].copy()
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.memory import available_bytes
-from gramlet.engine.core.ragged import grown, offsets_of
+from gramlet.engine.core.ragged import grown, local_adjacency, offsets_of
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.engine.core.tiled_interning import intern_tiles
@@ -92,15 +92,19 @@ def descent_trees(
     costs = np.diff(starts[nodes]).astype(np.float64)
 
     def measure(begin: int, end: int) -> None:
-        _measure(nodes[begin], nodes[end], indptr, indices, height, starts, heights, sizes)
+        first, last = nodes[begin], nodes[end]
+        adjacency = local_adjacency(indptr, indices, first, last)
+        _measure(*adjacency, height, starts[first : last + 1], heights, sizes)
 
     for_tiles(measure, len(batch), costs=costs, **tiling)
     found: list[SignatureTable] = []
     for level in range(int(heights.max(initial=-1)) + 1):
 
         def make(begin: int, end: int, level: int = level) -> tuple[Ints, Ints]:
+            first, last = nodes[begin], nodes[end]
+            adjacency = local_adjacency(indptr, indices, first, last)
             return _tree_signatures(
-                nodes[begin], nodes[end], indptr, indices, labels, height, starts, heights, ids,
+                *adjacency, labels[first:last], height, starts[first : last + 1], heights, ids,
                 level,
             )  # fmt: skip
 
@@ -154,14 +158,13 @@ def _descend(
 
 @njit(nogil=True, cache=True)
 def _measure(
-    first: int, last: int, indptr: Ints, indices: Ints, height: int, starts: Ints, heights: Ints,
-    sizes: Floats,
-) -> None:  # fmt: skip
+    indptr: Ints, indices: Ints, height: int, starts: Ints, heights: Ints, sizes: Floats
+) -> None:
     """Heights and sizes of the trees below every node of every decomposition."""
     n = len(indptr) - 1
     hops, place = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
     queue = np.empty(n, dtype=np.int64)
-    for root in range(first, last):
+    for root in range(n):
         k = _descend(root, indptr, indices, height, hops, place, queue)
         begin = starts[root]
         # Farthest first, so that children come before their parents.
@@ -179,21 +182,21 @@ def _measure(
 
 @njit(nogil=True, cache=True)
 def _tree_signatures(
-    first: int, last: int, indptr: Ints, indices: Ints, labels: Ints, height: int, starts: Ints,
-    heights: Ints, ids: Ints, level: int,
+    indptr: Ints, indices: Ints, labels: Ints, height: int, starts: Ints, heights: Ints, ids: Ints,
+    level: int,
 ) -> tuple[Ints, Ints]:  # fmt: skip
     """Signatures (label, sorted children) of the trees of one height; their children have ids."""
     n = len(indptr) - 1
     # The number of such trees.
     count = 0
-    for item in range(starts[first], starts[last]):
+    for item in range(starts[0], starts[n]):
         count += heights[item] == level
     hops, place = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
     queue = np.empty(n, dtype=np.int64)
     offsets = np.zeros(count + 1, dtype=np.int64)
     data = np.empty(1024, dtype=np.int64)
     filled, tree = 0, 0
-    for root in range(first, last):
+    for root in range(n):
         k = _descend(root, indptr, indices, height, hops, place, queue)
         begin = starts[root]
         for a in range(k):

@@ -24,7 +24,7 @@ from gramlet.engine.core.hash_table import (
     slots_for,
     slots_of_rows,
 )
-from gramlet.engine.core.ragged import copy_into, grown
+from gramlet.engine.core.ragged import copy_into, grown, local_adjacency
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.graphs.batch import GraphBatch
@@ -86,16 +86,19 @@ def count_subgraphs(
     table : SignatureTable, optional
         Fitted types; None: fit them.
     """
-    edges = np.zeros(len(batch.indices), np.int64) if edge_labels is None else edge_labels
+    nodes, indptr, indices = batch.node_offsets, batch.indptr, batch.indices
+    edges = np.zeros(len(indices), np.int64) if edge_labels is None else edge_labels
     parts: dict[int, tuple[Ints, Ints, Floats]] = {}
 
     def work(begin: int, end: int) -> None:
+        first, last = nodes[begin], nodes[end]
+        adjacency = local_adjacency(indptr, indices, first, last)
         parts[begin] = _count_sets(
-            batch.node_offsets[begin : end + 1], batch.indptr, batch.indices, labels, edges,
-            size, connected,
+            nodes[begin : end + 1] - first, *adjacency, labels[first:last],
+            edges[indptr[first] : indptr[last]], size, connected,
         )  # fmt: skip
 
-    costs = (batch.sizes.astype(np.float64) + np.diff(batch.indptr[batch.node_offsets])) ** 2 + 1.0
+    costs = (batch.sizes.astype(np.float64) + np.diff(indptr[nodes])) ** 2 + 1.0
     n_tiles = int(np.clip(costs.sum() / _TILE, 1, 128))
     for_tiles(work, len(batch), costs=costs, n_tiles=n_tiles, **tiling)
     ordered = [parts[begin] for begin in sorted(parts)]
@@ -107,10 +110,10 @@ def count_subgraphs(
     else:
         column_of_form = table.lookup(*pack_rows(canonical))
     width = max(len(table), int(column_of_form.max(initial=-1)) + 1)
-    indptr = np.concatenate([[0], *(p[0] for p in ordered)]).cumsum().astype(np.int64)
+    starts = np.concatenate([[0], *(p[0] for p in ordered)]).cumsum().astype(np.int64)
     values = np.concatenate([np.zeros(0), *(p[2] for p in ordered)])
     counts = sparse.csr_matrix(
-        (values, column_of_form[form_of_row], indptr), shape=(len(batch), width)
+        (values, column_of_form[form_of_row], starts), shape=(len(batch), width)
     )
     counts.sum_duplicates()
     n_nodes, automorphisms = np.ones(width, np.int64), np.ones(width, np.int64)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Bools, Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_offsets
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import taken as taken_rows
@@ -134,6 +134,7 @@ def _fill(
     node_table: Floats, edge_table: Floats, mu: float, size_weights: Floats, connected: bool,
     triangle: bool, out: Floats,
 ) -> None:  # fmt: skip
+    taken = np.zeros(len(indptr) - 1, dtype=np.bool_)
     for i in range(begin, end):
         for j in range(i if triangle else 0, len(nodes2) - 1):
             values = _node_values(
@@ -142,7 +143,7 @@ def _fill(
             )  # fmt: skip
             out[i, j] = _pair_sum(
                 nodes[i], nodes[i + 1], indptr, indices, edges, nodes2[j], nodes2[j + 1], indptr2,
-                indices2, edges2, values, edge_table, size_weights, connected,
+                indices2, edges2, values, edge_table, size_weights, connected, taken,
             )  # fmt: skip
 
 
@@ -150,11 +151,13 @@ def _fill(
 def _pair_sum(
     low: int, high: int, indptr: Ints, indices: Ints, edges: Ints, low2: int, high2: int,
     indptr2: Ints, indices2: Ints, edges2: Ints, values: Floats, edge_table: Floats,
-    size_weights: Floats, connected: bool,
+    size_weights: Floats, connected: bool, taken: Bools,
 ) -> float:  # fmt: skip
-    """The weighted sum over all sets of the first graph and all their injections."""
+    """The weighted sum over all sets of the first graph and all their injections.
+
+    ``taken`` is False everywhere, before and after.
+    """
     size = len(size_weights)
-    taken = np.zeros(len(indptr) - 1, dtype=np.bool_)
     candidates = np.empty(high - low, dtype=np.int64)
     members, following = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     n_candidates = np.zeros(size + 1, dtype=np.int64)
