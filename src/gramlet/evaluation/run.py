@@ -73,7 +73,7 @@ def evaluate(
 
     Cost: one Gram matrix per set of options, and (options × C × inner folds) small support vector
     machines per split; for ridge one tridiagonal reduction per training part, for all penalties
-    together.
+    together, or one decomposition of the features of an embedding that has few.
 
     Parameters
     ----------
