@@ -19,6 +19,10 @@ from gramlet.engine.counts.comparison import count_codes
 
 __all__ = ["count_tiles", "intern_tiles"]
 
+# Tiles have at least this cost, so that Python code between compiled calls, which runs on one
+# thread at a time, takes little of the time; and there are at least and at most so many.
+_TILE_COST, _FEWEST_TILES, _MOST_TILES = 1 << 17, 16, 128
+
 # Offsets and data of the signatures of rows begin:end.
 Signatures = Callable[[int, int], tuple[Ints, Ints]]
 # The same after the number of signatures of each row.
@@ -61,7 +65,10 @@ def intern_tiles(
     def work(begin: int, end: int) -> None:
         parts[begin] = SignatureTable.fit(*make(begin, end))
 
-    for_tiles(work, n_rows, costs=costs, n_jobs=n_jobs, verbose=verbose, label=label)
+    for_tiles(
+        work, n_rows, costs=costs, n_tiles=_n_tiles(costs), n_jobs=n_jobs, verbose=verbose,
+        label=label,
+    )  # fmt: skip
     ordered = [parts[begin] for begin in sorted(parts)]
     table, names, _ = _joined([part[0] for part in ordered], table)
     ids = [own[found] for own, (_, found) in zip(names, ordered, strict=True)]
@@ -98,7 +105,10 @@ def count_tiles(
         starts = np.concatenate([[0], np.cumsum(per_row)]).astype(np.int64)
         parts[begin] = own, count_codes(starts, ids, len(own))
 
-    for_tiles(work, n_rows, costs=costs, n_jobs=n_jobs, verbose=verbose, label=label)
+    for_tiles(
+        work, n_rows, costs=costs, n_tiles=_n_tiles(costs), n_jobs=n_jobs, verbose=verbose,
+        label=label,
+    )  # fmt: skip
     ordered = [parts[begin] for begin in sorted(parts)]
     table, names, new = _joined([part[0] for part in ordered], table)
     width = len(table) + len(new[0]) - 1
@@ -111,6 +121,12 @@ def count_tiles(
     matrix = sparse.csr_matrix(sparse.vstack(blocks)) if blocks else sparse.csr_matrix((0, width))
     matrix.sort_indices()
     return table, new, matrix
+
+
+def _n_tiles(costs: Floats | None) -> int:
+    if costs is None:
+        return _MOST_TILES
+    return int(np.clip(costs.sum() / _TILE_COST, _FEWEST_TILES, _MOST_TILES))
 
 
 def _joined(
