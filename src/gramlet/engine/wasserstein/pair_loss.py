@@ -8,6 +8,7 @@ minima.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.counts.comparison import CountIndex, first_from
 
-__all__ = ["PairMinima", "hinge_losses", "segment_losses"]
+__all__ = ["PairMinima", "hinge_losses"]
 
 
 # Sums may be reordered, so that they are vectorised; NaN and infinity are still respected.
@@ -49,36 +50,43 @@ class PairMinima:
         self._costs = lengths.astype(np.float64)
         self._n_jobs = n_jobs
 
-    def forward(self, weights: Floats) -> Floats:
-        """S of all pairs i ≤ j, packed."""
-        packed = np.zeros(self.starts[-1])
+    def forward(self, weights: Floats, out: Floats | None = None) -> Floats:
+        """S of all pairs i ≤ j, packed; in the memory of ``out``, if given."""
+        packed = np.empty(self.starts[-1]) if out is None else out
 
         def fill(begin: int, end: int) -> None:
+            packed[self.starts[begin] : self.starts[end]] = 0.0
             _sum_minima(begin, end, *self._row_data, *self._index, weights, self.starts, packed)
 
-        self._tiles(fill)
+        self.over_rows(fill)
         return packed
 
     def adjoint(self, coefficients: Floats) -> Floats:
         """Σ over pairs i ≤ j of the coefficient times the vector of minima."""
-        parts: dict[int, Floats] = {}
 
-        def fill(begin: int, end: int) -> None:
-            part = np.zeros(self.n_features)
+        def part(begin: int, end: int) -> Floats:
+            found = np.zeros(self.n_features)
             _sum_gradients(
-                begin, end, *self._row_data, *self._index, coefficients, self.starts, part
+                begin, end, *self._row_data, *self._index, coefficients, self.starts, found
             )
-            parts[begin] = part
+            return found
 
-        self._tiles(fill)
-        # In the order of the rows, so that the bits do not depend on the number of threads.
-        total = np.zeros(self.n_features)
-        for begin in sorted(parts):
-            total += parts[begin]
-        return total
+        return np.zeros(self.n_features) + self.over_rows(part)
 
-    def _tiles(self, work: Any) -> None:
-        for_tiles(work, self.n_graphs, costs=self._costs, n_tiles=16, n_jobs=self._n_jobs)
+    def over_rows(self, work: Callable[[int, int], Any]) -> Any:
+        """Call ``work`` for ranges of rows of the triangle; the sum of what it returns, if any.
+
+        It is added up in the order of the rows, so that the bits do not depend on the number of
+        threads.
+        """
+        parts: dict[int, Any] = {}
+
+        def keep(begin: int, end: int) -> None:
+            parts[begin] = work(begin, end)
+
+        for_tiles(keep, self.n_graphs, costs=self._costs, n_tiles=16, n_jobs=self._n_jobs)
+        found = [parts[begin] for begin in sorted(parts) if parts[begin] is not None]
+        return sum(found[1:], start=found[0]) if found else 0.0
 
 
 @njit(nogil=True, cache=True)
@@ -143,67 +151,50 @@ def _sum_gradients(
                 total[f] += row[0] * value
 
 
-@inner
-def _hinge(excess: float, sigma: float) -> tuple[float, float]:
-    """The smoothed hinge max(0, x) and its derivative."""
-    if excess <= 0.0:
-        return 0.0, 0.0
-    if excess >= sigma:
-        return excess - 0.5 * sigma, 1.0
-    return excess * excess / (2.0 * sigma), excess / sigma
-
-
-@njit(nogil=True, cache=True)
-def hinge_losses(
-    packed: Floats, starts: Ints, classes: Ints, weight_same: float, weight_diff: float,
-    offset: float, alpha_diff: float, alpha_same: float, sigma: float, coefficients: Floats,
+@inner(fastmath=_REORDER)
+def _row_losses(
+    row: Floats, classes: Ints, own: int, weight_same: float, weight_diff: float,
+    offset: float, alpha_diff: float, alpha_same: float, sigma: float, slopes: Floats,
 ) -> float:  # fmt: skip
-    """The weighted sum of the smoothed hinge losses of all ordered pairs.
+    """The weighted losses of the pairs of one graph; their derivatives with respect to S.
 
-    The distance of a pair is d = offset − S. The derivative of the sum with respect to S is written
-    to ``coefficients`` (packed; an entry i < j is for both orders of the pair).
+    The smoothed hinge of x is e²/(2σ) + max(0, x − σ) with e = x limited to [0, σ], and its
+    derivative is e/σ: without branches, so that pairs are computed several at a time.
     """
-    n = len(starts) - 1
     total = 0.0
-    for i in range(n):
-        for j in range(i, n):
-            at = starts[i] + j - i
-            d = offset - packed[at]
-            twice = 1.0 if i == j else 2.0
-            # Pairs of one class should be near, pairs of two classes far.
-            if classes[i] == classes[j]:
-                value, slope = _hinge(d - alpha_same, sigma)
-                weight, sign = weight_same * twice, -1.0
-            else:
-                value, slope = _hinge(alpha_diff - d, sigma)
-                weight, sign = weight_diff * twice, 1.0
-            total += weight * value
-            coefficients[at] = sign * weight * slope
+    for j in range(len(row)):
+        same = classes[j] == own
+        d = offset - row[j]
+        # Pairs of one class should be near, pairs of two classes far.
+        excess = d - alpha_same if same else alpha_diff - d
+        weight = weight_same if same else weight_diff
+        limited = min(max(excess, 0.0), sigma)
+        total += weight * (limited * limited / (2.0 * sigma) + max(excess - sigma, 0.0))
+        slopes[j] = (-weight if same else weight) * limited / sigma
     return total
 
 
 @njit(nogil=True, cache=True)
-def segment_losses(
-    here: Floats, there: Floats, share: float, starts: Ints, classes: Ints,
+def hinge_losses(
+    begin: int, end: int, packed: Floats, starts: Ints, classes: Ints,
     weight_same: float, weight_diff: float,
-    offset: float, alpha_diff: float, alpha_same: float, sigma: float,
-) -> tuple[float, float]:  # fmt: skip
-    """The loss at S = here + share (there − here), and its derivative along the segment."""
-    n = len(starts) - 1
-    total, along = 0.0, 0.0
-    for i in range(n):
-        for j in range(i, n):
-            at = starts[i] + j - i
-            # The distance on the segment, and the loss as in `hinge_losses`.
-            move = there[at] - here[at]
-            d = offset - here[at] - share * move
-            twice = 1.0 if i == j else 2.0
-            if classes[i] == classes[j]:
-                value, slope = _hinge(d - alpha_same, sigma)
-                total += weight_same * twice * value
-                along -= weight_same * twice * slope * move
-            else:
-                value, slope = _hinge(alpha_diff - d, sigma)
-                total += weight_diff * twice * value
-                along += weight_diff * twice * slope * move
-    return total, along
+    offset: float, alpha_diff: float, alpha_same: float, sigma: float, coefficients: Floats,
+) -> float:  # fmt: skip
+    """The weighted sum of the smoothed hinge losses of the ordered pairs in rows ``begin:end``.
+
+    The distance of a pair is d = offset − S. The derivative of the sum with respect to S is written
+    to ``coefficients`` (packed; an entry i < j is for both orders of the pair).
+    """
+    total = 0.0
+    for i in range(begin, end):
+        a, b = starts[i], starts[i + 1]
+        # The pair (i, i) counts once, the others twice.
+        total += _row_losses(
+            packed[a : a + 1], classes[i : i + 1], classes[i], weight_same, weight_diff,
+            offset, alpha_diff, alpha_same, sigma, coefficients[a : a + 1],
+        )  # fmt: skip
+        total += _row_losses(
+            packed[a + 1 : b], classes[i + 1 :], classes[i], 2.0 * weight_same, 2.0 * weight_diff,
+            offset, alpha_diff, alpha_same, sigma, coefficients[a + 1 : b],
+        )  # fmt: skip
+    return total

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from gramlet.common.arrays import Bools, Floats, Ints
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.wasserstein.pair_loss import PairMinima, hinge_losses, segment_losses
+from gramlet.engine.wasserstein.pair_loss import PairMinima, hinge_losses
 from gramlet.engine.wasserstein.weight_constraint import WeightConstraint
 
 __all__ = ["PairProblem", "accelerated", "batch", "stochastic"]
@@ -56,29 +56,51 @@ class PairProblem:
     def __post_init__(self) -> None:
         self.pairs = PairMinima(self.masses, self.n_jobs)
         n = self.masses.shape[0]
-        self.fixed_common = np.concatenate(
-            [np.minimum(self.fixed[i], self.fixed[i:]) for i in range(n)]
-        )
+        self.fixed_common: Floats | None = None
+        if self.fixed.any():
+            self.fixed_common = np.concatenate(
+                [np.minimum(self.fixed[i], self.fixed[i:]) for i in range(n)]
+            )
+        # Written by each pass, because memory that is used for the first time is slow.
+        self._slopes: Floats = np.empty(self.pairs.starts[-1])
+        self._between: Floats = np.empty(0)
 
-    def common(self, weights: Floats) -> Floats:
+    def common(self, weights: Floats, out: Floats | None = None) -> Floats:
         """S of all pairs, packed: the weighted mass two graphs share."""
-        return self.pairs.forward(weights) + self.fixed_common
+        found = self.pairs.forward(weights, out)
+        if self.fixed_common is not None:
+            found += self.fixed_common
+        return found
 
     def loss(self, common: Floats) -> tuple[float, Floats]:
-        """The loss, and its derivative with respect to every pair's S."""
-        coefficients = np.empty_like(common)
-        total = hinge_losses(
-            common, self.pairs.starts, self.classes, self.weight_same, self.weight_diff,
-            self.offset, self.alpha_diff, self.alpha_same, self.sigma, coefficients,
-        )  # fmt: skip
-        return total, coefficients
+        """The loss, and its derivative with respect to every pair's S.
+
+        The next call overwrites the derivatives.
+        """
+
+        def part(begin: int, end: int) -> float:
+            found: float = hinge_losses(
+                begin, end, common, self.pairs.starts, self.classes, self.weight_same,
+                self.weight_diff, self.offset, self.alpha_diff, self.alpha_same, self.sigma,
+                self._slopes,
+            )  # fmt: skip
+            return found
+
+        return self.pairs.over_rows(part), self._slopes
+
+    def between(self, here: Floats, there: Floats, share: float) -> Floats:
+        """S on the segment between two values of it; the next call overwrites it."""
+        if len(self._between) == 0:
+            self._between = np.empty_like(here)
+        np.subtract(there, here, out=self._between)
+        self._between *= share
+        self._between += here
+        return self._between
 
     def along(self, here: Floats, there: Floats, share: float) -> tuple[float, float]:
         """The loss between two values of S, and its derivative along the segment."""
-        return segment_losses(
-            here, there, share, self.pairs.starts, self.classes, self.weight_same,
-            self.weight_diff, self.offset, self.alpha_diff, self.alpha_same, self.sigma,
-        )  # fmt: skip
+        value, slopes = self.loss(self.between(here, there, share))
+        return value, float(slopes @ there - slopes @ here)
 
     def gradient(self, coefficients: Floats) -> Floats:
         """The derivative of the loss with respect to every weight; 0 where weights are fixed."""
@@ -156,33 +178,38 @@ def accelerated(
     smallest = 1.0 / lipschitz if lipschitz > 0 else 1.0
     step = min(smallest if step is None else max(step, smallest), _LONGEST_STEP)
     current = previous = np.ones(problem.masses.shape[1])
-    common = previous_common = problem.common(current)
+    common = problem.common(current)
+    previous_common, spare = np.empty_like(common), np.empty_like(common)
     loss = problem.loss(common)[0]
     history, bound, momentum = [loss], -np.inf, 1.0
     for done in range(1, max_iter + 1):
         following = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
         lead = (momentum - 1.0) / following
-        ahead = current + lead * (current - previous)
-        ahead_common = common + lead * (common - previous_common)
+        ahead, ahead_common = current, common
+        if lead > 0.0:
+            ahead = current + lead * (current - previous)
+            ahead_common = problem.between(common, previous_common, -lead)
         ahead_loss, coefficients = problem.loss(ahead_common)
         if ahead_loss > loss:  # the momentum overshot: restart it from here
-            following, ahead, ahead_common = 1.0, current, common
+            following, ahead = 1.0, current
             ahead_loss, coefficients = problem.loss(common)
         gradient = problem.gradient(coefficients)
         bound = max(bound, problem.lower_bound(ahead_loss, ahead, gradient))
         if loss - bound <= tol * max(loss, np.finfo(float).tiny):
             break
         target = problem.constraint.project(ahead - step * gradient)
-        target_common = problem.common(target)
+        target_common = problem.common(target, spare)
         target_loss = problem.loss(target_common)[0]
         move = target - ahead
         model = ahead_loss + float(gradient @ move) + float(move @ move) / (2.0 * step)
         step = 2.0 * step if target_loss <= model else max(0.5 * step, smallest)
         step = min(step, _LONGEST_STEP)
         share, reached = _best_share(problem, common, target_common, loss, target_loss)
-        previous, previous_common = current, common
-        current = current + share * (target - current)
-        common = common + share * (target_common - common)
+        if share < 1.0:
+            target = current + share * (target - current)
+            target_common[:] = problem.between(common, target_common, share)
+        previous, current = current, target
+        previous_common, common, spare = common, target_common, previous_common
         momentum = following if share == 1.0 else 1.0
         loss = reached
         history.append(loss)
