@@ -84,21 +84,48 @@ def test_modules_that_are_there_or_missing_are_left_alone():
     assert dict(sys.modules) == before
 
 
+def test_a_name_for_a_module_inside_loads_neither_it_nor_its_package(package):
+    load_late(package, f"{package}.inside")
+    import late_example.inside as inside
+
+    assert "VALUE" not in vars(inside)
+    assert "LOADED" not in vars(sys.modules[package])
+    assert inside.VALUE == 7
+    assert sys.modules[package].last == 1
+    assert sys.modules[package].inside is inside
+
+
 def test_a_kernel_needs_neither_statistics_nor_data_frames():
-    """Both can be used afterwards, also by scikit-learn."""
+    """All of the modules can be used afterwards, also by scikit-learn."""
     script = """
 import sys
 import gramlet
+from gramlet.common.late_modules import SELDOM_USED
 graphs = gramlet.load_dataset("MUTAG").graphs[:4]
 gramlet.VertexHistogram().fit_transform(graphs)
-late = [n for n in ("scipy.stats", "pandas") if n in sys.modules and len(vars(sys.modules[n])) > 20]
+late = [n for n in SELDOM_USED if n in sys.modules and len(vars(sys.modules[n])) > 20]
 assert not late, late
+assert "http.client" not in sys.modules
 import scipy.stats
 from scipy.stats import norm
 assert norm.cdf(0) == scipy.stats.norm.cdf(0) == 0.5
 import scipy
 assert scipy.stats is sys.modules["scipy.stats"]
+assert scipy.special.expit(0.0) == 0.5
+import asyncio
+async def seven():
+    await asyncio.sleep(0)
+    return 7
+assert asyncio.run(seven()) == 7
+import numpy as np
+import numpy.testing as npt
+npt.assert_array_equal(np.ones(2), [1, 1])
+assert npt is np.testing
+from numpy import f2py
+assert f2py.__version__
 kernel = gramlet.VertexHistogram().set_output(transform="default")
 from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
+StandardScaler().fit([[0.0], [1.0]])
 """
-    subprocess.run([sys.executable, "-c", script], check=True)
+    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True)

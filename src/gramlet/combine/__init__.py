@@ -1,5 +1,5 @@
 """Tools for every kernel: Gram matrices by name, feature maps, Gaussian processes."""
 
-from gramlet.common.late_modules import load_late
+from gramlet.common.late_modules import SELDOM_USED, load_late
 
-load_late("scipy.stats", "pandas")
+load_late(*SELDOM_USED)

@@ -1,7 +1,7 @@
 """Lazy modules: the code of a module runs when one of its names is first used, not at its import.
 
-scikit-learn's base classes import scipy.stats and pandas, which no kernel uses and which take half
-of the time of importing scikit-learn. Placeholders stand in `sys.modules` until a name is used.
+scikit-learn's base classes, scipy and numba import modules that no kernel uses and that take half
+of the time of all imports. Placeholders stand in `sys.modules` until a name is used.
 """
 
 from __future__ import annotations
@@ -13,7 +13,16 @@ from threading import RLock
 from types import ModuleType
 from typing import Any
 
-__all__ = ["load_late"]
+__all__ = ["SELDOM_USED", "load_late"]
+
+# Modules that scikit-learn, scipy and numba import and that no kernel uses, packages first.
+SELDOM_USED = (
+    "scipy.stats", "scipy.special", "pandas",
+    "narwhals", "narwhals.stable", "narwhals.stable.v2",  # data frames of all kinds
+    "asyncio",  # for a part of joblib that is not used
+    "numpy.f2py", "numpy.testing",  # scipy copies all of numpy's names
+    "yaml",  # for numba's settings
+)  # fmt: skip
 
 # Attributes that tools look up on every module, whether it has them or not: they load nothing.
 _ASKED_OF_ALL = frozenset(["__warningregistry__"])
@@ -32,7 +41,11 @@ def load_late(*names: str) -> None:
         if name not in sys.modules:
             spec = _spec(name)
             if spec is not None and spec.loader is not None:
-                sys.modules[name] = _stand_in(spec)
+                sys.modules[name] = made = _stand_in(spec)
+                # As an import does; otherwise `import package.module as m` would load the package.
+                package, _, own_name = name.rpartition(".")
+                if package in sys.modules:
+                    setattr(sys.modules[package], own_name, made)
 
 
 def _spec(name: str) -> ModuleSpec | None:

@@ -1,5 +1,5 @@
 """Graph embeddings: estimators whose `transform` is a feature matrix."""
 
-from gramlet.common.late_modules import load_late
+from gramlet.common.late_modules import SELDOM_USED, load_late
 
-load_late("scipy.stats", "pandas")
+load_late(*SELDOM_USED)

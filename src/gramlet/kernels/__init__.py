@@ -1,8 +1,8 @@
 """Graph kernels: scikit-learn estimators over the engines, and their registry."""
 
-from gramlet.common.late_modules import load_late
+from gramlet.common.late_modules import SELDOM_USED, load_late
 
-load_late("scipy.stats", "pandas")
+load_late(*SELDOM_USED)
 
 from gramlet.kernels import registry  # noqa: E402 - before anything imports scikit-learn
 

@@ -72,6 +72,45 @@ def test_collection_is_as_it_was_after_compiling(enabled):
         (gc.enable if was else gc.disable)()
 
 
+@compiled_only
+def test_what_compiling_leaves_is_collected_like_all_other_objects():
+    """It becomes old at once, so that no collection of new objects visits it."""
+    found = []
+
+    @njit(cache=False)
+    def shifted(x):
+        return x + 1
+
+    was = gc.isenabled()
+    gc.enable()
+    gc.callbacks.append(lambda phase, info: found.append(info["generation"]))
+    try:
+        assert shifted(1) == 2
+        assert gc.get_freeze_count() == 0
+        assert len(gc.get_objects(generation=0)) < 5000
+        assert found == [], "a collection ran while compiling"
+        gc.collect()
+        assert found == [2, 2]
+    finally:
+        gc.callbacks.pop()
+        (gc.enable if was else gc.disable)()
+
+
+@compiled_only
+def test_objects_that_a_program_has_frozen_stay_frozen():
+    @njit(cache=False)
+    def shifted(x):
+        return x + 1
+
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        assert shifted(1) == 2
+        assert gc.get_freeze_count() >= frozen - 100  # some are freed by themselves
+    finally:
+        gc.unfreeze()
+
+
 @inner(cache=False)
 def _checked(values, at):
     if at >= len(values):

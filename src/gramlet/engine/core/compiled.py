@@ -144,9 +144,20 @@ def _compile_leanly(dispatcher: Any) -> None:
                 return compile_now(signature)
         finally:
             if collects:
+                _make_old()
                 gc.enable()
 
     dispatcher.compile = compile_in_peace
+
+
+def _make_old() -> None:
+    """Move new objects to the oldest generation without looking at them.
+
+    Otherwise the next collection would visit all that compiling has left, which is kept anyway.
+    """
+    if not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()
 
 
 def _general(given: Any) -> Any:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import http.client
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from gramlet._version import __version__
 from gramlet.common.safe_writing import writing
 from gramlet.files.tu.members import open_tu
+
+if TYPE_CHECKING:
+    import http.client
 
 __all__ = ["BASE_URL", "DownloadError", "digest_of", "fetch"]
 
@@ -110,6 +110,11 @@ def _with_retries(attempt: Callable[[], None], retries: int, pause: float) -> No
 
 def _receive(url: str, place: Path, timeout: float, deadline: float, max_bytes: int) -> None:
     """One attempt: write the body of the answer to ``place``."""
+    # Imported here: most programs read data that are there.
+    import http.client
+    import urllib.error
+    import urllib.request
+
     request = urllib.request.Request(url, headers={"User-Agent": f"gramlet/{__version__}"})
     give_up = time.monotonic() + deadline
     try:
