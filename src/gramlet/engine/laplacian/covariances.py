@@ -7,7 +7,8 @@ balls of a batch. Covariances are compared in `bhattacharyya` and `sparse_covari
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,6 @@ from gramlet.graphs.columns import frozen
 __all__ = [
     "arc_weights",
     "ball_covariances",
-    "dot",
-    "factor_laplacian",
     "graph_covariances",
     "heat_diagonals",
     "label_covariances",
@@ -35,6 +34,8 @@ __all__ = [
 
 # A pivot below this share of the diagonal is a rounding error.
 _LOST = 64 * np.finfo(np.float64).eps
+# Numbers that the factor and the features of one ball or graph may take at first.
+_BUFFER = 1 << 14
 
 
 def arc_weights(batch: GraphBatch) -> Floats:
@@ -72,9 +73,12 @@ def ball_covariances(
     arrays = (batch.indptr, batch.indices, arc_weights(batch))
 
     def work(begin: int, end: int) -> None:
-        _ball_tile(
-            arrays, centres, hops, coordinates, eta, gamma, discount, begin, end, packed, failed
-        )
+        distance = np.zeros(batch.n_nodes_total, dtype=np.int64)
+        for first, space in _turns(batch.n_nodes_total, begin, end):
+            space.done = _ball_tile(
+                *arrays, centres, hops, coordinates, eta, gamma, discount, first, end,
+                *space.arrays, distance, packed.reshape(-1), failed,
+            )  # fmt: skip
 
     for_tiles(work, len(centres), **tiling)
     _refuse_indefinite(batch.graph_of_node[centres], failed, eta)
@@ -91,7 +95,11 @@ def graph_covariances(
     arrays = (batch.indptr, batch.indices, arc_weights(batch))
 
     def work(begin: int, end: int) -> None:
-        _graph_tile(arrays, batch.node_offsets, coordinates, eta, gamma, begin, end, packed, failed)
+        for first, space in _turns(batch.n_nodes_total, begin, end):
+            space.done = _graph_tile(
+                *arrays, batch.node_offsets, coordinates, eta, gamma, first, end, *space.arrays,
+                packed.reshape(-1), failed,
+            )  # fmt: skip
 
     for_tiles(work, len(batch), costs=batch.sizes.astype(np.float64), **tiling)
     _refuse_indefinite(np.arange(len(batch)), failed, eta)
@@ -131,10 +139,11 @@ def label_covariances(
     arrays = (batch.indptr, batch.indices, arc_weights(batch))
 
     def work(begin: int, end: int) -> None:
-        _label_tile(
-            arrays, batch.node_offsets, places, orders, starts, eta, gamma, begin, end, values,
-            failed,
-        )  # fmt: skip
+        for first, space in _turns(batch.n_nodes_total, begin, end):
+            space.done = _label_tile(
+                *arrays, batch.node_offsets, places, orders, starts, eta, gamma, first, end,
+                *space.arrays, values, failed,
+            )  # fmt: skip
 
     for_tiles(work, len(batch), costs=batch.sizes.astype(np.float64), **tiling)
     _refuse_indefinite(np.arange(len(batch)), failed, eta)
@@ -181,148 +190,154 @@ def heat_diagonals(batch: GraphBatch, times: Floats, **tiling: Any) -> Floats:
     return out
 
 
-# The compiled loops
+class _Space:
+    """The arrays that a compiled loop works in, and how far it got.
+
+    They are created outside of it: compiling that takes numba longer than compiling the loops.
+
+    Attributes
+    ----------
+    arrays : tuple of arrays
+        ``stamp``, ``queue``, ``place``, ``first`` and ``start``, with one entry per node, and
+        ``buffer`` for the factor and the features of one ball or graph.
+    done : int
+        Before which ball or graph the loop stopped.
+    """
+
+    def __init__(self, n_nodes: int, n_buffer: int) -> None:
+        stamp = np.full(n_nodes, -1, dtype=np.int64)
+        self.arrays = (stamp, *np.empty((4, n_nodes), dtype=np.int64), np.empty(n_buffer))
+        self.done = 0
+
+
+def _turns(n_nodes: int, begin: int, end: int) -> Iterator[tuple[int, _Space]]:
+    """Yield where to start, and space to work in, until all of ``begin:end`` are done.
+
+    A loop that finds the buffer too small stops, and starts there again with a larger one.
+    """
+    n_buffer = _BUFFER
+    while begin < end:
+        space = _Space(n_nodes, n_buffer)
+        yield begin, space
+        begin = space.done
+        n_buffer *= 4
+
+
+# The compiled loops. They return where they stopped; see `_turns`.
 
 
 @njit(nogil=True, cache=True)
 def _ball_tile(
-    arrays: tuple[Ints, Ints, Floats],
-    centres: Ints,
-    hops: int,
-    coordinates: Floats,
-    eta: float,
-    gamma: float,
-    discount: bool,
-    begin: int,
-    end: int,
-    packed: Floats,
-    failed: Bools,
-) -> None:
+    indptr: Ints, indices: Ints, weights: Floats, centres: Ints, hops: int, coordinates: Floats,
+    eta: float, gamma: float, discount: bool, begin: int, end: int,
+    stamp: Ints, queue: Ints, place: Ints, first: Ints, start: Ints, buffer: Floats,
+    distance: Ints, packed: Floats, failed: Bools,
+) -> int:  # fmt: skip
     """S of the balls ``begin:end``, and whether their Laplacians are not positive definite."""
-    n, order = coordinates.shape
-    stamp, queue = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
-    place, first, start = np.empty_like(queue), np.empty_like(queue), np.empty_like(queue)
-    distance = np.zeros_like(queue)
-    envelope = np.empty(64)
-    rows = np.empty((16, order))
+    order = coordinates.shape[1]
     for i in range(begin, end):
         # The ball and the factor of its Laplacian.
-        count = gather_ball(arrays[0], arrays[1], centres[i], hops, stamp, i, queue)
-        envelope, failed[i] = factor_laplacian(
-            arrays, queue, count, stamp, i, place, eta, first, start, envelope
-        )
+        count = gather_ball(indptr, indices, centres[i], hops, stamp, i, queue)
+        rows = _factor_laplacian(
+            indptr, indices, weights, queue, count, stamp, i, place, eta, first, start, buffer,
+            count * order, failed,
+        )  # fmt: skip
+        if rows < 0:
+            return i
         # The features of its nodes, in the order of the factor's rows.
-        if count > len(rows):
-            rows = np.empty((2 * count, order))
         if discount:
-            hop_counts(arrays[0], arrays[1], queue, count, stamp, i, distance)
+            hop_counts(indptr, indices, queue, count, stamp, i, distance)
         for q in range(count):
             share = 1.0 / (distance[queue[q]] + 1)  # without the discount, distances are 0
             for k in range(order):
-                rows[count - 1 - q, k] = share * coordinates[queue[q], k]
-        # With X = R⁻¹U, S = XᵀX + γI.
-        _whiten(rows, count, first, start, envelope)
-        _packed_gram(rows, count, gamma, packed[i])
+                buffer[rows + (count - 1 - q) * order + k] = share * coordinates[queue[q], k]
+        covariance = i * (order * (order + 1) // 2)
+        _write_covariance(buffer, rows, count, order, first, start, gamma, packed, covariance)
+    return end
 
 
 @njit(nogil=True, cache=True)
 def _graph_tile(
-    arrays: tuple[Ints, Ints, Floats],
-    offsets: Ints,
-    coordinates: Floats,
-    eta: float,
-    gamma: float,
-    begin: int,
-    end: int,
-    packed: Floats,
-    failed: Bools,
-) -> None:
+    indptr: Ints, indices: Ints, weights: Floats, offsets: Ints, coordinates: Floats,
+    eta: float, gamma: float, begin: int, end: int,
+    stamp: Ints, queue: Ints, place: Ints, first: Ints, start: Ints, buffer: Floats,
+    packed: Floats, failed: Bools,
+) -> int:  # fmt: skip
     """S of the graphs ``begin:end``, as `_ball_tile` does for balls."""
-    n, order = coordinates.shape
-    stamp, queue = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
-    place, first, start = np.empty_like(queue), np.empty_like(queue), np.empty_like(queue)
-    envelope = np.empty(64)
+    order = coordinates.shape[1]
     for g in range(begin, end):
         # The factor of the Laplacian, the features in the order of its rows, the covariance.
-        count = gather_graph(arrays[0], arrays[1], offsets[g], offsets[g + 1], stamp, g, queue)
-        envelope, failed[g] = factor_laplacian(
-            arrays, queue, count, stamp, g, place, eta, first, start, envelope
-        )
-        rows = np.empty((count, order))
+        count = gather_graph(indptr, indices, offsets[g], offsets[g + 1], stamp, g, queue)
+        rows = _factor_laplacian(
+            indptr, indices, weights, queue, count, stamp, g, place, eta, first, start, buffer,
+            count * order, failed,
+        )  # fmt: skip
+        if rows < 0:
+            return g
         for q in range(count):
             for k in range(order):
-                rows[count - 1 - q, k] = coordinates[queue[q], k]
-        _whiten(rows, count, first, start, envelope)
-        _packed_gram(rows, count, gamma, packed[g])
+                buffer[rows + (count - 1 - q) * order + k] = coordinates[queue[q], k]
+        covariance = g * (order * (order + 1) // 2)
+        _write_covariance(buffer, rows, count, order, first, start, gamma, packed, covariance)
+    return end
 
 
 @njit(nogil=True, cache=True)
 def _label_tile(
-    arrays: tuple[Ints, Ints, Floats],
-    offsets: Ints,
-    places: Ints,
-    orders: Ints,
-    starts: Ints,
-    eta: float,
-    gamma: float,
-    begin: int,
-    end: int,
-    values: Floats,
-    failed: Bools,
-) -> None:
+    indptr: Ints, indices: Ints, weights: Floats, offsets: Ints, places: Ints, orders: Ints,
+    starts: Ints, eta: float, gamma: float, begin: int, end: int,
+    stamp: Ints, queue: Ints, place: Ints, first: Ints, start: Ints, buffer: Floats,
+    values: Floats, failed: Bools,
+) -> int:  # fmt: skip
     """S of the graphs ``begin:end`` for one-hot labels, as `_ball_tile` does for balls."""
-    n = len(places)
-    stamp, queue = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
-    place, first, start = np.empty_like(queue), np.empty_like(queue), np.empty_like(queue)
-    envelope = np.empty(64)
     for g in range(begin, end):
         # The factor of the Laplacian, one-hot rows in the order of its rows, the covariance.
-        count = gather_graph(arrays[0], arrays[1], offsets[g], offsets[g + 1], stamp, g, queue)
-        envelope, failed[g] = factor_laplacian(
-            arrays, queue, count, stamp, g, place, eta, first, start, envelope
-        )
-        rows = np.zeros((count, orders[g]))
+        order = orders[g]
+        count = gather_graph(indptr, indices, offsets[g], offsets[g + 1], stamp, g, queue)
+        rows = _factor_laplacian(
+            indptr, indices, weights, queue, count, stamp, g, place, eta, first, start, buffer,
+            count * order, failed,
+        )  # fmt: skip
+        if rows < 0:
+            return g
+        for e in range(rows, rows + count * order):
+            buffer[e] = 0.0
         for q in range(count):
-            rows[count - 1 - q, places[queue[q]]] = 1.0
-        _whiten(rows, count, first, start, envelope)
-        _packed_gram(rows, count, gamma, values[starts[g] : starts[g + 1]])
+            buffer[rows + (count - 1 - q) * order + places[queue[q]]] = 1.0
+        _write_covariance(buffer, rows, count, order, first, start, gamma, values, starts[g])
+    return end
 
 
 @inner
-def factor_laplacian(
-    arrays: tuple[Ints, Ints, Floats],
-    queue: Ints,
-    count: int,
-    stamp: Ints,
-    tag: int,
-    place: Ints,
-    eta: float,
-    first: Ints,
-    start: Ints,
-    envelope: Floats,
-) -> tuple[Floats, bool]:
+def _factor_laplacian(
+    indptr: Ints, indices: Ints, weights: Floats, queue: Ints, count: int, stamp: Ints, tag: int,
+    place: Ints, eta: float, first: Ints, start: Ints, envelope: Floats, spare: int,
+    failed: Bools,
+) -> int:  # fmt: skip
     """Factor L of the subgraph on the nodes ``queue[:count]``, which have the stamp ``tag``.
 
     Row i belongs to the node ``queue[count - 1 - i]``; entry (i, j) of the factor, for
-    ``first[i] <= j <= i``, is ``envelope[start[i] + j]``. Returns the envelope, a larger array if
-    needed, and whether the factorisation failed (the numbers are finite even then).
+    ``first[i] <= j <= i``, is ``envelope[start[i] + j]``. Sets ``failed[tag]`` if L is not positive
+    definite (the numbers are finite even then). Returns the number of entries, or -1 if the array
+    has no room for them and ``spare`` more.
     """
-    indptr, indices, weights = arrays
     # The first column of each row, and where the rows are stored.
     for q in range(count):
         place[queue[q]] = count - 1 - q
     total = 0
     for i in range(count):
         node = queue[count - 1 - i]
-        first[i] = i
+        least = i
         for arc in range(indptr[node], indptr[node + 1]):
-            if stamp[indices[arc]] == tag:
-                first[i] = min(first[i], place[indices[arc]])
-        start[i] = total - first[i]
-        total += i - first[i] + 1
-    if total > len(envelope):
-        envelope = np.empty(2 * total)
-    envelope[:total] = 0.0
+            if stamp[indices[arc]] == tag and place[indices[arc]] < least:
+                least = place[indices[arc]]
+        first[i] = least
+        start[i] = total - least
+        total += i - least + 1
+    if total + spare > len(envelope):
+        return -1
+    for e in range(total):
+        envelope[e] = 0.0
     # The lower triangle of L.
     for i in range(count):
         node = queue[count - 1 - i]
@@ -333,7 +348,8 @@ def factor_laplacian(
                 if place[indices[arc]] < i:
                     envelope[start[i] + place[indices[arc]]] = -weights[arc]
         envelope[start[i] + i] = degree
-    return envelope, _factor_envelope(count, first, start, envelope)
+    failed[tag] = _factor_envelope(count, first, start, envelope)
+    return total
 
 
 @inner
@@ -342,23 +358,23 @@ def _factor_envelope(count: int, first: Ints, start: Ints, envelope: Floats) -> 
     failed = False
     for i in range(count):
         for j in range(first[i], i):
-            common = max(first[i], first[j])
-            value = envelope[start[i] + j] - dot(
+            common = first[i] if first[i] > first[j] else first[j]
+            value = envelope[start[i] + j] - _dot(
                 envelope, start[i] + common, start[j] + common, j - common
             )
             envelope[start[i] + j] = value / envelope[start[j] + j]
         row = start[i] + first[i]
         degree = envelope[start[i] + i]
-        pivot = degree - dot(envelope, row, row, i - first[i])
+        pivot = degree - _dot(envelope, row, row, i - first[i])
         if not pivot > _LOST * abs(degree):
             failed = True
             pivot = 1.0
-        envelope[start[i] + i] = np.sqrt(pivot)
+        envelope[start[i] + i] = math.sqrt(pivot)
     return failed
 
 
 @inner
-def dot(values: Floats, left: int, right: int, length: int) -> float:
+def _dot(values: Floats, left: int, right: int, length: int) -> float:
     """The dot product of two ranges of an array, by four sums that do not wait for each other."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     k = 0
@@ -375,31 +391,35 @@ def dot(values: Floats, left: int, right: int, length: int) -> float:
 
 
 @inner
-def _whiten(rows: Floats, count: int, first: Ints, start: Ints, envelope: Floats) -> None:
-    """Solve R X = rows for the factor R, in place."""
-    order = rows.shape[1]
+def _write_covariance(
+    buffer: Floats, rows: int, count: int, order: int, first: Ints, start: Ints, gamma: float,
+    packed: Floats, to: int,
+) -> None:  # fmt: skip
+    """Write the lower triangle of S from ``packed[to]`` on.
+
+    The factor R is at the start of ``buffer`` and the features U at ``rows``, where they are
+    overwritten. With X = R⁻¹U, S = XᵀX + γI.
+    """
+    # X, row by row.
     for i in range(count):
+        row = rows + i * order
         for j in range(first[i], i):
-            value = envelope[start[i] + j]
+            value = buffer[start[i] + j]
             if value != 0.0:
                 for k in range(order):
-                    rows[i, k] -= value * rows[j, k]
-        inverse = 1.0 / envelope[start[i] + i]
+                    buffer[row + k] -= value * buffer[rows + j * order + k]
+        inverse = 1.0 / buffer[start[i] + i]
         for k in range(order):
-            rows[i, k] *= inverse
-
-
-@inner
-def _packed_gram(rows: Floats, count: int, gamma: float, packed: Floats) -> None:
-    """The lower triangle of XᵀX + γI."""
-    order = rows.shape[1]
-    packed[:] = 0.0
+            buffer[row + k] *= inverse
+    # XᵀX, and γ on the diagonal.
+    for e in range(to, to + order * (order + 1) // 2):
+        packed[e] = 0.0
     for i in range(count):
-        e = 0
+        row, e = rows + i * order, to
         for a in range(order):
-            value = rows[i, a]
+            value = buffer[row + a]
             for b in range(a + 1):
-                packed[e + b] += value * rows[i, b]
+                packed[e + b] += value * buffer[row + b]
             e += a + 1
     for a in range(order):
-        packed[a * (a + 1) // 2 + a] += gamma
+        packed[to + a * (a + 1) // 2 + a] += gamma

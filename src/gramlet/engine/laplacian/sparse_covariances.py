@@ -23,7 +23,7 @@ __all__ = [
     "SupportedCovariances",
     "compare_supported",
     "compare_supported_self",
-    "smallest_supported_pivots",
+    "logs_and_pivots",
 ]
 
 
@@ -60,7 +60,7 @@ class SupportedCovariances:
         cls, gamma: float, offsets: Ints, codes: Ints, starts: Ints, values: Floats
     ) -> SupportedCovariances:
         """From matrices that are positive definite on their supports."""
-        logs = _own_logs(gamma, offsets, codes, starts, values)
+        logs, _ = logs_and_pivots(offsets, starts, values)
         return cls(gamma, offsets, codes, starts, values, logs)
 
     def __len__(self) -> int:
@@ -94,9 +94,8 @@ class SupportedCovariances:
         inner = np.ones(len(self.codes), dtype=bool)
         inner[offsets[:-1][offsets[:-1] < len(inner)]] = False
         require((np.diff(self.codes, prepend=-1)[inner] > 0).all(), "codes must increase")
-        pivots = smallest_supported_pivots(offsets, starts, self.values)
+        logs, pivots = logs_and_pivots(offsets, starts, self.values)
         require((pivots[orders > 0] > 0).all(), "a matrix is singular")
-        logs = _own_logs(self.gamma, offsets, self.codes, starts, self.values)
         require(np.allclose(logs, self.logs, 1e-6, 1e-6), "logs do not fit the matrices")
 
     def columns(self) -> tuple[Ints, Ints, Ints, Floats, Floats]:
@@ -109,10 +108,9 @@ def compare_supported(
 ) -> Floats:
     """The matrix of k between two sets; coordinates with equal codes are the same."""
     out = np.empty((len(rows), len(columns)))
-    right = columns.columns()
 
     def work(begin: int, end: int) -> None:
-        _fill(rows.gamma, rows.columns(), right, begin, end, False, out)
+        _fill_rows(rows, columns, begin, end, False, out)
 
     for_tiles(work, len(rows), **tiling)
     return out
@@ -122,10 +120,9 @@ def compare_supported_self(covariances: SupportedCovariances, **tiling: Any) -> 
     """The symmetric matrix of k between covariances; its diagonal is 1."""
     n = len(covariances)
     out = np.empty((n, n))
-    arrays = covariances.columns()
 
     def work(begin: int, end: int) -> None:
-        _fill(covariances.gamma, arrays, arrays, begin, end, True, out)
+        _fill_rows(covariances, covariances, begin, end, True, out)
 
     for_tiles(work, n, costs=np.arange(n, 0, -1, dtype=np.float64), **tiling)
     mirror(out)
@@ -133,88 +130,126 @@ def compare_supported_self(covariances: SupportedCovariances, **tiling: Any) -> 
     return out
 
 
-@njit(nogil=True, cache=True)
-def _own_logs(gamma: float, offsets: Ints, codes: Ints, starts: Ints, values: Floats) -> Floats:
-    n = len(offsets) - 1
-    logs = np.empty(n)
-    side = _largest(offsets)
-    mean = np.empty((side, side))
-    for i in range(n):
-        order = offsets[i + 1] - offsets[i]
-        e = starts[i]
-        for a in range(order):
-            for b in range(a + 1):
-                mean[a, b] = values[e]
-                e += 1
-        logs[i] = _log_determinant(mean, order)
-    return logs
+def logs_and_pivots(offsets: Ints, starts: Ints, values: Floats) -> tuple[Floats, Floats]:
+    """ln|S| of each matrix on its support, and its smallest pivot.
+
+    The pivot is relative to the largest diagonal entry, as in `bhattacharyya.smallest_pivots`, and
+    1 for a matrix without coordinates. If it is 0, ln|S| is -inf.
+    """
+    orders = np.diff(offsets)
+    logs, smallest = np.zeros(len(orders)), np.ones(len(orders))
+    # Not compiled: pairs take much longer than single matrices.
+    for order in np.unique(orders[orders > 0]):
+        chosen = np.flatnonzero(orders == order)
+        stack = np.zeros((len(chosen), order, order))
+        triangle = np.arange(order * (order + 1) // 2)
+        stack[:, *np.tril_indices(order)] = values[starts[chosen][:, None] + triangle]
+        logs[chosen], smallest[chosen] = _factor_stack(stack)
+    return logs, smallest
 
 
-@inner
+def _factor_stack(stack: Floats) -> tuple[Floats, Floats]:
+    """`logs_and_pivots` of matrices of one order, by LDLᵀ of their lower triangles in place."""
+    order = stack.shape[1]
+    largest = np.fmax.reduce(np.diagonal(stack, axis1=1, axis2=2), axis=1)
+    smallest, product = np.ones(len(stack)), np.ones(len(stack))
+    exponent = np.zeros(len(stack), dtype=np.int64)
+    for k in range(order):
+        pivot = stack[:, k, k].copy()
+        lost = ~(pivot > 0.0)
+        pivot[lost] = 1.0  # the result of these matrices is known
+        smallest[lost] = 0.0
+        smallest = np.minimum(smallest, pivot / np.fmax(largest, pivot))
+        product, shift = np.frexp(product * pivot)
+        exponent += shift
+        factor = stack[:, k + 1 :, k] / pivot[:, None]
+        stack[:, k + 1 :, k + 1 :] -= factor[:, :, None] * stack[:, None, k + 1 :, k]
+    # The logarithm of the C library, as in compiled code.
+    logs = exponent * _LN2 + np.array([math.log(x) for x in product])
+    return np.where(smallest > 0.0, logs, -np.inf), smallest
+
+
 def _largest(offsets: Ints) -> int:
-    side = 0
-    for i in range(len(offsets) - 1):
-        side = max(side, offsets[i + 1] - offsets[i])
-    return side
+    """The largest number of coordinates of a matrix."""
+    return int(np.diff(offsets).max(initial=0))
 
 
-@njit(nogil=True, cache=True)
-def _fill(
-    gamma: float,
-    rows: tuple[Ints, Ints, Ints, Floats, Floats],
-    columns: tuple[Ints, Ints, Ints, Floats, Floats],
+def _fill_rows(
+    rows: SupportedCovariances,
+    columns: SupportedCovariances,
     begin: int,
     end: int,
     triangle: bool,
     out: Floats,
 ) -> None:
     """Rows ``begin:end`` of k; with ``triangle`` only from the diagonal on."""
-    offsets, codes, starts, values, logs = rows
-    offsets2, codes2, starts2, values2, logs2 = columns
-    side, side2 = _largest(offsets), _largest(offsets2)
+    side, side2 = _largest(rows.offsets), _largest(columns.offsets)
+    # Arrays are allocated here: compiling that takes numba longer than compiling the loops.
     mean = np.empty((side + side2, side + side2))
     place, place2 = np.empty(side, np.int64), np.empty(side2, np.int64)
     lone = np.empty(side + side2, np.bool_)
-    log_gamma = np.log(gamma) if gamma > 0.0 else 0.0
+    _fill(
+        rows.gamma, *rows.columns(), *columns.columns(), begin, end, triangle, mean, place, place2,
+        lone, out,
+    )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def _fill(
+    gamma: float,
+    offsets: Ints, codes: Ints, starts: Ints, values: Floats, logs: Floats,
+    offsets2: Ints, codes2: Ints, starts2: Ints, values2: Floats, logs2: Floats,
+    begin: int, end: int, triangle: bool,
+    mean: Floats, place: Ints, place2: Ints, lone: Bools, out: Floats,
+) -> None:  # fmt: skip
+    """The loop of `_fill_rows`; ``mean``, the places and ``lone`` are used for each pair anew."""
+    log_gamma = math.log(gamma) if gamma > 0.0 else 0.0
     for i in range(begin, end):
-        mine = codes[offsets[i] : offsets[i + 1]]
+        own_order = offsets[i + 1] - offsets[i]
         for j in range(i if triangle else 0, len(logs2)):
             # The union of both supports; without γ, different supports have k = 0.
-            theirs = codes2[offsets2[j] : offsets2[j + 1]]
-            order = _merge(mine, theirs, place, place2, lone)
-            absent, absent2 = order - len(mine), order - len(theirs)
+            order = _merge(
+                codes, offsets[i], offsets[i + 1], codes2, offsets2[j], offsets2[j + 1], place,
+                place2, lone,
+            )  # fmt: skip
+            other_order = offsets2[j + 1] - offsets2[j]
+            absent, absent2 = order - own_order, order - other_order
             if gamma == 0.0 and absent + absent2 > 0:
                 out[i, j] = 0.0
                 continue
             # The mean of both matrices on the union.
             for a in range(order):
-                mean[a, :a] = 0.0
+                for b in range(a):
+                    mean[a, b] = 0.0
                 mean[a, a] = 0.5 * gamma if lone[a] else 0.0
-            _add_half(mean, place, len(mine), values, starts[i])
-            _add_half(mean, place2, len(theirs), values2, starts2[j])
+            _add_half(mean, place, own_order, values, starts[i])
+            _add_half(mean, place2, other_order, values2, starts2[j])
             # Both log-determinants on the union, and k.
             own = logs[i] + absent * log_gamma + (logs2[j] + absent2 * log_gamma)
             log_k = 0.25 * own - 0.5 * _log_determinant(mean, order)
-            out[i, j] = np.exp(min(log_k, 0.0))
+            out[i, j] = math.exp(log_k if log_k < 0.0 else 0.0)
 
 
 @inner
-def _merge(mine: Ints, theirs: Ints, place: Ints, place2: Ints, lone: Bools) -> int:
+def _merge(
+    codes: Ints, i: int, end: int, codes2: Ints, j: int, end2: int,
+    place: Ints, place2: Ints, lone: Bools,
+) -> int:  # fmt: skip
     """Positions of two ascending lists in their union, and which entries only one list has.
 
-    Returns the length of the union.
+    The lists are ``codes[i:end]`` and ``codes2[j:end2]``. Returns the length of the union.
     """
-    i, j, order = 0, 0, 0
-    while i < len(mine) or j < len(theirs):
-        first = j == len(theirs) or (i < len(mine) and mine[i] <= theirs[j])
-        second = i == len(mine) or (j < len(theirs) and theirs[j] <= mine[i])
-        if first:
-            place[i] = order
+    first, first2, order = i, j, 0
+    while i < end or j < end2:
+        mine = j == end2 or (i < end and codes[i] <= codes2[j])
+        theirs = i == end or (j < end2 and codes2[j] <= codes[i])
+        if mine:
+            place[i - first] = order
             i += 1
-        if second:
-            place2[j] = order
+        if theirs:
+            place2[j - first2] = order
             j += 1
-        lone[order] = first != second
+        lone[order] = mine != theirs
         order += 1
     return order
 
@@ -241,36 +276,4 @@ def _log_determinant(matrix: Floats, order: int) -> float:
             factor = matrix[i, k] / pivot
             for j in range(k + 1, i + 1):
                 matrix[i, j] -= factor * matrix[j, k]
-    return exponent * _LN2 + np.log(product)
-
-
-@njit(nogil=True, cache=True)
-def smallest_supported_pivots(offsets: Ints, starts: Ints, values: Floats) -> Floats:
-    """The smallest pivot of each matrix on its support, relative to the largest on its diagonal.
-
-    As `bhattacharyya.smallest_pivots`; 1 for a matrix without coordinates.
-    """
-    smallest = np.ones(len(offsets) - 1)
-    side = _largest(offsets)
-    matrix = np.empty((side, side))
-    for n in range(len(offsets) - 1):
-        order = offsets[n + 1] - offsets[n]
-        # The lower triangle, and its largest diagonal entry.
-        e, largest = starts[n], 0.0
-        for a in range(order):
-            for b in range(a + 1):
-                matrix[a, b] = values[e]
-                e += 1
-            largest = max(largest, matrix[a, a])
-        # LDLᵀ, until a pivot is not positive.
-        for k in range(order):
-            pivot = matrix[k, k]
-            if not pivot > 0.0:
-                smallest[n] = 0.0
-                break
-            smallest[n] = min(smallest[n], pivot / largest)
-            for i in range(k + 1, order):
-                factor = matrix[i, k] / pivot
-                for j in range(k + 1, i + 1):
-                    matrix[i, j] -= factor * matrix[j, k]
-    return smallest
+    return exponent * _LN2 + math.log(product)

@@ -21,7 +21,7 @@ from gramlet.engine.laplacian.covariances import (
 from gramlet.engine.laplacian.pseudo_inverse import pseudo_inverse_covariances
 from gramlet.engine.laplacian.sparse_covariances import (
     SupportedCovariances,
-    smallest_supported_pivots,
+    logs_and_pivots,
 )
 from gramlet.graphs.batch import GraphBatch
 
@@ -104,10 +104,10 @@ def _checked(packed: Floats, order: int, graphs: Ints, gamma: float) -> Covarian
 def _checked_supports(
     gamma: float, offsets: Ints, codes: Ints, starts: Ints, values: Floats
 ) -> SupportedCovariances:
-    pivots = smallest_supported_pivots(offsets, starts, values)
+    logs, pivots = logs_and_pivots(offsets, starts, values)
     singular = pivots <= 4 * np.diff(offsets) * _EPSILON
     _refuse_singular(np.arange(len(pivots)), singular, gamma)
-    return SupportedCovariances.build(gamma, offsets, codes, starts, values)
+    return SupportedCovariances(gamma, offsets, codes, starts, values, logs)
 
 
 def _refuse_singular(graphs: Ints, singular: Bools, gamma: float) -> None:
