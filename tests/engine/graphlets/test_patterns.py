@@ -140,6 +140,16 @@ def test_sizes_outside_are_refused():
             patterns(k)
 
 
+@compiled
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 6])
+def test_the_search_finds_what_trying_all_orders_finds(k):
+    smaller = patterns(k - 1).smallest
+    expected = engine._grow_by_all_orders(smaller, k)
+    found = engine._grow(smaller, k)
+    assert np.array_equal(found, expected)
+    assert found.dtype == expected.dtype
+
+
 # Tables on disk
 
 

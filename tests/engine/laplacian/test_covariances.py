@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gramlet import GraphBatch
 from gramlet.engine.core.node_hashes import node_signatures
 from gramlet.engine.laplacian import bhattacharyya
+from gramlet.engine.laplacian import covariances as engine
 from gramlet.engine.laplacian import sparse_covariances as supports
 from gramlet.engine.laplacian.balls import ball_owners, ball_sizes
 from gramlet.engine.laplacian.covariances import ball_covariances, graph_covariances, heat_diagonals
@@ -116,6 +117,57 @@ def test_supports_are_covariances_with_gamma_elsewhere():
     assert np.array_equal(
         supports.compare_supported(made, made), supports.compare_supported_self(made)
     )
+
+
+def test_loops_start_again_where_their_buffer_is_too_small(monkeypatch):
+    batch = random_graphs(6, n_graphs=9)
+    n = batch.n_nodes_total
+    rows = np.random.default_rng(1).normal(size=(n, 3))
+    offsets, _, places = engine.label_supports(batch, np.arange(n) % 4)
+
+    def everything():
+        return [
+            ball_covariances(batch, np.arange(n), 2, rows, 0.3, 0.2, discount=True),
+            graph_covariances(batch, rows, 0.3, 0.2),
+            engine.label_covariances(batch, offsets, places, 0.3, 0.2)[1],
+        ]
+
+    expected = everything()
+    monkeypatch.setattr(engine, "_BUFFER", 1)
+    sizes = []
+    space = engine._Space
+    monkeypatch.setattr(engine, "_Space", lambda n, size: sizes.append(size) or space(n, size))
+    for found, whole in zip(everything(), expected, strict=True):
+        assert np.array_equal(found, whole)
+    assert 1 in sizes
+    assert max(sizes) > 16
+
+
+def test_logs_and_pivots_of_matrices_of_several_orders():
+    rng = np.random.default_rng(4)
+    matrices = [covariances(i, 1, order)[0] for i, order in enumerate([3, 0, 1, 5, 3, 1, 9])]
+    bad = [np.ones((3, 3)), np.zeros((2, 2)), -np.eye(2), np.diag([2.0, np.nan, 1.0])]
+    bad.append(np.diag([-1.0, 2.0, 3.0]))
+    orders = np.array([len(S) for S in matrices + bad])
+    values = np.concatenate([S[np.tril_indices(len(S))] for S in matrices + bad])
+    mixed = rng.permutation(len(orders))  # matrices of one order need not follow each other
+    sizes = orders * (orders + 1) // 2
+    pieces = np.split(values, np.cumsum(sizes)[:-1])
+    logs, pivots = supports.logs_and_pivots(
+        np.concatenate([[0], np.cumsum(orders[mixed])]),
+        np.concatenate([[0], np.cumsum(sizes[mixed])]),
+        np.concatenate([pieces[i] for i in mixed]),
+    )
+    back = np.argsort(mixed)
+    logs, pivots = logs[back], pivots[back]
+    expected = [np.linalg.slogdet(S)[1] for S in matrices]
+    np.testing.assert_allclose(logs[: len(matrices)], expected, rtol=1e-12, atol=1e-12)
+    for S, pivot in zip(matrices, pivots, strict=False):
+        roots = np.diagonal(np.linalg.cholesky(S)) ** 2 if len(S) else np.ones(1)
+        largest = np.diagonal(S).max() if len(S) else 1.0
+        assert pivot == pytest.approx(roots.min() / largest, rel=1e-12)
+    assert pivots[len(matrices) :].tolist() == [0.0] * len(bad)
+    assert (logs[len(matrices) :] == -np.inf).all()
 
 
 def test_pivots_tell_singular_matrices():

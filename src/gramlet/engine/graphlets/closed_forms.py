@@ -32,10 +32,17 @@ def count_by_formula(
     Row ``graph - begin`` of ``counts`` is filled in, with the columns of ``class_columns(k)``.
     Cost: O(Σ deg²) and, for k = 4, the number of four-cliques.
     """
+    columns = _formula_columns()
     if k <= 3:
-        _count_three(node_offsets, indptr, indices, _formula_columns(), k, counts, begin, end)
-    else:
-        _count_four(node_offsets, indptr, indices, _formula_columns(), counts, begin, end)
+        _count_three(node_offsets, indptr, indices, columns, k, counts, begin, end)
+        return
+    # Arrays are created, and short sums computed, here: compiling them would take longer.
+    most = int(np.diff(node_offsets[begin : end + 1]).max(initial=0))
+    place, common = np.zeros((2, most), dtype=np.int64)
+    tallies = np.zeros((end - begin, len(columns)), dtype=np.int64)
+    tallies[:, 0] = np.diff(indptr[node_offsets[begin : end + 1]]) // 2
+    _tally_four(node_offsets, indptr, indices, place, common, tallies, begin, end)
+    counts[:, columns] = _induced(tallies)
 
 
 @cache
@@ -105,33 +112,26 @@ def _triangles_above(u: int, first: int, indptr: Ints, indices: Ints, marked: In
 
 
 @njit(nogil=True, cache=True)
-def _count_four(
+def _tally_four(
     node_offsets: Ints,
     indptr: Ints,
     indices: Ints,
-    columns: Ints,
-    counts: Ints,
+    place: Ints,
+    common: Ints,
+    tallies: Ints,
     begin: int,
     end: int,
 ) -> None:
-    """Count the connected subgraphs of 2, 3 and 4 nodes; ``columns`` are `_formula_columns`."""
-    most = largest_graph(node_offsets, begin, end)
-    place = np.zeros(most, dtype=np.int64)
-    common = np.zeros(most, dtype=np.int64)
-    tally = np.zeros(9, dtype=np.int64)
+    """Count subgraphs that need not be induced, with multiplicities, except edges.
+
+    ``place`` and ``common`` contain a zero for each node of the largest graph.
+    """
     for g in range(begin, end):
-        first, last = node_offsets[g], node_offsets[g + 1]
-        for shape in range(9):
-            tally[shape] = 0
-        # Subgraphs that need not be induced, with multiplicities.
-        tally[0] = (indptr[last] - indptr[first]) // 2
-        for u in range(first, last):
+        first = node_offsets[g]
+        tally = tallies[g - begin]
+        for u in range(first, node_offsets[g + 1]):
             _tally_node(u, first, indptr, indices, common, tally)
             _tally_edges(u, first, indptr, indices, place, common, tally)
-        # Induced subgraphs.
-        _to_induced(tally)
-        for shape in range(9):
-            counts[g - begin, columns[shape]] = tally[shape]
 
 
 @inner
@@ -217,16 +217,15 @@ def _edges_within(v: int, first: int, indptr: Ints, indices: Ints, inside: Ints)
     return found
 
 
-@inner
-def _to_induced(tally: Ints) -> None:
-    """Convert counts of subgraphs, with multiplicities, to counts of induced subgraphs."""
-    triangles = tally[2] // 3
-    tally[1] -= 3 * triangles
-    tally[2] = triangles
-    clique = tally[8]
-    diamond = tally[7] - 6 * clique
-    cycle = tally[6] // 2 - diamond - 3 * clique
-    paw = tally[5] - 4 * diamond - 12 * clique
-    tally[3] -= paw + 2 * diamond + 4 * clique
-    tally[4] -= 3 * triangles + 2 * paw + 4 * cycle + 6 * diamond + 12 * clique
-    tally[5], tally[6], tally[7] = paw, cycle, diamond
+def _induced(tallies: Ints) -> Ints:
+    """Counts of induced subgraphs, from those of subgraphs with multiplicities; graphs are rows."""
+    edges, wedges, corners, stars, paths, paws, cycles, diamonds, cliques = tallies.T
+    triangles = corners // 3
+    diamonds = diamonds - 6 * cliques
+    cycles = cycles // 2 - diamonds - 3 * cliques
+    paws = paws - 4 * diamonds - 12 * cliques
+    stars = stars - (paws + 2 * diamonds + 4 * cliques)
+    paths = paths - (3 * triangles + 2 * paws + 4 * cycles + 6 * diamonds + 12 * cliques)
+    return np.column_stack(
+        [edges, wedges - 3 * triangles, triangles, stars, paths, paws, cycles, diamonds, cliques]
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from itertools import permutations
 
 import numpy as np
 
@@ -31,6 +32,8 @@ __all__ = [
 MAX_NODES = 8
 # Up to this size there is one table entry per code; 8 nodes would need 2^28 of them.
 _LARGEST_TABLE = 7
+# Up to this size all orders of the nodes are tried; compiling a search would take longer.
+_ALL_ORDERS = 6
 # Checksums of the tables on disk; they change with the order of nodes, pairs or classes.
 _CLASSES_CHECKSUM = 0x38C3C95B
 _GROWN_CHECKSUM = 0x7C4EBEF4
@@ -185,7 +188,7 @@ def _growth(k: int) -> _Growth:
     previous = _growth(k - 1).smallest
 
     def build() -> Ints:
-        return _grow(previous, k)
+        return _grow_by_all_orders(previous, k) if k <= _ALL_ORDERS else _grow(previous, k)
 
     if k == MAX_NODES:
         forms = cached_table(f"graphlet-growth-{k}", _GROWN_CHECKSUM, build)
@@ -197,15 +200,44 @@ def _growth(k: int) -> _Growth:
     return _Growth(smallest, classes.reshape(codes.shape).astype(np.int16), orders)
 
 
+def _grow_by_all_orders(smaller: Ints, k: int) -> Ints:
+    """What `_grow` returns, by trying all orders of the nodes."""
+    codes = ((smaller[:, None] << (k - 1)) | np.arange(1 << (k - 1))).ravel()
+    # Nodes from the last place to the first. Of several orders that give the smallest code, both
+    # functions return the first one.
+    sequences = np.array(list(permutations(range(k))))
+    places = np.empty_like(sequences)
+    np.put_along_axis(places, sequences, np.arange(k)[None, ::-1], axis=1)
+    # The place of each pair's bit after reordering; products of bits and powers of 2 are exact.
+    ends = places[:, np.array(np.triu_indices(k, 1))]
+    low, high = ends.min(axis=1), ends.max(axis=1)
+    powers = 2.0 ** (low * k - low * (low + 1) // 2 + high - low - 1)
+    reordered = ((codes[:, None] >> np.arange(n_pairs(k))) & 1) @ powers.T
+    best = reordered.argmin(axis=1)
+    smallest = reordered[np.arange(len(codes)), best].astype(np.int64)
+    orders = (places << (3 * np.arange(k))).sum(axis=1)
+    return ((smallest << 24) | orders[best]).reshape(len(smaller), -1)
+
+
 @cache
 def _forms(k: int) -> tuple[Int16s, Int32s]:
-    """For every code, its class and the order of nodes that gives the smallest code."""
-    classes = np.zeros(1 << n_pairs(k), dtype=np.int16)
-    orders = np.zeros(1 << n_pairs(k), dtype=np.int32)
-    if k > 1:
-        growth = _growth(k)
-        _fill_forms(k, *_forms(k - 1), growth.classes, growth.orders, classes, orders)
-    return classes, orders
+    """For every code, its class and the order of nodes that gives the smallest code.
+
+    As `_put_before`, for every code on k−1 nodes (rows) and every mask (columns) at once.
+    """
+    if k == 1:
+        return np.zeros(1, dtype=np.int16), np.zeros(1, dtype=np.int32)
+    sub_classes, sub_orders = (values[:, None] for values in _forms(k - 1))
+    masks = np.arange(1 << (k - 1), dtype=np.int32)
+    places = [(sub_orders >> (3 * i)) & 7 for i in range(k - 1)]
+    moved = np.zeros((len(sub_classes), len(masks)), dtype=np.int32)
+    for i, place in enumerate(places):
+        moved |= ((masks >> i) & 1) << place
+    grown = _growth(k).orders[sub_classes, moved]
+    orders = grown & 7
+    for i, place in enumerate(places):
+        orders |= ((grown >> (3 * (place + 1))) & 7) << (3 * (i + 1))
+    return _growth(k).classes[sub_classes, moved].ravel(), orders.ravel()
 
 
 def _class_table(k: int) -> Int16s:
@@ -337,24 +369,6 @@ def _put_before(
         place = 1 + ((sub_order >> (3 * i)) & 7)
         order |= ((grown >> (3 * place)) & 7) << (3 * (i + 1))
     return classes[sub_class, moved], order
-
-
-@njit(nogil=True, cache=True)
-def _fill_forms(
-    k: int,
-    sub_classes: Int16s,
-    sub_orders: Int32s,
-    grown_classes: Int16s,
-    grown_orders: Int32s,
-    classes: Int16s,
-    orders: Int32s,
-) -> None:
-    for code in range(len(classes)):
-        sub = code >> (k - 1)
-        mask = code & ((1 << (k - 1)) - 1)
-        classes[code], orders[code] = _put_before(
-            mask, k, sub_classes[sub], sub_orders[sub], grown_classes, grown_orders
-        )
 
 
 @njit(nogil=True, cache=True)

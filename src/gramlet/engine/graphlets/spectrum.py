@@ -14,7 +14,7 @@ from math import comb
 import numpy as np
 
 from gramlet.common.arrays import Array, Bools, Floats, Ints
-from gramlet.engine.core.compiled import njit
+from gramlet.engine.core.compiled import njit, read_only
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.graphlets.closed_forms import count_by_formula
 from gramlet.engine.graphlets.connected import class_columns, count_by_visiting, expected_visits
@@ -149,7 +149,10 @@ def _count_all(
 ) -> None:
     """Call ``store(graphs, counts)`` for ranges of graphs, possibly from several threads."""
     turned = _mostly_edges(batch, k)
-    indptr, indices = _complement_some(batch.node_offsets, batch.indptr, batch.indices, turned)
+    indptr, indices = batch.indptr, batch.indices
+    if turned.any():
+        new = _complement_some(batch.node_offsets, indptr, indices, turned)
+        indptr, indices = map(read_only, new)  # as those of the batch, so as to compile once
     costs = _expected_costs(batch, indptr, indices, k)
 
     def count_range(begin: int, end: int) -> None:
