@@ -30,8 +30,10 @@ _LARGEST_SPECTRUM = 6
 # Connected sets visited per second, and the number of seconds from which a warning is given.
 _VISITS_PER_SECOND = 4e7
 _LONG = 60.0
-# Few tiles: each makes some numpy calls, whatever its length.
+# Few tiles: each makes some numpy calls, whatever its length. Formulas take so little time per node
+# and edge that a tile has this many of them.
 _N_TILES = 32
+_FORMULA_TILE = 16384
 
 
 def graphlet_counts(
@@ -154,6 +156,9 @@ def _count_all(
         new = _complement_some(batch.node_offsets, indptr, indices, turned)
         indptr, indices = map(read_only, new)  # as those of the batch, so as to compile once
     costs = _expected_costs(batch, indptr, indices, k)
+    n_tiles = _N_TILES
+    if k <= _LARGEST_FORMULA:
+        n_tiles = min(_N_TILES, 1 + int(costs.sum()) // _FORMULA_TILE)
 
     def count_range(begin: int, end: int) -> None:
         counts = _connected_counts(batch.node_offsets, indptr, indices, k, begin, end)
@@ -168,7 +173,7 @@ def _count_all(
         count_range,
         len(batch),
         costs=costs,
-        n_tiles=_N_TILES,
+        n_tiles=n_tiles,
         n_jobs=n_jobs,
         verbose=verbose,
         label=f"{k}-node subgraphs",

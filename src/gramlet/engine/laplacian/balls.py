@@ -64,10 +64,14 @@ def gather_graph(
     for node in range(first, last):
         if stamp[node] == tag:
             continue
-        reached = _spread(indptr, indices, node, everywhere, stamp, tag, queue, count)
-        for q in range(count, reached):
-            stamp[queue[q]] = -1
-        count = _spread(indptr, indices, queue[reached - 1], everywhere, stamp, tag, queue, count)
+        centre, reached = node, count
+        for turn in range(2):
+            if turn == 1:
+                centre = queue[reached - 1]
+                for q in range(count, reached):
+                    stamp[queue[q]] = -1
+            reached = _spread(indptr, indices, centre, everywhere, stamp, tag, queue, count)
+        count = reached
     return count
 
 

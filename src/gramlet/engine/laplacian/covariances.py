@@ -8,7 +8,7 @@ balls of a batch. Covariances are compared in `bhattacharyya` and `sparse_covari
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,10 @@ __all__ = [
 
 # A pivot below this share of the diagonal is a rounding error.
 _LOST = 64 * np.finfo(np.float64).eps
-# Numbers that the factor and the features of one ball or graph may take at first.
-_BUFFER = 1 << 14
+# Balls and graphs of this many nodes need no larger arrays.
+_MOST_NODES = 128
+# Starting a tile takes as long as the covariances of some ten nodes.
+_TILE_NODES = 512
 
 
 def arc_weights(batch: GraphBatch) -> Floats:
@@ -69,18 +71,17 @@ def ball_covariances(
     centres = np.asarray(centres, np.int64)
     order = coordinates.shape[1]
     packed = np.empty((len(centres), order * (order + 1) // 2))
+    flat = packed.reshape(-1)
     failed = np.zeros(len(centres), dtype=np.bool_)
     arrays = (batch.indptr, batch.indices, arc_weights(batch))
 
-    def work(begin: int, end: int) -> None:
-        distance = np.zeros(batch.n_nodes_total, dtype=np.int64)
-        for first, space in _turns(batch.n_nodes_total, begin, end):
-            space.done = _ball_tile(
-                *arrays, centres, hops, coordinates, eta, gamma, discount, first, end,
-                *space.arrays, distance, packed.reshape(-1), failed,
-            )  # fmt: skip
+    def loop(begin: int, end: int, *space: Any) -> int:
+        return _ball_tile(
+            *arrays, centres, hops, coordinates, eta, gamma, discount, begin, end, *space, flat,
+            failed,
+        )  # fmt: skip
 
-    for_tiles(work, len(centres), **tiling)
+    for_tiles(_Spaces(batch.n_nodes_total, order, loop).run, len(centres), **tiling)
     _refuse_indefinite(batch.graph_of_node[centres], failed, eta)
     return packed
 
@@ -91,17 +92,16 @@ def graph_covariances(
     """S of every graph, as packed lower triangles; γI for a graph without nodes."""
     order = coordinates.shape[1]
     packed = np.empty((len(batch), order * (order + 1) // 2))
+    flat = packed.reshape(-1)
     failed = np.zeros(len(batch), dtype=np.bool_)
     arrays = (batch.indptr, batch.indices, arc_weights(batch))
 
-    def work(begin: int, end: int) -> None:
-        for first, space in _turns(batch.n_nodes_total, begin, end):
-            space.done = _graph_tile(
-                *arrays, batch.node_offsets, coordinates, eta, gamma, first, end, *space.arrays,
-                packed.reshape(-1), failed,
-            )  # fmt: skip
+    def loop(begin: int, end: int, *space: Any) -> int:
+        return _graph_tile(
+            *arrays, batch.node_offsets, coordinates, eta, gamma, begin, end, *space, flat, failed
+        )
 
-    for_tiles(work, len(batch), costs=batch.sizes.astype(np.float64), **tiling)
+    _for_graphs(batch, order, loop, **tiling)
     _refuse_indefinite(np.arange(len(batch)), failed, eta)
     return packed
 
@@ -138,14 +138,13 @@ def label_covariances(
     failed = np.zeros(len(batch), dtype=np.bool_)
     arrays = (batch.indptr, batch.indices, arc_weights(batch))
 
-    def work(begin: int, end: int) -> None:
-        for first, space in _turns(batch.n_nodes_total, begin, end):
-            space.done = _label_tile(
-                *arrays, batch.node_offsets, places, orders, starts, eta, gamma, first, end,
-                *space.arrays, values, failed,
-            )  # fmt: skip
+    def loop(begin: int, end: int, *space: Any) -> int:
+        return _label_tile(
+            *arrays, batch.node_offsets, places, orders, starts, eta, gamma, begin, end, *space,
+            values, failed,
+        )  # fmt: skip
 
-    for_tiles(work, len(batch), costs=batch.sizes.astype(np.float64), **tiling)
+    _for_graphs(batch, int(orders.max(initial=0)), loop, **tiling)
     _refuse_indefinite(np.arange(len(batch)), failed, eta)
     return starts, values
 
@@ -190,69 +189,79 @@ def heat_diagonals(batch: GraphBatch, times: Floats, **tiling: Any) -> Floats:
     return out
 
 
-class _Space:
-    """The arrays that a compiled loop works in, and how far it got.
+def _for_graphs(batch: GraphBatch, width: int, loop: Callable[..., int], **tiling: Any) -> None:
+    """Run a compiled loop over all graphs; a tile has at least some hundred nodes."""
+    work = _Spaces(batch.n_nodes_total, width, loop).run
+    n_tiles = min(128, 1 + batch.n_nodes_total // _TILE_NODES)
+    for_tiles(work, len(batch), costs=batch.sizes.astype(np.float64), n_tiles=n_tiles, **tiling)
 
-    They are created outside of it: compiling that takes numba longer than compiling the loops.
 
-    Attributes
+class _Spaces:
+    """Arrays that compiled loops work in: one set per thread, used again for the next tile.
+
+    They are created outside of the loops: compiling that takes numba longer than compiling the
+    loops. The arrays are ``stamp``, ``queue``, ``place``, ``first`` and ``start``, with one entry
+    per node, and for one ball or graph ``envelope``, the factor, and ``rows``, the features.
+
+    Parameters
     ----------
-    arrays : tuple of arrays
-        ``stamp``, ``queue``, ``place``, ``first`` and ``start``, with one entry per node, and
-        ``buffer`` for the factor and the features of one ball or graph.
-    done : int
-        Before which ball or graph the loop stopped.
+    n_nodes : int
+        The number of nodes of the batch.
+    width : int
+        The largest number of features.
+    loop : callable
+        ``loop(begin, end, *arrays)`` returns the ball or graph for which the last two arrays are
+        too small, or ``end``.
     """
 
-    def __init__(self, n_nodes: int, n_buffer: int) -> None:
-        stamp = np.full(n_nodes, -1, dtype=np.int64)
-        self.arrays = (stamp, *np.empty((4, n_nodes), dtype=np.int64), np.empty(n_buffer))
-        self.done = 0
+    def __init__(self, n_nodes: int, width: int, loop: Callable[..., int]) -> None:
+        self._n_nodes, self._width, self._loop = n_nodes, width, loop
+        self._spare: list[tuple[Any, ...]] = []
+
+    def run(self, begin: int, end: int) -> None:
+        """Run the loop; where arrays are too small, it starts again with larger ones."""
+        arrays = self._spare.pop() if self._spare else self._arrays(_MOST_NODES)
+        while (begin := self._loop(begin, end, *arrays)) < end:
+            arrays = self._arrays(2 * len(arrays[-1]))
+        self._spare.append(arrays)
+
+    def _arrays(self, most: int) -> tuple[Any, ...]:
+        """The arrays, with room for the features of this many nodes."""
+        stamp = np.full(self._n_nodes, -1, dtype=np.int64)
+        of_nodes = np.empty((4, self._n_nodes), dtype=np.int64)
+        # Factors of larger graphs are sparser, or the arrays are enlarged once more.
+        return (stamp, *of_nodes, np.empty(_MOST_NODES * most), np.empty((most, self._width)))
 
 
-def _turns(n_nodes: int, begin: int, end: int) -> Iterator[tuple[int, _Space]]:
-    """Yield where to start, and space to work in, until all of ``begin:end`` are done.
-
-    A loop that finds the buffer too small stops, and starts there again with a larger one.
-    """
-    n_buffer = _BUFFER
-    while begin < end:
-        space = _Space(n_nodes, n_buffer)
-        yield begin, space
-        begin = space.done
-        n_buffer *= 4
-
-
-# The compiled loops. They return where they stopped; see `_turns`.
+# The compiled loops. They return where they stopped; see `_Spaces`.
 
 
 @njit(nogil=True, cache=True)
 def _ball_tile(
     indptr: Ints, indices: Ints, weights: Floats, centres: Ints, hops: int, coordinates: Floats,
     eta: float, gamma: float, discount: bool, begin: int, end: int,
-    stamp: Ints, queue: Ints, place: Ints, first: Ints, start: Ints, buffer: Floats,
-    distance: Ints, packed: Floats, failed: Bools,
+    stamp: Ints, queue: Ints, place: Ints, first: Ints, start: Ints, envelope: Floats,
+    rows: Floats, packed: Floats, failed: Bools,
 ) -> int:  # fmt: skip
     """S of the balls ``begin:end``, and whether their Laplacians are not positive definite."""
     order = coordinates.shape[1]
     for i in range(begin, end):
         # The ball and the factor of its Laplacian.
         count = gather_ball(indptr, indices, centres[i], hops, stamp, i, queue)
-        rows = _factor_laplacian(
-            indptr, indices, weights, queue, count, stamp, i, place, eta, first, start, buffer,
-            count * order, failed,
-        )  # fmt: skip
-        if rows < 0:
+        if count > len(rows) or not _factor_laplacian(
+            indptr, indices, weights, queue, count, stamp, i, place, eta, first, start, envelope,
+            failed,
+        ):  # fmt: skip
             return i
         # The features of its nodes, in the order of the factor's rows.
         if discount:
-            hop_counts(indptr, indices, queue, count, stamp, i, distance)
+            hop_counts(indptr, indices, queue, count, stamp, i, place)  # places are done with
         for q in range(count):
-            share = 1.0 / (distance[queue[q]] + 1)  # without the discount, distances are 0
+            share = 1.0 / (place[queue[q]] + 1) if discount else 1.0
             for k in range(order):
-                buffer[rows + (count - 1 - q) * order + k] = share * coordinates[queue[q], k]
+                rows[count - 1 - q, k] = share * coordinates[queue[q], k]
         covariance = i * (order * (order + 1) // 2)
-        _write_covariance(buffer, rows, count, order, first, start, gamma, packed, covariance)
+        _write_covariance(rows, count, order, first, start, envelope, gamma, packed, covariance)
     return end
 
 
@@ -260,25 +269,24 @@ def _ball_tile(
 def _graph_tile(
     indptr: Ints, indices: Ints, weights: Floats, offsets: Ints, coordinates: Floats,
     eta: float, gamma: float, begin: int, end: int,
-    stamp: Ints, queue: Ints, place: Ints, first: Ints, start: Ints, buffer: Floats,
-    packed: Floats, failed: Bools,
+    stamp: Ints, queue: Ints, place: Ints, first: Ints, start: Ints, envelope: Floats,
+    rows: Floats, packed: Floats, failed: Bools,
 ) -> int:  # fmt: skip
     """S of the graphs ``begin:end``, as `_ball_tile` does for balls."""
     order = coordinates.shape[1]
     for g in range(begin, end):
         # The factor of the Laplacian, the features in the order of its rows, the covariance.
         count = gather_graph(indptr, indices, offsets[g], offsets[g + 1], stamp, g, queue)
-        rows = _factor_laplacian(
-            indptr, indices, weights, queue, count, stamp, g, place, eta, first, start, buffer,
-            count * order, failed,
-        )  # fmt: skip
-        if rows < 0:
+        if count > len(rows) or not _factor_laplacian(
+            indptr, indices, weights, queue, count, stamp, g, place, eta, first, start, envelope,
+            failed,
+        ):  # fmt: skip
             return g
         for q in range(count):
             for k in range(order):
-                buffer[rows + (count - 1 - q) * order + k] = coordinates[queue[q], k]
+                rows[count - 1 - q, k] = coordinates[queue[q], k]
         covariance = g * (order * (order + 1) // 2)
-        _write_covariance(buffer, rows, count, order, first, start, gamma, packed, covariance)
+        _write_covariance(rows, count, order, first, start, envelope, gamma, packed, covariance)
     return end
 
 
@@ -286,40 +294,38 @@ def _graph_tile(
 def _label_tile(
     indptr: Ints, indices: Ints, weights: Floats, offsets: Ints, places: Ints, orders: Ints,
     starts: Ints, eta: float, gamma: float, begin: int, end: int,
-    stamp: Ints, queue: Ints, place: Ints, first: Ints, start: Ints, buffer: Floats,
-    values: Floats, failed: Bools,
+    stamp: Ints, queue: Ints, place: Ints, first: Ints, start: Ints, envelope: Floats,
+    rows: Floats, values: Floats, failed: Bools,
 ) -> int:  # fmt: skip
     """S of the graphs ``begin:end`` for one-hot labels, as `_ball_tile` does for balls."""
     for g in range(begin, end):
         # The factor of the Laplacian, one-hot rows in the order of its rows, the covariance.
         order = orders[g]
         count = gather_graph(indptr, indices, offsets[g], offsets[g + 1], stamp, g, queue)
-        rows = _factor_laplacian(
-            indptr, indices, weights, queue, count, stamp, g, place, eta, first, start, buffer,
-            count * order, failed,
-        )  # fmt: skip
-        if rows < 0:
+        if count > len(rows) or not _factor_laplacian(
+            indptr, indices, weights, queue, count, stamp, g, place, eta, first, start, envelope,
+            failed,
+        ):  # fmt: skip
             return g
-        for e in range(rows, rows + count * order):
-            buffer[e] = 0.0
         for q in range(count):
-            buffer[rows + (count - 1 - q) * order + places[queue[q]]] = 1.0
-        _write_covariance(buffer, rows, count, order, first, start, gamma, values, starts[g])
+            for k in range(order):
+                rows[q, k] = 0.0
+        for q in range(count):
+            rows[count - 1 - q, places[queue[q]]] = 1.0
+        _write_covariance(rows, count, order, first, start, envelope, gamma, values, starts[g])
     return end
 
 
 @inner
 def _factor_laplacian(
     indptr: Ints, indices: Ints, weights: Floats, queue: Ints, count: int, stamp: Ints, tag: int,
-    place: Ints, eta: float, first: Ints, start: Ints, envelope: Floats, spare: int,
-    failed: Bools,
-) -> int:  # fmt: skip
+    place: Ints, eta: float, first: Ints, start: Ints, envelope: Floats, failed: Bools,
+) -> bool:  # fmt: skip
     """Factor L of the subgraph on the nodes ``queue[:count]``, which have the stamp ``tag``.
 
     Row i belongs to the node ``queue[count - 1 - i]``; entry (i, j) of the factor, for
     ``first[i] <= j <= i``, is ``envelope[start[i] + j]``. Sets ``failed[tag]`` if L is not positive
-    definite (the numbers are finite even then). Returns the number of entries, or -1 if the array
-    has no room for them and ``spare`` more.
+    definite (the numbers are finite even then). Returns whether the envelope is large enough.
     """
     # The first column of each row, and where the rows are stored.
     for q in range(count):
@@ -334,8 +340,8 @@ def _factor_laplacian(
         first[i] = least
         start[i] = total - least
         total += i - least + 1
-    if total + spare > len(envelope):
-        return -1
+    if total > len(envelope):
+        return False
     for e in range(total):
         envelope[e] = 0.0
     # The lower triangle of L.
@@ -349,7 +355,7 @@ def _factor_laplacian(
                     envelope[start[i] + place[indices[arc]]] = -weights[arc]
         envelope[start[i] + i] = degree
     failed[tag] = _factor_envelope(count, first, start, envelope)
-    return total
+    return True
 
 
 @inner
@@ -357,19 +363,18 @@ def _factor_envelope(count: int, first: Ints, start: Ints, envelope: Floats) -> 
     """Cholesky factorisation in place; whether a pivot was not positive and replaced by 1."""
     failed = False
     for i in range(count):
-        for j in range(first[i], i):
+        # The last entry of a row is its pivot.
+        for j in range(first[i], i + 1):
             common = first[i] if first[i] > first[j] else first[j]
-            value = envelope[start[i] + j] - _dot(
-                envelope, start[i] + common, start[j] + common, j - common
-            )
-            envelope[start[i] + j] = value / envelope[start[j] + j]
-        row = start[i] + first[i]
-        degree = envelope[start[i] + i]
-        pivot = degree - _dot(envelope, row, row, i - first[i])
-        if not pivot > _LOST * abs(degree):
-            failed = True
-            pivot = 1.0
-        envelope[start[i] + i] = math.sqrt(pivot)
+            old = envelope[start[i] + j]
+            value = old - _dot(envelope, start[i] + common, start[j] + common, j - common)
+            if j < i:
+                envelope[start[i] + j] = value / envelope[start[j] + j]
+            else:
+                if not value > _LOST * abs(old):
+                    failed = True
+                    value = 1.0
+                envelope[start[i] + i] = math.sqrt(value)
     return failed
 
 
@@ -392,34 +397,35 @@ def _dot(values: Floats, left: int, right: int, length: int) -> float:
 
 @inner
 def _write_covariance(
-    buffer: Floats, rows: int, count: int, order: int, first: Ints, start: Ints, gamma: float,
-    packed: Floats, to: int,
+    rows: Floats, count: int, order: int, first: Ints, start: Ints, envelope: Floats, gamma: float,
+    values: Floats, at: int,
 ) -> None:  # fmt: skip
-    """Write the lower triangle of S from ``packed[to]`` on.
+    """Write the lower triangle of S to ``values`` from position ``at`` on.
 
-    The factor R is at the start of ``buffer`` and the features U at ``rows``, where they are
-    overwritten. With X = R⁻¹U, S = XᵀX + γI.
+    With X = R⁻¹U for the factor R and the features U in ``rows``, which are overwritten, S is
+    XᵀX + γI.
     """
     # X, row by row.
     for i in range(count):
-        row = rows + i * order
         for j in range(first[i], i):
-            value = buffer[start[i] + j]
+            value = envelope[start[i] + j]
             if value != 0.0:
                 for k in range(order):
-                    buffer[row + k] -= value * buffer[rows + j * order + k]
-        inverse = 1.0 / buffer[start[i] + i]
+                    rows[i, k] -= value * rows[j, k]
+        inverse = 1.0 / envelope[start[i] + i]
         for k in range(order):
-            buffer[row + k] *= inverse
-    # XᵀX, and γ on the diagonal.
-    for e in range(to, to + order * (order + 1) // 2):
+            rows[i, k] *= inverse
+    # XᵀX, and γ on the diagonal. The view starts at 0: otherwise each loop would test whether
+    # its indices are negative.
+    packed = values[at : at + order * (order + 1) // 2]
+    for e in range(len(packed)):
         packed[e] = 0.0
     for i in range(count):
-        row, e = rows + i * order, to
+        e = 0
         for a in range(order):
-            value = buffer[row + a]
+            value = rows[i, a]
             for b in range(a + 1):
-                packed[e + b] += value * buffer[row + b]
+                packed[e + b] += value * rows[i, b]
             e += a + 1
     for a in range(order):
-        packed[to + a * (a + 1) // 2 + a] += gamma
+        packed[a * (a + 1) // 2 + a] += gamma

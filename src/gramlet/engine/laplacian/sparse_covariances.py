@@ -8,6 +8,7 @@ in new graphs need no special treatment. Matrices on common coordinates are in `
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,10 @@ __all__ = [
 
 
 _LN2 = 0.6931471805599453
+# Parts of a matrix of k; see `_fill`.
+_WHOLE, _TRIANGLE, _OWN = 0, 1, 2
+# Starting a tile takes as long as comparing some ten pairs.
+_TILE_PAIRS = 1024
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ class SupportedCovariances:
         cls, gamma: float, offsets: Ints, codes: Ints, starts: Ints, values: Floats
     ) -> SupportedCovariances:
         """From matrices that are positive definite on their supports."""
-        logs, _ = logs_and_pivots(offsets, starts, values)
+        logs, _ = logs_and_pivots(offsets, codes, starts, values)
         return cls(gamma, offsets, codes, starts, values, logs)
 
     def __len__(self) -> int:
@@ -94,7 +99,7 @@ class SupportedCovariances:
         inner = np.ones(len(self.codes), dtype=bool)
         inner[offsets[:-1][offsets[:-1] < len(inner)]] = False
         require((np.diff(self.codes, prepend=-1)[inner] > 0).all(), "codes must increase")
-        logs, pivots = logs_and_pivots(offsets, starts, self.values)
+        logs, pivots = logs_and_pivots(offsets, self.codes, starts, self.values)
         require((pivots[orders > 0] > 0).all(), "a matrix is singular")
         require(np.allclose(logs, self.logs, 1e-6, 1e-6), "logs do not fit the matrices")
 
@@ -108,11 +113,8 @@ def compare_supported(
 ) -> Floats:
     """The matrix of k between two sets; coordinates with equal codes are the same."""
     out = np.empty((len(rows), len(columns)))
-
-    def work(begin: int, end: int) -> None:
-        _fill_rows(rows, columns, begin, end, False, out)
-
-    for_tiles(work, len(rows), **tiling)
+    n_tiles = min(128, 1 + out.size // _TILE_PAIRS)
+    for_tiles(_rows_of(rows, columns, _WHOLE, out), len(rows), n_tiles=n_tiles, **tiling)
     return out
 
 
@@ -120,53 +122,37 @@ def compare_supported_self(covariances: SupportedCovariances, **tiling: Any) -> 
     """The symmetric matrix of k between covariances; its diagonal is 1."""
     n = len(covariances)
     out = np.empty((n, n))
-
-    def work(begin: int, end: int) -> None:
-        _fill_rows(covariances, covariances, begin, end, True, out)
-
-    for_tiles(work, n, costs=np.arange(n, 0, -1, dtype=np.float64), **tiling)
+    work = _rows_of(covariances, covariances, _TRIANGLE, out)
+    costs, n_tiles = np.arange(n, 0, -1, dtype=np.float64), min(128, 1 + out.size // _TILE_PAIRS)
+    for_tiles(work, n, costs=costs, n_tiles=n_tiles, **tiling)
     mirror(out)
     np.fill_diagonal(out, 1.0)
     return out
 
 
-def logs_and_pivots(offsets: Ints, starts: Ints, values: Floats) -> tuple[Floats, Floats]:
+def logs_and_pivots(
+    offsets: Ints, codes: Ints, starts: Ints, values: Floats
+) -> tuple[Floats, Floats]:
     """ln|S| of each matrix on its support, and its smallest pivot.
 
     The pivot is relative to the largest diagonal entry, as in `bhattacharyya.smallest_pivots`, and
-    1 for a matrix without coordinates. If it is 0, ln|S| is -inf.
+    1 for a matrix without coordinates. If it is 0, ln|S| is not a number.
     """
-    orders = np.diff(offsets)
-    logs, smallest = np.zeros(len(orders)), np.ones(len(orders))
-    # Not compiled: pairs take much longer than single matrices.
-    for order in np.unique(orders[orders > 0]):
-        chosen = np.flatnonzero(orders == order)
-        stack = np.zeros((len(chosen), order, order))
-        triangle = np.arange(order * (order + 1) // 2)
-        stack[:, *np.tril_indices(order)] = values[starts[chosen][:, None] + triangle]
-        logs[chosen], smallest[chosen] = _factor_stack(stack)
-    return logs, smallest
-
-
-def _factor_stack(stack: Floats) -> tuple[Floats, Floats]:
-    """`logs_and_pivots` of matrices of one order, by LDLᵀ of their lower triangles in place."""
-    order = stack.shape[1]
-    largest = np.fmax.reduce(np.diagonal(stack, axis1=1, axis2=2), axis=1)
-    smallest, product = np.ones(len(stack)), np.ones(len(stack))
-    exponent = np.zeros(len(stack), dtype=np.int64)
-    for k in range(order):
-        pivot = stack[:, k, k].copy()
-        lost = ~(pivot > 0.0)
-        pivot[lost] = 1.0  # the result of these matrices is known
-        smallest[lost] = 0.0
-        smallest = np.minimum(smallest, pivot / np.fmax(largest, pivot))
-        product, shift = np.frexp(product * pivot)
-        exponent += shift
-        factor = stack[:, k + 1 :, k] / pivot[:, None]
-        stack[:, k + 1 :, k + 1 :] -= factor[:, :, None] * stack[:, None, k + 1 :, k]
-    # The logarithm of the C library, as in compiled code.
-    logs = exponent * _LN2 + np.array([math.log(x) for x in product])
-    return np.where(smallest > 0.0, logs, -np.inf), smallest
+    n, orders = len(offsets) - 1, np.diff(offsets)
+    found = np.empty((n, 2))
+    # A loop of its own would take longer to compile than to run.
+    unknown = SupportedCovariances(0.0, offsets, codes, starts, values, np.empty(n))
+    _rows_of(unknown, unknown, _OWN, found)(0, n)
+    logs, pivots = found.T.copy()
+    # The largest entry of each diagonal.
+    there = orders > 0
+    places = np.arange(len(codes)) - np.repeat(offsets[:-1], orders)
+    diagonals = values[np.repeat(starts[:-1], orders) + places * (places + 3) // 2]
+    largest = np.empty(n)
+    if len(codes):
+        largest[there] = np.maximum.reduceat(diagonals, offsets[:-1][there])
+    ratios = np.where(there, 0.0, 1.0)
+    return logs, np.divide(pivots, largest, out=ratios, where=there & ~np.isnan(logs))
 
 
 def _largest(offsets: Ints) -> int:
@@ -174,24 +160,21 @@ def _largest(offsets: Ints) -> int:
     return int(np.diff(offsets).max(initial=0))
 
 
-def _fill_rows(
-    rows: SupportedCovariances,
-    columns: SupportedCovariances,
-    begin: int,
-    end: int,
-    triangle: bool,
-    out: Floats,
-) -> None:
-    """Rows ``begin:end`` of k; with ``triangle`` only from the diagonal on."""
+def _rows_of(
+    rows: SupportedCovariances, columns: SupportedCovariances, part: int, out: Floats
+) -> Callable[[int, int], None]:
+    """A function that fills a range of rows; see `_fill`."""
+    arrays = (rows.gamma, *rows.columns(), *columns.columns())
     side, side2 = _largest(rows.offsets), _largest(columns.offsets)
-    # Arrays are allocated here: compiling that takes numba longer than compiling the loops.
-    mean = np.empty((side + side2, side + side2))
-    place, place2 = np.empty(side, np.int64), np.empty(side2, np.int64)
-    lone = np.empty(side + side2, np.bool_)
-    _fill(
-        rows.gamma, *rows.columns(), *columns.columns(), begin, end, triangle, mean, place, place2,
-        lone, out,
-    )  # fmt: skip
+
+    def fill(begin: int, end: int) -> None:
+        # Arrays are created here: compiling that takes numba longer than compiling the loops.
+        mean = np.empty((side + side2, side + side2))
+        place, place2 = np.empty(side, np.int64), np.empty(side2, np.int64)
+        lone = np.empty(side + side2, np.bool_)
+        _fill(*arrays, begin, end, part, mean, place, place2, lone, out)
+
+    return fill
 
 
 @njit(nogil=True, cache=True)
@@ -199,21 +182,23 @@ def _fill(
     gamma: float,
     offsets: Ints, codes: Ints, starts: Ints, values: Floats, logs: Floats,
     offsets2: Ints, codes2: Ints, starts2: Ints, values2: Floats, logs2: Floats,
-    begin: int, end: int, triangle: bool,
+    begin: int, end: int, part: int,
     mean: Floats, place: Ints, place2: Ints, lone: Bools, out: Floats,
 ) -> None:  # fmt: skip
-    """The loop of `_fill_rows`; ``mean``, the places and ``lone`` are used for each pair anew."""
+    """Rows ``begin:end`` of k, of which ``part`` is the whole or the triangle from the diagonal on.
+
+    If the part is ``_OWN``, each matrix is compared with itself only, and the two columns of
+    ``out`` are ln|S| and the smallest pivot of S. ``mean``, the places and ``lone`` are overwritten
+    for each pair.
+    """
     log_gamma = math.log(gamma) if gamma > 0.0 else 0.0
     for i in range(begin, end):
-        own_order = offsets[i + 1] - offsets[i]
-        for j in range(i if triangle else 0, len(logs2)):
+        mine = codes[offsets[i] : offsets[i + 1]]
+        for j in range(0 if part == _WHOLE else i, i + 1 if part == _OWN else len(logs2)):
             # The union of both supports; without γ, different supports have k = 0.
-            order = _merge(
-                codes, offsets[i], offsets[i + 1], codes2, offsets2[j], offsets2[j + 1], place,
-                place2, lone,
-            )  # fmt: skip
-            other_order = offsets2[j + 1] - offsets2[j]
-            absent, absent2 = order - own_order, order - other_order
+            theirs = codes2[offsets2[j] : offsets2[j + 1]]
+            order = _merge(mine, theirs, place, place2, lone)
+            absent, absent2 = order - len(mine), order - len(theirs)
             if gamma == 0.0 and absent + absent2 > 0:
                 out[i, j] = 0.0
                 continue
@@ -222,34 +207,39 @@ def _fill(
                 for b in range(a):
                     mean[a, b] = 0.0
                 mean[a, a] = 0.5 * gamma if lone[a] else 0.0
-            _add_half(mean, place, own_order, values, starts[i])
-            _add_half(mean, place2, other_order, values2, starts2[j])
+            _add_half(mean, place, len(mine), values, starts[i])
+            _add_half(mean, place2, len(theirs), values2, starts2[j])
+            log = _log_determinant(mean, order)
+            # One matrix: its pivots are on the diagonal.
+            if part == _OWN:
+                out[i, 0], out[i, 1] = log, np.inf
+                for a in range(order):
+                    if mean[a, a] < out[i, 1]:
+                        out[i, 1] = mean[a, a]
+                continue
             # Both log-determinants on the union, and k.
             own = logs[i] + absent * log_gamma + (logs2[j] + absent2 * log_gamma)
-            log_k = 0.25 * own - 0.5 * _log_determinant(mean, order)
-            out[i, j] = math.exp(log_k if log_k < 0.0 else 0.0)
+            log_k = 0.25 * own - 0.5 * log
+            out[i, j] = math.exp(0.0 if log_k > 0.0 else log_k)
 
 
 @inner
-def _merge(
-    codes: Ints, i: int, end: int, codes2: Ints, j: int, end2: int,
-    place: Ints, place2: Ints, lone: Bools,
-) -> int:  # fmt: skip
+def _merge(mine: Ints, theirs: Ints, place: Ints, place2: Ints, lone: Bools) -> int:
     """Positions of two ascending lists in their union, and which entries only one list has.
 
-    The lists are ``codes[i:end]`` and ``codes2[j:end2]``. Returns the length of the union.
+    Returns the length of the union.
     """
-    first, first2, order = i, j, 0
-    while i < end or j < end2:
-        mine = j == end2 or (i < end and codes[i] <= codes2[j])
-        theirs = i == end or (j < end2 and codes2[j] <= codes[i])
-        if mine:
-            place[i - first] = order
+    i, j, order = 0, 0, 0
+    while i < len(mine) or j < len(theirs):
+        first = j == len(theirs) or (i < len(mine) and mine[i] <= theirs[j])
+        second = i == len(mine) or (j < len(theirs) and theirs[j] <= mine[i])
+        if first:
+            place[i] = order
             i += 1
-        if theirs:
-            place2[j - first2] = order
+        if second:
+            place2[j] = order
             j += 1
-        lone[order] = mine != theirs
+        lone[order] = first != second
         order += 1
     return order
 
@@ -266,10 +256,12 @@ def _add_half(mean: Floats, place: Ints, order: int, values: Floats, start: int)
 
 @inner
 def _log_determinant(matrix: Floats, order: int) -> float:
-    """ln|S| of the lower triangle by LDLᵀ, which overwrites it."""
+    """ln|S| of the lower triangle by LDLᵀ, which overwrites it; NaN if a pivot is not positive."""
     product, exponent = 1.0, 0
     for k in range(order):
         pivot = matrix[k, k]
+        if not pivot > 0.0:
+            return np.nan
         product, shift = math.frexp(product * pivot)
         exponent += shift
         for i in range(k + 1, order):

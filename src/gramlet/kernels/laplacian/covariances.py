@@ -104,7 +104,7 @@ def _checked(packed: Floats, order: int, graphs: Ints, gamma: float) -> Covarian
 def _checked_supports(
     gamma: float, offsets: Ints, codes: Ints, starts: Ints, values: Floats
 ) -> SupportedCovariances:
-    logs, pivots = logs_and_pivots(offsets, starts, values)
+    logs, pivots = logs_and_pivots(offsets, codes, starts, values)
     singular = pivots <= 4 * np.diff(offsets) * _EPSILON
     _refuse_singular(np.arange(len(pivots)), singular, gamma)
     return SupportedCovariances(gamma, offsets, codes, starts, values, logs)
