@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gramlet.engine.core import signature_table as engine
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 
 # Small entries are kept in 32 bits, others in 64.
@@ -116,3 +117,19 @@ def test_offsets_of_equal_lengths_are_implied(widths):
         table.lookup(np.array([0, 1]), np.array([77]))
     again = pickle.loads(pickle.dumps(table))
     assert again.offsets.tolist() == offsets.tolist()
+
+
+@pytest.mark.parametrize("widths", [[3] * 40, [3, 1] * 20, [0, 0], [0, 2], []])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_signatures_are_taken_alike_with_and_without_compiled_code(widths, dtype, monkeypatch):
+    offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+    data = np.random.default_rng(0).integers(0, 9, offsets[-1]).astype(dtype)
+    which = np.arange(len(widths))[::-1].copy()
+    found = engine._taken(offsets, data, which)
+    monkeypatch.setattr(engine, "_FEW_ENTRIES", 0)
+    for mine, other in zip(found, engine._taken(offsets, data, which), strict=True):
+        assert np.array_equal(mine, other)
+        assert mine.dtype == other.dtype == dtype
+    rows = [data[offsets[i] : offsets[i + 1]] for i in which]
+    assert found[1].tolist() == [value for row in rows for value in row.tolist()]
+    assert np.diff(found[0]).tolist() == [len(row) for row in rows]

@@ -27,6 +27,8 @@ __all__ = ["SignatureTable", "pack_rows"]
 
 # The largest entry of an array of 32 bits.
 _MOST = np.iinfo(np.int32).max
+# This many entries are copied by numpy if all signatures have one length.
+_FEW_ENTRIES = 1 << 12
 
 
 def pack_rows(rows: Ints) -> tuple[Ints, Ints]:
@@ -167,7 +169,13 @@ def _of_width(offsets: Array, width: int) -> bool:
 
 def _taken(offsets: Ints, data: Array, which: Ints) -> tuple[Array, Array]:
     """Offsets and data of some of the signatures, in the type of the data."""
-    n_entries = int((offsets[which + 1] - offsets[which]).sum())
+    begins = offsets[which]
+    widths = offsets[which + 1] - begins
+    n_entries = int(widths.sum())
+    # Few signatures of one length, such as the types of edges: nothing to compile.
+    if 0 < n_entries <= _FEW_ENTRIES and (widths == widths[0]).all():
+        kept = (np.arange(len(which) + 1) * widths[0]).astype(data.dtype)
+        return kept, data[begins[:, None] + np.arange(widths[0])].reshape(-1)
     kept = np.empty(len(which) + 1, dtype=data.dtype)
     out = np.empty(n_entries, dtype=data.dtype)
     _copy_signatures(offsets, data, which, kept, out)
