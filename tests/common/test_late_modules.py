@@ -112,17 +112,6 @@ assert norm.cdf(0) == scipy.stats.norm.cdf(0) == 0.5
 import scipy
 assert scipy.stats is sys.modules["scipy.stats"]
 assert scipy.special.expit(0.0) == 0.5
-import asyncio
-async def seven():
-    await asyncio.sleep(0)
-    return 7
-assert asyncio.run(seven()) == 7
-import numpy as np
-import numpy.testing as npt
-npt.assert_array_equal(np.ones(2), [1, 1])
-assert npt is np.testing
-from numpy import f2py
-assert f2py.__version__
 kernel = gramlet.VertexHistogram().set_output(transform="default")
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler

@@ -1,7 +1,7 @@
 """Lazy modules: the code of a module runs when one of its names is first used, not at its import.
 
-scikit-learn's base classes, scipy and numba import modules that no kernel uses and that take half
-of the time of all imports. Placeholders stand in `sys.modules` until a name is used.
+scikit-learn's base classes import modules that no kernel uses and that take half of the time of all
+imports. Placeholders stand in `sys.modules` until a name is used.
 """
 
 from __future__ import annotations
@@ -15,14 +15,8 @@ from typing import Any
 
 __all__ = ["SELDOM_USED", "load_late"]
 
-# Modules that scikit-learn, scipy and numba import and that no kernel uses, packages first.
-SELDOM_USED = (
-    "scipy.stats", "scipy.special", "pandas",
-    "narwhals", "narwhals.stable", "narwhals.stable.v2",  # data frames of all kinds
-    "asyncio",  # for a part of joblib that is not used
-    "numpy.f2py", "numpy.testing",  # scipy copies all of numpy's names
-    "yaml",  # for numba's settings
-)  # fmt: skip
+# Modules that scikit-learn imports and that no kernel uses.
+SELDOM_USED = ("scipy.stats", "scipy.special", "pandas")
 
 # Attributes that tools look up on every module, whether it has them or not: they load nothing.
 _ASKED_OF_ALL = frozenset(["__warningregistry__"])
