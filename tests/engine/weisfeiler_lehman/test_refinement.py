@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gramlet import GraphBatch
-from gramlet.engine.core import signature_table
+from gramlet.engine.core import partitioned_interning, signature_table
 from gramlet.engine.weisfeiler_lehman.colour_refinement import refine
 
 
@@ -20,13 +20,15 @@ def random_batch(directed: bool) -> GraphBatch:
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("with_edges", [False, True])
-def test_levels_and_tables_do_not_share_the_workspace(directed, with_edges, monkeypatch):
+@pytest.mark.parametrize("few", [0, 1 << 15])
+def test_levels_and_tables_do_not_share_the_workspace(few, directed, with_edges, monkeypatch):
     batch = random_batch(directed)
     colours = np.arange(batch.n_nodes_total) % 2
     edges = batch.edge_labels.codes if with_edges else None
     given = (batch.indptr, batch.indices, colours, 2, 4, edges, batch.in_arcs if directed else None)
     expected, levels = refine(*given)
     monkeypatch.setattr(signature_table, "MANY", 0)  # as if the batch were large
+    monkeypatch.setattr(partitioned_interning, "_FEW", few)
     found, again = refine(*given)
     assert np.array_equal(again, levels)
     for one, other in zip(found.tables, expected.tables, strict=True):

@@ -24,6 +24,7 @@ __all__ = [
     "n_slots_for",
     "number_in",
     "occupied",
+    "same_entries",
     "slots_for",
     "slots_of",
     "slots_of_keys",
@@ -106,7 +107,7 @@ def find_slot(
         if (
             slots[at] == occupied(code, i)
             and offsets[i + 1] - offsets[i] == end - begin
-            and _same(wanted, begin, data, offsets[i], end - begin)
+            and same_entries(wanted, begin, data, offsets[i], end - begin)
         ):
             return at  # not break: the compiler would count references to the arrays in the loop
         at = (at + np.uint64(1)) & mask
@@ -125,7 +126,7 @@ def find_row(
     at = code & mask
     while number_in(slots[at]) >= first:
         i = number_in(slots[at])
-        if slots[at] == occupied(code, i) and _same(wanted, begin, rows, i * width, width):
+        if slots[at] == occupied(code, i) and same_entries(wanted, begin, rows, i * width, width):
             return at
         at = (at + np.uint64(1)) & mask
     return at
@@ -144,7 +145,8 @@ def find_key(slots: Ints, first: int, keys: Ints, code: np.uint64, key: np.int64
 
 
 @inner
-def _same(data: Ints, begin: int, other: Ints, at: int, length: int) -> bool:
+def same_entries(data: Ints, begin: int, other: Ints, at: int, length: int) -> bool:
+    """Whether two signatures of one length, beginning at these positions, are equal."""
     for p in range(length):  # noqa: SIM110 (compiled: a plain loop)
         if data[np.uint64(begin + p)] != other[np.uint64(at + p)]:
             return False

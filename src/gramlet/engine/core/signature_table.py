@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramlet.common.arrays import Array, Ints
+from gramlet.common.arrays import Array, Bools, Int32s, Ints
 from gramlet.common.stored_state import require_array, require_offsets
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.hash_table import (
@@ -29,6 +29,8 @@ __all__ = ["SignatureTable", "pack_rows"]
 _MOST = np.iinfo(np.int32).max
 # This many entries are copied by numpy if all signatures have one length.
 _FEW_ENTRIES = 1 << 12
+# Lengths are summed in steps of so many signatures, whose temporaries stay in cache.
+_STEP = 1 << 16
 
 
 def pack_rows(rows: Ints) -> tuple[Ints, Ints]:
@@ -80,11 +82,19 @@ class SignatureTable:
 
     @classmethod
     def fit(
-        cls, offsets: Ints, data: Array, workspace: Workspace | None = None
+        cls,
+        offsets: Ints,
+        data: Array,
+        *,
+        ids: Ints | None = None,
+        alone: Bools | None = None,
+        workspace: Workspace | None = None,
     ) -> tuple[SignatureTable, Ints]:
         """A table of the distinct signatures, and the id of each given one.
 
-        ``data`` has 32 or 64 bits. With a workspace, the ids may be part of it.
+        ``data`` has 32 or 64 bits. ``ids`` is the array that is filled and returned. ``alone``
+        marks signatures that the caller knows to differ from all others, which are not looked up;
+        then it marks all signatures that do.
 
         >>> table, ids = SignatureTable.fit(*pack_rows(np.array([[7, 1], [2, 2], [7, 1]])))
         >>> len(table), ids.tolist()
@@ -93,11 +103,14 @@ class SignatureTable:
         [1, 2]
         """
         data = _narrow(data)
-        if len(offsets) - 1 >= MANY and data.dtype == np.int32:
-            ids, first = intern_in_parts(offsets, data, workspace)
+        n = len(offsets) - 1
+        ids = np.empty(n, dtype=np.int64) if ids is None else ids
+        alone = np.zeros(n, dtype=np.bool_) if alone is None else alone
+        if n >= MANY and data.dtype == np.int32:
+            first = intern_in_parts(offsets, data, ids, alone, workspace)
         else:
-            nothing = np.zeros(1, np.int64), np.zeros(0, data.dtype)
-            ids, first = _interned(offsets, data, *nothing, np.full(1, -1, dtype=np.int64))
+            known = np.zeros(1, np.int64), np.zeros(0, data.dtype), np.full(1, -1, dtype=np.int64)
+            first = _interned(offsets, data, *known, ids, alone)
         return cls(*_taken(offsets, data, first)), ids
 
     def lookup(self, offsets: Ints, data: Array) -> Ints:
@@ -111,7 +124,7 @@ class SignatureTable:
         new_offsets, new_data = _taken(offsets, data, first)
         return ids, (new_offsets.astype(np.int64), new_data.astype(np.int64))
 
-    def _found(self, offsets: Ints, data: Array) -> tuple[Ints, Ints]:
+    def _found(self, offsets: Ints, data: Array) -> tuple[Ints, Int32s]:
         if self._slots is None:
             self._kept = self._offsets
             self._slots = slots_of(self._kept, self._data, len(self))
@@ -119,7 +132,12 @@ class SignatureTable:
         data = _narrow(data)
         width = np.promote_types(data.dtype, self._data.dtype)
         known = self._data.astype(width, copy=False)
-        return _interned(offsets, data.astype(width, copy=False), self.offsets, known, self._slots)
+        ids = np.empty(len(offsets) - 1, dtype=np.int64)
+        alone = np.zeros(len(ids), dtype=np.bool_)
+        first = _interned(
+            offsets, data.astype(width, copy=False), self.offsets, known, self._slots, ids, alone
+        )
+        return ids, first
 
     def signature(self, i: int) -> Ints:
         """Signature number ``i``."""
@@ -167,15 +185,19 @@ def _of_width(offsets: Array, width: int) -> bool:
     return bool((offsets[1:] - offsets[:-1] == width).all())
 
 
-def _taken(offsets: Ints, data: Array, which: Ints) -> tuple[Array, Array]:
+def _taken(offsets: Ints, data: Array, which: Int32s) -> tuple[Array, Array]:
     """Offsets and data of some of the signatures, in the type of the data."""
-    begins = offsets[which]
-    widths = offsets[which + 1] - begins
-    n_entries = int(widths.sum())
     # Few signatures of one length, such as the types of edges: nothing to compile.
-    if 0 < n_entries <= _FEW_ENTRIES and (widths == widths[0]).all():
-        kept = (np.arange(len(which) + 1) * widths[0]).astype(data.dtype)
-        return kept, data[begins[:, None] + np.arange(widths[0])].reshape(-1)
+    if 0 < len(which) <= _FEW_ENTRIES:
+        begins, ends = offsets[which], offsets[which.astype(np.int64) + 1]
+        width = int(ends[0] - begins[0])
+        if 0 < width * len(which) <= _FEW_ENTRIES and (ends - begins == width).all():
+            kept = (np.arange(len(which) + 1) * width).astype(data.dtype)
+            return kept, data[begins[:, None] + np.arange(width)].reshape(-1)
+    n_entries = 0
+    for begin in range(0, len(which), _STEP):
+        part = which[begin : begin + _STEP].astype(np.int64)
+        n_entries += int((offsets[part + 1] - offsets[part]).sum())
     kept = np.empty(len(which) + 1, dtype=data.dtype)
     out = np.empty(n_entries, dtype=data.dtype)
     _copy_signatures(offsets, data, which, kept, out)
@@ -183,29 +205,35 @@ def _taken(offsets: Ints, data: Array, which: Ints) -> tuple[Array, Array]:
 
 
 def _interned(
-    offsets: Ints, data: Array, known_offsets: Array, known_data: Array, known_slots: Ints
-) -> tuple[Ints, Ints]:
-    """Ids of the signatures, and where each new one first occurs."""
-    n = len(offsets) - 1
-    ids, first = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    fresh = np.full(n_slots_for(n), -1, dtype=np.int64)
-    n_new = _intern(offsets, data, known_offsets, known_data, known_slots, fresh, ids, first)
-    return ids, first[:n_new]
+    offsets: Ints, data: Array, known_offsets: Array, known_data: Array, known_slots: Ints,
+    ids: Ints, alone: Bools,
+) -> Int32s:  # fmt: skip
+    """Fill the ids of the signatures; return where each new one first occurs."""
+    first = np.empty(len(ids), dtype=np.int32)
+    fresh = np.full(n_slots_for(len(ids)), -1, dtype=np.int64)
+    n_new = _intern(offsets, data, known_offsets, known_data, known_slots, fresh, ids, first, alone)
+    return first[:n_new]
 
 
 @njit(nogil=True, cache=True)
 def _intern(
     offsets: Ints, data: Ints, known_offsets: Ints, known_data: Ints, known_slots: Ints,
-    fresh: Ints, ids: Ints, first: Ints,
+    fresh: Ints, ids: Ints, first: Int32s, alone: Bools,
 ) -> int:  # fmt: skip
     """Fill ``ids``, and ``first`` with where each new signature first occurs; return how many.
 
     In the table ``fresh`` the number of a signature is the position where it first occurs.
+    Signatures that are marked as ``alone`` are new; then all those are marked that occur once.
     """
     n = len(offsets) - 1
     n_known = len(known_offsets) - 1
     n_new = 0
     for i in range(n):
+        if alone[i]:
+            ids[i] = n_known + n_new
+            first[n_new] = i
+            n_new += 1
+            continue
         begin, end = offsets[i], offsets[i + 1]
         code = hash_of(data, begin, end)
         # Known from the fit.
@@ -216,10 +244,13 @@ def _intern(
         # Met before in this call.
         at = find_slot(fresh, 0, offsets, data, code, data, begin, end)
         if fresh[at] >= 0:
-            ids[i] = ids[number_in(fresh[at])]
+            before = number_in(fresh[at])
+            ids[i] = ids[before]
+            alone[before] = False
             continue
         # New.
         fresh[at] = occupied(code, np.int64(i))
+        alone[i] = True
         ids[i] = n_known + n_new
         first[n_new] = i
         n_new += 1
@@ -227,12 +258,19 @@ def _intern(
 
 
 @njit(nogil=True, cache=True)
-def _copy_signatures(offsets: Ints, data: Array, which: Ints, kept: Array, out: Array) -> None:
+def _copy_signatures(offsets: Ints, data: Array, which: Int32s, kept: Array, out: Array) -> None:
     """Fill ``out`` with the chosen signatures and ``kept`` with where they begin."""
-    at = 0
+    at, i = 0, 0
     kept[0] = 0
-    for i in range(len(which)):
-        for p in range(offsets[which[i]], offsets[which[i] + 1]):
-            out[at] = data[p]
-            at += 1
-        kept[i + 1] = at
+    while i < len(which):
+        # Signatures that follow each other are copied in one go.
+        last = np.int64(which[i])
+        begin = offsets[last]
+        shift = at - begin
+        while i < len(which) and which[i] == last:
+            last += 1
+            i += 1
+            kept[i] = offsets[last] + shift
+        for p in range(offsets[last] - begin):
+            out[at + p] = data[begin + p]
+        at += offsets[last] - begin

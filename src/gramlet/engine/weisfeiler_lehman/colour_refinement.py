@@ -64,10 +64,10 @@ class Refinement:
         Colours from ``n_colours[h]`` on at level h do not occur in the fitted graphs.
         """
         edges = edge_labels if self.with_edge_labels else None
-        levels, workspace = [colours], Workspace()
+        signatures = _Signatures(indptr, indices, edges, in_arcs)
+        levels = [colours]
         for table in self.tables:
-            signatures = _signatures(indptr, indices, levels[-1], edges, in_arcs, workspace)
-            levels.append(table.lookup(*signatures))
+            levels.append(table.lookup(*signatures.of(levels[-1])))
         return np.stack(levels)
 
     def validate(self) -> None:
@@ -109,10 +109,13 @@ def refine(
     refinement = Refinement(n_initial, edge_labels is not None)
     levels = np.empty((n_iter + 1, len(colours)), dtype=np.int64)
     levels[0] = colours
-    workspace = Workspace()
+    signatures, workspace = _Signatures(indptr, indices, edge_labels, in_arcs), Workspace()
+    # A node that alone has its colour keeps a colour of its own, which need not be looked up.
+    alone = np.zeros(len(colours), dtype=np.bool_)
     for h in range(n_iter):
-        signatures = _signatures(indptr, indices, levels[h], edge_labels, in_arcs, workspace)
-        table, levels[h + 1] = SignatureTable.fit(*signatures, workspace)
+        table, _ = SignatureTable.fit(
+            *signatures.of(levels[h]), ids=levels[h + 1], alone=alone, workspace=workspace
+        )
         refinement.tables.append(table)
     return refinement, levels
 
@@ -154,40 +157,50 @@ def _check_signatures(table: SignatureTable, n_colours: int, with_edge_labels: b
         raise ValueError("A signature of a refinement contains unknown colours.")
 
 
-def _signatures(
-    indptr: Ints, indices: Ints, colours: Ints, edge_labels: Ints | None, in_arcs: InArcs | None,
-    workspace: Workspace,
-) -> tuple[Ints, Int32s]:  # fmt: skip
-    """Offsets and entries of the signatures of all nodes, as arrays of the workspace.
+class _Signatures:
+    """The signatures of all nodes; their lengths and the memory for them serve all levels.
 
     A signature is the node's own colour, then the neighbours' colours, sorted. With edge labels
     each neighbour gives two entries, the label of its edge and its colour, sorted by label, then
     colour. In directed graphs −1 and the in-neighbours follow; without in-neighbours the −1 is left
     out, so that a node without arcs has the same signature as in undirected graphs.
     """
-    width = 1 if edge_labels is None else 2
-    degrees = np.diff(indptr)
-    lengths = 1 + width * degrees
-    if in_arcs is not None:
-        in_degrees = np.diff(in_arcs.indptr)
-        lengths += width * in_degrees + (in_degrees > 0)
-        degrees = np.maximum(degrees, in_degrees)
-    offsets = workspace.array("offsets", len(indptr), np.int64)
-    offsets[0] = 0
-    np.cumsum(lengths, out=offsets[1:])
-    data = workspace.array("signatures", int(offsets[-1]), np.int32)
-    around = np.empty(degrees.max(initial=0), dtype=np.int64)
-    edges = _NO_LABELS if edge_labels is None else edge_labels
-    radix = int(colours.max(initial=0)) + 1
-    if in_arcs is None:
-        _write_signatures(indptr, indices, colours, edges, radix, offsets, around, data)
-        return offsets, data
-    edges_in = _NO_LABELS if edge_labels is None else edge_labels[in_arcs.arcs]
-    _write_directed_signatures(
-        indptr, indices, in_arcs.indptr, in_arcs.indices, colours, edges, edges_in, radix, offsets,
-        around, data,
-    )  # fmt: skip
-    return offsets, data
+
+    def __init__(
+        self, indptr: Ints, indices: Ints, edge_labels: Ints | None, in_arcs: InArcs | None
+    ) -> None:
+        width = 1 if edge_labels is None else 2
+        # One entry for every node before, and one or two for every arc.
+        self._offsets = np.arange(len(indptr), dtype=np.int64)
+        for arcs in (indptr,) if in_arcs is None else (indptr, in_arcs.indptr):
+            for _ in range(width):
+                self._offsets += arcs
+        if in_arcs is not None:
+            self._offsets[1:] += np.cumsum(np.diff(in_arcs.indptr) > 0)
+        self._data = np.empty(int(self._offsets[-1]), dtype=np.int32)
+        n_around = 0
+        if edge_labels is not None:
+            n_around = int(np.diff(self._offsets).max(initial=0))
+        self._around = np.empty(n_around, dtype=np.int64)
+        self._arcs, self._in_arcs = (indptr, indices), in_arcs
+        self._with_edge_labels = edge_labels is not None
+        self._edges = self._in_edges = _NO_LABELS
+        if edge_labels is not None:
+            self._edges = edge_labels
+            self._in_edges = _NO_LABELS if in_arcs is None else edge_labels[in_arcs.arcs]
+
+    def of(self, colours: Ints) -> tuple[Ints, Int32s]:
+        """Offsets and entries of the signatures; the next call overwrites the entries."""
+        radix = int(colours.max(initial=0)) + 1 if self._with_edge_labels else 1
+        out = self._offsets, self._around, self._data
+        if self._in_arcs is None:
+            _write_signatures(*self._arcs, colours, self._edges, radix, *out)
+        else:
+            _write_directed_signatures(
+                *self._arcs, self._in_arcs.indptr, self._in_arcs.indices, colours, self._edges,
+                self._in_edges, radix, *out,
+            )  # fmt: skip
+        return self._offsets, self._data
 
 
 @njit(nogil=True, cache=True)
