@@ -11,6 +11,7 @@ import pytest
 from gramlet.cli import main
 from gramlet.kernels import registry
 from gramlet.warming import TOOLS, names_of_work
+from gramlet.warming.work import compile_all_of
 from without_compiler import COMPILER_IS_OFF
 
 AFTER = """
@@ -25,6 +26,10 @@ def test_without_names_it_is_everything():
     names = names_of_work()
     assert sorted(names) == sorted([*(row.name for row in registry.entries()), *TOOLS])
     assert names_of_work(["SP", "sp", "wl"]) == ["sp", "wl"]
+
+
+def test_the_large_graphs_are_graphs():
+    compile_all_of("paths of large graphs")
 
 
 def test_an_unknown_name_is_wrong_use(capsys):
