@@ -61,8 +61,8 @@ class TestBuilding:
         assert batch.node_offsets.tolist() == [0, 3, 5]
         assert batch.indptr.tolist() == [0, 2, 3, 4, 5, 6]
         assert batch.indices.tolist() == [1, 2, 0, 0, 4, 3]
-        for array in (batch.node_offsets, batch.indptr, batch.indices):
-            assert array.dtype == np.int64
+        assert batch.node_offsets.dtype == batch.indptr.dtype == np.int64
+        assert batch.indices.dtype == np.int32
 
     def test_repeated_edges_are_merged_in_either_direction(self):
         once = GraphBatch.from_edges([[(0, 1), (1, 2)]], edge_labels=["ab"], edge_weights=[[1, 2]])

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from gramlet.common.arrays import Array, Ints, UInt64s
+from gramlet.common.arrays import Array, Ints, Nodes, UInt64s
 from gramlet.common.checks import require_count
 from gramlet.engine.core.content_hash import multiset_hashes, refine_hashes
 from gramlet.engine.isomorphism.search import same_connected_graph
@@ -112,11 +112,11 @@ def _refined(batch: GraphBatch, nodes: UInt64s, edges: UInt64s, n_iter: int) -> 
     return nodes
 
 
-def _in_arcs(batch: GraphBatch) -> tuple[Ints, Ints, Ints]:
+def _in_arcs(batch: GraphBatch) -> tuple[Ints, Nodes, Ints]:
     if batch.directed:
         return batch.in_arcs
     nothing = np.zeros(0, dtype=np.int64)
-    return nothing, nothing, nothing
+    return nothing, batch.indices[:0], nothing
 
 
 class _Graph(NamedTuple):
@@ -167,7 +167,7 @@ class _Codes:
         first, last = batch.node_offsets[i], batch.node_offsets[i + 1]
         begin, end = batch.indptr[first], batch.indptr[last]
         tails = np.repeat(np.arange(last - first), batch.degrees[first:last])
-        heads = batch.indices[begin:end] - first
+        heads = batch.indices[begin:end].astype(np.int64) - first
         return _Graph(self.labels[first:last], tails, heads, self.arc_labels[begin:end])
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.common.parameters import Interval
 from gramlet.common.stored_state import require, require_array
 from gramlet.embeddings.base import DETERMINISTIC_CONSTRAINTS, GraphEmbedding
@@ -108,7 +108,7 @@ class LocalDegreeProfile(GraphEmbedding):
         return GraphTags(kind="embedding", depends_on_fitted=True)
 
 
-def degree_statistics(indptr: Ints, indices: Ints) -> Floats:
+def degree_statistics(indptr: Ints, indices: Nodes) -> Floats:
     """ln(1 + x) of each node's degree and the minimum, maximum, mean, deviation of neighbours'.
 
     >>> path = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1])

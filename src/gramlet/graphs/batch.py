@@ -14,8 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.graphs.build import EDGE_COLUMNS, NODE_COLUMNS, check_columns, csr_from_arcs, ranges
+from gramlet.common.arrays import Array, Floats, Ints, Nodes
+from gramlet.graphs.build import (
+    EDGE_COLUMNS,
+    NODE_COLUMNS,
+    check_columns,
+    csr_from_arcs,
+    narrow,
+    ranges,
+)
 from gramlet.graphs.columns import Categorical, float_column, frozen, pick, same_column
 from gramlet.graphs.direction import InArcs, arcs_coming_in
 from gramlet.graphs.gather import gather_columns
@@ -37,10 +44,11 @@ class GraphBatch(Sequence["GraphBatch"]):
     ----------
     node_offsets : array of int64, shape (N + 1,)
         Graph i has the nodes ``node_offsets[i]:node_offsets[i + 1]``.
-    indptr, indices : arrays of int64
+    indptr, indices : arrays of int64 and of int32
         CSR adjacency of all nodes; neighbours are sorted. ``indices`` counts nodes over the whole
-        batch. Undirected: each edge is stored in both directions. Directed: the row of a node
-        contains its outgoing arcs; `in_arcs` contains the incoming ones.
+        batch (in 64 bits if it has more than 2^31 nodes). Undirected: each edge is stored in both
+        directions. Directed: the row of a node contains its outgoing arcs; `in_arcs` contains the
+        incoming ones.
     directed : bool
     node_labels : Categorical or None
         One label per node; None if the graphs have no labels (then all nodes count as equal).
@@ -66,7 +74,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         self,
         node_offsets: Ints,
         indptr: Ints,
-        indices: Ints,
+        indices: Nodes,
         *,
         node_labels: Categorical | None = None,
         edge_labels: Categorical | None = None,
@@ -77,7 +85,7 @@ class GraphBatch(Sequence["GraphBatch"]):
     ) -> None:
         self.node_offsets: Ints = frozen(np.asarray(node_offsets, dtype=np.int64))
         self.indptr: Ints = frozen(np.asarray(indptr, dtype=np.int64))
-        self.indices: Ints = frozen(np.asarray(indices, dtype=np.int64))
+        self.indices: Nodes = frozen(narrow(indices, int(self.node_offsets[-1])))
         self.directed = _flag(directed)
         self.node_labels = node_labels
         self.edge_labels = edge_labels
@@ -273,9 +281,11 @@ class GraphBatch(Sequence["GraphBatch"]):
     def arcs(self) -> tuple[Ints, Ints]:
         """Tail and head of every stored arc, over the whole batch, in the order of ``indices``.
 
-        In undirected batches each edge is listed in both directions.
+        In undirected batches each edge is listed in both directions. Both are arrays of int64, so
+        that pairs can be written as single numbers.
         """
-        return np.repeat(np.arange(self.n_nodes_total), self.degrees), self.indices
+        tails = np.repeat(np.arange(self.n_nodes_total, dtype=np.int64), self.degrees)
+        return tails, self.indices.astype(np.int64)
 
     # Derived batches
 
@@ -372,7 +382,8 @@ class GraphBatch(Sequence["GraphBatch"]):
         )
 
     def __hash__(self) -> int:
-        return hash((self.node_offsets.tobytes(), self.indptr.tobytes(), self.indices.tobytes()))
+        arrays = (self.node_offsets, self.indptr, self.indices.astype(np.int64))
+        return hash(tuple(array.tobytes() for array in arrays))
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {name: getattr(self, name) for name in ("directed", *_COLUMNS)}
@@ -408,7 +419,7 @@ class GraphBatch(Sequence["GraphBatch"]):
 
 
 def _rebuild(
-    node_offsets: Ints, indptr: Ints, indices: Ints, columns: dict[str, Any]
+    node_offsets: Ints, indptr: Ints, indices: Nodes, columns: dict[str, Any]
 ) -> GraphBatch:
     return GraphBatch(node_offsets, indptr, indices, **columns)
 

@@ -10,13 +10,42 @@ from typing import Any
 
 import numpy as np
 
-from gramlet.common.arrays import Array, Bools, Ints
+from gramlet.common.arrays import Array, Bools, Ints, Nodes
 from gramlet.graphs.columns import Categorical
 
-__all__ = ["EDGE_COLUMNS", "NODE_COLUMNS", "check_columns", "csr_from_arcs", "ranges"]
+__all__ = [
+    "EDGE_COLUMNS",
+    "NODE_COLUMNS",
+    "check_columns",
+    "csr_from_arcs",
+    "narrow",
+    "ranges",
+    "width_for",
+]
 
 NODE_COLUMNS = ("node_labels", "node_attributes")
 EDGE_COLUMNS = ("edge_labels", "edge_weights", "edge_attributes")
+
+
+# Batches of more nodes have numbers of 64 bits.
+_MOST_NARROW = 2**31
+
+
+def width_for(n_nodes: int) -> str:
+    """The type for numbers of nodes below ``n_nodes``: 32 bits, or 64 if they do not fit.
+
+    It depends on the number of nodes alone, so that compiled code meets one type in nearly all
+    batches.
+
+    >>> width_for(2**31), width_for(2**31 + 1)
+    ('int32', 'int64')
+    """
+    return "int32" if n_nodes <= _MOST_NARROW else "int64"
+
+
+def narrow(numbers: Array, n_nodes: int) -> Nodes:
+    """Numbers of nodes below ``n_nodes`` in the type of `width_for`."""
+    return np.asarray(numbers, dtype=width_for(n_nodes))
 
 
 def ranges(starts: Ints, lengths: Ints) -> Ints:

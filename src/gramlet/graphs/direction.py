@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gramlet.common.arrays import Ints
-from gramlet.graphs.build import EDGE_COLUMNS, NODE_COLUMNS
+from gramlet.common.arrays import Ints, Nodes
+from gramlet.graphs.build import EDGE_COLUMNS, NODE_COLUMNS, narrow
 from gramlet.graphs.columns import frozen
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class InArcs(NamedTuple):
     """
 
     indptr: Ints
-    indices: Ints
+    indices: Nodes
     arcs: Ints
 
 
@@ -49,7 +49,8 @@ def arcs_coming_in(batch: GraphBatch) -> InArcs:
     arcs = np.argsort(heads, kind="stable")
     indptr = np.zeros(batch.n_nodes_total + 1, dtype=np.int64)
     np.cumsum(np.bincount(heads, minlength=batch.n_nodes_total), out=indptr[1:])
-    return InArcs(frozen(indptr), frozen(tails[arcs]), frozen(arcs))
+    sources = narrow(tails[arcs], batch.n_nodes_total)
+    return InArcs(frozen(indptr), frozen(sources), frozen(arcs))
 
 
 def direction_of(batch: GraphBatch) -> bool | None:

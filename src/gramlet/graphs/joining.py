@@ -26,7 +26,8 @@ def joined(batches: Sequence[GraphBatch]) -> dict[str, Any]:
         "directed": _common_direction(batches),
         "node_offsets": [none, *(b.node_offsets[1:] + shift for b, shift, _ in pieces)],
         "indptr": [none, *(b.indptr[1:] + shift for b, _, shift in pieces)],
-        "indices": [none[:0], *(b.indices + shift for b, shift, _ in pieces)],
+        # Added in 64 bits: together the batches may have more nodes than fit into 32.
+        "indices": [none[:0], *(np.add(b.indices, s, dtype=np.int64) for b, s, _ in pieces)],
     }
     for name in ("node_offsets", "indptr", "indices"):
         parts[name] = np.concatenate(parts[name])

@@ -16,6 +16,7 @@ from gramlet.common.stored_state import (
     require_real,
 )
 from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.build import width_for
 from gramlet.graphs.columns import Categorical
 from gramlet.persistence.codec import Codec, named, of_types
 
@@ -55,8 +56,8 @@ def _unpack_batch(packed: dict[str, Any]) -> GraphBatch:
     if set(packed) != {"node_offsets", "indptr", "indices", "directed", *_BATCH_COLUMNS}:
         raise ValueError(f"a set of graphs in it has the columns {sorted(map(str, packed))}.")
     heads = packed["indices"]
-    require_array("the heads of edges", heads, "int64", (None,), least=0)
     n_nodes = int(require_offsets("the offsets of graphs", packed["node_offsets"])[-1])
+    require_array("the heads of edges", heads, width_for(n_nodes), (None,), least=0)
     indptr = require_offsets("the offsets of nodes", packed["indptr"], n_nodes, len(heads))
     if len(heads) and heads.max() >= n_nodes:
         raise ValueError("a set of graphs in it does not fit together.")

@@ -32,7 +32,8 @@ def graphs_digest(batch: GraphBatch) -> str:
     """
     digest = hashlib.sha256()
     digest.update(b"directed" if batch.directed and len(batch.indices) else b"undirected")
-    for array in (batch.node_offsets, batch.indptr, batch.indices):
+    # Numbers of nodes count by value, whatever their width.
+    for array in (batch.node_offsets, batch.indptr, batch.indices.astype(np.int64)):
         _add_array(digest, array)
     for column in (batch.node_labels, batch.edge_labels):
         _add_labels(digest, column)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramlet.common.arrays import Bools, Ints, UInt64s
+from gramlet.common.arrays import Bools, Ints, Nodes, UInt64s
 from gramlet.engine.core.compiled import inner, njit
 
 __all__ = ["mix", "multiset_hashes", "refine_hashes"]
@@ -45,8 +45,8 @@ def mix(a: np.uint64, b: np.uint64, role: np.uint64) -> tuple[np.uint64, np.uint
 
 @njit(nogil=True, cache=True)
 def refine_hashes(
-    hashes: UInt64s, indptr: Ints, indices: Ints, labels: UInt64s,
-    in_indptr: Ints, in_indices: Ints, in_arcs: Ints,
+    hashes: UInt64s, indptr: Ints, indices: Nodes, labels: UInt64s,
+    in_indptr: Ints, in_indices: Nodes, in_arcs: Ints,
 ) -> UInt64s:  # fmt: skip
     """One round of refinement: own hash, then the multisets over out-arcs and over in-arcs.
 

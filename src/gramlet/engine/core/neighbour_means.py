@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.engine.core.compiled import njit, read_only
 from gramlet.engine.core.ragged import copy_into
 
@@ -12,7 +12,7 @@ __all__ = ["neighbour_means"]
 
 
 def neighbour_means(
-    indptr: Ints, indices: Ints, values: Floats, weights: Floats | None = None
+    indptr: Ints, indices: Nodes, values: Floats, weights: Floats | None = None
 ) -> Floats:
     """Each node's (weighted) mean of its neighbours' rows; without neighbours, its own row.
 
@@ -30,7 +30,7 @@ def neighbour_means(
 
 
 @njit(nogil=True, cache=True)
-def _means(indptr: Ints, indices: Ints, values: Floats, weights: Floats) -> Floats:
+def _means(indptr: Ints, indices: Nodes, values: Floats, weights: Floats) -> Floats:
     n, d = values.shape
     out = np.empty((n, d))
     for v in range(n):

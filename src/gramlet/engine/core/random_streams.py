@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramlet.common.arrays import Ints, UInt64s
+from gramlet.common.arrays import Ints, Nodes, UInt64s
 from gramlet.engine.core.compiled import inner
 
 __all__ = ["below", "graph_stream", "next_bits", "uniform", "wrapping_integers"]
@@ -36,7 +36,7 @@ def _mixed(x: np.uint64) -> np.uint64:
 
 @inner
 def graph_stream(
-    seed: int, first: int, last: int, indptr: Ints, indices: Ints, state: UInt64s
+    seed: int, first: int, last: int, indptr: Ints, indices: Nodes, state: UInt64s
 ) -> None:
     """Set the state for the graph on the nodes first:last."""
     x = _mixed(_mixed(np.uint64(seed)) ^ np.uint64(last - first))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.tiles import for_tiles
 
@@ -90,7 +90,7 @@ def _size_groups(sizes: Ints, largest: int | None = None) -> list[Ints]:
 
 
 def adjacency_stack(
-    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints, weights: Floats | None
+    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Nodes, weights: Floats | None
 ) -> Floats:
     """The (weighted) adjacency matrices of given graphs of the same size: (graphs, size, size).
 
@@ -107,7 +107,7 @@ def adjacency_stack(
 
 @njit(nogil=True, cache=True)
 def _fill_stack(
-    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints, weights: Floats, stack: Floats
+    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Nodes, weights: Floats, stack: Floats
 ) -> None:
     for at in range(len(graphs)):
         first = node_offsets[graphs[at]]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramlet.common.arrays import Ints
+from gramlet.common.arrays import Ints, Nodes
 from gramlet.engine.core.compiled import njit
 
 __all__ = ["core_numbers"]
 
 
 @njit(nogil=True, cache=True)
-def core_numbers(indptr: Ints, indices: Ints) -> Ints:
+def core_numbers(indptr: Ints, indices: Nodes) -> Ints:
     """Per node, the largest i such that the node is in a subgraph whose degrees are all at least i.
 
     The node of the smallest remaining degree is removed repeatedly; its remaining degree at that

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from gramlet.common.arrays import Ints
+from gramlet.common.arrays import Ints, Nodes
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.graphlets.connected import class_columns, largest_graph
 from gramlet.engine.graphlets.patterns import pattern_code
@@ -21,7 +21,7 @@ __all__ = ["count_by_formula"]
 def count_by_formula(
     node_offsets: Ints,
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     k: int,
     counts: Ints,
     begin: int,
@@ -68,7 +68,7 @@ def _formula_columns() -> Ints:
 def _count_three(
     node_offsets: Ints,
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     columns: Ints,
     k: int,
     counts: Ints,
@@ -94,7 +94,7 @@ def _count_three(
 
 
 @inner
-def _triangles_above(u: int, first: int, indptr: Ints, indices: Ints, marked: Ints) -> int:
+def _triangles_above(u: int, first: int, indptr: Ints, indices: Nodes, marked: Ints) -> int:
     """The number of triangles u < v < w."""
     for a in range(indptr[u], indptr[u + 1]):
         marked[indices[a] - first] = 1
@@ -115,7 +115,7 @@ def _triangles_above(u: int, first: int, indptr: Ints, indices: Ints, marked: In
 def _tally_four(
     node_offsets: Ints,
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     place: Ints,
     common: Ints,
     tallies: Ints,
@@ -135,7 +135,9 @@ def _tally_four(
 
 
 @inner
-def _tally_node(u: int, first: int, indptr: Ints, indices: Ints, common: Ints, tally: Ints) -> None:
+def _tally_node(
+    u: int, first: int, indptr: Ints, indices: Nodes, common: Ints, tally: Ints
+) -> None:
     """Add wedges and stars at u, and the four-cycles with u and a later node on a diagonal.
 
     A four-cycle is added twice in all, once per diagonal.
@@ -164,7 +166,7 @@ def _tally_edges(
     u: int,
     first: int,
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     marked: Ints,
     common: Ints,
     tally: Ints,
@@ -204,7 +206,7 @@ def _tally_edges(
 
 
 @inner
-def _edges_within(v: int, first: int, indptr: Ints, indices: Ints, inside: Ints) -> int:
+def _edges_within(v: int, first: int, indptr: Ints, indices: Nodes, inside: Ints) -> int:
     """The number of edges between neighbours of v that are marked in ``inside``."""
     found = 0
     for b in range(indptr[v], indptr[v + 1]):

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Int16s, Ints, UInt64s
+from gramlet.common.arrays import Floats, Int16s, Ints, Nodes, UInt64s
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.random_streams import below, graph_stream, wrapping_integers
 from gramlet.engine.graphlets.patterns import patterns
@@ -52,7 +52,7 @@ def class_columns(k: int) -> tuple[Ints, Int16s, Ints]:
 def count_by_visiting(
     node_offsets: Ints,
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     k: int,
     counts: Ints,
     begin: int,
@@ -71,7 +71,7 @@ def count_by_visiting(
     _visit(node_offsets, indptr, indices, k, column_of_code, first_code, counts, begin, end)
 
 
-def expected_visits(node_offsets: Ints, indptr: Ints, indices: Ints, k: int) -> Floats:
+def expected_visits(node_offsets: Ints, indptr: Ints, indices: Nodes, k: int) -> Floats:
     """Estimate the number of connected sets of k nodes of every graph, without visiting them.
 
     Random descents of the ESU tree from every node: the expected product of the numbers of branches
@@ -108,7 +108,7 @@ def _join(
     root: int,
     first: int,
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     touching: Ints,
     candidates: Ints,
     n_candidates: int,
@@ -128,7 +128,7 @@ def _join(
 
 
 @inner
-def _leave(node: int, bit: int, first: int, indptr: Ints, indices: Ints, touching: Ints) -> None:
+def _leave(node: int, bit: int, first: int, indptr: Ints, indices: Nodes, touching: Ints) -> None:
     """Remove the node's bit from its neighbours."""
     for a in range(indptr[node], indptr[node + 1]):
         touching[indices[a] - first] &= ~bit
@@ -139,7 +139,7 @@ def _visit_root(
     root: int,
     first: int,
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     k: int,
     column_of_code: Int16s,
     first_code: Ints,
@@ -186,7 +186,7 @@ def _visit_root(
 def _visit(
     node_offsets: Ints,
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     k: int,
     column_of_code: Int16s,
     first_code: Ints,
@@ -223,7 +223,7 @@ def _probe_root(
     root: int,
     first: int,
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     k: int,
     touching: Ints,
     candidates: Ints,
@@ -250,7 +250,7 @@ def _probe_root(
 
 
 @njit(nogil=True, cache=True)
-def _probe(node_offsets: Ints, indptr: Ints, indices: Ints, k: int, descents: int) -> Floats:
+def _probe(node_offsets: Ints, indptr: Ints, indices: Nodes, k: int, descents: int) -> Floats:
     n_graphs = len(node_offsets) - 1
     most = largest_graph(node_offsets, 0, n_graphs)
     touching = np.zeros(most, dtype=np.int64)

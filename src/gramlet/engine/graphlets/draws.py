@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Ints, UInt64s
+from gramlet.common.arrays import Floats, Ints, Nodes, UInt64s
 from gramlet.engine.core.compiled import inner
 from gramlet.engine.core.random_streams import below, uniform
 
@@ -24,7 +24,7 @@ _MOST_NODES_AS_BITS = 2048
 
 
 @inner
-def own_csr(g: int, k: int, node_offsets: Ints, indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
+def own_csr(g: int, k: int, node_offsets: Ints, indptr: Ints, indices: Nodes) -> tuple[Ints, Ints]:
     """Graph g of a batch as a CSR of its own, padded with isolated nodes to at least k."""
     first, last = node_offsets[g], node_offsets[g + 1]
     starts = np.empty(max(last - first, k) + 1, dtype=np.int64)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gramlet.common.arrays import Ints
+from gramlet.common.arrays import Ints, Nodes
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.hash_table import find_row, hash_of, n_slots_for, number_in, occupied
 from gramlet.engine.core.ragged import grown
@@ -213,7 +213,7 @@ def _draw_graph(
     g: int,
     node_offsets: Ints,
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     labels: Ints | None,
     n_labels: int,
     seed: int,
@@ -261,7 +261,7 @@ def _label_word(nodes: Ints, labels: Ints, n_labels: int) -> int:
 def _codes_of_range(
     node_offsets: Ints,
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     k: int,
     seed: int,
     flyback: float | None,
@@ -284,7 +284,7 @@ def _codes_of_range(
 def _counts_of_range(
     node_offsets: Ints,
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     labels: Ints | None,
     n_labels: int,
     k: int,

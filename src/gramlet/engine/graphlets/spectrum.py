@@ -13,7 +13,7 @@ from math import comb
 
 import numpy as np
 
-from gramlet.common.arrays import Array, Bools, Floats, Ints
+from gramlet.common.arrays import Array, Bools, Floats, Ints, Nodes
 from gramlet.engine.core.compiled import njit, read_only
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.graphlets.closed_forms import count_by_formula
@@ -181,7 +181,7 @@ def _count_all(
 
 
 def _connected_counts(
-    node_offsets: Ints, indptr: Ints, indices: Ints, k: int, begin: int, end: int
+    node_offsets: Ints, indptr: Ints, indices: Nodes, k: int, begin: int, end: int
 ) -> Ints:
     counts = np.zeros((end - begin, class_columns(k)[0][-1]), dtype=np.int64)
     count = count_by_formula if k <= _LARGEST_FORMULA else count_by_visiting
@@ -215,7 +215,7 @@ def _mostly_edges(batch: GraphBatch, k: int) -> Bools:
     return np.asarray(many & (batch.sizes >= k) & (k > _LARGEST_FORMULA))
 
 
-def _expected_costs(batch: GraphBatch, indptr: Ints, indices: Ints, k: int) -> Floats:
+def _expected_costs(batch: GraphBatch, indptr: Ints, indices: Nodes, k: int) -> Floats:
     """The relative cost of each graph; warns if the count will take long."""
     if k <= _LARGEST_FORMULA:
         return (batch.sizes + batch.n_edges).astype(np.float64)
@@ -246,7 +246,7 @@ def _most_connected_sets(batch: GraphBatch, degrees: Ints, k: int) -> Floats:
 
 @njit(nogil=True, cache=True)
 def _complement_some(
-    node_offsets: Ints, indptr: Ints, indices: Ints, turned: Bools
+    node_offsets: Ints, indptr: Ints, indices: Nodes, turned: Bools
 ) -> tuple[Ints, Ints]:
     """CSR of the batch with the chosen graphs replaced by their complements."""
     # The number of arcs.

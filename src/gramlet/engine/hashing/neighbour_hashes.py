@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramlet.common.arrays import Ints, UInt64s
+from gramlet.common.arrays import Ints, Nodes, UInt64s
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.short_sort import sort_short
 
@@ -12,7 +12,7 @@ __all__ = ["hash_levels"]
 
 
 def hash_levels(
-    indptr: Ints, indices: Ints, codes: UInt64s, n_iter: int, n_bits: int, counting: bool
+    indptr: Ints, indices: Nodes, codes: UInt64s, n_iter: int, n_bits: int, counting: bool
 ) -> UInt64s:
     """The codes of all nodes after 1, ..., ``n_iter`` rounds, shape (n_iter, nodes).
 
@@ -47,7 +47,7 @@ def _rotated(code: np.uint64, places: int, n_bits: int, mask: np.uint64) -> np.u
 
 
 @njit(nogil=True, cache=True)
-def _round(indptr: Ints, indices: Ints, codes: UInt64s, n_bits: int, counting: bool) -> UInt64s:
+def _round(indptr: Ints, indices: Nodes, codes: UInt64s, n_bits: int, counting: bool) -> UInt64s:
     """One round of the simple or the counting hash."""
     mask = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - n_bits)
     out = np.empty(len(codes), dtype=np.uint64)

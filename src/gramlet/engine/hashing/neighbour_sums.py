@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramlet.common.arrays import Ints, UInt64s
+from gramlet.common.arrays import Ints, Nodes, UInt64s
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.node_hashes import scramble
 
@@ -44,7 +44,7 @@ def label_residues(labels: Ints) -> Ints:
 
 
 @njit(nogil=True, cache=True)
-def next_residues(indptr: Ints, indices: Ints, residues: Ints, primes: Ints) -> Ints:
+def next_residues(indptr: Ints, indices: Nodes, residues: Ints, primes: Ints) -> Ints:
     """One round: every node's residues plus those of its neighbours."""
     out = residues.copy()
     for v in range(len(indptr) - 1):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gramlet.common.arrays import Ints, UInt64s
+from gramlet.common.arrays import Ints, Nodes, UInt64s
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.node_hashes import scramble
 from gramlet.engine.core.tiles import for_tiles
@@ -22,7 +22,7 @@ __all__ = ["ball_centres", "ball_owners", "ball_sizes", "gather_ball", "gather_g
 
 @inner
 def gather_ball(
-    indptr: Ints, indices: Ints, centre: int, hops: int, stamp: Ints, tag: int, queue: Ints
+    indptr: Ints, indices: Nodes, centre: int, hops: int, stamp: Ints, tag: int, queue: Ints
 ) -> int:
     """Write the nodes within ``hops`` of the centre to ``queue``, nearest first; return how many.
 
@@ -33,7 +33,7 @@ def gather_ball(
 
 @inner
 def hop_counts(
-    indptr: Ints, indices: Ints, queue: Ints, count: int, stamp: Ints, tag: int, hops: Ints
+    indptr: Ints, indices: Nodes, queue: Ints, count: int, stamp: Ints, tag: int, hops: Ints
 ) -> None:
     """Write to ``hops[node]`` the distance of each node of a ball from its centre.
 
@@ -52,7 +52,7 @@ def hop_counts(
 
 @inner
 def gather_graph(
-    indptr: Ints, indices: Ints, first: int, last: int, stamp: Ints, tag: int, queue: Ints
+    indptr: Ints, indices: Nodes, first: int, last: int, stamp: Ints, tag: int, queue: Ints
 ) -> int:
     """Write the nodes ``first:last`` to ``queue``, each component in breadth-first order.
 
@@ -77,7 +77,14 @@ def gather_graph(
 
 @inner
 def _spread(
-    indptr: Ints, indices: Ints, centre: int, hops: int, stamp: Ints, tag: int, queue: Ints, at: int
+    indptr: Ints,
+    indices: Nodes,
+    centre: int,
+    hops: int,
+    stamp: Ints,
+    tag: int,
+    queue: Ints,
+    at: int,
 ) -> int:
     stamp[centre] = tag
     queue[at] = centre
@@ -143,7 +150,7 @@ def ball_sizes(batch: GraphBatch, centres: Ints, hops: int) -> Ints:
 
 
 @njit(nogil=True, cache=True)
-def _sizes(indptr: Ints, indices: Ints, hops: int, centres: Ints, sizes: Ints) -> None:
+def _sizes(indptr: Ints, indices: Nodes, hops: int, centres: Ints, sizes: Ints) -> None:
     stamp = np.full(len(indptr) - 1, -1, dtype=np.int64)
     queue = np.empty(len(indptr) - 1, dtype=np.int64)
     for i in range(len(centres)):
@@ -153,7 +160,7 @@ def _sizes(indptr: Ints, indices: Ints, hops: int, centres: Ints, sizes: Ints) -
 @njit(nogil=True, cache=True)
 def _ball_keys(
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     hops: int,
     marks: UInt64s,
     begin: int,
@@ -173,7 +180,7 @@ def _ball_keys(
 @njit(nogil=True, cache=True)
 def _confirm(
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     hops: int,
     order: Ints,
     runs: Ints,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.common.arrays import Bools, Floats, Ints, Nodes
 from gramlet.common.stored_state import require, require_array, require_flag, require_offsets
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into, taken
@@ -252,7 +252,7 @@ def _ball_nodes(batch: GraphBatch, hops: int, centres: Ints, sizes: Ints) -> tup
 @njit(nogil=True, cache=True)
 def _write_balls(
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     hops: int,
     centres: Ints,
     offsets: Ints,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramlet.common.arrays import Ints
+from gramlet.common.arrays import Ints, Nodes
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import grown, local_adjacency, offsets_of
 from gramlet.engine.core.short_sort import sort_short
@@ -131,7 +131,7 @@ def count_ball_pairs(
 
 @inner
 def _distances_inside(
-    k: int, queue: Ints, indptr: Ints, indices: Ints, stamp: Ints, tag: int, place: Ints, D: Ints
+    k: int, queue: Ints, indptr: Ints, indices: Nodes, stamp: Ints, tag: int, place: Ints, D: Ints
 ) -> None:
     """Hop distances between the nodes ``queue[:k]`` along edges between them."""
     # Breadth-first search from every node, within the stamped nodes.
@@ -157,7 +157,7 @@ def _distances_inside(
 
 @njit(nogil=True, cache=True)
 def _ball_names(
-    indptr: Ints, indices: Ints, labels: Ints, radius: int, starts: Ints
+    indptr: Ints, indices: Nodes, labels: Ints, radius: int, starts: Ints
 ) -> tuple[Ints, Ints]:
     """The name Lⁿ of every node of every ball; the nodes of a ball are in breadth-first order.
 
@@ -208,7 +208,7 @@ def _append_runs(keys: Ints, data: Ints, filled: int) -> int:
 
 @njit(nogil=True, cache=True)
 def _ball_signatures(
-    indptr: Ints, indices: Ints, edges: Ints, radius: int, starts: Ints, names: Ints,
+    indptr: Ints, indices: Nodes, edges: Ints, radius: int, starts: Ints, names: Ints,
     n_names: int, n_labels: int,
 ) -> tuple[Ints, Ints]:  # fmt: skip
     """The signature of each ball: its nodes' names with counts, then its edges with counts.
@@ -264,7 +264,7 @@ def _ball_signatures(
 
 @njit(nogil=True, cache=True)
 def _pairs(
-    nodes: Ints, indptr: Ints, indices: Ints, identities: Ints, distance: int
+    nodes: Ints, indptr: Ints, indices: Nodes, identities: Ints, distance: int
 ) -> tuple[Ints, Ints]:
     """The number of pairs per graph, and (radius, distance, smaller, larger ball) of each pair."""
     n = len(indptr) - 1

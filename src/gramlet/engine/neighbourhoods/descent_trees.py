@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.memory import available_bytes
 from gramlet.engine.core.ragged import grown, local_adjacency, offsets_of
@@ -135,7 +135,7 @@ def _require_room(n_trees: int, height: int) -> None:
 
 @inner
 def _descend(
-    root: int, indptr: Ints, indices: Ints, height: int, hops: Ints, place: Ints, queue: Ints
+    root: int, indptr: Ints, indices: Nodes, height: int, hops: Ints, place: Ints, queue: Ints
 ) -> int:
     """Write the nodes within ``height`` hops to ``queue``, nearest first; return how many.
 
@@ -158,7 +158,7 @@ def _descend(
 
 @njit(nogil=True, cache=True)
 def _measure(
-    indptr: Ints, indices: Ints, height: int, starts: Ints, heights: Ints, sizes: Floats
+    indptr: Ints, indices: Nodes, height: int, starts: Ints, heights: Ints, sizes: Floats
 ) -> None:
     """Heights and sizes of the trees below every node of every decomposition."""
     n = len(indptr) - 1
@@ -182,7 +182,7 @@ def _measure(
 
 @njit(nogil=True, cache=True)
 def _tree_signatures(
-    indptr: Ints, indices: Ints, labels: Ints, height: int, starts: Ints, heights: Ints, ids: Ints,
+    indptr: Ints, indices: Nodes, labels: Ints, height: int, starts: Ints, heights: Ints, ids: Ints,
     level: int,
 ) -> tuple[Ints, Ints]:  # fmt: skip
     """Signatures (label, sorted children) of the trees of one height; their children have ids."""

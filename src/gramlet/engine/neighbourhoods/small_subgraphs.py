@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.common.arrays import Bools, Floats, Ints, Nodes
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.hash_table import (
     find_row,
@@ -180,7 +180,7 @@ def _compared(a: Ints, b: Ints) -> int:
 
 
 @inner
-def edge_code(indptr: Ints, indices: Ints, edges: Ints, u: int, v: int) -> int:
+def edge_code(indptr: Ints, indices: Nodes, edges: Ints, u: int, v: int) -> int:
     """The code of the edge between two nodes plus 1; 0 if there is none."""
     low, high = indptr[u], indptr[u + 1]
     while low < high:
@@ -196,7 +196,7 @@ def edge_code(indptr: Ints, indices: Ints, edges: Ints, u: int, v: int) -> int:
 
 @inner
 def join_candidates(
-    node: int, root: int, last: int, indptr: Ints, indices: Ints, connected: bool, taken: Bools,
+    node: int, root: int, last: int, indptr: Ints, indices: Nodes, connected: bool, taken: Bools,
     candidates: Ints, count: int,
 ) -> int:  # fmt: skip
     """Append the candidates that ``node`` adds when it joins a set; return their new number.
@@ -221,7 +221,7 @@ def join_candidates(
 
 @njit(nogil=True, cache=True)
 def _count_sets(
-    nodes: Ints, indptr: Ints, indices: Ints, labels: Ints, edges: Ints, size: int, connected: bool
+    nodes: Ints, indptr: Ints, indices: Nodes, labels: Ints, edges: Ints, size: int, connected: bool
 ) -> tuple[Ints, Ints, Floats]:
     """Visit all sets of every graph; the number of distinct forms per graph, forms, and counts.
 

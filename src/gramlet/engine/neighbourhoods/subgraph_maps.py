@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.common.arrays import Bools, Floats, Ints, Nodes
 from gramlet.common.stored_state import require, require_array, require_offsets
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import taken as taken_rows
 from gramlet.engine.neighbourhoods.small_subgraphs import edge_code, join_candidates
+from gramlet.graphs.build import narrow, width_for
 
 __all__ = ["MappedGraphs", "map_sums"]
 
@@ -27,7 +28,7 @@ class MappedGraphs:
 
     Attributes
     ----------
-    node_offsets, indptr, indices : arrays of int64
+    node_offsets, indptr, indices : arrays of integers, as in a `GraphBatch`
     labels, edge_labels : arrays of int64
         Codes of nodes and arcs: rows of the tables of kernel values.
     attributes : array of float64, shape (nodes, columns)
@@ -36,7 +37,7 @@ class MappedGraphs:
 
     node_offsets: Ints
     indptr: Ints
-    indices: Ints
+    indices: Nodes
     labels: Ints
     edge_labels: Ints
     attributes: Floats
@@ -51,7 +52,7 @@ class MappedGraphs:
         return MappedGraphs(
             node_offsets,
             indptr,
-            indices,
+            narrow(indices, int(node_offsets[-1])),
             self.labels[nodes],
             self.edge_labels[arcs],
             self.attributes[nodes],
@@ -63,7 +64,8 @@ class MappedGraphs:
         n_nodes = int(offsets[-1])
         indptr = require_offsets("indptr", self.indptr, n_nodes, len(self.indices))
         n_arcs = int(indptr[-1])
-        require_array("indices", self.indices, "int64", (n_arcs,), least=0, most=n_nodes - 1)
+        width = width_for(n_nodes)
+        require_array("indices", self.indices, width, (n_arcs,), least=0, most=n_nodes - 1)
         owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         tails = np.repeat(np.arange(n_nodes), np.diff(indptr))
         same = np.array_equal(owner[tails], owner[self.indices])
@@ -129,8 +131,8 @@ def _node_values(
 @njit(nogil=True, cache=True)
 def _fill(
     begin: int, end: int,
-    nodes: Ints, indptr: Ints, indices: Ints, labels: Ints, edges: Ints, attributes: Floats,
-    nodes2: Ints, indptr2: Ints, indices2: Ints, labels2: Ints, edges2: Ints, attributes2: Floats,
+    nodes: Ints, indptr: Ints, indices: Nodes, labels: Ints, edges: Ints, attributes: Floats,
+    nodes2: Ints, indptr2: Ints, indices2: Nodes, labels2: Ints, edges2: Ints, attributes2: Floats,
     node_table: Floats, edge_table: Floats, mu: float, size_weights: Floats, connected: bool,
     triangle: bool, out: Floats,
 ) -> None:  # fmt: skip
@@ -149,8 +151,8 @@ def _fill(
 
 @inner
 def _pair_sum(
-    low: int, high: int, indptr: Ints, indices: Ints, edges: Ints, low2: int, high2: int,
-    indptr2: Ints, indices2: Ints, edges2: Ints, values: Floats, edge_table: Floats,
+    low: int, high: int, indptr: Ints, indices: Nodes, edges: Ints, low2: int, high2: int,
+    indptr2: Ints, indices2: Nodes, edges2: Ints, values: Floats, edge_table: Floats,
     size_weights: Floats, connected: bool, taken: Bools,
 ) -> float:  # fmt: skip
     """The weighted sum over all sets of the first graph and all their injections.
@@ -214,7 +216,7 @@ def _larger(images: Ints, weights: Floats, room: int) -> tuple[Ints, Floats]:
 @inner
 def _extended(
     depth: int, members: Ints, starts: Ints, images: Ints, weights: Floats, indptr: Ints,
-    indices: Ints, edges: Ints, low: int, low2: int, high2: int, indptr2: Ints, indices2: Ints,
+    indices: Nodes, edges: Ints, low: int, low2: int, high2: int, indptr2: Ints, indices2: Nodes,
     edges2: Ints, values: Floats, edge_table: Floats,
 ) -> int:  # fmt: skip
     """Append the injections of depth + 1 members, extending those of depth members; their end."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gramlet.common.arrays import Bools, Floats, Int32s, Ints
+from gramlet.common.arrays import Bools, Floats, Int32s, Ints, Nodes
 from gramlet.engine.core.random_streams import wrapping_integers
 from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.engine.core.tiles import Tiling, for_tiles
@@ -100,7 +100,7 @@ class LargeGraph:
 
 
 def prepared(
-    first: int, last: int, indptr: Ints, indices: Ints, colours: Ints, directed: bool,
+    first: int, last: int, indptr: Ints, indices: Nodes, colours: Ints, directed: bool,
     chosen: Bools | None,
 ) -> LargeGraph | None:  # fmt: skip
     """Fold the trees of a graph; None if its table of colours and lengths would be too large."""
@@ -132,7 +132,7 @@ def prepared(
 
 
 def count_large(
-    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints, colours: Ints,
+    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Nodes, colours: Ints,
     chosen: Bools, ways: Ints, *, ordered: bool, directed: bool, tiling: Tiling,
 ) -> dict[int, Kinds]:  # fmt: skip
     """Count the paths of those of these graphs whose tables are small.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.memory import available_bytes
 from gramlet.engine.core.ragged import offsets_of
@@ -86,7 +86,7 @@ def place_and_length(lines: Ints) -> tuple[Ints, Ints]:
 def place_counts(
     node_offsets: Ints,
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     groups: NodeGroups,
     weights: Floats | None,
     directed: bool,
@@ -147,7 +147,7 @@ def _require_memory(offsets: Ints, owner: str) -> None:
 
 @njit(nogil=True, cache=True)
 def _count(
-    begin: int, end: int, node_offsets: Ints, indptr: Ints, indices: Ints, weights: Floats,
+    begin: int, end: int, node_offsets: Ints, indptr: Ints, indices: Nodes, weights: Floats,
     longest: Ints, only_measure: bool, group_offsets: Ints, group_of_node: Ints, folded: bool,
     offsets: Ints, counts: Floats,
 ) -> None:  # fmt: skip
@@ -219,7 +219,7 @@ def _continues(d_here: float, step: float, d_there: float) -> bool:
 
 @inner
 def _most_steps(
-    order: Ints, first: int, indptr: Ints, indices: Ints, weights: Floats, length: Floats,
+    order: Ints, first: int, indptr: Ints, indices: Nodes, weights: Floats, length: Floats,
     steps: Ints,
 ) -> int:  # fmt: skip
     """The largest number of steps of a shortest path along the nodes of ``order``."""
@@ -237,7 +237,7 @@ def _most_steps(
 
 @inner
 def _count_ways(
-    source: int, order: Ints, first: int, indptr: Ints, indices: Ints, weights: Floats,
+    source: int, order: Ints, first: int, indptr: Ints, indices: Nodes, weights: Floats,
     length: Floats, taken: Ints, left: Ints, forwards: Floats, backwards: Floats,
 ) -> None:  # fmt: skip
     """Count the ways from the source to each node, and the ways to continue, by number of steps.

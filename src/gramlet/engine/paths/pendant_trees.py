@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.engine.core.compiled import inner, njit
 
 __all__ = ["core_of", "folded", "peeled"]
 
 
 @njit(nogil=True, cache=True)
-def peeled(first: int, last: int, indptr: Ints, indices: Ints) -> tuple[Ints, Ints, Ints]:
+def peeled(first: int, last: int, indptr: Ints, indices: Nodes) -> tuple[Ints, Ints, Ints]:
     """Remove nodes of degree one from the graph on ``first:last`` until there are none.
 
     Returns the removed nodes in the order of removal; the last neighbour of each removed node, −1
@@ -65,7 +65,7 @@ def peeled(first: int, last: int, indptr: Ints, indices: Ints) -> tuple[Ints, In
 
 @njit(nogil=True, cache=True)
 def core_of(
-    first: int, last: int, indptr: Ints, indices: Ints, parent: Ints
+    first: int, last: int, indptr: Ints, indices: Nodes, parent: Ints
 ) -> tuple[Ints, Ints, Ints, int]:
     """The remaining nodes, in an order in which neighbours are close, and their adjacency.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramlet.common.arrays import Bools, Floats, Ints, UInt64s
+from gramlet.common.arrays import Bools, Floats, Ints, Nodes, UInt64s
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.random_streams import below, graph_stream, wrapping_integers
 
@@ -18,7 +18,7 @@ EVERY, SOME, NONE = 0, 1, 2
 
 
 def chosen_sources(
-    node_offsets: Ints, indptr: Ints, indices: Ints, n_sources: int | None, seed: int
+    node_offsets: Ints, indptr: Ints, indices: Nodes, n_sources: int | None, seed: int
 ) -> tuple[Bools, Ints, Floats]:
     """Draw sources, without replacement, in graphs of more than ``n_sources`` nodes.
 
@@ -39,7 +39,7 @@ def chosen_sources(
 
 @njit(nogil=True, cache=True)
 def _choose(
-    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Ints, n_sources: int, seed: int,
+    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Nodes, n_sources: int, seed: int,
     chosen: Bools,
 ) -> None:  # fmt: skip
     """Mark ``n_sources`` nodes of each of these graphs, by Floyd's algorithm: one draw per node."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramlet.common.arrays import Bools, Floats, Int32s, Ints
+from gramlet.common.arrays import Bools, Floats, Int32s, Ints, Nodes
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.hash_table import (
     find_row,
@@ -53,7 +53,7 @@ _Counted = tuple[Ints, Ints, Floats]
 def count_paths(
     node_offsets: Ints,
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     levels: Ints,
     weights: Floats | None = None,
     *,
@@ -185,7 +185,7 @@ def _source_ranges(node_offsets: Ints, indptr: Ints, share: Floats) -> tuple[Int
 
 
 def _expected_kinds(
-    node_offsets: Ints, indptr: Ints, indices: Ints, levels: Ints, weights: Floats | None,
+    node_offsets: Ints, indptr: Ints, indices: Nodes, levels: Ints, weights: Floats | None,
     ordered: bool, share: Floats,
 ) -> float:  # fmt: skip
     """Estimate the number of kinds of all graphs from a few sources of the largest one.
@@ -220,7 +220,7 @@ def _graphs_of(node_offsets: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 def _count_range(
     begin: int, end: int, first_graph: int, last_graph: int, node_offsets: Ints, indptr: Ints,
-    indices: Ints, levels: Ints, weights: Floats | None, ordered: bool, most: float, chosen: Bools,
+    indices: Nodes, levels: Ints, weights: Floats | None, ordered: bool, most: float, chosen: Bools,
     ways: Ints, scale: Floats,
 ) -> _Counted:  # fmt: skip
     """Count the paths from sources ``begin:end``: kinds per graph, their keys and counts."""
@@ -247,7 +247,7 @@ def _read(parts: list[_Counted], weighted: bool) -> _Part:
 
 @njit(nogil=True, cache=True)
 def _count_sources(
-    begin: int, end: int, first_graph: int, node_offsets: Ints, indptr: Ints, indices: Ints,
+    begin: int, end: int, first_graph: int, node_offsets: Ints, indptr: Ints, indices: Nodes,
     levels: Ints, weights: Floats | None, ordered: bool, most: float, chosen: Bools, ways: Ints,
     scale: Floats, owners: Ints,
 ) -> tuple[Ints, Floats, int]:  # fmt: skip

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.engine.core.compiled import inner
 
 __all__ = ["breadth_first", "dijkstra", "sift_down", "sift_up"]
 
 
 @inner
-def breadth_first(source: int, indptr: Ints, indices: Ints, first: int, length: Floats) -> None:
+def breadth_first(source: int, indptr: Ints, indices: Nodes, first: int, length: Floats) -> None:
     """Lengths of paths from a source within its graph; −1 if there is no path."""
     n = len(length)
     length[:] = -1.0
@@ -33,7 +33,7 @@ def breadth_first(source: int, indptr: Ints, indices: Ints, first: int, length: 
 
 @inner
 def dijkstra(
-    source: int, indptr: Ints, indices: Ints, weights: Floats, first: int, length: Floats
+    source: int, indptr: Ints, indices: Nodes, weights: Floats, first: int, length: Floats
 ) -> None:
     """Lengths of paths from a source by a binary heap; −1 if there is no path."""
     # A heap with space for one entry per arc.
@@ -59,7 +59,7 @@ def dijkstra(
             reached = key + weights[p]
             if reached < length[v - first]:
                 length[v - first] = reached
-                sift_up(keys, nodes, size, reached, v)
+                sift_up(keys, nodes, size, reached, np.int64(v))  # compiled for this type alone
                 size += 1
     # Nodes that were not reached.
     for v in range(n):

@@ -17,7 +17,7 @@ from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.short_sort import stable_order
 from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
@@ -55,7 +55,7 @@ class Coordinates:
 
 
 def laplacian_coordinates(
-    node_offsets: Ints, indptr: Ints, indices: Ints, n_dims: int, n_jobs: int | None = None
+    node_offsets: Ints, indptr: Ints, indices: Nodes, n_dims: int, n_jobs: int | None = None
 ) -> Coordinates:
     """Coordinates by the smallest eigenvalues of I − D^{-1/2} A D^{-1/2} (0^{-1/2} taken as 0)."""
     degrees = np.diff(indptr).astype(np.float64)
@@ -68,7 +68,7 @@ def laplacian_coordinates(
 
 
 def adjacency_coordinates(
-    node_offsets: Ints, indptr: Ints, indices: Ints, n_dims: int, n_jobs: int | None = None
+    node_offsets: Ints, indptr: Ints, indices: Nodes, n_dims: int, n_jobs: int | None = None
 ) -> Coordinates:
     """Coordinates by the eigenvalues of A of largest magnitude; of equal ones positive first."""
     weights = np.ones(len(indices))
@@ -78,7 +78,7 @@ def adjacency_coordinates(
 def _coordinates(
     node_offsets: Ints,
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     weights: Floats,
     n_dims: int,
     order: Order,
@@ -168,7 +168,7 @@ def _arranged(values: Floats, by_magnitude: bool) -> Ints:
 
 
 def _sparse_graph(
-    graph: int, node_offsets: Ints, indptr: Ints, indices: Ints, weights: Floats
+    graph: int, node_offsets: Ints, indptr: Ints, indices: Nodes, weights: Floats
 ) -> sparse.csr_matrix:
     first, last = node_offsets[graph], node_offsets[graph + 1]
     begin, end = indptr[first], indptr[last]

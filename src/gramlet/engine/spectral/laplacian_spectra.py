@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.memory import require_room
 from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
@@ -28,7 +28,7 @@ _BORDER = 1e-9
 
 
 def laplacian_eigenvalues(
-    node_offsets: Ints, indptr: Ints, indices: Ints, tiling: Tiling
+    node_offsets: Ints, indptr: Ints, indices: Nodes, tiling: Tiling
 ) -> Floats:
     """The eigenvalues of each graph, ascending, in the places of its nodes.
 
@@ -50,7 +50,7 @@ def laplacian_eigenvalues(
     return values
 
 
-def _laplacians(node_offsets: Ints, indptr: Ints, indices: Ints) -> Callable[[Ints], Floats]:
+def _laplacians(node_offsets: Ints, indptr: Ints, indices: Nodes) -> Callable[[Ints], Floats]:
     """A function that gives the normalised Laplacians of graphs of one size, stacked."""
 
     def stack_of(graphs: Ints) -> Floats:
@@ -91,7 +91,7 @@ def spectral_sums(
 
 
 def distance_histograms(
-    node_offsets: Ints, indptr: Ints, indices: Ints, low: float, high: float, n_bins: int,
+    node_offsets: Ints, indptr: Ints, indices: Nodes, low: float, high: float, n_bins: int,
     tiling: Tiling,
 ) -> Floats:  # fmt: skip
     """Histograms of P_ii + P_jj − 2P_ij over all ordered pairs of nodes, i = j included.

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import ArpackError, eigsh
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
@@ -38,7 +38,7 @@ class ThetaValues(NamedTuple):
     gaps: Floats
 
 
-def theta_values(node_offsets: Ints, indptr: Ints, indices: Ints, tiling: Tiling) -> ThetaValues:
+def theta_values(node_offsets: Ints, indptr: Ints, indices: Nodes, tiling: Tiling) -> ThetaValues:
     """ω of each graph of a batch; 0 for a graph without nodes, n for n nodes without edges.
 
     >>> path = np.array([0, 3]), np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1])
@@ -59,7 +59,7 @@ def theta_values(node_offsets: Ints, indptr: Ints, indices: Ints, tiling: Tiling
     return ThetaValues(values, gaps)
 
 
-def least_eigenvalues(node_offsets: Ints, indptr: Ints, indices: Ints, tiling: Tiling) -> Floats:
+def least_eigenvalues(node_offsets: Ints, indptr: Ints, indices: Nodes, tiling: Tiling) -> Floats:
     """The smallest eigenvalue of each adjacency matrix; 0 for graphs without edges.
 
     >>> edge = np.array([0, 2]), np.array([0, 1, 2]), np.array([1, 0])
@@ -86,7 +86,7 @@ def least_eigenvalues(node_offsets: Ints, indptr: Ints, indices: Ints, tiling: T
     return least
 
 
-def _least_of_large(graph: int, node_offsets: Ints, indptr: Ints, indices: Ints) -> float:
+def _least_of_large(graph: int, node_offsets: Ints, indptr: Ints, indices: Nodes) -> float:
     """The smallest eigenvalue by Lanczos iteration, or of the dense matrix if that fails."""
     first, last = node_offsets[graph], node_offsets[graph + 1]
     begin, end = indptr[first], indptr[last]
@@ -104,7 +104,7 @@ def _least_of_large(graph: int, node_offsets: Ints, indptr: Ints, indices: Ints)
 
 @njit(nogil=True, cache=True)
 def _solve_range(
-    begin: int, end: int, node_offsets: Ints, indptr: Ints, indices: Ints, scales: Floats,
+    begin: int, end: int, node_offsets: Ints, indptr: Ints, indices: Nodes, scales: Floats,
     values: Floats, gaps: Floats,
 ) -> None:  # fmt: skip
     """ω of graphs ``begin:end``: rounds of ascent and exact solves until the bounds agree."""
@@ -139,7 +139,7 @@ def _solve_range(
 
 @inner
 def _ascend(
-    alpha: Floats, first: int, indptr: Ints, indices: Ints, scale: float, n_sweeps: int
+    alpha: Floats, first: int, indptr: Ints, indices: Nodes, scale: float, n_sweeps: int
 ) -> None:
     """Sweeps of coordinate ascent, in both directions: α_i = max(0, 1 − Σ_{j ∈ N(i)} α_j / ρ)."""
     n = len(alpha)
@@ -159,7 +159,7 @@ def _ascend(
 
 @inner
 def _bounds(
-    alpha: Floats, image: Floats, first: int, indptr: Ints, indices: Ints, scale: float
+    alpha: Floats, image: Floats, first: int, indptr: Ints, indices: Nodes, scale: float
 ) -> tuple[float, float]:
     """A lower and an upper bound on ω from α ≥ 0; Kα is written to ``image``.
 
@@ -181,7 +181,7 @@ def _bounds(
 
 @inner
 def _solve_support(
-    alpha: Floats, image: Floats, first: int, indptr: Ints, indices: Ints, scale: float
+    alpha: Floats, image: Floats, first: int, indptr: Ints, indices: Nodes, scale: float
 ) -> None:
     """Solve Kα = 1 on the positive entries, starting from α; negative results become 0.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.common.stored_state import require, require_array, require_offsets
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import copy_into, taken
@@ -153,7 +153,7 @@ class Pair(NamedTuple):
 
 
 def sort_by_label(
-    node_offsets: Ints, indptr: Ints, indices: Ints, labels: Ints, weights: Floats | None
+    node_offsets: Ints, indptr: Ints, indices: Nodes, labels: Ints, weights: Floats | None
 ) -> LabelledGraphs:
     """Sort the nodes of every graph by label; without weights every edge has weight 1.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.common.stored_state import require_array, require_offsets
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.ragged import taken
@@ -60,7 +60,7 @@ class WalkSpectra(NamedTuple):
 def walk_spectra(
     node_offsets: Ints,
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     weights: Floats | None,
     n_jobs: int | None = None,
 ) -> tuple[WalkSpectra, Floats]:

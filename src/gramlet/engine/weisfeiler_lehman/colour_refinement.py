@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gramlet.common.arrays import Int32s, Ints
+from gramlet.common.arrays import Int32s, Ints, Nodes
 from gramlet.common.stored_state import require_flag, require_integer, require_items
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.short_sort import sort_short
@@ -54,7 +54,7 @@ class Refinement:
     def apply(
         self,
         indptr: Ints,
-        indices: Ints,
+        indices: Nodes,
         colours: Ints,
         edge_labels: Ints | None,
         in_arcs: InArcs | None = None,
@@ -81,7 +81,7 @@ class Refinement:
 
 def refine(
     indptr: Ints,
-    indices: Ints,
+    indices: Nodes,
     colours: Ints,
     n_initial: int,
     n_iter: int,
@@ -167,7 +167,7 @@ class _Signatures:
     """
 
     def __init__(
-        self, indptr: Ints, indices: Ints, edge_labels: Ints | None, in_arcs: InArcs | None
+        self, indptr: Ints, indices: Nodes, edge_labels: Ints | None, in_arcs: InArcs | None
     ) -> None:
         width = 1 if edge_labels is None else 2
         # One entry for every node before, and one or two for every arc.
@@ -205,7 +205,7 @@ class _Signatures:
 
 @njit(nogil=True, cache=True)
 def _write_signatures(
-    indptr: Ints, indices: Ints, colours: Ints, edge_labels: Ints, radix: int, offsets: Ints,
+    indptr: Ints, indices: Nodes, colours: Ints, edge_labels: Ints, radix: int, offsets: Ints,
     around: Ints, data: Int32s,
 ) -> None:  # fmt: skip
     """Write the signatures of all nodes to ``data``, at their offsets."""
@@ -227,7 +227,7 @@ def _write_signatures(
 
 @njit(nogil=True, cache=True)
 def _write_directed_signatures(
-    indptr: Ints, indices: Ints, in_indptr: Ints, in_indices: Ints, colours: Ints,
+    indptr: Ints, indices: Nodes, in_indptr: Ints, in_indices: Nodes, colours: Ints,
     edge_labels: Ints, in_edge_labels: Ints, radix: int, offsets: Ints, around: Ints, data: Int32s,
 ) -> None:  # fmt: skip
     """Write the signatures of all nodes: own colour, the out-neighbours, −1, the in-neighbours."""
@@ -247,7 +247,7 @@ def _write_directed_signatures(
 
 @inner
 def _write_around(
-    indices: Ints, begin: int, end: int, colours: Ints, edge_labels: Ints, radix: int,
+    indices: Nodes, begin: int, end: int, colours: Ints, edge_labels: Ints, radix: int,
     around: Ints, data: Int32s, at: int,
 ) -> int:  # fmt: skip
     """Write the sorted colours (with edge labels, pairs) of the entries ``begin:end`` from ``at``.

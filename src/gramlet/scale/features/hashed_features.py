@@ -150,7 +150,7 @@ def _refined(batch: GraphBatch, n_iter: int, use_edge_labels: bool | str) -> UIn
     """The identity of each node's colour at each level, shape (levels, nodes)."""
     hashes = column_hashes(batch.node_labels, batch.n_nodes_total)
     ties = column_hashes(batch.edge_labels if use_edge_labels else None, len(batch.indices))
-    in_arcs = batch.in_arcs if batch.directed else (_NOTHING, _NOTHING, _NOTHING)
+    in_arcs = batch.in_arcs if batch.directed else (_NOTHING, batch.indices[:0], _NOTHING)
     levels: UInt64s = np.empty((n_iter + 1, batch.n_nodes_total), dtype=np.uint64)
     for level in range(n_iter + 1):
         if level:
