@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gramlet.common.arrays import Array, Ints
+from gramlet.common.arrays import Array, Ints, Nodes
 from gramlet.engine.core.compiled import inner
 from gramlet.graphs.build import ranges
+from gramlet.graphs.columns import frozen
 
 __all__ = ["copy_into", "grown", "local_adjacency", "offsets_of", "row_numbers", "taken"]
 
@@ -35,7 +36,7 @@ def taken(offsets: Ints, rows: Ints) -> tuple[Ints, Ints]:
     return offsets_of(sizes), ranges(np.asarray(offsets)[:-1][rows], sizes)
 
 
-def local_adjacency(indptr: Ints, indices: Ints, first: int, last: int) -> tuple[Ints, Ints]:
+def local_adjacency(indptr: Ints, indices: Nodes, first: int, last: int) -> tuple[Ints, Nodes]:
     """The adjacency of the nodes ``first:last``, numbered from 0; they have no other neighbours.
 
     For tiles of whole graphs: what compiled code keeps per node is as large as the tile, not as the
@@ -45,7 +46,8 @@ def local_adjacency(indptr: Ints, indices: Ints, first: int, last: int) -> tuple
     [1, 0]
     """
     begin, end = int(indptr[first]), int(indptr[last])  # Python's integers keep the arrays' types
-    return indptr[first : last + 1] - begin, indices[begin:end] - int(first)
+    # Read-only like those of a batch: for the compiler that is a type of its own.
+    return frozen(indptr[first : last + 1] - begin), frozen(indices[begin:end] - int(first))
 
 
 def row_numbers(rows: Any, n_rows: int) -> Ints:
