@@ -18,6 +18,7 @@ from gramlet.engine.laplacian.covariances import (
     label_covariances,
     label_supports,
 )
+from gramlet.engine.laplacian.distinct_rows import equal_rows
 from gramlet.engine.laplacian.pseudo_inverse import pseudo_inverse_covariances
 from gramlet.engine.laplacian.sparse_covariances import (
     SupportedCovariances,
@@ -56,10 +57,16 @@ def of_balls(
     gamma: float,
     discount: bool = False,
     **tiling: Any,
-) -> Covariances:
-    """S of the balls around these nodes; with ``discount``, features are divided by hops + 1."""
+) -> tuple[Covariances, Ints]:
+    """The distinct S of the balls around these nodes, and which of them each ball has.
+
+    With ``discount``, features are divided by hops + 1. Many neighbourhoods are alike: of the
+    balls of radius 1 in 1,000 molecules, 1 in 200 has another S.
+    """
     packed = ball_covariances(batch, centres, hops, rows, eta, gamma, discount, **tiling)
-    return _checked(packed, rows.shape[1], batch.graph_of_node[centres], gamma)
+    first, which = equal_rows(packed)
+    graphs = batch.graph_of_node[np.asarray(centres)[first]]
+    return _checked(packed[first], rows.shape[1], graphs, gamma), which
 
 
 def of_labels(

@@ -160,8 +160,8 @@ def _balls(
 ) -> tuple[Covariances, Ints]:
     """The covariances of the distinct balls, and the ball of each node."""
     centres, of_node = ball_centres(batch, hops, discount, **tiling)
-    found = of_balls(batch, centres, hops, coordinates, eta, gamma, discount, **tiling)
-    return found, of_node
+    found, which = of_balls(batch, centres, hops, coordinates, eta, gamma, discount, **tiling)
+    return found, which[of_node]
 
 
 def _first_basis(chosen: Array, width: int, rank: int) -> Floats:
