@@ -120,3 +120,8 @@ def test_kernels_do_not_depend_on_the_width(name, wide):
 def test_directed_refinement_does_not_depend_on_the_width(wide):
     expected = registry.make("wl").fit_transform(some_graphs(directed=True))
     assert np.array_equal(registry.make("wl").fit_transform(wide(directed=True)), expected)
+
+
+def test_numbers_that_do_not_fit_are_refused_not_wrapped():
+    with pytest.raises(ValueError, match="contains node 4294967297; there are 2 nodes"):
+        GraphBatch(np.array([0, 2]), np.array([0, 1, 2]), np.array([2**32 + 1, 0]))

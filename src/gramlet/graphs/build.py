@@ -45,7 +45,12 @@ def width_for(n_nodes: int) -> str:
 
 def narrow(numbers: Array, n_nodes: int) -> Nodes:
     """Numbers of nodes below ``n_nodes`` in the type of `width_for`."""
-    return np.asarray(numbers, dtype=width_for(n_nodes))
+    numbers, width = np.asarray(numbers), width_for(n_nodes)
+    if numbers.dtype.itemsize > np.dtype(width).itemsize and numbers.size:
+        largest = int(numbers.max())
+        if largest >= _MOST_NARROW:  # it would become another number
+            raise ValueError(f"indices contains node {largest}; there are {n_nodes} nodes.")
+    return np.asarray(numbers, dtype=width)
 
 
 def ranges(starts: Ints, lengths: Ints) -> Ints:

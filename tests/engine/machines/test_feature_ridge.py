@@ -55,3 +55,14 @@ def test_features_that_tell_no_graphs_apart_predict_the_mean():
     expected = targets - (targets.sum() - targets) / 5  # the mean of the others
     np.testing.assert_allclose(residuals[0], expected, atol=1e-12)
     np.testing.assert_allclose(mean, 0.1)
+
+
+def test_a_feature_of_one_graph_gives_no_infinite_residual():
+    features = np.zeros((8, 2))
+    features[:, 0], features[0, 1] = np.arange(8.0) ** 2, 1.0
+    form, _ = decompose_features(features)
+    targets = np.arange(8.0)[:, None]
+    for penalty in (1e-12, 1e-20, 1e-40):
+        residuals, weights = form.leave_one_out(targets, np.array([penalty]))
+        assert np.isfinite(residuals).all()
+        assert np.isfinite(weights).all()

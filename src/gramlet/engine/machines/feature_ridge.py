@@ -59,6 +59,8 @@ class FeatureRidge:
         rotated = self.scores.T @ centred
         inverse = 1.0 / (self.squares[:, None] + penalties)  # (r, penalties)
         left = 1.0 - 1.0 / len(targets) - (self.scores**2) @ inverse
+        # A graph that alone has a feature determines its own prediction if penalties are tiny.
+        np.maximum(left, np.finfo(np.float64).eps, out=left)
         shrunk = inverse.T[:, :, None] * rotated
         return (centred - self.scores @ shrunk) / left.T[:, :, None], self._weights(shrunk)
 
