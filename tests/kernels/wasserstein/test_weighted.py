@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gramlet
 from gramlet import GraphBatch, WassersteinWL, WeightedWassersteinWL
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.wasserstein.weight_constraint import WeightConstraint
@@ -119,6 +120,22 @@ def test_accelerated_is_never_above_batch(classes, constant, data, radius):
     assert plainly.loss_history_[-1] >= history[-1] - faster.gap_ - 1e-12
 
 
+@pytest.mark.parametrize("constraint", ["ball", "box"])
+@pytest.mark.parametrize("n_passes", [1, 2, 5])
+def test_accelerated_is_ahead_from_the_first_pass(constraint, n_passes):
+    data = gramlet.load_dataset("MUTAG")
+    graphs, y = data.graphs[::5], data.target[::5]
+    for radius, sigma in ((0.5, 0.1), (1.0, 0.5), (3.0, 0.5)):
+        options = {"radius": radius, "sigma": sigma, "alpha_same": 0.2, "alpha_diff": 0.5}
+        plainly, faster = (
+            WeightedWassersteinWL(
+                n_iter=2, constraint=constraint, solver=solver, max_iter=n_passes, tol=0, **options
+            ).fit(graphs, y)
+            for solver in ("batch", "accelerated")
+        )
+        assert faster.loss_history_[-1] <= plainly.loss_history_[-1] * (1 + 1e-9)
+
+
 def problem_of(seed=0, n=9, **changes):
     batch = random_graphs(seed, n_graphs=n)
     kernel = WeightedWassersteinWL(alpha_same=0.2, sigma=0.3, **changes).fit(
@@ -133,7 +150,7 @@ def test_gradient_by_finite_differences(balanced):
     problem = problem_of(balanced=balanced)
     rng = np.random.default_rng(1)
     weights = rng.uniform(0.5, 1.5, problem.masses.shape[1])
-    gradient = problem.pairs.adjoint(problem.loss(problem.common(weights))[1])
+    gradient = problem.pairs.adjoint(problem.loss(problem.common(weights))[2])
     for _ in range(10):
         direction = rng.normal(size=len(weights))
         step = 1e-6
@@ -152,6 +169,18 @@ def test_lipschitz_bound_holds_and_is_not_slack(fixed_levels):
     exact = np.linalg.eigvalsh(vectors.T @ vectors / n**2)[-1] / problem.sigma
     assert exact <= problem.lipschitz() * (1 + 1e-12)
     assert problem.lipschitz() < 1.5 * exact
+    assert exact <= problem.curvature_bound() * (1 + 1e-12)
+
+
+def test_the_loss_between_two_points_and_its_slope():
+    problem = problem_of()
+    rng = np.random.default_rng(2)
+    here, there = (problem.common(rng.uniform(0.5, 1.5, problem.masses.shape[1])) for _ in range(2))
+    for share in (-0.3, 0.0, 0.4, 1.0):
+        value, slope, _ = problem.loss(here, there, share)
+        assert value == pytest.approx(problem.loss(here + share * (there - here))[0], rel=1e-12)
+        ahead, behind = (problem.loss(here, there, share + h)[0] for h in (1e-6, -1e-6))
+        assert slope == pytest.approx((ahead - behind) / 2e-6, abs=1e-7)
 
 
 @st.composite

@@ -55,7 +55,6 @@ class PairMinima:
         packed = np.empty(self.starts[-1]) if out is None else out
 
         def fill(begin: int, end: int) -> None:
-            packed[self.starts[begin] : self.starts[end]] = 0.0
             _sum_minima(begin, end, *self._row_data, *self._index, weights, self.starts, packed)
 
         self.over_rows(fill)
@@ -98,6 +97,8 @@ def _sum_minima(
     """Rows ``begin:end`` of S, packed."""
     for i in range(begin, end):
         row = packed[row_starts[i] : row_starts[i + 1]]
+        for j in range(len(row)):
+            row[j] = 0.0
         own = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             f, value = columns[p], values[p]
@@ -153,48 +154,58 @@ def _sum_gradients(
 
 @inner(fastmath=_REORDER)
 def _row_losses(
-    row: Floats, classes: Ints, own: int, weight_same: float, weight_diff: float,
+    here: Floats, there: Floats, share: float, classes: Ints, own: int,
+    weight_same: float, weight_diff: float,
     offset: float, alpha_diff: float, alpha_same: float, sigma: float, slopes: Floats,
-) -> float:  # fmt: skip
-    """The weighted losses of the pairs of one graph; their derivatives with respect to S.
+) -> tuple[float, float]:  # fmt: skip
+    """The weighted losses of the pairs of one graph, and their derivative along the segment.
 
-    The smoothed hinge of x is e²/(2σ) + max(0, x − σ) with e = x limited to [0, σ], and its
-    derivative is e/σ: without branches, so that pairs are computed several at a time.
+    The derivatives with respect to S are written to ``slopes``. The smoothed hinge of x is
+    e²/(2σ) + max(0, x − σ) with e = x limited to [0, σ], and its derivative is e/σ: without
+    branches, so that pairs are computed several at a time.
     """
-    total = 0.0
-    for j in range(len(row)):
+    total, along = 0.0, 0.0
+    for j in range(len(here)):
         same = classes[j] == own
-        d = offset - row[j]
+        direction = there[j] - here[j]
+        d = offset - (here[j] + share * direction)
         # Pairs of one class should be near, pairs of two classes far.
         excess = d - alpha_same if same else alpha_diff - d
         weight = weight_same if same else weight_diff
         limited = min(max(excess, 0.0), sigma)
         total += weight * (limited * limited / (2.0 * sigma) + max(excess - sigma, 0.0))
-        slopes[j] = (-weight if same else weight) * limited / sigma
-    return total
+        slope = (-weight if same else weight) * limited / sigma
+        slopes[j] = slope
+        along += slope * direction
+    return total, along
 
 
 @njit(nogil=True, cache=True)
 def hinge_losses(
-    begin: int, end: int, packed: Floats, starts: Ints, classes: Ints,
+    begin: int, end: int, here: Floats, there: Floats, share: float, starts: Ints, classes: Ints,
     weight_same: float, weight_diff: float,
     offset: float, alpha_diff: float, alpha_same: float, sigma: float, coefficients: Floats,
-) -> float:  # fmt: skip
+) -> tuple[float, float]:  # fmt: skip
     """The weighted sum of the smoothed hinge losses of the ordered pairs in rows ``begin:end``.
 
-    The distance of a pair is d = offset − S. The derivative of the sum with respect to S is written
-    to ``coefficients`` (packed; an entry i < j is for both orders of the pair).
+    S is ``here + share (there − here)``, packed, and the distance of a pair is d = offset − S.
+    Returns the sum and its derivative with respect to ``share``. The derivative with respect to S
+    is written to ``coefficients`` (packed; an entry i < j is for both orders of the pair).
     """
-    total = 0.0
+    total, along = 0.0, 0.0
     for i in range(begin, end):
         a, b = starts[i], starts[i + 1]
         # The pair (i, i) counts once, the others twice.
-        total += _row_losses(
-            packed[a : a + 1], classes[i : i + 1], classes[i], weight_same, weight_diff,
-            offset, alpha_diff, alpha_same, sigma, coefficients[a : a + 1],
+        value, slope = _row_losses(
+            here[a : a + 1], there[a : a + 1], share, classes[i : i + 1], classes[i],
+            weight_same, weight_diff, offset, alpha_diff, alpha_same, sigma,
+            coefficients[a : a + 1],
         )  # fmt: skip
-        total += _row_losses(
-            packed[a + 1 : b], classes[i + 1 :], classes[i], 2.0 * weight_same, 2.0 * weight_diff,
-            offset, alpha_diff, alpha_same, sigma, coefficients[a + 1 : b],
+        total, along = total + value, along + slope
+        value, slope = _row_losses(
+            here[a + 1 : b], there[a + 1 : b], share, classes[i + 1 :], classes[i],
+            2.0 * weight_same, 2.0 * weight_diff, offset, alpha_diff, alpha_same, sigma,
+            coefficients[a + 1 : b],
         )  # fmt: skip
-    return total
+        total, along = total + value, along + slope
+    return total, along

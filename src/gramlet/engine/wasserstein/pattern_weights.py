@@ -63,7 +63,6 @@ class PairProblem:
             )
         # Written by each pass, because memory that is used for the first time is slow.
         self._slopes: Floats = np.empty(self.pairs.starts[-1])
-        self._between: Floats = np.empty(0)
 
     def common(self, weights: Floats, out: Floats | None = None) -> Floats:
         """S of all pairs, packed: the weighted mass two graphs share."""
@@ -72,39 +71,42 @@ class PairProblem:
             found += self.fixed_common
         return found
 
-    def loss(self, common: Floats) -> tuple[float, Floats]:
-        """The loss, and its derivative with respect to every pair's S.
+    def loss(
+        self, common: Floats, towards: Floats | None = None, share: float = 0.0
+    ) -> tuple[float, float, Floats]:
+        """The loss at S, or at a share of the way from it towards another S.
 
-        The next call overwrites the derivatives.
+        Returns the loss, its derivative with respect to the share, and its derivative with respect
+        to every pair's S, which the next call overwrites.
         """
+        there = common if towards is None else towards
 
-        def part(begin: int, end: int) -> float:
-            found: float = hinge_losses(
-                begin, end, common, self.pairs.starts, self.classes, self.weight_same,
-                self.weight_diff, self.offset, self.alpha_diff, self.alpha_same, self.sigma,
-                self._slopes,
+        def part(begin: int, end: int) -> Floats:
+            return np.array(
+                hinge_losses(
+                    begin, end, common, there, share, self.pairs.starts, self.classes,
+                    self.weight_same, self.weight_diff, self.offset, self.alpha_diff,
+                    self.alpha_same, self.sigma, self._slopes,
+                )
             )  # fmt: skip
-            return found
 
-        return self.pairs.over_rows(part), self._slopes
-
-    def between(self, here: Floats, there: Floats, share: float) -> Floats:
-        """S on the segment between two values of it; the next call overwrites it."""
-        if len(self._between) == 0:
-            self._between = np.empty_like(here)
-        np.subtract(there, here, out=self._between)
-        self._between *= share
-        self._between += here
-        return self._between
-
-    def along(self, here: Floats, there: Floats, share: float) -> tuple[float, float]:
-        """The loss between two values of S, and its derivative along the segment."""
-        value, slopes = self.loss(self.between(here, there, share))
-        return value, float(slopes @ there - slopes @ here)
+        value, along = self.pairs.over_rows(part)
+        return float(value), float(along), self._slopes
 
     def gradient(self, coefficients: Floats) -> Floats:
         """The derivative of the loss with respect to every weight; 0 where weights are fixed."""
         return np.where(self.constraint.free, self.pairs.adjoint(coefficients), 0.0)
+
+    def curvature_bound(self) -> float:
+        """An upper bound of the gradient's Lipschitz constant without a walk over pairs.
+
+        The constant is λ_max(B)/σ with B = Σ ω_ij Z Zᵀ, which is at most the trace Σ ω_ij ‖Z‖², and
+        minima are at most the masses of either graph. `lipschitz` is closer and takes longer.
+        """
+        sizes = np.bincount(self.classes)[self.classes]
+        weights = self.weight_same * sizes + self.weight_diff * (len(sizes) - sizes)
+        squares = self.masses.multiply(self.masses) @ self.constraint.free
+        return float(weights @ squares) / self.sigma
 
     def lipschitz(self, n_rounds: int = 6) -> float:
         """An upper bound of the gradient's Lipschitz constant.
@@ -147,11 +149,11 @@ def batch(
     """Projected gradient descent on the full loss with a fixed step, starting from w = 1."""
     step = min(step, _LONGEST_STEP)
     weights = np.ones(problem.masses.shape[1])
-    loss, coefficients = problem.loss(problem.common(weights))
+    loss, _, coefficients = problem.loss(problem.common(weights))
     history = [loss]
     for done in range(1, max_iter + 1):
         weights = problem.constraint.project(weights - step * problem.gradient(coefficients))
-        loss, coefficients = problem.loss(problem.common(weights))
+        loss, _, coefficients = problem.loss(problem.common(weights))
         history.append(loss)
         report(done, loss)
     return weights, history
@@ -159,7 +161,6 @@ def batch(
 
 def accelerated(
     problem: PairProblem,
-    lipschitz: float,
     max_iter: int,
     tol: float,
     step: float | None = None,
@@ -167,16 +168,17 @@ def accelerated(
 ) -> tuple[Floats, list[float], float]:
     """Monotone projected gradient descent with momentum and a bound on the distance to the optimum.
 
-    S is linear in w, so its value at the momentum point is free: one iteration is one pass. The
-    step starts at 1/L, grows while the quadratic model holds and shrinks when it fails, but not
-    below 1/L. The new point is the best one on the segment to the projected point, so the loss
-    never increases. The iteration stops when the loss is within ``tol`` (relative) of a lower bound
-    of the optimum.
+    S is linear in w, so its value at the momentum point is free: one iteration is one pass. Unless
+    it is given, the first step leads to the boundary of the balls; if that is too far, the
+    curvature on the way gives a shorter one. For boxes it is 1/L. Steps grow while the quadratic
+    model holds and shrink when it fails, but not below 1/L. The new point is the best one on the
+    segment to the projected point, so the loss never increases. The iteration stops when the loss
+    is within ``tol`` (relative) of a lower bound of the optimum.
 
     Returns the weights, the loss after each pass, and the certified gap.
     """
-    smallest = 1.0 / lipschitz if lipschitz > 0 else 1.0
-    step = min(smallest if step is None else max(step, smallest), _LONGEST_STEP)
+    curvature = problem.curvature_bound()
+    smallest = 1.0 / curvature if curvature > 0 else 1.0
     current = previous = np.ones(problem.masses.shape[1])
     common = problem.common(current)
     previous_common, spare = np.empty_like(common), np.empty_like(common)
@@ -185,29 +187,36 @@ def accelerated(
     for done in range(1, max_iter + 1):
         following = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
         lead = (momentum - 1.0) / following
-        ahead, ahead_common = current, common
-        if lead > 0.0:
-            ahead = current + lead * (current - previous)
-            ahead_common = problem.between(common, previous_common, -lead)
-        ahead_loss, coefficients = problem.loss(ahead_common)
+        ahead = current + lead * (current - previous) if lead > 0.0 else current
+        ahead_loss, _, coefficients = (
+            problem.loss(common, previous_common, -lead) if lead > 0.0 else problem.loss(common)
+        )
         if ahead_loss > loss:  # the momentum overshot: restart it from here
             following, ahead = 1.0, current
-            ahead_loss, coefficients = problem.loss(common)
+            ahead_loss, _, coefficients = problem.loss(common)
         gradient = problem.gradient(coefficients)
         bound = max(bound, problem.lower_bound(ahead_loss, ahead, gradient))
         if loss - bound <= tol * max(loss, np.finfo(float).tiny):
             break
-        target = problem.constraint.project(ahead - step * gradient)
-        target_common = problem.common(target, spare)
-        target_loss = problem.loss(target_common)[0]
-        move = target - ahead
-        model = ahead_loss + float(gradient @ move) + float(move @ move) / (2.0 * step)
-        step = 2.0 * step if target_loss <= model else max(0.5 * step, smallest)
-        step = min(step, _LONGEST_STEP)
-        share, reached = _best_share(problem, common, target_common, loss, target_loss)
+        # The first step may be far too long: a second one follows its curvature.
+        for first in (True, False) if step is None else (False,):
+            step = _first_step(problem, gradient) if step is None else step
+            step = min(max(step, smallest), _LONGEST_STEP)
+            target = problem.constraint.project(ahead - step * gradient)
+            target_common = problem.common(target, spare)
+            target_loss, slope, _ = problem.loss(common, target_common, 1.0)
+            growth = _growth(step, target - ahead, gradient, target_loss - ahead_loss, first)
+            step *= growth
+            if growth >= 1.0:
+                break
+        share, reached = 1.0, target_loss
+        if slope > 0.0:  # beyond the lowest point of the segment
+            share, reached = _best_share(problem, common, target_common, loss)
         if share < 1.0:
             target = current + share * (target - current)
-            target_common[:] = problem.between(common, target_common, share)
+            target_common -= common
+            target_common *= share
+            target_common += common
         previous, current = current, target
         previous_common, common, spare = common, target_common, previous_common
         momentum = following if share == 1.0 else 1.0
@@ -217,22 +226,42 @@ def accelerated(
     return current, history, max(0.0, loss - bound)
 
 
-def _best_share(
-    problem: PairProblem, here: Floats, there: Floats, loss_here: float, loss_there: float
-) -> tuple[float, float]:
-    """How far to go from ``here`` to ``there``: all the way if the loss is lower there, else the
-    best share, found by bisection; and the loss.
+def _first_step(problem: PairProblem, gradient: Floats) -> float:
+    """To the boundary of the balls, or 1/L."""
+    reach = problem.constraint.reach(gradient)
+    if reach is not None:
+        return reach
+    lipschitz = problem.lipschitz()
+    return 1.0 / lipschitz if lipschitz > 0 else 1.0
+
+
+def _growth(step: float, move: Floats, gradient: Floats, gain: float, first: bool) -> float:
+    """The factor by which the next step is longer or shorter.
+
+    It is 2 if the loss changes by no more than the quadratic model with curvature 1/step says, 4 if
+    by far less, and otherwise the factor that makes the model exact, within limits after the first
+    step: the curvature differs from place to place.
     """
-    if loss_there <= loss_here:
-        return 1.0, loss_there
+    model = float(move @ move) / (2.0 * step)
+    excess = gain - float(gradient @ move)
+    if excess <= model:
+        return 4.0 if 8.0 * excess <= model else 2.0
+    exact = model / excess
+    return exact if first else min(max(exact, 0.25), 0.7)
+
+
+def _best_share(
+    problem: PairProblem, here: Floats, there: Floats, loss_here: float
+) -> tuple[float, float]:
+    """How far to go from ``here`` to ``there``, found by bisection, and the loss."""
     low, high = 0.0, 1.0
     for _ in range(16):
         middle = 0.5 * (low + high)
-        if problem.along(here, there, middle)[1] > 0.0:
+        if problem.loss(here, there, middle)[1] > 0.0:
             high = middle
         else:
             low = middle
-    reached = problem.along(here, there, low)[0]
+    reached = problem.loss(here, there, low)[0]
     return (low, reached) if reached <= loss_here else (0.0, loss_here)
 
 

@@ -7,6 +7,7 @@ best weights.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -66,6 +67,18 @@ class WeightConstraint:
         radii = self._of_weights()
         moves = np.where(slopes > 0.0, -np.minimum(radii, 1.0), radii)
         return float(slopes @ moves)
+
+    def reach(self, gradient: Floats) -> float | None:
+        """The length of a step against the gradient from w = 1 to the boundary of every ball.
+
+        None for boxes: their weights reach the boundary after very different lengths.
+        """
+        if self.kind == "box":
+            return None
+        slopes = np.where(self.free, gradient, 0.0)
+        norms = np.array([np.linalg.norm(slopes[a:b]) for a, b in pairwise(self.level_starts)])
+        steep = norms > 0.0
+        return float((self.radii[steep] / norms[steep]).max(initial=0.0))
 
     def _of_weights(self) -> Floats:
         return np.repeat(self.radii, np.diff(self.level_starts))

@@ -24,7 +24,7 @@ from gramlet.common.stored_state import (
     require_items,
     require_real,
 )
-from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.core.tiles import Tiling, one_blas_thread
 from gramlet.engine.wasserstein import pattern_weights as importance
 from gramlet.engine.wasserstein.weight_constraint import CONSTRAINTS, WeightConstraint
 from gramlet.files.target import check_target
@@ -104,8 +104,9 @@ class WeightedWassersteinWL(GraphKernel):
         when the loss is known to be within ``tol`` (relative) of the optimum, or after ``max_iter``
         passes.
     learning_rate : float or None
-        The step size (μ). None: 1e-4 for "stochastic"; 1/L for the others, with L the Lipschitz
-        constant of the gradient.
+        The step size (μ). None: 1e-4 for "stochastic", and 1/L for "batch", with L the Lipschitz
+        constant of the gradient; "accelerated" then begins with a step to the boundary of the
+        balls (1/L for boxes) and adapts the following ones.
     max_iter : int, default 500
         Number of steps of "stochastic", or of passes over all pairs (T).
     tol : float, default 1e-6
@@ -313,7 +314,8 @@ class WeightedWassersteinWL(GraphKernel):
         )
         masses = self._masses(self.counter_.fit(batch, tiling), batch)
         problem = self._problem(masses, classes)
-        weights = self._solve(problem)
+        with one_blas_thread():  # vectors are too short for more, and threads that wait use a core
+            weights = self._solve(problem)
         starts = self._level_starts()
         self.weights_ = [weights[a:b] for a, b in pairwise(starts)]
         # Minima are at most the masses of either graph: the largest ‖Z‖ is that of a pair (i, i).
@@ -365,17 +367,20 @@ class WeightedWassersteinWL(GraphKernel):
             )
             self.n_passes_ = int(self.max_iter)
         else:
-            lipschitz = problem.lipschitz()
-            smallest = 1.0 / lipschitz if lipschitz > 0 else 1.0
             given = None if self.learning_rate is None else float(self.learning_rate)
-            self.learning_rate_ = smallest if given is None else given
-            if self.solver == "batch":
+            plain = self.solver == "batch"
+            if given is None:
+                curvature = problem.lipschitz() if plain else problem.curvature_bound()
+                self.learning_rate_ = 1.0 / curvature if curvature > 0 else 1.0
+            else:
+                self.learning_rate_ = given
+            if plain:
                 weights, history = importance.batch(
                     problem, self.learning_rate_, self.max_iter, self._report
                 )
             else:
                 weights, history, self.gap_ = importance.accelerated(
-                    problem, lipschitz, self.max_iter, self.tol, given, self._report
+                    problem, self.max_iter, self.tol, given, self._report
                 )
             self.n_passes_ = len(history) - 1
         self.loss_history_ = np.array(history)
