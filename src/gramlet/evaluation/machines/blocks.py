@@ -20,6 +20,7 @@ from gramlet.kernels.contract.tags import graph_tags, is_embedding
 
 __all__ = [
     "Features",
+    "SharedDistances",
     "centred_and_scaled",
     "fitted_blocks",
     "gives_features",
@@ -27,6 +28,7 @@ __all__ = [
     "whole_outputs",
 ]
 
+_SHARED_BYTES = 1 << 29  # of distances that are kept for the next options
 _FEW = 4  # times as many graphs as features: from there on machines on features are faster
 
 
@@ -64,12 +66,53 @@ def whole_outputs(
     target: Array | None = None,
 ) -> list[Floats | Features]:
     """The Gram matrix of all graphs, or their features, for each set of options."""
+    return list(_fitted_outputs(_threaded(estimator, n_jobs), option_sets, graphs, target))
+
+
+def _threaded(estimator: Any, n_jobs: int | None) -> Any:
+    """A clone that uses these threads, unless it has a number of its own."""
     from sklearn.base import clone
 
     threaded = clone(estimator)
     if threaded.get_params().get("n_jobs", 1) is None:
         threaded.set_params(n_jobs=n_jobs)
-    return list(_fitted_outputs(threaded, option_sets, graphs, target))
+    return threaded
+
+
+class SharedDistances:
+    """Gram matrices of all graphs for one set of options after another.
+
+    The distances of the last kernel are kept, for options that change only parameters which its fit
+    does not use, unless they take too much memory.
+    """
+
+    def __init__(self) -> None:
+        self._fit = ""
+        self._last: tuple[Any, Any] | None = None
+
+    def gram(
+        self, estimator: Any, option_set: dict[str, Any], graphs: GraphBatch, n_jobs: int | None
+    ) -> Floats:
+        """The Gram matrix with one set of options."""
+        tags = graph_tags(estimator)
+        params = estimator.get_params() | option_set
+        fit = repr(sorted((k, v) for k, v in params.items() if k not in tags.after_fit))
+        if self._last is None or fit != self._fit:
+            self._last = None  # frees its memory before the next distances are computed
+            kernel = _threaded(estimator, n_jobs).set_params(**option_set).fit(graphs)
+            self._last, self._fit = (kernel, kernel.decays()), fit
+        kernel, decays = self._last
+        kernel.set_params(**option_set)
+        return _checked(decays.matrix(), (len(graphs), len(graphs)), kernel)
+
+    @staticmethod
+    def can_share(estimator: Any, n_graphs: int) -> bool:
+        """Whether an estimator has distances to share, and few enough of them."""
+        return (
+            _by_distances(estimator)
+            and not gives_features(estimator)
+            and 8 * n_graphs**2 <= _SHARED_BYTES
+        )
 
 
 def gives_features(estimator: Any) -> bool:
@@ -120,7 +163,9 @@ def _fitted_outputs(
     """
     estimator.set_params(**option_sets[0])
     if len(option_sets) > 1 and _by_distances(estimator):
-        outputs = _outputs(estimator.fit(graphs, target), option_sets, graphs)
+        estimator.fit(graphs, target)
+        given = graphs if gives_features(estimator) else None
+        outputs = _outputs(estimator, option_sets, given)
     else:
         if hasattr(estimator, "fit_transform"):
             first = estimator.fit_transform(graphs, target)
@@ -135,20 +180,24 @@ def _fitted_outputs(
 
 
 def _outputs(
-    fitted: Any, option_sets: Sequence[dict[str, Any]], graphs: GraphBatch
+    fitted: Any, option_sets: Sequence[dict[str, Any]], graphs: GraphBatch | None
 ) -> Iterator[Any]:
     """The output of a fitted estimator for the graphs with each set of options.
 
-    If outputs are functions of distances, these are computed once.
+    If outputs are functions of distances, these are computed once; kernels then also give the Gram
+    matrix of the fitted graphs, for None.
     """
     distances = None
     for option_set in option_sets:
         fitted.set_params(**option_set)
-        if len(option_sets) > 1 and _by_distances(fitted):
+        if len(option_sets) == 1 or not _by_distances(fitted):
+            yield fitted.transform(graphs)
+        elif gives_features(fitted):
             distances = fitted.distance(graphs) if distances is None else distances
             yield fitted.from_distances(distances)
         else:
-            yield fitted.transform(graphs)
+            distances = fitted.decays(graphs) if distances is None else distances
+            yield distances.matrix()
 
 
 def _by_distances(estimator: Any) -> bool:

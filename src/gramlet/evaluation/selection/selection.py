@@ -21,6 +21,7 @@ from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.notices import warn_caller
 from gramlet.engine.core.compiling import clock
 from gramlet.engine.core.tiles import for_tiles, progress
+from gramlet.evaluation.machines.blocks import SharedDistances
 from gramlet.evaluation.machines.machines import Machine, Outcome
 from gramlet.evaluation.protocols.splits import Split
 from gramlet.evaluation.scores.scorers import Scorer, part_scores
@@ -72,6 +73,7 @@ class Race:
         self.outcomes: list[Outcome | None] = [None for _ in splits]
         self.places: Ints = np.zeros((len(splits), 2), dtype=np.int64)
         self.refitted = subject.kind in ("refitted", "predictor")
+        self._shared = SharedDistances()
         self.kernel_seconds = 0.0
         self.other_seconds = 0.0
 
@@ -99,7 +101,9 @@ class Race:
             if not made:
                 begin = clock()
                 sets = self.sets_of(group)
-                made.append(prepare(self.subject, sets, self.data, self.machine, self.n_jobs))
+                made.append(
+                    prepare(self.subject, sets, self.data, self.machine, self.n_jobs, self._shared)
+                )
                 prepared = clock() - begin
                 self.kernel_seconds += prepared
             return made[0]

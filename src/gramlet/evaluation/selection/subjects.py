@@ -15,6 +15,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats
 from gramlet.evaluation.machines.baselines import baseline_named
+from gramlet.evaluation.machines.blocks import SharedDistances
 from gramlet.kernels import registry
 from gramlet.kernels.contract.tags import GraphTags, graph_tags
 
@@ -69,6 +70,16 @@ class Subject:
         from sklearn.base import clone
 
         return clone(self.estimator).set_params(**option_set)
+
+    def shares_distances(self, n_graphs: int) -> bool:
+        """Whether Gram matrices of several sets of options come from the same distances."""
+        varied = {key for option_set in self.option_sets for key in option_set}
+        return (
+            self.kind == "sliced"
+            and len(self.option_sets) > 1
+            and bool(varied & set(self.after_fit))
+            and SharedDistances.can_share(self.with_options(self.option_sets[0]), n_graphs)
+        )
 
     def groups(self) -> list[list[int]]:
         """Positions of the option sets, grouped by those that share one fit."""

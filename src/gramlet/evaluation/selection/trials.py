@@ -22,6 +22,7 @@ from gramlet.engine.machines.support_vectors import fill_block
 from gramlet.evaluation.machines.baselines import Baseline, size_features
 from gramlet.evaluation.machines.blocks import (
     Features,
+    SharedDistances,
     centred_and_scaled,
     fitted_blocks,
     whole_outputs,
@@ -330,10 +331,12 @@ def prepare(
     data: Data,
     machine: Machine,
     n_jobs: int | None,
+    shared: SharedDistances | None = None,
 ) -> Trial:
     """Prepare a trial of one of the subject's groups of options.
 
-    A kernel that can be sliced, or is fitted once, is computed now.
+    A kernel that can be sliced, or is fitted once, is computed now, with the distances that its
+    other options share.
     """
     if subject.kind == "baseline":
         return _Baseline(subject.estimator, data)
@@ -343,7 +346,12 @@ def prepare(
     if subject.kind == "predictor":
         return _Predictor(estimator, option_sets[0], data)
     if subject.kind in ("sliced", "once"):
-        outputs = whole_outputs(estimator, option_sets, data.batch(), n_jobs)
+        outputs: Sequence[Floats | Features]
+        if shared is not None and subject.shares_distances(len(data)):
+            grams = (shared.gram(estimator, chosen, data.batch(), n_jobs) for chosen in option_sets)
+            outputs = list(grams)
+        else:
+            outputs = whole_outputs(estimator, option_sets, data.batch(), n_jobs)
         return _sliced(outputs, option_sets, data, machine)
     return _Refitted(estimator, option_sets, data, machine)
 

@@ -92,19 +92,27 @@ class GraphKernel(Algebra, TransformerMixin, CheckedEstimator, auto_wrap_output_
         """Compute the kernel matrix of X against the fitted graphs, shape (len(X), n fitted)."""
         profile, fitted = self._profiles(X)
         require_room(len(profile), len(fitted), type(self).__name__)
-        matrix = self._finish_rows(profile.compare(fitted, self._tiling()))
-        if self.normalize:
-            normalize_in_place(matrix, profile.norms(self._tiling()), fitted.norms(self._tiling()))
-        return matrix
+        return self._finished(profile.compare(fitted, self._tiling()), profile, fitted)
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
         """Fit to X and compute its exactly symmetric Gram matrix."""
         batch = as_batch(X)
         require_room(len(batch), len(batch), type(self).__name__)
         self._remember(batch, y)
-        matrix = self._finish_gram(self._current(self.profile_).compare_self(self._tiling()))
+        return self._finished_gram(self._current(self.profile_).compare_self(self._tiling()))
+
+    def _finished_gram(self, matrix: Floats) -> Floats:
+        """The Gram matrix of the fitted graphs from the comparison of their profile."""
+        matrix = self._finish_gram(matrix)
         if self.normalize:
             set_unit_diagonal(matrix)
+        return matrix
+
+    def _finished(self, matrix: Floats, rows: Any, fitted: Any) -> Floats:
+        """Rows of a kernel matrix from the comparison of two profiles."""
+        matrix = self._finish_rows(matrix)
+        if self.normalize:
+            normalize_in_place(matrix, rows.norms(self._tiling()), fitted.norms(self._tiling()))
         return matrix
 
     def diagonal(self, X: Any) -> Floats:

@@ -63,7 +63,9 @@ def base_tags(base: Any) -> GraphTags:
         tags = graph_tags(registry.make(base) if isinstance(base, str) else base)
     except (TypeError, ValueError):
         return GraphTags()
-    return replace(tags, kind="kernel", after_fit=(), whole_matrix=False, gradients=False)
+    return replace(
+        tags, kind="kernel", after_fit=(), whole_matrix=False, distances=False, gradients=False
+    )
 
 
 def has_features(kernel: Any) -> bool:

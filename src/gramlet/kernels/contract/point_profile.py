@@ -10,13 +10,14 @@ from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require_instance, require_real
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distances
-from gramlet.kernels.contract.profile import QUIET, Profile
+from gramlet.kernels.contract.decay_profile import DecayProfile
+from gramlet.kernels.contract.profile import QUIET
 
 __all__ = ["PointProfile"]
 
 
 @dataclass(frozen=True)
-class PointProfile(Profile):
+class PointProfile(DecayProfile):
     """Points with masses; k = exp(−γ EMD).
 
     k of a graph without nodes is 0 with graphs that have nodes and 1 with graphs that have none.
@@ -40,22 +41,11 @@ class PointProfile(Profile):
         return replace(self, sets=self.sets.take(rows))
 
     def distances(self, other: PointProfile | None, tiling: Tiling = QUIET) -> Floats:
-        """Earth mover's distances to other graphs, or between all of these if None."""
         sets = None if other is None else self._fitting(other).sets
         return earth_mover_distances(self.sets, sets, self.label_distance, **tiling)
 
-    def compare(self, other: PointProfile, tiling: Tiling = QUIET) -> Floats:
-        return self._values(self.distances(other, tiling))
-
-    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        return self._values(self.distances(None, tiling))
-
-    def norms(self, tiling: Tiling = QUIET) -> Floats:
-        return np.ones(len(self))
-
-    def _values(self, distances: Floats) -> Floats:
-        distances *= -self.gamma
-        return np.exp(distances, out=distances)
+    def own_distances(self) -> Floats:
+        return np.zeros(len(self))
 
     def _fitting(self, other: PointProfile) -> PointProfile:
         """The other graphs with as many dimensions as these, if they have no points."""
@@ -64,8 +54,7 @@ class PointProfile(Profile):
             return other
         return replace(other, sets=replace(other.sets, columns=np.zeros((n_dims, 0))))
 
-    def require_nodes(self, which: str) -> None:
-        """Raise ValueError for graphs without nodes, which have no distance to others."""
+    def require_distances(self, which: str) -> None:
         empty = np.flatnonzero(np.diff(self.sets.offsets) == 0)
         if len(empty):
             raise ValueError(

@@ -41,7 +41,8 @@ class GraphTags:
         Whether the kernel refines node labels itself, so that it cannot be the base of another
         refinement.
     distances : bool
-        Whether the output is a function of distances: `from_distances` of the result of `distance`.
+        Whether the output is a function of distances, which serve several values of parameters in
+        ``after_fit``: `decays` of a kernel, `from_distances` and `distance` of an embedding.
     gradients : bool
         Whether a kernel has `gram_with_gradient`, the derivatives with respect to its parameters.
     """

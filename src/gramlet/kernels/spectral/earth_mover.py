@@ -21,7 +21,8 @@ from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.transport.earth_mover import earth_mover_distances
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_single
-from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.decay_kernel import DecayKernel
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.point_profile import PointProfile
 from gramlet.kernels.contract.tags import GraphTags
@@ -144,7 +145,7 @@ def _measured(psd: str, values: Floats, gram: Floats, repaired: Floats) -> Spect
 
 
 @shared_texts
-class EMDKernel(GraphKernel):
+class EMDKernel(DecayKernel):
     """Kernel of earth mover's distances.
 
     k(G, G') = exp(−γ EMD(G, G')), with the distance of `earth_movers_distance`. It is indefinite;
@@ -237,14 +238,6 @@ class EMDKernel(GraphKernel):
         self.fit_transform(X, y)
         return self
 
-    def distance(self, X: Any) -> Floats:
-        """Compute the distances of X to the fitted graphs; all graphs need nodes."""
-        profile, fitted = self._profiles(X)
-        profile.require_nodes("given")
-        fitted.require_nodes("fitted")
-        distances: Floats = profile.distances(fitted, self._tiling())
-        return distances
-
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> PointProfile:
         self.reader_ = NodeReader(self.n_dims, self.use_labels, self.masses)
         self.repair_: SpectrumRepair | None = None
@@ -293,4 +286,10 @@ class EMDKernel(GraphKernel):
 
     def __graph_tags__(self) -> GraphTags:
         repaired = self.psd != "none"
-        return GraphTags(psd=repaired, depends_on_fitted=repaired, whole_matrix=repaired)
+        return GraphTags(
+            psd=repaired,
+            depends_on_fitted=repaired,
+            whole_matrix=repaired,
+            after_fit=() if repaired else ("gamma", "normalize"),
+            distances=not repaired,
+        )

@@ -12,13 +12,14 @@ from gramlet.common.stored_state import require_array, require_counts, require_f
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import CountIndex, compare
 from gramlet.engine.counts.self_comparison import compare_self
-from gramlet.kernels.contract.profile import QUIET, Profile
+from gramlet.kernels.contract.decay_profile import DecayProfile
+from gramlet.kernels.contract.profile import QUIET
 
 __all__ = ["MassProfile"]
 
 
 @dataclass(frozen=True)
-class MassProfile(Profile):
+class MassProfile(DecayProfile):
     """Masses on colours; d = offset − Σ_σ min(m(G,σ), m(G',σ)) and k = exp(−γ d).
 
     Attributes
@@ -46,30 +47,21 @@ class MassProfile(Profile):
     def take(self, rows: Ints) -> MassProfile:
         return replace(self, masses=self.masses[rows], own=self.own[rows])
 
-    def distances(self, other: MassProfile, tiling: Tiling = QUIET) -> Floats:
-        """The matrix of d between these graphs and others."""
-        common = compare(self.masses, CountIndex.build(other.masses, "min"), "min", **tiling)
+    def distances(self, other: MassProfile | None, tiling: Tiling = QUIET) -> Floats:
+        if other is None:
+            common = compare_self(self.masses, "min", **tiling)
+            np.fill_diagonal(common, self.own)
+        else:
+            common = compare(self.masses, CountIndex.build(other.masses, "min"), "min", **tiling)
         return self._distances(common)
 
-    def compare(self, other: MassProfile, tiling: Tiling = QUIET) -> Floats:
-        return self._values(self.distances(other, tiling))
-
-    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        common = compare_self(self.masses, "min", **tiling)
-        np.fill_diagonal(common, self.own)
-        return self._values(self._distances(common))
-
-    def norms(self, tiling: Tiling = QUIET) -> Floats:
-        return self._values(self._distances(self.own.copy()))
+    def own_distances(self) -> Floats:
+        return self._distances(self.own.copy())
 
     def _distances(self, common: Floats) -> Floats:
         """Convert common masses to distances, in place because the matrix may be large."""
         np.subtract(self.offset, common, out=common)
         return np.clip(common, 0.0, 1.0, out=common) if self.bounded else common
-
-    def _values(self, distances: Floats) -> Floats:
-        distances *= -self.gamma
-        return np.exp(distances, out=distances)
 
     def validate(self) -> None:
         require_counts("masses", self.masses)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -23,7 +22,8 @@ from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.transport.earth_mover import mass_points
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import checked_weights, place_of, required_attributes
-from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.decay_kernel import DecayKernel
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.point_profile import PointProfile
 from gramlet.kernels.contract.tags import GraphTags
@@ -76,7 +76,7 @@ def _refuse_weightless(batch: GraphBatch, weights: Floats) -> None:
 
 
 @shared_texts
-class WassersteinWL(GraphKernel):
+class WassersteinWL(DecayKernel):
     """Wasserstein Weisfeiler-Lehman kernel (WWL).
 
     k(G, G') = exp(−γ D), with D the cost of transporting the nodes of G (each of mass 1/n) to those
@@ -158,15 +158,6 @@ class WassersteinWL(GraphKernel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def distance(self, X: Any) -> Floats:
-        """Compute the distances D of X to the fitted graphs, shape (len(X), n fitted)."""
-        profile, fitted = self._profiles(X)
-        if self.use_attributes:
-            profile.require_nodes("given")
-            fitted.require_nodes("fitted")
-        distances: Floats = profile.distances(fitted, self._tiling())
-        return distances
-
     def _check(self, batch: GraphBatch) -> None:
         check_levels(self)
         if self.use_attributes and self.use_edge_labels is True:
@@ -190,9 +181,6 @@ class WassersteinWL(GraphKernel):
         if self.use_attributes:
             return self._points(batch)
         return self._masses(self.counter_.count(batch, tiling), batch)
-
-    def _current(self, profile: Any) -> Any:
-        return replace(profile, gamma=float(self.gamma))
 
     def _points(self, batch: GraphBatch) -> PointProfile:
         given = required_attributes(batch, "WassersteinWL", self.n_attributes_)
@@ -233,4 +221,5 @@ class WassersteinWL(GraphKernel):
             after_fit=("gamma", "normalize"),
             directed=True,
             refines=True,
+            distances=True,
         )

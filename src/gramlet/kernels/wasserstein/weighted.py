@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -29,7 +29,8 @@ from gramlet.engine.wasserstein import pattern_weights as importance
 from gramlet.engine.wasserstein.weight_constraint import CONSTRAINTS, WeightConstraint
 from gramlet.files.target import check_target
 from gramlet.graphs.batch import GraphBatch
-from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.decay_kernel import DecayKernel
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.wasserstein.mass_profile import MassProfile
@@ -73,7 +74,7 @@ class Masses:
 
 
 @shared_texts
-class WeightedWassersteinWL(GraphKernel):
+class WeightedWassersteinWL(DecayKernel):
     """Wasserstein Weisfeiler-Lehman kernel with learned pattern weights.
 
     k = exp(−γ d), d(G, G') = offset − (1/levels) Σ_h Σ_σ w_σ min(c_h(G,σ)/n, c_h(G',σ)/n'). The
@@ -219,12 +220,6 @@ class WeightedWassersteinWL(GraphKernel):
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def distance(self, X: Any) -> Floats:
-        """The learned distances d of X to the fitted graphs, shape (len(X), n fitted)."""
-        profile, fitted = self._profiles(X)
-        distances: Floats = profile.distances(fitted, self._tiling())
-        return distances
 
     @property
     def patterns_(self) -> list[list[str]]:
@@ -395,9 +390,6 @@ class WeightedWassersteinWL(GraphKernel):
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> MassProfile:
         return self._weighted(self._masses(self.counter_.count(batch, tiling), batch))
 
-    def _current(self, profile: MassProfile) -> MassProfile:
-        return replace(profile, gamma=float(self.gamma))
-
     def _masses(self, counts: sparse.csr_matrix, batch: GraphBatch) -> Masses:
         known = self.counter_.colouring.n_colours
         scale = 1.0 / (np.maximum(batch.sizes, 1) * len(known))
@@ -452,4 +444,5 @@ class WeightedWassersteinWL(GraphKernel):
             after_fit=("gamma", "normalize"),
             directed=True,
             refines=True,
+            distances=True,
         )
