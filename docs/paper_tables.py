@@ -22,8 +22,8 @@ def accuracy_table(table: Table, folder: CellFolder = CELLS) -> str:
     lines = [
         f"{table.title}; {source_of(table.source)}. Accuracies in percent. Options chosen inside "
         f"training parts (nested): {table.protocol.describe()}. Options chosen on the test parts "
-        "(best of grid) are **optimistic**. ± gives the standard deviation over the repeats, s.e. "
-        "the standard error of the mean, corrected for overlapping training parts.",
+        "(best of grid) are **optimistic**. ± gives the standard deviation over several repeats, "
+        "s.e. the standard error of the mean, corrected for overlapping training parts.",
         "",
         "| data | row | paper | nested | s.e. | difference | best of grid (optimistic) | s.e. | "
         "difference | repeats | seconds |",
@@ -132,8 +132,7 @@ def _line(table: Table, row: str, computed: bool, data: str, folder: CellFolder)
         difference = ""
         if printed is not None and isinstance(printed.mean, float):
             difference = f"{cell.mean - printed.mean:+.1f}"
-        columns += [f"{cell.mean:.1f} ± {cell.std:.1f}{other}", f"{cell.standard_error:.1f}",
-                    difference]  # fmt: skip
+        columns += [f"{cell.shown(1)}{other}", f"{cell.standard_error:.1f}", difference]
     there = [cell for cell in cells if cell is not None]
     repeats = ", ".join(sorted({str(cell.repeats) for cell in there}))
     seconds = f"{sum(cell.seconds for cell in there):.0f}" if there else ""

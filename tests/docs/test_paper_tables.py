@@ -40,7 +40,7 @@ def test_cells_of_another_version_say_so(pages, tmp_path):
     folder = CellFolder(tmp_path)
     old = Cell("mlg-1", "SP", "MUTAG", "nested", [[0.8]], 1.0, "", 0.25, version="0.0.1")
     folder.write(old)
-    assert "80.0 ± 0.0 (version 0.0.1)" in pages.accuracy_table(TABLES["mlg-1"], folder)
+    assert "| 80.0 (version 0.0.1) |" in pages.accuracy_table(TABLES["mlg-1"], folder)
 
 
 def test_what_was_reached_is_counted(pages, tmp_path):

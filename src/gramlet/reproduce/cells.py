@@ -106,6 +106,11 @@ class Cell:
             return 0.0
         return 100.0 * math.sqrt((1 / len(flat) + self.overlap) * float(flat.var(ddof=1)))
 
+    def shown(self, n_digits: int) -> str:
+        """Mean and standard deviation; the mean alone if there is one repeat."""
+        spread = f" ± {self.std:.{n_digits}f}" if self.repeats > 1 else ""
+        return f"{self.mean:.{n_digits}f}{spread}"
+
     @property
     def optimistic(self) -> bool:
         """Whether options were chosen on the test parts."""

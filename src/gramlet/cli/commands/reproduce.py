@@ -138,7 +138,7 @@ def _columns(line: Line) -> list[str]:
         if cell is None:
             columns += ["–", ""]
         else:
-            columns += [f"{cell.mean:.2f} ± {cell.std:.2f}", f"{cell.standard_error:.2f}"]
+            columns += [cell.shown(2), f"{cell.standard_error:.2f}"]
     kept = line.cells.get("nested") or line.cells.get("best-of-grid")
     known = line.published is not None and isinstance(line.published.mean, float)
     difference = ""
