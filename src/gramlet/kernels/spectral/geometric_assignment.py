@@ -111,11 +111,12 @@ class GeometricAssignment(ExplicitFeatures, GraphKernel):
         fitted = self.fitted_sets_
         out = np.zeros((len(sets.offsets) - 1, len(fitted.offsets) - 1))
         symmetric = sets is fitted
+        columns, fitted_columns = (np.ascontiguousarray(one.points.T) for one in (sets, fitted))
 
         def fill(begin: int, end: int) -> None:
             match_rows(
-                begin, end, sets.offsets, sets.points, fitted.offsets, fitted.points,
-                symmetric, out,
+                begin, end, sets.offsets, sets.points, columns, fitted.offsets, fitted.points,
+                fitted_columns, symmetric, out,
             )  # fmt: skip
 
         costs = np.arange(len(out), 0, -1, dtype=np.float64) if symmetric else None
