@@ -148,9 +148,24 @@ def test_places_that_are_no_folders(data, tmp_path):
 
 
 def test_what_cannot_be_written_down_is_refused(data, tmp_path):
-    kernel = FunctionTransformer(lambda graphs: graphs.sizes[:, None])
+    class Sizes:
+        def __call__(self, graphs):
+            return graphs.sizes[:, None]
+
+    kernel = FunctionTransformer(Sizes())
     with pytest.raises(TypeError, match=r"cannot be written down.*Leave store= out"):
         evaluate(kernel, *data, QUICK, store=tmp_path)
+
+
+def test_functions_count_by_what_they_compute(data, tmp_path):
+    def scores(factor):
+        kernel = FunctionTransformer(lambda graphs: (graphs.sizes[:, None] - 5.0) ** factor)
+        return evaluate(kernel, *data, QUICK, store=tmp_path)
+
+    first, again, other = scores(1), scores(1), scores(2)
+    same(again, first)
+    assert len(list(tmp_path.iterdir())) == 2
+    assert not np.array_equal(other.decisions, first.decisions)
 
 
 def test_draws_and_estimators_are_kept(data, tmp_path):

@@ -70,11 +70,34 @@ def test_bad_rows_are_listed_by_line_and_shift_nothing(tmp_path):
     assert [place.rsplit(" ", 1)[1] for place in skipped] == ["5", "13"]
 
 
-def test_columns_of_the_first_block_hold_for_all(tmp_path):
+def test_a_target_that_begins_after_the_first_block_is_no_less_a_target(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("smiles,note\nC,\nCC,\nCCC,7\n")
-    blocks = list(gramlet.stream(path, 2))
-    assert all(block.target is None for block in blocks)
+    with pytest.raises(ValueError, match="line 2: the target 'note' is missing"):
+        list(gramlet.stream(path, 2))
+    with pytest.warns(UserWarning, match="2 of 3 rows were left out"):
+        blocks = list(gramlet.stream(path, 2, on_error="skip"))
+    assert [block.target.tolist() for block in blocks] == [[], [7]]
+    path.write_text("smiles,note\nC,\nCC,NA\nCCC,\n")
+    assert all(block.target is None for block in gramlet.stream(path, 2))
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1,5", "2,5", "1,234", "5,678"], "f"),
+        (["0", "1", "a", "b"], "U"),
+        (["1", "2", "3", "0.5"], "f"),
+        (["1", "2", "3", "4"], "i"),
+    ],
+)
+def test_all_blocks_have_targets_of_one_type_as_when_read_at_once(tmp_path, cells, kind):
+    path = tmp_path / "a.csv"
+    path.write_text("smiles;y\n" + "".join(f"CC;{cell}\n" for cell in cells))
+    whole = gramlet.read(path).target
+    blocks = [block.target for block in gramlet.stream(path, 2)]
+    assert {block.dtype.kind for block in blocks} == {kind} == {whole.dtype.kind}
+    assert np.concatenate(blocks).tolist() == whole.tolist()
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path):

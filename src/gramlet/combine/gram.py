@@ -43,12 +43,11 @@ def gram(X: Any, kernel: Any = "wl", Y: Any = None, **params: Any) -> Floats:
     estimator = estimator_of(kernel, **params)
     fitted_on = X if Y is None else Y
     if not is_embedding(estimator):
-        if Y is None:
-            matrix: Floats = estimator.fit_transform(X)
-            return matrix
-        return np.asarray(estimator.fit(Y).transform(X))
+        return np.asarray(
+            estimator.fit_transform(X) if Y is None else estimator.fit(Y).transform(X)
+        )
     features = estimator.fit_transform(fitted_on)
-    if Y is None:
-        product = features @ features.T
-        return (product + product.T) / 2
-    return np.asarray(estimator.transform(X) @ features.T)
+    rows = features if Y is None else estimator.transform(X)
+    product = rows @ features.T
+    matrix = product.toarray() if hasattr(product, "toarray") else np.asarray(product)
+    return (matrix + matrix.T) / 2 if Y is None else matrix

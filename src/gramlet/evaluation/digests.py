@@ -1,7 +1,8 @@
 """A digest of graphs, targets, kernels and their parameters, which identifies an evaluation.
 
-Equal calls give equal digests in every process; they are used to find stored work. Objects without
-a description of their content (known by their address only) are refused, to avoid wrong matches.
+Equal calls give equal digests in every process; they are used to find stored work. Functions are
+described by their code. Objects without a description of their content (known by their address
+only) are refused, to avoid wrong matches.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gramlet.common.function_content import function_content, is_function
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
 
@@ -62,10 +64,8 @@ def _feed(state: Any, thing: Any) -> None:
     elif isinstance(thing, GraphBatch):
         _text(state, "GraphBatch")
         _feed(state, thing.__reduce__()[1])
-    elif isinstance(thing, type) or (callable(thing) and hasattr(thing, "__qualname__")):
-        if not isinstance(thing, type) and "<" in thing.__qualname__:  # a lambda, or a closure
-            raise TypeError(_refusal(thing))
-        _text(state, f"name:{thing.__module__}.{thing.__qualname__}")
+    elif is_function(thing):
+        _feed(state, function_content(thing))
     elif hasattr(thing, "get_params"):
         _feed(state, type(thing))
         _feed(state, {k: v for k, v in thing.get_params(deep=False).items() if k not in _WAYS})
@@ -84,7 +84,7 @@ def _written(state: Any, thing: Any) -> None:
 def _refusal(thing: Any) -> str:
     return (
         f"{thing!r} cannot be written down, so stored work cannot be found again. Leave store= "
-        "out, or use a named function or an estimator instead."
+        "out, or use a function or an estimator instead."
     )
 
 

@@ -20,12 +20,13 @@ from gramlet.files.molecules.rows import MoleculeOptions
 from gramlet.files.molecules.tables import (
     MoleculeColumns,
     dataset_of_table,
+    scan_target,
     stream_molecule_tables,
 )
 from gramlet.files.problems import Problems
 from gramlet.files.read import ReadOptions, adjusted, read, refuse_foreign_options
 from gramlet.files.tables import Table
-from gramlet.files.target import is_missing
+from gramlet.files.target import CellFormat, is_missing
 
 __all__ = ["LeftOut", "missing_target", "slices_of", "stream", "stream_blocks"]
 
@@ -39,8 +40,9 @@ def stream(path: str | Path, batch_size: int = 10_000, **reader_options: Any) ->
     """Read a file in Datasets of at most ``batch_size`` graphs, in bounded memory.
 
     Tables of molecules (``.csv``, ``.tsv``, ``.smi``, packed or not) are read row by row: never
-    more than one block is in memory. The columns are found in the first block. Files of other
-    formats are read completely and then returned in blocks.
+    more than one block is in memory. The columns are found in the first block. If there is a
+    target, the file is read twice: first to see how its values are written, so that all blocks have
+    targets of one type. Files of other formats are read completely and then returned in blocks.
 
     Parameters
     ----------
@@ -141,10 +143,10 @@ def missing_target(path: Path, **reader_options: Any) -> str | None:
     Reads the file without making graphs.
     """
     options = ReadOptions(**{"max_bytes": _NO_LIMIT, **reader_options})
-    for table, columns in _tables(path, str(kind_of(path)), _BLOCK, options):
-        at = columns.target
-        if at is None:
-            return None
+    at = _scanned(path, str(kind_of(path)), _BLOCK, options)[0].target
+    if at is None:
+        return None
+    for table, _ in _tables(path, str(kind_of(path)), _BLOCK, options):
         for row in table.rows:
             if is_missing(row.cells[at]):
                 cell = row.cells[at]
@@ -163,13 +165,21 @@ def _tables(
     )  # fmt: skip
 
 
+def _scanned(
+    path: Path, kind: str, batch_size: int, options: ReadOptions
+) -> tuple[MoleculeColumns, CellFormat | None]:
+    requested = options.target is not None
+    return scan_target(_tables(path, kind, batch_size, options), requested)
+
+
 def _table_blocks(path: Path, kind: str, batch_size: int, options: ReadOptions) -> Iterator[Block]:
     how = MoleculeOptions(tuple(options.atoms), options.hydrogens, options.n_jobs)
-    for table, columns in _tables(path, kind, batch_size, options):
+    columns, written = _scanned(path, kind, batch_size, options)
+    for table, _ in _tables(path, kind, batch_size, options):
 
-        def block(table: Any = table, columns: Any = columns) -> Dataset:
+        def block(table: Any = table) -> Dataset:
             problems = Problems(options.on_error, of_block=True)
-            found = dataset_of_table(table, columns, how, problems, stem_of(path))
+            found = dataset_of_table(table, columns, how, problems, stem_of(path), written)
             if columns.id is not None and found.ids is None:
                 found.ids = [""] * len(found.graphs)  # blocks of one file have the same columns
             left_out = {each.place for each in problems.skipped}

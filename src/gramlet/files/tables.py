@@ -186,7 +186,10 @@ def _refuse_problem(path: Path, row: Row) -> None:
 
 
 def _separator(head: list[str], path: Path) -> str:
-    """The separator that gives most of the first rows the same number of cells, at least two."""
+    """The separator that gives most of the first rows the same number of cells, at least two.
+
+    If several do, it is not the comma, which may be a decimal one in every row.
+    """
     usual = "\t" if ".tsv" in path.name.lower() else ","
     scores = {}
     for candidate in SEPARATORS:
@@ -199,7 +202,7 @@ def _separator(head: list[str], path: Path) -> str:
         widths = Counter(map(len, rows))
         if widths:
             width, count = widths.most_common(1)[0]
-            scores[candidate] = (width > 1, count / len(rows), candidate == usual, width)
+            scores[candidate] = (width > 1, count / len(rows), candidate != ",", width)
     best = max(scores, key=scores.__getitem__, default=usual)
     return best if scores and scores[best][0] else usual
 

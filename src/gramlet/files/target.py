@@ -15,7 +15,15 @@ import numpy as np
 from gramlet.common.arrays import Array
 from gramlet.common.notices import warn_caller
 
-__all__ = ["MISSING", "Task", "check_target", "infer_task", "is_missing", "target_from_cells"]
+__all__ = [
+    "MISSING",
+    "CellFormat",
+    "Task",
+    "check_target",
+    "infer_task",
+    "is_missing",
+    "target_from_cells",
+]
 
 Task = Literal["classification", "regression"]
 
@@ -28,6 +36,7 @@ _MANY_GRAPHS = 50
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3})+\.\d+|(?:\.\d{3})+,\d+)")
 _MARKS = "has thousands separators; write it without them"
+_UNCLEAR = "may have a decimal comma or a thousands separator; write a point, or no comma"
 
 
 def infer_task(y: Any, *, warn: bool = False) -> Task:
@@ -114,14 +123,97 @@ def is_missing(cell: str) -> bool:
     return cell in MISSING
 
 
-def target_from_cells(cells: Sequence[str]) -> tuple[Array, dict[int, str]]:
-    """A target from the cells of a table, and the positions of cells that do not fit, with reasons.
+class CellFormat:
+    """How the cells of a target are written, learned from some or all of them.
 
     Integers if all cells are written as such, else floats if all are numbers, else strings. If a
-    cell is a number that is not whole, the target is real, and cells that are not numbers do not
-    fit; their values in the array are 0 and must not be used. Commas are read as decimal points if
-    most cells are numbers then and none has a point. Cells in which a comma could also separate
-    thousands do not fit, and neither do numbers with commas and points.
+    cell is a number that is not whole, the target is real. Commas are decimal points if most cells
+    are numbers then and none has a point; most, not all, so that "<0,1" among numbers is found, but
+    "1,2" beside "1,2,3" is a list. Cells with thousands separators are not counted.
+
+    >>> numbers = CellFormat().learn(["1", "2"]).learn(["0,5"])
+    >>> numbers.values(["3", "-12,25"])[0].tolist()
+    [3.0, -12.25]
+    """
+
+    def __init__(self) -> None:
+        self._n_cells = self._n_numbers = self._n_decimals = 0
+        self._has_point = False
+        self._only_thousands = True  # in every cell with a comma it may separate thousands
+        # Of the cells as they are, and with decimal commas as points.
+        self._plain, self._pointed = _Numbers(), _Numbers()
+
+    def learn(self, cells: Sequence[str]) -> CellFormat:
+        """Take further cells into account."""
+        for cell in cells:
+            if _GROUPED.fullmatch(cell):
+                continue
+            number, decimal = _number(cell), _is_decimal(cell)
+            self._n_cells += 1
+            self._n_numbers += number is not None
+            self._n_decimals += decimal
+            self._has_point |= number is not None and "." in cell
+            self._plain.add(number)
+            if decimal:
+                self._only_thousands &= _THOUSANDS.fullmatch(cell) is not None
+                number = _number(cell.replace(",", "."))
+            self._pointed.add(number)
+        return self
+
+    @property
+    def _commas_are_points(self) -> bool:
+        most = 2 * (self._n_decimals + self._n_numbers) > self._n_cells
+        return self._n_decimals > 0 and most and not self._has_point
+
+    def values(self, cells: Sequence[str]) -> tuple[Array, dict[int, str]]:
+        """Cells as an array, and the positions of those that do not fit, with reasons.
+
+        The values of the latter are 0 or empty and must not be used.
+        """
+        unfit = {i: f"{c!r} {_MARKS}" for i, c in enumerate(cells) if _GROUPED.fullmatch(c)}
+        found = self._plain
+        if self._commas_are_points:
+            decimals = [i for i, cell in enumerate(cells) if _is_decimal(cell)]
+            if self._only_thousands:
+                unfit |= {i: f"{cells[i]!r} {_UNCLEAR}" for i in decimals}
+                return np.zeros(len(cells)), unfit
+            found = self._pointed
+            cells = list(cells)
+            for i in decimals:
+                cells[i] = cells[i].replace(",", ".")
+        if not found.all_numbers and not found.has_fraction:
+            return np.array(list(cells), dtype=str), unfit
+        numbers = [None if i in unfit else _number(cell) for i, cell in enumerate(cells)]
+        for i, number in enumerate(numbers):
+            if i not in unfit and number is None:
+                unfit[i] = f"{cells[i][:40]!r} is not a number, though others are"
+            elif _endless(number):
+                unfit[i] = f"{cells[i]} is not finite"
+        if found.all_integers and not unfit:
+            return np.array(numbers, dtype=np.int64), {}
+        reals = [0.0 if i in unfit else float(n or 0) for i, n in enumerate(numbers)]
+        return np.array(reals), unfit
+
+
+class _Numbers:
+    """What is known of the numbers in cells."""
+
+    def __init__(self) -> None:
+        self.all_numbers = self.all_integers = True
+        self.has_fraction = False
+
+    def add(self, number: int | float | None) -> None:
+        self.all_numbers &= number is not None
+        self.all_integers &= isinstance(number, int) and abs(number) < 2**63
+        self.has_fraction |= isinstance(number, float) and not number.is_integer()
+
+
+def target_from_cells(
+    cells: Sequence[str], written: CellFormat | None = None
+) -> tuple[Array, dict[int, str]]:
+    """A target from the cells of a table, and the positions of cells that do not fit, with reasons.
+
+    ``written`` is the format of the whole column; by default it is learned from the cells.
 
     >>> target_from_cells(["1", "-1"])[0].tolist(), target_from_cells(["a", "b"])[0].tolist()
     ([1, -1], ['a', 'b'])
@@ -132,45 +224,7 @@ def target_from_cells(cells: Sequence[str]) -> tuple[Array, dict[int, str]]:
     >>> target_from_cells(["1.234,5", "2,5"])[1]
     {0: "'1.234,5' has thousands separators; write it without them"}
     """
-    grouped = {i: f"{cell!r} {_MARKS}" for i, cell in enumerate(cells) if _GROUPED.fullmatch(cell)}
-    if grouped:
-        rest = target_from_cells([cell for i, cell in enumerate(cells) if i not in grouped])[1]
-        left = [i for i in range(len(cells)) if i not in grouped]
-        return np.zeros(len(cells)), grouped | {left[i]: why for i, why in rest.items()}
-    if any(map(_is_decimal, cells)) and _have_decimal_commas(cells):
-        unclear = {i: cell for i, cell in enumerate(cells) if _is_decimal(cell)}
-        if all(map(_THOUSANDS.fullmatch, unclear.values())):
-            why = "may have a decimal comma or a thousands separator; write a point, or no comma"
-            return np.zeros(len(cells)), {i: f"{cell!r} {why}" for i, cell in unclear.items()}
-        cells = [cell.replace(",", ".") if _is_decimal(cell) else cell for cell in cells]
-    numbers = [_number(cell) for cell in cells]
-    is_real = any(isinstance(n, float) and not n.is_integer() for n in numbers if n is not None)
-    if all(n is not None for n in numbers):
-        endless = {i: f"{cells[i]} is not finite" for i, n in enumerate(numbers) if _endless(n)}
-        if all(isinstance(n, int) and abs(n) < 2**63 for n in numbers):
-            return np.array(numbers, dtype=np.int64), {}
-        return np.array([0.0 if _endless(n) else float(n or 0) for n in numbers]), endless
-    if not is_real:
-        return np.array(list(cells), dtype=str), {}
-    unfit = {
-        i: f"{cells[i][:40]!r} is not a number, though others are"
-        if n is None
-        else f"{cells[i]} is not finite"
-        for i, n in enumerate(numbers)
-        if n is None or _endless(n)
-    }
-    return np.array([0.0 if i in unfit else float(n or 0) for i, n in enumerate(numbers)]), unfit
-
-
-def _have_decimal_commas(cells: Sequence[str]) -> bool:
-    """Whether most cells are numbers if commas are read as points, and none has a point.
-
-    Most, not all, so that "<0,1" among numbers is found; but "1,2" beside "1,2,3" is a list.
-    """
-    n_numbers = sum(_is_decimal(cell) or _number(cell) is not None for cell in cells)
-    return 2 * n_numbers > len(cells) and not any(
-        "." in cell and _number(cell) is not None for cell in cells
-    )
+    return (CellFormat().learn(cells) if written is None else written).values(cells)
 
 
 def _is_decimal(cell: str) -> bool:

@@ -91,6 +91,7 @@ def estimator_of(kernel: Any, **params: Any) -> Any:
     """
     if isinstance(kernel, str):
         return registry.make(kernel, **params)
+    graph_tags(kernel)  # raises an error for anything that is no estimator of gramlet
     from sklearn.base import clone
 
     return clone(kernel).set_params(**params)

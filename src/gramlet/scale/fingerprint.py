@@ -6,6 +6,7 @@ Equal input gives equal fingerprints in every process. ``n_jobs`` and ``verbose`
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from gramlet.common.arrays import Array
 from gramlet.common.checks import is_integer
+from gramlet.common.function_content import function_content, is_function
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
 from gramlet.graphs.label_content import label_bytes
@@ -92,7 +94,8 @@ def class_name(estimator: Any) -> str:
 
 
 def described(value: Any) -> Any:
-    """A parameter as JSON: numbers and words as they are, arrays by digest, estimators by class.
+    """A parameter as JSON: numbers and words as they are, arrays and functions by digest,
+    estimators by class.
 
     >>> described({"n_iter": np.int64(3), "weights": np.ones(2)})["n_iter"]
     3
@@ -101,6 +104,8 @@ def described(value: Any) -> Any:
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
         return value
+    if isinstance(value, bytes | complex):
+        return repr(value)
     if isinstance(value, float):
         return value if np.isfinite(value) else repr(value)
     if isinstance(value, dict):
@@ -113,9 +118,21 @@ def described(value: Any) -> Any:
         return {"graphs": graphs_digest(value)}
     if hasattr(value, "get_params") and not isinstance(value, type):
         return {"class": class_name(value), "params": _params(value)}
-    if hasattr(value, "__qualname__"):
-        return f"{value.__module__}.{value.__qualname__}"
+    if is_function(value):
+        return _described_function(value)
+    if callable(value) and hasattr(value, "__dict__"):
+        return {"class": class_name(value), "content": described(vars(value))}
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
+
+
+def _described_function(function: Any) -> str:
+    """A function by its name and a digest of what it computes."""
+    name = getattr(function, "__qualname__", "partial")
+    if isinstance(function, type):
+        return f"{function.__module__}.{name}"
+    content = json.dumps(described(function_content(function)), sort_keys=True)
+    code = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{function.__module__}.{name}, code {code}"
 
 
 def _params(estimator: Any) -> dict[str, Any]:

@@ -44,6 +44,18 @@ def test_separator_line_ends_packing_and_byte_order_mark(
     assert data.skipped == []
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+@pytest.mark.parametrize("heading", ["", "name{s}smiles{s}IC50, nM\n"])
+def test_a_decimal_comma_in_every_row_does_not_separate(
+    tmp_path: Path, separator: str, heading: str
+) -> None:
+    rows = ["X0{s}CO{s}0,37", "X1{s}CN{s}1,5", "X2{s}CCN{s}2,5"]
+    text = heading + "\n".join(rows) + "\n"
+    data = gramlet.read(put(tmp_path, "t.csv", text.format(s=separator)), target=2)
+    assert data.molecules == ["CO", "CN", "CCN"]
+    assert data.target.tolist() == [0.37, 1.5, 2.5]
+
+
 def test_a_table_without_headings(tmp_path: Path) -> None:
     data = gramlet.read(put(tmp_path, "t.csv", "CCO,1\nCC,0\n"))
     assert data.molecules == ["CCO", "CC"]

@@ -188,6 +188,19 @@ def test_damage_is_named_and_mended(data, tmp_path):
     assert (mended.to_csr() != before).nnz == 0
 
 
+@pytest.mark.parametrize("change", ["missing", "cut"])
+def test_a_part_that_is_lost_is_written_again_without_verify(data, tmp_path, change):
+    store = FeatureStore.write(tmp_path / "store", data, HASHED, 5)
+    before, part = store.to_csr(), tmp_path / "store" / "part-000002.npz"
+    if change == "missing":
+        part.unlink()
+    else:
+        part.write_bytes(part.read_bytes()[:100])
+    with pytest.warns(UserWarning, match=r"1 part is missing or damaged.*part-000002"):
+        mended = FeatureStore.write(tmp_path / "store", data, HASHED, 5)
+    assert (mended.to_csr() != before).nnz == 0
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -144,6 +144,40 @@ def test_another_matrix_in_the_same_place(change, named, graphs, tmp_path):
     assert np.array_equal(stored[:], gramlet.gram(**again))
 
 
+def test_functions_count_by_what_they_compute(graphs, tmp_path):
+    def stored(factor):
+        kernel = gramlet.FeatureLaplacian(
+            vertex_features="degree", base_kernel=lambda P, Q: factor * P @ Q.T
+        )
+        return gramlet.gram(graphs, kernel, output=tmp_path / "K.zarr", chunk=5)
+
+    first = stored(1)[:]
+    assert np.array_equal(stored(1)[:], first)
+    with pytest.raises(ValueError, match=r"another matrix: .*base_kernel"):
+        stored(2)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        gramlet.GraphNystroem(gramlet.WeisfeilerLehman(), 5, random_state=0),
+        gramlet.HashedFeatures(n_bits=8),
+        "wl(n_iter=1) + sp",
+    ],
+    ids=["landmarks", "hashed", "expression"],
+)
+def test_whatever_is_compared_in_memory(kernel, graphs, tmp_path):
+    stored = gramlet.gram(graphs, kernel, output=tmp_path / "K.zarr", chunk=5)
+    np.testing.assert_allclose(stored[:], gramlet.gram(graphs, kernel), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [3, len])
+def test_what_is_no_kernel_is_named(kernel, graphs, tmp_path):
+    for output in (None, tmp_path / "K.zarr"):
+        with pytest.raises(TypeError, match="neither a kernel nor an embedding"):
+            gramlet.gram(graphs, kernel, output=output)
+
+
 def test_another_version_is_named(graphs, tmp_path):
     place = tmp_path / "K.zarr"
     gramlet.gram(graphs, "wl", output=place)

@@ -13,7 +13,7 @@ from typing import Any
 
 from gramlet.files.dataset import Dataset
 from gramlet.files.problems import Problems
-from gramlet.files.target import is_missing, target_from_cells
+from gramlet.files.target import CellFormat, is_missing, target_from_cells
 from gramlet.graphs.batch import GraphBatch
 
 __all__ = ["MoleculeOptions", "MoleculeRow", "dataset_of_rows"]
@@ -52,13 +52,15 @@ def dataset_of_rows(
     name: str,
     target_name: str | None,
     unread: Sequence[str] = (),
+    written: CellFormat | None = None,
 ) -> Dataset:
     """A Dataset of all rows that can be used; the others are listed in ``problems``.
 
-    ``unread`` are the other columns of the file, to choose a target from.
+    ``unread`` are the other columns of the file, to choose a target from. ``written`` is the format
+    of the target in the whole file; by default it is learned from the rows.
     """
     reasons = {i: row.problem for i, row in enumerate(rows) if row.problem is not None}
-    targets, unfit = _targets(rows, target_name)
+    targets, unfit = _targets(rows, target_name, written)
     reasons = {**unfit, **reasons}
     chosen = [i for i in range(len(rows)) if i not in reasons]
     graphs, unreadable = _graphs([rows[i] for i in chosen], options)
@@ -68,7 +70,8 @@ def dataset_of_rows(
     kept = [row for i, row in enumerate(rows) if i not in reasons]
     target = None
     if targets is not None:
-        target, _ = target_from_cells([cell for i, cell in enumerate(targets) if i not in reasons])
+        left = [cell for i, cell in enumerate(targets) if i not in reasons]
+        target, _ = target_from_cells(left, written)
     skipped = problems.finish(path, len(kept), "molecule")
     has_ids = any(row.id for row in kept)
     others: dict[str, Any] = {"unread": list(unread)} if unread else {}
@@ -85,7 +88,7 @@ def dataset_of_rows(
 
 
 def _targets(
-    rows: Sequence[MoleculeRow], target_name: str | None
+    rows: Sequence[MoleculeRow], target_name: str | None, written: CellFormat | None
 ) -> tuple[list[str] | None, dict[int, str]]:
     """The cells of the target, and the rows whose cell cannot be used, with the reasons."""
     if target_name is None:
@@ -98,7 +101,7 @@ def _targets(
         if is_missing(cell)
     }
     there = [i for i in range(len(rows)) if i not in unfit]
-    _, others = target_from_cells([cells[i] for i in there])
+    _, others = target_from_cells([cells[i] for i in there], written)
     unfit.update({there[position]: f"{what}: {why}" for position, why in others.items()})
     return cells, unfit
 

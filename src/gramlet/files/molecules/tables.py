@@ -23,7 +23,7 @@ from gramlet.files.tables import (
     stream_lines,
     stream_tables,
 )
-from gramlet.files.target import is_missing, target_from_cells
+from gramlet.files.target import CellFormat, is_missing, target_from_cells
 
 __all__ = [
     "ID_HEADINGS",
@@ -34,6 +34,7 @@ __all__ = [
     "find_target",
     "molecules_of_smi",
     "read_molecule_table",
+    "scan_target",
     "stream_molecule_tables",
 ]
 
@@ -77,6 +78,8 @@ def read_molecule_table(
     else:
         table = read_table(path, sep, lambda cells: _is_heading(cells, named, header), max_bytes)
     columns = find_columns(table, smi=smi, target=target, molecules=molecules, id=id)
+    if target is None and columns.target is not None and not _target_cells(table, columns.target):
+        columns = columns._replace(target=None)
     return dataset_of_table(table, columns, options, problems, name)
 
 
@@ -100,14 +103,19 @@ class MoleculeColumns(NamedTuple):
 def find_columns(
     table: Table, *, smi: bool, target: Column, molecules: Column, id: Column
 ) -> MoleculeColumns:
-    """Which column is which: as given, by usual headings, or by the contents of the first rows."""
+    """Which column is which: as given, by usual headings, or by the contents of the first rows.
+
+    A target that was not requested may be an empty column.
+    """
     structure = 0 if smi and molecules is None else _molecule_column(table, molecules)
     wanted_target = find_target(table, target, {structure}, guess=not smi)
     identifier = _id_column(table, id, {structure, wanted_target}, smi)
-    guessed = wanted_target if target is None else None
-    if guessed is not None and all(is_missing(row.cells[guessed]) for row in table.rows):
-        wanted_target = None  # a column that was not requested and is empty
     return MoleculeColumns(structure, wanted_target, identifier)
+
+
+def _target_cells(table: Table, column: int) -> list[str]:
+    """The cells of a target that are not missing."""
+    return [row.cells[column] for row in table.rows if not is_missing(row.cells[column])]
 
 
 def dataset_of_table(
@@ -116,8 +124,9 @@ def dataset_of_table(
     options: MoleculeOptions,
     problems: Problems,
     name: str,
+    written: CellFormat | None = None,
 ) -> Dataset:
-    """The molecules of rows whose columns are known."""
+    """The molecules of rows whose columns are known, and maybe the format of the target."""
     structure, target, identifier = columns
     rows = [
         MoleculeRow(
@@ -136,8 +145,9 @@ def dataset_of_table(
     headings = table.headings or [str(i) for i in range(table.n_columns)]
     unread = [h for i, h in enumerate(headings) if i not in columns and h]
     return dataset_of_rows(
-        table.path, rows, options, problems, name=name, target_name=target_name, unread=unread
-    )
+        table.path, rows, options, problems, name=name, target_name=target_name, unread=unread,
+        written=written,
+    )  # fmt: skip
 
 
 def _missing(table: Table, row: Row, structure: int) -> str | None:
@@ -228,6 +238,28 @@ def stream_molecule_tables(
         if columns is None:
             columns = find_columns(table, smi=smi, target=target, molecules=molecules, id=id)
         yield table, columns
+
+
+def scan_target(
+    tables: Iterator[tuple[Table, MoleculeColumns]], requested: bool
+) -> tuple[MoleculeColumns, CellFormat | None]:
+    """The columns of a file and the format of its target, from all of its rows.
+
+    So that all blocks of a file have a target of one type, or none. Without a target, only the
+    first table is read.
+    """
+    written, n_cells = CellFormat(), 0
+    columns = None
+    for table, columns in tables:
+        if columns.target is None:
+            return columns, None
+        cells = _target_cells(table, columns.target)
+        written.learn(cells)
+        n_cells += len(cells)
+    assert columns is not None, "a file without rows is an error of its reader"
+    if n_cells == 0 and not requested:
+        return columns._replace(target=None), None  # an empty column
+    return columns, written
 
 
 def _stream_smi(

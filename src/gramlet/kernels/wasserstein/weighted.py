@@ -288,11 +288,6 @@ class WeightedWassersteinWL(DecayKernel):
 
     def _check(self, batch: GraphBatch) -> None:
         check_levels(self)
-        if self.alpha_same > self.alpha_diff:
-            raise ValueError(
-                "alpha_same must not exceed alpha_diff: graphs of one class should be nearer than "
-                f"graphs of two. Got alpha_same={self.alpha_same}, alpha_diff={self.alpha_diff}."
-            )
         self._radii()
         self._fixed_places()
 

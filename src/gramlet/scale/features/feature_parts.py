@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from gramlet.common.safe_writing import writing
 from gramlet.files.dataset import Dataset, Skipped
 from gramlet.scale.features.hashed_features import HashedFeatures
 
-__all__ = ["is_intact", "part_path", "read_part", "skipped_in", "write_part"]
+__all__ = ["is_intact", "is_whole", "part_path", "read_part", "skipped_in", "write_part"]
 
 
 def part_path(folder: Path, number: int) -> Path:
@@ -115,6 +116,11 @@ def skipped_in(path: Path) -> list[Skipped]:
 def is_intact(path: Path, expected: str) -> bool:
     """Whether a part exists and has this checksum."""
     return path.is_file() and _checksum(path.read_bytes()) == expected
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a part exists and ends as it should, without reading all of it."""
+    return zipfile.is_zipfile(path)
 
 
 def _checksum(data: Any) -> str:

@@ -28,6 +28,7 @@ from gramlet.graphs.conversion.convert import as_batch
 from gramlet.scale.cluster import Task, bounded_results, require_client
 from gramlet.scale.features.feature_parts import (
     is_intact,
+    is_whole,
     part_path,
     read_part,
     skipped_in,
@@ -320,28 +321,34 @@ def _begin(
             f"{str(folder)!r} contains other features: {'; '.join(found)}. Name another place, or "
             "start again with resume=False (--fresh), which deletes them."
         )
-    if verify:
-        finished = _intact(folder, finished)
+    finished = _kept(folder, finished, verify)
     journal.rewrite(header, finished)  # without an incomplete line
     return finished
 
 
-def _intact(folder: Path, finished: dict[tuple[int, int], str]) -> dict[tuple[int, int], str]:
-    """The parts whose checksums are right; one warning names the others."""
+def _kept(
+    folder: Path, finished: dict[tuple[int, int], str], verify: bool
+) -> dict[tuple[int, int], str]:
+    """The parts that are there and, if requested, have the right checksums.
+
+    One warning names the others, and without them the store is not complete.
+    """
     parts = {part: digest for part, digest in finished.items() if part[0] != _END}
     kept = {
         part: digest
         for part, digest in parts.items()
-        if is_intact(part_path(folder, part[0]), digest)
+        if is_whole(part_path(folder, part[0]))
+        and (not verify or is_intact(part_path(folder, part[0]), digest))
     }
+    if len(kept) == len(parts):
+        return finished
     lost = [part_path(folder, part[0]).name for part in sorted(parts) if part not in kept]
-    if lost:
-        more = ", ..." if len(lost) > _NAMED_PARTS else ""
-        was = "is" if len(lost) == 1 else "are"
-        warn_caller(
-            f"{str(folder)!r}: {counted(len(lost), 'part')} {was} missing or damaged and {was} "
-            f"written again: {', '.join(lost[:_NAMED_PARTS])}{more}."
-        )
+    more = ", ..." if len(lost) > _NAMED_PARTS else ""
+    was = "is" if len(lost) == 1 else "are"
+    warn_caller(
+        f"{str(folder)!r}: {counted(len(lost), 'part')} {was} missing or damaged and {was} "
+        f"written again: {', '.join(lost[:_NAMED_PARTS])}{more}."
+    )
     return kept
 
 

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from gramlet.combine.gram import gram as gram_in_memory
-from gramlet.kernels import registry
+from gramlet.kernels.expression import estimator_of
 
 __all__ = ["gram"]
 
@@ -28,8 +28,9 @@ def gram(
     ----------
     X : graphs, as `gramlet.as_batch` accepts them
     kernel : str or estimator
-        A name of the registry (``gramlet kernels`` lists them) or one of gramlet's estimators. An
-        embedding gives the dot products of its features.
+        A name of the registry (``gramlet kernels`` lists them), an expression such as
+        ``"wl(n_iter=3) * sp + 0.5 * vertex"``, or one of gramlet's estimators. An embedding gives
+        the dot products of its features.
     Y : graphs, optional
         If given, the matrix of X (rows) against Y (columns); the kernel is fitted on Y.
     output : path, optional
@@ -78,12 +79,7 @@ def gram(
         return gram_in_memory(X, kernel, Y, **params)
     from gramlet.scale.matrices.gram_store import write_gram
 
-    if isinstance(kernel, str):
-        estimator = registry.make(kernel, **params)
-    else:
-        from sklearn.base import clone
-
-        estimator = clone(kernel).set_params(**params)
+    estimator = estimator_of(kernel, **params)
     return write_gram(
         estimator, X, output, Y=Y, chunk=chunk, client=client, resume=resume, verify=verify
     )

@@ -18,6 +18,7 @@ from typing import Any
 from gramlet._version import __version__
 from gramlet.common.checks import require_count
 from gramlet.common.safe_writing import naming_place, remove_leftovers
+from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.tags import graph_tags
@@ -175,7 +176,9 @@ def _compute(task: _Task, work: Any, missing: list[Tile], client: Any) -> None:
     label = type(task.estimator).__name__
     with tile_progress(done + len(missing), done, label) as advance:
         if client is None:
-            run_here(work, missing, store, journal, task.estimator._tiling(), advance)
+            params = task.estimator.get_params(deep=False)
+            tiling = Tiling(params.get("n_jobs"), params.get("verbose", False), label)
+            run_here(work, missing, store, journal, tiling, advance)
         else:
             from gramlet.scale.matrices.tile_cluster import run_on_cluster
 
