@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import zipfile
 
 import numpy as np
 import pytest
 
 import gramlet
 from gramlet.cli import main
+from reference.tu_files import put
 
 pytest.importorskip("rdkit", reason="SMILES strings are read by RDKit")
 
@@ -58,6 +60,32 @@ def test_labels_and_directions(run, tmp_path):
     code, _, err = run("info", "MUTAG", "--target", "x")
     assert code == 2
     assert "names a column of a file" in err
+
+
+def test_one_of_several_data_sets_in_a_folder_or_archive(run, tmp_path):
+    with zipfile.ZipFile(tmp_path / "both.zip", "w") as archive:
+        for name in ("ONE", "TWO"):
+            put(tmp_path, name)
+            for file in (tmp_path / name).iterdir():
+                archive.write(file, f"{name}/{file.name}")
+                (tmp_path / "both").mkdir(exist_ok=True)
+                file.rename(tmp_path / "both" / file.name)
+    for place in ("both", "both.zip"):
+        code, _, err = run("info", place)
+        assert code == 1
+        assert f"name one of them: {place}/ONE." in err
+        code, out, err = run("info", f"{place}/ONE")
+        assert code == 0, err
+        assert out.startswith("ONE: 2 graphs")
+        assert run("info", f"{place}/SIX")[0] == 2
+
+
+def test_files_of_no_known_kind(run, tmp_path):
+    for name, ending in (("notes", "its name has no ending"), ("a.xyz", "its ending is '.xyz'")):
+        (tmp_path / name).write_text("C")
+        code, _, err = run("info", name)
+        assert code == 1
+        assert f"{name} is of no known kind: {ending}. Known are TU folders and .zip, .smi" in err
 
 
 def test_convert_and_back(run, tmp_path):
