@@ -137,6 +137,19 @@ def test_messages_of_the_system_end_in_one_full_stop(refused, monkeypatch):
     assert refused("convert", "MUTAG", "m.jsonl").endswith("Finished tiles are kept.\n")
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--holdout", "2"], "--holdout must be a number between 0 and 1. Got 2.0 instead."),
+        (["--C", "-1"], "--C must be positive numbers. Got -1.0 instead."),
+        (["--C", "1", "--C", "0"], "--C must be positive numbers. Got 1.0, 0.0 instead."),
+    ],
+)
+def test_options_of_the_protocol_have_their_own_names(refused, options, message):
+    said = refused("evaluate", "MUTAG", "-k", "vertex", *options)
+    assert said == f"gramlet: error: {message}\n"
+
+
 @pytest.mark.parametrize("command", ["gram", "train", "explain", "embed", "map"])
 @pytest.mark.parametrize(
     "options",
