@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import zipfile
 
 import numpy as np
 import pytest
 
 import gramlet
 from gramlet.cli import main
+from reference.tu_files import put
 
 pytest.importorskip("rdkit", reason="SMILES strings are read by RDKit")
 
@@ -58,6 +60,60 @@ def test_labels_and_directions(run, tmp_path):
     code, _, err = run("info", "MUTAG", "--target", "x")
     assert code == 2
     assert "names a column of a file" in err
+
+
+def test_one_of_several_data_sets_in_a_folder_or_archive(run, tmp_path):
+    with zipfile.ZipFile(tmp_path / "both.zip", "w") as archive:
+        for name in ("ONE", "TWO"):
+            put(tmp_path, name)
+            for file in (tmp_path / name).iterdir():
+                archive.write(file, f"{name}/{file.name}")
+                (tmp_path / "both").mkdir(exist_ok=True)
+                file.rename(tmp_path / "both" / file.name)
+    for place in ("both", "both.zip"):
+        code, _, err = run("info", place)
+        assert code == 1
+        assert f"name one of them: {place}/ONE." in err
+        code, out, err = run("info", f"{place}/ONE")
+        assert code == 0, err
+        assert out.startswith("ONE: 2 graphs")
+        assert run("info", f"{place}/SIX")[0] == 2
+
+
+def test_options_of_readers_have_their_own_names(run, tmp_path):
+    (tmp_path / "a.json").write_text('{"nodes": [{"id": 0, "kind": "x"}], "edges": []}')
+    code, _, err = run("info", "a.json", "--label", "nix")
+    assert code != 0
+    assert "no node has 'nix' (--label); nodes have 'kind'." in err
+    put(tmp_path)
+    code, _, err = run("info", "SET", "--label", "nix")
+    assert code != 0
+    assert "SET is TU data, to which --label does not apply." in err
+
+
+def test_molecules_of_one_scaffold(run, tmp_path):
+    (tmp_path / "chains.csv").write_text("smiles,y\n" + "CC,1\nCO,0\n" * 6)
+    options = ("-k", "vertex", "--groups", "scaffold")
+    for parts in (("--folds", "3"), ("--holdout", "0.3")):
+        code, _, err = run("evaluate", "chains.csv", *options, *parts)
+        assert code == 2
+        assert "All graphs are in one group." in err
+        assert "Evaluate without --groups." in err
+
+
+def test_neighbours_of_a_single_graph(run, tmp_path):
+    (tmp_path / "one.smi").write_text("CCO\n")
+    code, _, err = run("neighbors", "one.smi")
+    assert code == 2
+    assert "There is one graph, and no other to compare it with." in err
+
+
+def test_files_of_no_known_kind(run, tmp_path):
+    for name, ending in (("notes", "its name has no ending"), ("a.xyz", "its ending is '.xyz'")):
+        (tmp_path / name).write_text("C")
+        code, _, err = run("info", name)
+        assert code == 1
+        assert f"{name} is of no known kind: {ending}. Known are TU folders and .zip, .smi" in err
 
 
 def test_convert_and_back(run, tmp_path):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gramlet.cli import main
 from gramlet.cli.arguments.params import parse_params
 from gramlet.cli.errors import WrongUse
+from gramlet.cli.results.matrix_files import write_matrix
 
 READING = {
     "info": ["info", "{}"],
@@ -104,12 +105,49 @@ def test_where_nothing_can_be_written(refused, wrong, command):
         refused(*WRITING[command], place)
 
 
-def test_a_disk_that_is_full(refused, tmp_path, monkeypatch):
-    def full(*arguments, **more):
-        raise OSError(28, "No space left on device")
+@pytest.fixture
+def little_room():
+    """A limit for the size of files, as a full disk."""
+    resource = pytest.importorskip("resource", reason="limits of Unix")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
-    monkeypatch.setattr(np, "save", full)
-    assert "No space left" in refused("gram", "MUTAG", "-k", "vertex", "-o", "K.npy")
+
+@pytest.mark.parametrize("output", ["m.jsonl", "m.graphml.gz", "m.zip", "M"])
+def test_a_disk_that_is_full(refused, little_room, output):
+    said = refused("convert", "MUTAG", output)
+    assert said == f"gramlet: error: {output!r} cannot be written: File too large.\n"
+
+
+@pytest.mark.parametrize("ending", [".npy", ".NPZ", ".csv"])
+def test_a_matrix_on_a_full_disk(tmp_path, little_room, ending):
+    matrix = np.random.default_rng(0).random((50, 50))
+    with pytest.raises(OSError, match=f"File too large: '.*K{ending}'$"):
+        write_matrix(tmp_path / f"K{ending}", "K", matrix)
+    assert os.listdir(tmp_path) == []
+
+
+def test_messages_of_the_system_end_in_one_full_stop(refused, monkeypatch):
+    def full(*arguments, **more):
+        raise OSError(28, "'K' cannot be written: No space left. Finished tiles are kept.")
+
+    monkeypatch.setattr("gramlet.files.writing.write", full)
+    assert refused("convert", "MUTAG", "m.jsonl").endswith("Finished tiles are kept.\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--holdout", "2"], "--holdout must be a number between 0 and 1. Got 2.0 instead."),
+        (["--C", "-1"], "--C must be positive numbers. Got -1.0 instead."),
+        (["--C", "1", "--C", "0"], "--C must be positive numbers. Got 1.0, 0.0 instead."),
+    ],
+)
+def test_options_of_the_protocol_have_their_own_names(refused, options, message):
+    said = refused("evaluate", "MUTAG", "-k", "vertex", *options)
+    assert said == f"gramlet: error: {message}\n"
 
 
 @pytest.mark.parametrize("command", ["gram", "train", "explain", "embed", "map"])

@@ -125,3 +125,15 @@ def test_similarity_by_a_kernel_that_learns_from_classes_says_the_way_out():
     edge = gramlet.GraphBatch.from_edges([[(0, 1)]])
     with pytest.raises(ValueError, match=r"WeightedWassersteinWL needs.*kernel\.fit\(graphs, y\)"):
         gramlet.similarity(edge, edge, "weighted-wwl")
+
+
+def test_similarity_names_the_argument_that_is_no_graph():
+    good, loop = ([(0, 1)], "CO"), ([(0, 0)], "C")
+    for name in "gh":
+        for bad, message in (
+            (loop, f"^{name} has a self-loop at node 0"),
+            (5, f"^{name} is of type int"),
+            (gramlet.as_batch([good, good]), f"^{name}: Expected a single graph; got 2"),
+        ):
+            with pytest.raises((ValueError, TypeError), match=message):
+                gramlet.similarity(**{"g": good, "h": good, name: bad})

@@ -186,8 +186,12 @@ def test_bad_input():
     with pytest.raises(ValueError, match="2 other graphs were fitted"):
         index.kneighbors()
     assert index.kneighbors(MUTAG.graphs[:1])[0].shape == (1, 3)
-    with pytest.raises(ValueError, match="3 graphs were fitted"):
+    with pytest.raises(ValueError, match=r"3 graphs were fitted. Use at most 3\."):
         index.kneighbors(MUTAG.graphs[:1], 4)
+    with pytest.raises(ValueError, match=r"only 1 other graph was fitted\. Use at most 1\."):
+        GraphNeighbors("wl", 2).fit(MUTAG.graphs[:2]).kneighbors()
+    with pytest.raises(ValueError, match="There is one graph, and no other to compare it with"):
+        GraphNeighbors("wl", 1).fit(MUTAG.graphs[:1]).kneighbors()
     with pytest.raises(ValueError, match="n_neighbors"):
         index.kneighbors(MUTAG.graphs[:1], 0)
     with pytest.raises(ValueError, match="mode"):

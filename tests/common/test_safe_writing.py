@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ import pytest
 from gramlet.common import safe_writing
 from gramlet.common.safe_writing import (
     check_place,
+    naming_place,
     remove_unfinished,
     writing,
     writing_folder,
@@ -209,3 +211,25 @@ def test_a_process_that_is_ended_puts_a_folder_back(tmp_path, monkeypatch):
     with pytest.raises(SystemExit), writing_folder(tmp_path / "X"):
         pass
     assert os.listdir(tmp_path) == ["X"]
+
+
+@pytest.mark.parametrize("context", [writing, writing_folder])
+def test_system_errors_name_the_file(tmp_path, context):
+    message = r"No space left on device: '.*result'$"
+    with pytest.raises(OSError, match=message), context(tmp_path / "result"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(PermissionError) as caught, context(tmp_path / "result") as place:
+        raise PermissionError(errno.EACCES, "Permission denied", str(place))
+    assert caught.value.filename == str(tmp_path / "result")
+    for other in (OSError("a message"), OSError(errno.EIO, "Input/output error", "other")):
+        said = str(other)
+        with pytest.raises(OSError, match=f"^{re.escape(said)}$"), context(tmp_path / "result"):
+            raise other
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_full_disk_within_a_store_says_what_is_kept(tmp_path):
+    message = r"K\.zarr' cannot be written: No space.*Tiles are kept; make room"
+    naming = naming_place(tmp_path / "K.zarr", "Tiles are kept")
+    with pytest.raises(OSError, match=message), naming, writing(tmp_path / "tile"):
+        raise OSError(errno.ENOSPC, "No space left on device")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,24 @@ def test_flaws_of_folders(tmp_path: Path) -> None:
     (tmp_path / "u.csv").write_text("name,y\n")
     with pytest.raises(ValueError, match=r"2 tables \(t.csv, u.csv\)"):
         gramlet.read(tmp_path)
+
+
+def test_advice_on_a_file_of_a_folder_is_given_once(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"nodes": [{"id": 0}], "edges": []}')
+    for name, text, reason in (
+        ("b.json", '{"nodes": 3}', "not a node-link graph; it needs a list 'nodes'"),
+        ("b.jsonl", '{"nodes": [1]}', "line 1: node 0 is not an object"),
+    ):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(ValueError, match=re.escape(name)) as caught:
+            gramlet.read(tmp_path)
+        assert reason in str(caught.value)
+        assert str(caught.value).count("Correct it") == 1
+        with pytest.warns(UserWarning, match="1 of 2"):
+            skipped = gramlet.read(tmp_path, on_error="skip").skipped
+        assert len(skipped) == 1
+        assert "Correct it" not in str(skipped[0])
+        (tmp_path / name).unlink()
 
 
 def test_folders_without_graphs(tmp_path: Path) -> None:

@@ -114,12 +114,39 @@ def test_molecules_keep_their_strings(tmp_path: Path) -> None:
     assert (tmp_path / "f.smi").read_text() == "CCO ethanol\nc1ccccc1 benzene, etc\n"
 
 
+def test_molecules_of_sdf_files_fit_into_tables(tmp_path: Path) -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+    structures = ["OCC", "O=C(O)c1ccccc1N", "[Cl-].C[NH3+]", "O"]
+    with chem.SDWriter(str(tmp_path / "m.sdf")) as file:
+        for number, text in enumerate(structures):
+            molecule = chem.MolFromSmiles(text)
+            molecule.SetProp("_Name", f"n{number}")
+            molecule.SetProp("active", str(number % 2))
+            file.write(molecule)
+    read = gramlet.read(tmp_path / "m.sdf", "active")
+    for kind, drop in ((".csv", ()), (".tsv.gz", ()), (".smi", ["target"])):
+        gramlet.write(read, tmp_path / f"m{kind}", drop=drop)
+        back = gramlet.read(tmp_path / f"m{kind}")
+        assert back.graphs != read.graphs  # the atoms have another order
+        assert gramlet.graph_hashes(back.graphs) == gramlet.graph_hashes(read.graphs)
+        assert (back.ids, back.molecules) == (read.ids, read.molecules)
+
+
 def test_graphs_that_are_not_those_of_the_strings(tmp_path: Path) -> None:
     pytest.importorskip("rdkit")
-    data = Dataset(gramlet.as_batch(["CCO", "CC"]), molecules=["CCO", "CCC"])
-    with pytest.raises(ValueError, match=r"cannot store 'graphs'"):
-        gramlet.write(data, tmp_path / "x.smi")
-    assert list(tmp_path.iterdir()) == []
+    graphs = gramlet.as_batch(["CCO", "CC"])
+    for data, message in (
+        (Dataset(graphs, molecules=["CCO", "CCC"]),
+         r"molecule 1 has 2 nodes and 1 edge instead of 3 nodes and 2 edges in .* string 'CCC'"),
+        (Dataset(graphs, molecules=["CCO", "CN"]), r"molecule 1 has other labels or edges .* 'CN'"),
+        (Dataset(graphs, molecules=["COC", "CC"]), r"molecule 0 has other labels or edges"),
+        (Dataset(gramlet.as_batch(graphs, directed=True), molecules=["CCO", "CC"]), "directed"),
+        (Dataset(graphs.with_columns(edge_weights=np.ones(6)), molecules=["CCO", "CC"]),
+         r"cannot store 'edge_weights' unchanged"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            gramlet.write(data, tmp_path / "x.smi")
+        assert list(tmp_path.iterdir()) == []
 
 
 def labelled(*labels: object) -> GraphBatch:

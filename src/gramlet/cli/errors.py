@@ -12,6 +12,7 @@ from typing import ParamSpec, TypeVar
 
 from gramlet.cli.interrupts import INTERRUPTED
 from gramlet.cli.wording import with_options
+from gramlet.common.safe_writing import NO_ROOM
 
 __all__ = [
     "CommandError",
@@ -100,8 +101,9 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
     if isinstance(error, FileNotFoundError) and error.filename is not None:
         return f"there is no file {_name(error)}.", WRONG_USE
     if isinstance(error, OSError) and error.strerror is not None:
-        place = f"{_name(error)}: " if error.filename is not None else ""
-        return f"{place}{error.strerror}.", FAILURE
+        verb = " cannot be written" if error.errno in NO_ROOM else ""
+        place = f"{_name(error)}{verb}: " if error.filename is not None else ""
+        return f"{place}{error.strerror.removesuffix('.')}.", FAILURE
     if isinstance(error, ValueError | TypeError | FileNotFoundError):
         # raised by gramlet's input checks
         return with_options(error) or type(error).__name__, WRONG_USE

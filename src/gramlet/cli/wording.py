@@ -17,9 +17,8 @@ _PHRASES = {
     "batch.to_undirected() or as_batch(x, directed=False)": "--undirected",
     "as_batch(x, directed=True) or batch.to_undirected()": "--directed or --undirected",
     ", call the file .smi, or give sep=": ", call the file .smi",
-    "label='label' reads them": "--label label reads them",
-    "label= takes another column": "--label takes another column",
     "node_labels='none' none.": "--node-labels none takes none.",
+    "number between 0 and 1, or None for folds": "number between 0 and 1",
     "The field 'skipped' lists them.": "",
     "The field 'skipped' of each block lists them.": "",
     "The property 'skipped' of the store lists them.": "",
@@ -27,9 +26,14 @@ _PHRASES = {
     "themselves as an array": "read them from a file of molecules",
 }
 _PARAMETERS = (
-    "target", "molecules", "id", "directed", "task", "min_class_size", "class_weight", "groups",
-    "scoring", "classifier", "draws", "selection", "held_out",
+    "target", "molecules", "id", "label", "directed", "task", "min_class_size", "class_weight",
+    "groups", "scoring", "classifier", "draws", "selection", "held_out", "n_neighbors",
 )  # fmt: skip
+# Options that are not called like their parameters.
+_OPTIONS = {"test_size": "--holdout", "random_state": "--seed", "n_neighbors": "--neighbors"}
+# Classes whose parameters are options; those of kernels are not.
+_PARAMETER_OF = re.compile(r"The '(\w+)' parameter of (?:Protocol|GraphNeighbors)\b")
+_NUMBERS = re.compile(r"Got \(([^()]*?),?\) instead")  # a list that was typed number by number
 
 
 def with_options(message: object) -> str:
@@ -39,15 +43,23 @@ def with_options(message: object) -> str:
     'Use --task regression, or --min-class-size 10.'
     >>> with_options("no column is called 'y' (target=)")
     "no column is called 'y' (--target)"
+    >>> with_options("The 'C' parameter of Protocol must be positive numbers. Got (-1.0,) instead.")
+    '--C must be positive numbers. Got -1.0 instead.'
     """
     text = str(message)
     for theirs, ours in _PHRASES.items():
         text = text.replace(theirs, ours)
+    text = _PARAMETER_OF.sub(lambda found: _option(found[1]), text)
+    text = _NUMBERS.sub(r"Got \1 instead", text)
     for name in _PARAMETERS:
-        option = f"--{name.replace('_', '-')}"
+        option = _option(name)
         text = re.sub(rf"\b{name}=(['\"])([\w-]+)\1", rf"{option} \2", text)
         text = re.sub(rf"\b{name}=(?=[\s).,;]|$)", option, text)
         text = re.sub(rf"\b{name}=", f"{option} ", text)
         if "_" in name:  # not an English word
             text = re.sub(rf"\b{name}\b", option, text)
     return text.rstrip()
+
+
+def _option(name: str) -> str:
+    return _OPTIONS.get(name, f"--{name.replace('_', '-')}")

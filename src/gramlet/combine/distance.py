@@ -155,7 +155,7 @@ def similarity(g: Any, h: Any, kernel: Any = "wl", normalize: bool = True, **par
     >>> gramlet.similarity(ethanol, water, "vertex", normalize=False)
     1.0
     """
-    pair = GraphBatch.concatenate([as_single(g), as_single(h)])
+    pair = GraphBatch.concatenate([as_single(g, "g"), as_single(h, "h")])
     estimator = as_kernel(kernel, **params).set_params(normalize=normalize)
     if graph_tags(estimator).supervised:
         raise ValueError(

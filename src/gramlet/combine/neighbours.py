@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramlet.combine.embedding_kernel import as_kernel
 from gramlet.common.arrays import Array, Floats, Ints, UInt8s
 from gramlet.common.checks import require_count
+from gramlet.common.notices import counted
 from gramlet.common.parameters import HasMethods, Interval, require_parameters
 from gramlet.common.stored_state import require_array, require_instance
 from gramlet.engine.core.tiles import Tiling
@@ -132,9 +133,14 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         wanted = require_count("n_neighbors", wanted, 1)
         available = self.n_samples_fit_ - (X is None)
         if wanted > available:
-            others = "other graphs" if X is None else "graphs"
+            if not available:
+                raise ValueError(
+                    "There is one graph, and no other to compare it with. Fit at least two."
+                )
+            others = counted(available, "other graph" if X is None else "graph")
             raise ValueError(
-                f"n_neighbors={wanted}, but only {available} {others} were fitted. Use fewer."
+                f"n_neighbors={wanted}, but only {others} {'was' if available == 1 else 'were'} "
+                f"fitted. Use at most {available}."
             )
         if X is None:
             squares, positions = self._search(self._fitted, self.norms_, self.kinds_, wanted, True)

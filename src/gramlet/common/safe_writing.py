@@ -2,12 +2,13 @@
 
 The content is written to a hidden file beside the target and flushed to disk; then the hidden file
 is renamed to the target. An error or Ctrl-C removes the hidden file; one left by a killed process
-is removed by the next write to the same folder.
+is removed by the next write to the same folder. System errors, as of a full disk, name the target.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import zlib
@@ -16,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 __all__ = [
+    "NO_ROOM",
     "check_place",
     "flush_folder",
     "flush_to_disk",
@@ -31,6 +33,9 @@ _STEM = 60  # bytes of the target's name in that of the hidden file, as names ha
 _PART = re.compile(r"\..*\.(?P<host>[0-9a-f]{8})-(?P<pid>\d+)-[0-9a-f]{8}\.part(\.[^.]*)?", re.S)
 
 _SAID = "cannot be written"  # part of the messages that name the file or folder
+
+# Errors of a full disk, of a quota and of a limit for files.
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 _unfinished: set[Path] = set()
 # Folders that are renamed while new ones replace them, and their targets.
@@ -63,10 +68,11 @@ def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
     part = _part(target)
     _unfinished.add(part)
     try:
-        yield part
-        flush_to_disk(part)
-        os.replace(part, target)
-        flush_folder(target.parent)
+        with _naming(path, part):
+            yield part
+            flush_to_disk(part)
+            os.replace(part, target)
+            flush_folder(target.parent)
     finally:
         _remove(part)
         _unfinished.discard(part)
@@ -93,7 +99,7 @@ def writing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     aside = target.with_name(f".{target.name}.before")
     if aside.exists():
         _put_back(aside, target)
-    with scratch_folder(target.parent) as scratch:
+    with scratch_folder(target.parent) as scratch, _naming(path, scratch):
         fresh = scratch / target.name
         fresh.mkdir()
         yield fresh
@@ -144,8 +150,21 @@ def scratch_folder(folder: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
+def _naming(path: str | os.PathLike[str], hidden: Path) -> Iterator[None]:
+    """Let system errors without a file, or about the hidden one, name the file to write."""
+    try:
+        yield
+    except OSError as why:
+        named = why.filename
+        ours = named is None or (isinstance(named, str) and named.startswith(str(hidden)))
+        if ours and why.errno is not None:  # without a number it has a message of its own
+            why.filename = os.fspath(path)
+        raise
+
+
+@contextlib.contextmanager
 def naming_place(folder: Path, kept: str) -> Iterator[None]:
-    """Add the folder to system errors that do not name it, such as that of a full disk.
+    """Add the folder to system errors that name no file, and to those of a full disk.
 
     Parameters
     ----------
@@ -163,7 +182,8 @@ def naming_place(folder: Path, kept: str) -> Iterator[None]:
     try:
         yield
     except OSError as why:
-        if why.errno is None or why.filename is not None or _SAID in str(why):
+        names_file = why.filename is not None and why.errno not in NO_ROOM
+        if why.errno is None or names_file or _SAID in str(why):
             raise
         raise type(why)(
             why.errno,

@@ -142,12 +142,16 @@ def _graphs(
         kind = kind_of(file) or ""
         if kind not in NETWORK_KINDS:
             raise ValueError(f"{file}: molecules and other graphs cannot be in one data set.")
+        unreadable = Problems("skip")
         try:
-            inside = parse_graphs(file, kind, Problems("raise"), max_bytes)
-            if len(inside) != 1:
+            inside = parse_graphs(file, kind, unreadable, max_bytes)
+            if len(inside) != 1 and not unreadable.skipped:
                 raise ValueError(f"{file}: {len(inside)} graphs in one file; a folder needs one")
         except ValueError as why:
             problems.add(*_place_and_reason(file, why))
+            continue
+        if unreadable.skipped:
+            problems.add(*unreadable.skipped[0])
             continue
         inside[0].place = str(file)
         graphs.append(inside[0])

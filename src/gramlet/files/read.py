@@ -203,10 +203,8 @@ def _kind(path: Path) -> str:
         )
     kind = kind_of(path)
     if kind is None:
-        raise ValueError(
-            f"{path} is of no known kind: its ending is {path.suffix or 'missing'!r}. Known are "
-            f"{describe_kinds()}."
-        )
+        ending = f"its ending is {path.suffix!r}" if path.suffix else "its name has no ending"
+        raise ValueError(f"{path} is of no known kind: {ending}. Known are {describe_kinds()}.")
     return "tu" if kind == ".zip" else kind
 
 

@@ -7,6 +7,7 @@ format.
 from __future__ import annotations
 
 import gzip
+import reprlib
 import warnings
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gramlet.common.notices import counted
 from gramlet.common.safe_writing import writing
 from gramlet.files.dataset import Dataset
 from gramlet.files.formats import write_graphml, write_json, write_json_lines, write_table
@@ -34,6 +36,7 @@ _GRAPH_COLUMNS = (
 # Fields that are written, and fields about the file that was read.
 _FIELDS = {"graphs", "target", "name", "target_name", "ids", "molecules", "skipped", "unread"}
 _FIELDS |= set(_NAMES)
+_TABLES = (".csv", ".tsv", ".smi")
 _SUFFIXES = (".zip", ".jsonl", ".json", ".graphml", ".smi", ".csv", ".tsv")
 
 _WRITERS: dict[str, Callable[[Dataset, str], str]] = {
@@ -102,7 +105,8 @@ def write(
     ``.graphml``: all graphs in one file. ``.csv``, ``.tsv``, ``.smi``: the SMILES
     strings of molecules. All but TU may end in ``.gz``. The file is read back and compared: either
     :func:`read` gives an equal Dataset, or nothing is written and a ValueError names what cannot be
-    stored.
+    stored. The atoms of molecules that come from a table may have another order: that of the
+    SMILES strings.
 
     Parameters
     ----------
@@ -171,7 +175,7 @@ def _without(dataset: Dataset, drop: Collection[str]) -> Dataset:
 def _refuse_losses(dataset: Dataset, path: Path, kind: str) -> None:
     """Refuse fields that the format does not support."""
     lost = [name for name in dataset.keys() - _FIELDS if dataset[name] is not None]
-    if kind in (".csv", ".tsv", ".smi"):
+    if kind in _TABLES:
         if dataset.molecules is None:
             raise ValueError(
                 f"{path}: {kind} files contain molecules, but this data set has no SMILES strings."
@@ -205,12 +209,44 @@ def _compare(dataset: Dataset, place: Path, kind: str, path: Path) -> None:
     differs = [field for field in ("target", "ids", "molecules", *_NAMES)
                if not _same(dataset.get(field), back.get(field))]  # fmt: skip
     if dataset.graphs != back.graphs:
-        differs += _differing_columns(dataset, back)
+        differs += _numbers(dataset) if kind in _TABLES else _differing_columns(dataset, back)
     if differs:
         raise ValueError(
             f"{path}: a {kind} file cannot store {', '.join(map(repr, differs))} unchanged. "
             "Choose another format, or leave them out with drop=."
         )
+    if kind in _TABLES and dataset.graphs != back.graphs:
+        _refuse_other_molecules(dataset, back, path)
+
+
+def _numbers(dataset: Dataset) -> list[str]:
+    """The columns of numbers, which SMILES strings do not have."""
+    columns = ("edge_weights", "node_attributes", "edge_attributes")
+    return [name for name in columns if getattr(dataset.graphs, name) is not None]
+
+
+def _refuse_other_molecules(dataset: Dataset, back: Dataset, path: Path) -> None:
+    """Refuse graphs that are not those of their SMILES strings, in any order of the atoms."""
+    from gramlet.graphs.molecules.canonical_strings import first_other_molecule
+
+    mine, theirs = dataset.graphs, back.graphs
+    way_out = "Write the graphs themselves, for example to .jsonl."
+    if mine.directed:
+        raise ValueError(f"{path}: SMILES strings cannot store directed graphs. {way_out}")
+    position = first_other_molecule(mine, theirs)
+    if position is None:
+        return
+    one, other = mine[position], theirs[position]
+    reason = "has other labels or edges than"
+    if (one.n_nodes_total, len(one.indices)) != (other.n_nodes_total, len(other.indices)):
+        counts = (f"{counted(g.n_nodes_total, 'node')} and {counted(int(g.n_edges[0]), 'edge')}"
+                  for g in (one, other))  # fmt: skip
+        reason = f"has {' instead of '.join(counts)} in"
+    raise ValueError(
+        f"{path}: the graph of molecule {position} {reason} its SMILES string "
+        f"{reprlib.repr((dataset.molecules or [])[position])}, which is all that the file would "
+        f"store. {way_out}"
+    )
 
 
 def _differing_columns(dataset: Dataset, back: Dataset) -> list[str]:

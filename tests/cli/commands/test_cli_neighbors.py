@@ -93,7 +93,7 @@ def test_expressions_train_and_predict(run, tmp_path):
 def test_too_many_neighbours(run, molecules):
     code, _, err = run("neighbors", molecules, "-n", "5")
     assert code == 2
-    assert "4 other graphs" in err
+    assert "--neighbors 5, but only 4 other graphs were fitted. Use at most 4." in err
 
 
 def test_a_kernel_that_learns_is_given_the_classes(tmp_path, monkeypatch, capsys):

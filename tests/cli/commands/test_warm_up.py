@@ -37,6 +37,12 @@ def test_an_unknown_name_is_wrong_use(capsys):
     assert "weisfeiler" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("number", ["0", "-1", "x"])
+def test_numbers_of_processes_below_one_are_refused(capsys, number):
+    assert main(["warm-up", "vertex", "--processes", number]) == 2
+    assert "Invalid value for '--processes'" in capsys.readouterr().err
+
+
 @pytest.mark.skipif(COMPILER_IS_OFF, reason="the compiler is off")
 def test_a_later_process_compiles_nothing(tmp_path):
     folder = tmp_path / "cache"

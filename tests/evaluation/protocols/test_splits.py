@@ -67,14 +67,36 @@ def test_groups_come_from_the_call_or_the_protocol():
         (np.r_[np.nan, np.arange(35.0)], "no value .* at position 0"),
         ("families", "must be 'scaffold' or one value per graph; got 'families'"),
         ("scaffold", "needs the molecules: give evaluate a Dataset"),
-        (np.arange(36) % 3, "There are 3 groups for 4 folds"),
-        (np.arange(36) % 5, "5 groups, of which as few as 3 .* fewer than the 4 inner folds"),
+        (np.arange(36) % 3, r"There are 3 groups for 4 folds; .* Use at most 3 folds\."),
+        (
+            np.arange(36) % 5,
+            "5 groups, of which as few as 3 .* fewer than the 4 inner folds. Use at most 3 inner",
+        ),
+        (np.zeros(36), r"All graphs are in one group\. .* Evaluate without groups=\."),
     ],
 )
 def test_groups_that_do_not_fit(groups, message):
     rules = Protocol(folds=4, repeats=1, inner_folds=4)
     with pytest.raises(ValueError, match=message):
         evaluate("vertex", trees(36), np.arange(36) % 2, rules, groups=groups)
+
+
+@pytest.mark.parametrize(
+    ("n_graphs", "rules", "message"),
+    [
+        (1, Protocol(2, 1, 2), r"There is 1 graph for 2 folds\. At least two graphs are needed\."),
+        (3, Protocol(4, 1, 2), r"There are 3 graphs for 4 folds\. Use at most 3 folds\."),
+        (
+            2,
+            Protocol(2, 1, 2),
+            r"as few as 1 are in .* Use more graphs, or test on fewer at a time",
+        ),
+        (6, Protocol(3, 1, 5), r"as few as 4 are in .* Use at most 4 inner folds"),
+    ],
+)
+def test_advice_for_few_graphs_can_be_followed(n_graphs, rules, message):
+    with pytest.raises(ValueError, match=message):
+        rules.splits(np.linspace(0, 0.5, n_graphs), np.zeros(0), None)
 
 
 def test_training_parts_of_one_class_are_refused():

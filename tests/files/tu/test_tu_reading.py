@@ -12,6 +12,7 @@ import pytest
 
 import gramlet
 from gramlet import GraphBatch, read_tu
+from gramlet.files.dataset import DatasetNotFoundError
 from reference.tu_files import GOOD, pack, put
 
 
@@ -78,6 +79,20 @@ def test_two_data_sets_in_a_folder_must_be_told_apart(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"2 data sets \(OTHER, SET\)"):
         read_tu(renamed)
     assert read_tu(renamed / "OTHER").name == "OTHER"
+
+
+def test_two_data_sets_in_an_archive_must_be_told_apart(tmp_path: Path) -> None:
+    both = tmp_path / "both.zip"
+    with zipfile.ZipFile(both, "w") as archive:
+        for name in ("ONE", "TWO"):
+            for role, text in GOOD.items():
+                archive.writestr(f"{name}/{name}_{role}.txt", text)
+    with pytest.raises(ValueError, match=r"2 data sets \(ONE, TWO\); name one .*both.zip/ONE\."):
+        gramlet.read(both)
+    assert gramlet.read(both / "ONE").name == "ONE"
+    assert gramlet.read(both / "TWO").name == "TWO"
+    with pytest.raises(DatasetNotFoundError, match=r"no data set 'SIX'; it has ONE, TWO\."):
+        gramlet.read(both / "SIX")
 
 
 def test_repeated_arcs_and_single_directions_are_one_edge(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def _read_leniently(text: str, reading: Reading) -> Dataset:
     try:
         return _read(text, reading)
     except ValueError as why:
-        if reading.target is not None or not Path(text).expanduser().exists():
+        if reading.target is not None or not _exists(Path(text).expanduser()):
             raise
         try:
             data = _read(text, reading, target=False)
@@ -118,7 +118,7 @@ def _read(text: str, reading: Reading, **others: Any) -> Dataset:
         raise WrongUse(f"INPUT {text!r} is empty; give a data set's name, a file or a folder.")
     path = Path(text).expanduser()
     if path.name != text or kind_of(path) is not None or _is_there(path):
-        if not path.exists():
+        if not _exists(path):
             raise WrongUse(f"there is no file or folder {text!r}.")
         return read(path, **reading.options(), **others)
     if reading.data_dir is not None and not reading.data_dir.is_dir():
@@ -138,6 +138,13 @@ def _with_options(data: Dataset, text: str, reading: Reading) -> Dataset:
     if options:
         data.graphs = as_batch(data.graphs, **options)
     return data
+
+
+def _exists(path: Path) -> bool:
+    """Whether a path names a file, a folder, or one of the data sets in a folder or archive."""
+    from gramlet.files.tu.members import is_tu
+
+    return path.exists() or is_tu(path)
 
 
 def _is_there(path: Path) -> bool:

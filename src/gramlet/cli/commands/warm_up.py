@@ -19,9 +19,9 @@ def warm_up(
         typer.Argument(metavar="[KERNEL]...", help="Kernels to compile; none: everything."),
     ] = None,
     processes: Annotated[
-        int,
-        typer.Option("--processes", metavar="N", help="Processes; -1: one per core."),
-    ] = -1,
+        int | None,
+        typer.Option("--processes", metavar="N", help="Processes. [default: one per core]", min=1),
+    ] = None,
 ) -> None:
     """Compile kernels ahead of time, for images and shared machines.
 
@@ -46,7 +46,7 @@ def warm_up(
         what = f"{piece.n_compiled} functions" if piece.n_compiled else "nothing to compile"
         note(f"{done}/{len(names)} {piece.name}: {what}, {piece.seconds:.1f} s")
 
-    n_jobs = (os.cpu_count() or 1) if processes < 1 else processes
+    n_jobs = processes or os.cpu_count() or 1
     found = compile_ahead(names, n_jobs, tell)
     total = sum(piece.n_compiled for piece in found)
     seconds = sum(piece.seconds for piece in found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from gramlet.common.safe_writing import writing
@@ -35,7 +36,8 @@ def write_matrix(path: Path, name: str, matrix: Any, **others: Any) -> None:
     # A stream, not a name: numpy would append its ending to a name that ends in .NPY or .NPZ.
     with writing(path) as place, place.open("wb") as file:
         if ending == ".npy":
-            np.save(file, np.asarray(matrix))
+            # Only `write`: to a file, numpy would write in C and not give the reason of a failure.
+            np.save(SimpleNamespace(write=file.write), np.asarray(matrix))
         elif ending == ".npz":
             members = _csr(matrix) if sparse.issparse(matrix) else {name: np.asarray(matrix)}
             members |= {key: value for key, value in others.items() if value is not None}

@@ -93,10 +93,10 @@ class _Maker:
         if self._groups is not None or not len(self._classes):
             parts = self._values if self._groups is None else np.unique(self._groups)
             if len(parts) < folds:
-                kind = "graphs" if self._groups is None else "groups"
+                kind = "graph" if self._groups is None else "group"
                 raise ValueError(
-                    f"There are {len(parts)} {kind}, fewer than the {folds} folds that choose C "
-                    "and the options. Use fewer inner folds."
+                    f"{_there_are(len(parts), kind)}, fewer than the {folds} folds that choose C "
+                    f"and the options. {_at_most(len(parts), 'inner folds', kind)}"
                 )
             return
         counts = np.bincount(self._values, minlength=len(self._classes))
@@ -150,34 +150,34 @@ class _Maker:
             left = n - math.ceil(n / rules.folds)
             if n < rules.folds:
                 raise ValueError(
-                    f"There are {_graphs(n)} for {rules.folds} folds. Use fewer folds."
+                    f"{_there_are(n, 'graph')} for {rules.folds} folds. "
+                    f"{_at_most(n, 'folds', 'graph')}"
                 )
         else:
             left = n - math.ceil(n * rules.test_size)
         if left < max(2, rules.inner_parts * self._inner):
-            raise ValueError(
-                f"There are {_graphs(n)}, of which as few as {left} are in a training part, fewer "
-                f"than the {rules.inner_parts} inner folds. Use fewer folds."
-            )
+            raise ValueError(_too_few_to_choose(n, left, rules.inner_parts, "graph"))
 
     def _check_groups(self) -> None:
         rules = self._protocol
         assert self._groups is not None, "only called where there are groups"
         n_groups = len(np.unique(self._groups))
+        if n_groups == 1:
+            raise ValueError(
+                "All graphs are in one group. Groups are not split, so no graphs can be held out. "
+                "Evaluate without groups=."
+            )
         if rules.test_size is None:
             if n_groups < rules.folds:
                 raise ValueError(
                     f"There are {n_groups} groups for {rules.folds} folds; groups are not split. "
-                    "Use fewer folds."
+                    f"{_at_most(n_groups, 'folds', 'group')}"
                 )
             left = n_groups - math.ceil(n_groups / rules.folds)
         else:
             left = n_groups - math.ceil(n_groups * rules.test_size)
         if left < max(1, rules.inner_parts * self._inner):
-            raise ValueError(
-                f"There are {n_groups} groups, of which as few as {left} are in a training part, "
-                f"fewer than the {rules.inner_parts} inner folds. Use fewer folds."
-            )
+            raise ValueError(_too_few_to_choose(n_groups, left, rules.inner_parts, "group"))
 
     def outer(self, repeat: int) -> Iterator[Pair]:
         rules = self._protocol
@@ -264,6 +264,24 @@ class _Maker:
 
 def _graphs(count: int) -> str:
     return f"{count} graph" if count == 1 else f"{count} graphs"
+
+
+def _there_are(count: int, kind: str) -> str:
+    return f"There is 1 {kind}" if count == 1 else f"There are {count} {kind}s"
+
+
+def _at_most(count: int, folds: str, kind: str) -> str:
+    """What to do if there are more folds than graphs or groups: there are at least two folds."""
+    return f"Use at most {count} {folds}." if count > 1 else f"At least two {kind}s are needed."
+
+
+def _too_few_to_choose(count: int, left: int, folds: int, kind: str) -> str:
+    """The message for training parts of ``left`` graphs or groups, fewer than inner folds."""
+    way_out = f"Use at most {left} inner folds" if left > 1 else f"Use more {kind}s"
+    return (
+        f"{_there_are(count, kind)}, of which as few as {left} are in a training part, fewer than "
+        f"the {folds} inner folds. {way_out}, or test on fewer at a time."
+    )
 
 
 def _seed(*parts: int) -> int:

@@ -49,8 +49,8 @@ def read_tu(
     Parameters
     ----------
     path : str or Path
-        A folder, a zip archive, either without ``.zip``, or the common beginning ``folder/NAME`` of
-        the files' names.
+        A folder, a zip archive, either without ``.zip``, or the common beginning of the files'
+        names: ``folder/NAME``, or ``archive.zip/NAME`` where an archive has several data sets.
     edge_weights : bool, optional
         Whether the one column of ``NAME_edge_attributes.txt`` becomes ``edge_weights``. By default
         only if :func:`write_tu` wrote it as weights: in most data sets it is not a weight but a

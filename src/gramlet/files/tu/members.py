@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from gramlet.files.dataset import DatasetNotFoundError
+from gramlet.files.kinds import kind_of
 from gramlet.files.opening import open_bytes
 
 __all__ = ["DEFAULT_MAX_BYTES", "TUFiles", "is_tu", "open_tu"]
@@ -160,12 +161,14 @@ def open_tu(path: str | Path, max_bytes: int = DEFAULT_MAX_BYTES) -> TUFiles:
     """Find the files of the data set that ``path`` names.
 
     ``path`` is a folder with the files (or with a subfolder of the same name, or ``raw``, that
-    contains them), a zip archive, with or without the ``.zip``, or the common beginning
-    ``folder/NAME`` of the files' names.
+    contains them), a zip archive, with or without the ``.zip``, or the common beginning of the
+    files' names: ``folder/NAME`` or ``archive.zip/NAME``.
     """
     path = Path(path).expanduser()
     if path.is_file():
-        return _open_archive(path, max_bytes)
+        return _open_archive(path, path.stem, max_bytes)
+    if _in_archive(path):
+        return _open_archive(path.parent, path.name, max_bytes, named=True)
     if path.is_dir():
         for folder in (path, path / path.name, path / "raw"):
             found = _by_name(folder)
@@ -176,7 +179,7 @@ def open_tu(path: str | Path, max_bytes: int = DEFAULT_MAX_BYTES) -> TUFiles:
         )
     archive = path.with_name(path.name + ".zip")
     if archive.is_file():
-        return _open_archive(archive, max_bytes)
+        return _open_archive(archive, path.name, max_bytes)
     if _begins_names(path):
         return TUFiles(path.name, _by_name(path.parent), None, max_bytes)
     raise DatasetNotFoundError(
@@ -195,14 +198,21 @@ def _by_name(folder: Path) -> dict[str, Path]:
 def is_tu(path: Path) -> bool:
     """Whether a path that is not a file names a TU data set: a folder, or the beginning of names.
 
-    A folder with edges counts as one even if other files are missing: its reader names them.
+    A folder with edges counts as one even if other files are missing: its reader names them. So
+    does every name in an archive.
     """
     if path.is_dir():
         folders = (path, path / path.name, path / "raw")
         return any(
             name.endswith((_INDICATOR, _EDGES)) for folder in folders for name in _by_name(folder)
         )
-    return path.with_name(path.name + ".zip").is_file() or _begins_names(path)
+    archive = path.with_name(path.name + ".zip")
+    return archive.is_file() or _in_archive(path) or _begins_names(path)
+
+
+def _in_archive(path: Path) -> bool:
+    """Whether a path names a data set in a zip archive: ``archive.zip/NAME``."""
+    return kind_of(path.parent) == ".zip" and path.parent.is_file()
 
 
 def _begins_names(path: Path) -> bool:
@@ -222,7 +232,8 @@ def _dataset_name(files: Iterable[str], likely: str, path: Path) -> str:
     return names[0]
 
 
-def _open_archive(path: Path, max_bytes: int) -> TUFiles:
+def _open_archive(path: Path, likely: str, max_bytes: int, named: bool = False) -> TUFiles:
+    """The files of the data set that is probably, or if ``named`` certainly, called ``likely``."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = [i.filename for i in archive.infolist() if i.filename and not i.is_dir()]
@@ -247,7 +258,10 @@ def _open_archive(path: Path, max_bytes: int) -> TUFiles:
         raise DatasetNotFoundError(
             f"{path} holds no TU data set: there is no file that ends in {_INDICATOR}."
         )
-    name = _dataset_name(homes, path.stem, path)
+    if named and likely + _INDICATOR not in homes:
+        there = ", ".join(home.removesuffix(_INDICATOR) for home in homes)
+        raise DatasetNotFoundError(f"{path} has no data set {likely!r}; it has {there}.")
+    name = _dataset_name(homes, likely, path)
     folder = homes[name + _INDICATOR].parent
     inside = {place.name: m for place, m in by_place.items() if place.parent == folder}
     return TUFiles(name, inside, path, max_bytes)

@@ -172,12 +172,15 @@ def _convert(item: Any, names: AttributeNames, records: list[GraphRecord]) -> No
         records.append(convert(len(records), item, names))
 
 
-def as_single(x: Any, **options: Any) -> GraphBatch:
+def as_single(x: Any, name: str | None = None, **options: Any) -> GraphBatch:
     """Convert one graph, of any type that `as_batch` accepts, into a batch of one.
 
     Parameters
     ----------
     x : GraphBatch of one graph, a single foreign graph, or a list with one
+    name : str, optional
+        The caller's parameter, for errors: where there are several graphs, "Graph 0" would be
+        ambiguous.
     **options
         ``directed``, ``label`` and the others, as for `as_batch`.
 
@@ -191,12 +194,17 @@ def as_single(x: Any, **options: Any) -> GraphBatch:
     >>> as_single(([(0, 1)], ["C", "O"]))
     GraphBatch(1 graph, 2 nodes, 1 edge, 2 node labels)
     """
-    if isinstance(x, GraphBatch) or _holds_graphs(x):
-        batch = as_batch(x, **options)
-    else:
-        batch = as_batch([x], **options)
-    if len(batch) != 1:
-        raise ValueError(f"Expected a single graph; got {len(batch)}. Pick one: graphs[i].")
+    try:
+        whole = isinstance(x, GraphBatch) or _holds_graphs(x)
+        batch = as_batch(x if whole else [x], **options)
+        if len(batch) != 1:
+            raise ValueError(f"Expected a single graph; got {len(batch)}. Pick one: graphs[i].")
+    except (ValueError, TypeError) as why:
+        if name is None:
+            raise
+        said, first = str(why), "Graph 0"
+        said = name + said[len(first) :] if said.startswith(first) else f"{name}: {said}"
+        raise (TypeError if isinstance(why, TypeError) else ValueError)(said) from why
     return batch
 
 

@@ -79,7 +79,7 @@ def earth_movers_distance(
     >>> round(earth_movers_distance(edge, triangle, n_dims=1), 4)
     0.3448
     """
-    pair = GraphBatch.concatenate([as_single(G), as_single(H)])
+    pair = GraphBatch.concatenate([as_single(G, "G"), as_single(H, "H")])
     for name, size in zip("GH", pair.sizes, strict=True):
         if size == 0:
             raise ValueError(
