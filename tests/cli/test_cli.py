@@ -156,10 +156,10 @@ class TestEvaluate:
         assert "molecules: 16 graphs" in out
 
     def test_a_kernel_that_fails_leaves_the_others_their_table(self, run, monkeypatch):
-        def refuse(self, X, y=None):
+        def refuse(self, batch, y, tiling):
             raise ValueError("not these graphs")
 
-        monkeypatch.setattr(gramlet.WassersteinWL, "fit_transform", refuse)
+        monkeypatch.setattr(gramlet.WassersteinWL, "_fit", refuse)
         code, out, err = run("evaluate", "-k", "wwl", *QUICK)
         assert code == 1
         assert "edge" in out
