@@ -7,9 +7,9 @@
 Four sides take turns, each including fitting: one process with ``n_jobs=1`` on one core; the same
 on both cores, where a thread writes tiles while the next one is computed; one worker and two
 workers with one thread each, with scheduler and journal in a separate process. That process fits
-the kernel on as many threads as there are workers, which have nothing to do until then. Workers are
-started before the clock, and stopped before the next side begins: idle ones take time, too.
-``wall`` is meaningful only on a quiet machine; ``cpu`` is the sum over all processes of a side.
+the kernel on as many threads as there are workers, which have nothing to do until then. The
+workers are started in advance. ``wall`` is meaningful only on a quiet machine; ``cpu`` is the sum
+over all processes of a side.
 
 Without fitting, ``overhead`` is the time that one worker needs in addition to one process, for
 messages, blocks and the journal. ``sharing`` is the time that two workers need in addition to one:
@@ -50,7 +50,6 @@ CASES: dict[str, tuple[dict[str, Any], int, int]] = {
     "rw": ({}, 1_536, 192),
 }
 SIDES = ("one core", "one process", "one worker", "two workers")
-WORKERS = {"one worker": 1, "two workers": 2}
 FITTING_THREADS = dict(zip(SIDES, (1, 1, 1, 2), strict=True))
 
 
@@ -128,35 +127,16 @@ def _touch(n_bytes: int) -> None:
     memory[::512] = 1.0
 
 
-@contextlib.contextmanager
-def _workers_of(side: str) -> Iterator[dict[str, Any]]:
-    """The clients of a side."""
-    from gramlet.scale.cluster import started, stopped
-
-    n_workers = WORKERS.get(side, 0)
-    if n_workers == 0:
-        yield {}
-        return
-    client = started(n_workers)
-    try:
-        yield {side: client}
-    finally:
-        stopped(client)
-
-
-def measure(kernel: str, n_graphs: int, chunk: int, tries: int, folder: Path) -> dict[str, Any]:
+def measure(kernel: str, n_graphs: int, chunk: int, tries: int, folder: Path,
+            clients: dict[str, Any]) -> dict[str, Any]:  # fmt: skip
     """Medians of the tries; the sides take turns."""
     params = CASES[kernel][0]
     graphs = _graphs(n_graphs)
     few = graphs[: max(64, min(n_graphs, 2 * chunk))]
-
-    def run(side: str) -> dict[str, Any]:
-        with _workers_of(side) as clients:
-            # First compiled code and, on workers, imports.
-            _run(side, few, kernel, params, max(16, len(few) // 8), folder, clients)
-            return _run(side, graphs, kernel, params, chunk, folder, clients)
-
-    runs = [{side: run(side) for side in SIDES} for _ in range(tries)]
+    for side in SIDES:  # compiled code and, on workers, imports
+        _run(side, few, kernel, params, max(16, len(few) // 8), folder, clients)
+    runs = [{side: _run(side, graphs, kernel, params, chunk, folder, clients) for side in SIDES}
+            for _ in range(tries)]  # fmt: skip
     digests = {run[side].pop("digest") for run in runs for side in SIDES}
     found: dict[str, Any] = {
         side: {
@@ -214,18 +194,25 @@ def main() -> None:
     parser.add_argument("--folder", help="where the matrices are written")
     given = parser.parse_args()
     _keep_memory()
-    with tempfile.TemporaryDirectory(dir=given.folder) as name:
-        folder = Path(name)
-        for kernel in given.kernel:
-            _, n_graphs, chunk = CASES[kernel]
-            n_graphs, chunk = given.graphs or n_graphs, given.chunk or chunk
-            _touch(8 * n_graphs**2 + 2**30)
-            found = measure(kernel, n_graphs, chunk, given.tries, folder)
-            print(json.dumps(_shown(found)), flush=True)
-        begin = time.perf_counter()
-        with _workers_of("two workers") as clients:
-            start = time.perf_counter() - begin
+    from gramlet.scale.cluster import started, stopped
+
+    begin = time.perf_counter()
+    clients = {"two workers": started(2)}
+    start = time.perf_counter() - begin
+    clients["one worker"] = started(1)
+    try:
+        with tempfile.TemporaryDirectory(dir=given.folder) as name:
+            folder = Path(name)
+            for kernel in given.kernel:
+                _, n_graphs, chunk = CASES[kernel]
+                n_graphs, chunk = given.graphs or n_graphs, given.chunk or chunk
+                _touch(8 * n_graphs**2 + 2**30)
+                found = measure(kernel, n_graphs, chunk, given.tries, folder, clients)
+                print(json.dumps(_shown(found)), flush=True)
             print(json.dumps(_shown({"start, s": start, **message(folder, clients)})), flush=True)
+    finally:
+        for client in clients.values():
+            stopped(client)
 
 
 if __name__ == "__main__":
