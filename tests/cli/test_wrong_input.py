@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -105,26 +106,29 @@ def test_where_nothing_can_be_written(refused, wrong, command):
         refused(*WRITING[command], place)
 
 
-@pytest.fixture
+@contextmanager
 def little_room():
-    """A limit for the size of files, as a full disk."""
+    """A limit for the size of files, as a full disk; it also holds for the output of pytest."""
     resource = pytest.importorskip("resource", reason="limits of Unix")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize("output", ["m.jsonl", "m.graphml.gz", "m.zip", "M"])
-def test_a_disk_that_is_full(refused, little_room, output):
-    said = refused("convert", "MUTAG", output)
+def test_a_disk_that_is_full(refused, output):
+    with little_room():
+        said = refused("convert", "MUTAG", output)
     assert said == f"gramlet: error: {output!r} cannot be written: File too large.\n"
 
 
 @pytest.mark.parametrize("ending", [".npy", ".NPZ", ".csv"])
-def test_a_matrix_on_a_full_disk(tmp_path, little_room, ending):
+def test_a_matrix_on_a_full_disk(tmp_path, ending):
     matrix = np.random.default_rng(0).random((50, 50))
-    with pytest.raises(OSError, match=f"File too large: '.*K{ending}'$"):
+    with little_room(), pytest.raises(OSError, match=f"File too large: '.*K{ending}'$"):
         write_matrix(tmp_path / f"K{ending}", "K", matrix)
     assert os.listdir(tmp_path) == []
 
