@@ -312,4 +312,4 @@ class TestWhatIsWrong:
         (tmp_path / "NCI1.smi").write_text("CCO\n")
         code, out, _ = run("info", "NCI1.smi")
         assert code == 0
-        assert out.startswith("NCI1: 1 graphs")
+        assert out.startswith("NCI1: 1 graph\n")

@@ -27,7 +27,8 @@ def info(
 
     data = read_input(source, reading, needs_target=False)
     screen = console()
-    screen.print(f"{data.name}: {len(data.graphs)} graphs", markup=False, style="bold")
+    noun = "graph" if len(data.graphs) == 1 else "graphs"
+    screen.print(f"{data.name}: {len(data.graphs)} {noun}", markup=False, style="bold")
     table = grid("", "mean", "median", "min", "max", right=(1, 2, 3, 4))
     graphs = data.graphs
     if len(graphs):
