@@ -15,6 +15,7 @@ import pytest
 from sklearn.preprocessing import FunctionTransformer
 
 from gramlet import Protocol, RandomGraphEmbedding, WeisfeilerLehman, evaluate
+from gramlet.evaluation.digests import digest_of
 from gramlet.evaluation.machines.machines import _SupportVectors
 from gramlet.evaluation.store import Store
 from reference.evaluation import trees
@@ -155,6 +156,13 @@ def test_what_cannot_be_written_down_is_refused(data, tmp_path):
     kernel = FunctionTransformer(Sizes())
     with pytest.raises(TypeError, match=r"cannot be written down.*Leave store= out"):
         evaluate(kernel, *data, QUICK, store=tmp_path)
+
+
+def test_what_refers_to_itself_is_refused():
+    endless = []
+    endless.append(endless)
+    with pytest.raises(TypeError, match="cannot be written down"):
+        digest_of(lambda given=endless: given)
 
 
 def test_functions_count_by_what_they_compute(data, tmp_path):

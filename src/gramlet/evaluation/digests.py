@@ -38,7 +38,10 @@ def digest_of(*things: Any) -> str:
     """
     state = hashlib.sha256()
     for thing in things:
-        _feed(state, thing)
+        try:
+            _feed(state, thing)
+        except RecursionError:  # it refers to itself
+            raise TypeError(_refusal(thing)) from None
     return state.hexdigest()
 
 

@@ -137,7 +137,16 @@ def _described_function(function: Any) -> str:
 
 def _params(estimator: Any) -> dict[str, Any]:
     own = estimator.get_params(deep=False)
-    return {name: described(own[name]) for name in sorted(own) if name not in _NOT_STORED}
+    found = {}
+    for name in sorted(own.keys() - set(_NOT_STORED)):
+        try:
+            found[name] = described(own[name])
+        except RecursionError:
+            raise ValueError(
+                f"The {name!r} parameter of {type(estimator).__name__} refers to itself, so it "
+                "cannot be described in a journal. Compute the matrix in memory, without output=."
+            ) from None
+    return found
 
 
 def with_drawn_seeds(

@@ -157,6 +157,19 @@ def test_functions_count_by_what_they_compute(graphs, tmp_path):
         stored(2)
 
 
+def test_a_parameter_that_refers_to_itself_is_named(graphs, tmp_path):
+    class Endless:
+        def __call__(self, P, Q):
+            return P @ Q.T
+
+    endless = Endless()
+    endless.own = endless
+    kernel = gramlet.FeatureLaplacian(vertex_features="degree", base_kernel=endless)
+    with pytest.raises(ValueError, match="'base_kernel' parameter of FeatureLaplacian refers to"):
+        gramlet.gram(graphs, kernel, output=tmp_path / "K.zarr")
+    assert not (tmp_path / "K.zarr").exists()
+
+
 @pytest.mark.parametrize(
     "kernel",
     [
