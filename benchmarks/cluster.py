@@ -46,7 +46,7 @@ CASES: dict[str, tuple[dict[str, Any], int, int]] = {
     "wl": ({"n_iter": 3}, 16_384, 2048),
     "wl-oa": ({"n_iter": 3}, 16_384, 2048),
     "pyramid-match": ({}, 12_288, 2048),
-    "nspdk": ({}, 4_096, 512),
+    "nspdk": ({}, 20_480, 2048),
     "rw": ({}, 1_536, 192),
 }
 SIDES = ("one core", "one process", "one worker", "two workers")
@@ -86,7 +86,7 @@ def _run(side: str, graphs: Any, kernel: str, params: dict[str, Any], chunk: int
         return work
 
     client = clients.get(side)
-    workers = _worker_seconds(client)
+    workers, computing = _worker_seconds(client), _computing_of(client)
     gram_store.prepared = timed
     try:
         with _one_core(side == "one core"):
@@ -97,6 +97,7 @@ def _run(side: str, graphs: Any, kernel: str, params: dict[str, Any], chunk: int
     finally:
         gram_store.prepared = prepared
     workers = _worker_seconds(client) - workers
+    computing = _computing_of(client) - computing
     digest = "".join(
         hashlib.file_digest(path.open("rb"), "sha256").hexdigest()
         for path in sorted((place / "c").rglob("*"))
@@ -105,12 +106,38 @@ def _run(side: str, graphs: Any, kernel: str, params: dict[str, Any], chunk: int
     shutil.rmtree(place)
     tiles = here + workers - fitting[-1]
     return {"wall": wall, "here": here, "cpu": here + workers, "tiles": tiles,
-            "fit": fitting[-1], "digest": digest}  # fmt: skip
+            "computing": computing, "fit": fitting[-1], "digest": digest}  # fmt: skip
 
 
 def _worker_seconds(client: Any) -> float:
     """Processor seconds of the workers until now."""
     return 0.0 if client is None else sum(client.run(time.process_time).values())
+
+
+def _count_computing() -> None:
+    """Have this process add up the processor seconds in which it computes tiles."""
+    from gramlet.scale.matrices import tile_cluster, tile_work, tile_writer
+
+    def counted(*given: Any) -> Any:
+        began = time.thread_time()
+        values = tile_work.compute_tile(*given)
+        counted.seconds += time.thread_time() - began
+        return values
+
+    counted.seconds = 0.0
+    tile_cluster.compute_tile = tile_writer.compute_tile = counted
+
+
+def _computing() -> float:
+    """Processor seconds in which this process has computed tiles."""
+    from gramlet.scale.matrices import tile_cluster
+
+    return tile_cluster.compute_tile.seconds
+
+
+def _computing_of(client: Any) -> float:
+    """Processor seconds in which tiles were computed: by the workers, or by this process."""
+    return _computing() if client is None else sum(client.run(_computing).values())
 
 
 def _keep_memory() -> None:
@@ -141,7 +168,7 @@ def measure(kernel: str, n_graphs: int, chunk: int, tries: int, folder: Path,
     found: dict[str, Any] = {
         side: {
             what: statistics.median(run[side][what] for run in runs)
-            for what in ("wall", "cpu", "here", "tiles", "fit")
+            for what in ("wall", "cpu", "here", "tiles", "computing", "fit")
         }
         for side in SIDES
     }
@@ -200,6 +227,9 @@ def main() -> None:
     clients = {"two workers": started(2)}
     start = time.perf_counter() - begin
     clients["one worker"] = started(1)
+    _count_computing()
+    for client in clients.values():
+        client.run(_count_computing)
     try:
         with tempfile.TemporaryDirectory(dir=given.folder) as name:
             folder = Path(name)

@@ -19,8 +19,8 @@ from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.counts.row_sums import add_minima, add_products, position_type
 
 __all__ = [
-    "DENSE_PART", "LARGE", "CountIndex", "Measure", "compare", "count_codes", "first_from",
-    "frequencies", "frequent_features", "norms", "row_arrays",
+    "DENSE_PART", "LARGE", "CountIndex", "IndexedRows", "Measure", "compare", "count_codes",
+    "first_from", "frequencies", "frequent_features", "norms", "row_arrays",
 ]  # fmt: skip
 
 Measure = Literal["dot", "min"]
@@ -196,29 +196,40 @@ def compare(
 ) -> Floats:
     """Every row of ``counts`` against every indexed row: dot products or sums of minima."""
     out = np.zeros((counts.shape[0], index.n_rows))
-    indptr, columns, values = row_arrays(counts)
-    owners = index.rows.view(np.uint32)
+    rows = IndexedRows(counts, index, measure)
 
     def fill_rows(begin: int, end: int) -> None:
-        entries = slice(indptr[begin], indptr[end])
-        offsets, value = indptr[begin : end + 1] - indptr[begin], values[entries]
-        first, last = _lists(index, columns[entries])
-        rows = out[begin:end]
-        if measure == "dot":
-            if len(index.dense):
-                part = np.zeros((end - begin, len(index.dense)))
-                _write_dense(indptr, columns, values, index.place, begin, end, part)
-                np.matmul(part, index.dense, out=rows)
-            add_products(0, offsets, first, last, value, owners, index.values, rows)
-        else:
-            add_minima(
-                0, offsets, first, last, value, owners, index.values, index.dense, False, rows
-            )
+        rows.add(begin, end, out[begin:end])
 
     # Calling a tile of a few short rows takes longer than computing it.
     n_tiles = min(64, 1 + len(out) // 8)
     for_tiles(fill_rows, len(out), n_tiles=n_tiles, n_jobs=n_jobs, verbose=verbose, label=label)
     return out
+
+
+class IndexedRows:
+    """Rows of counts that are compared with indexed rows, some at a time."""
+
+    def __init__(self, counts: sparse.csr_matrix, index: CountIndex, measure: Measure) -> None:
+        self._rows, self._index, self._measure = row_arrays(counts), index, measure
+        self._owners = index.rows.view(np.uint32)
+
+    def add(self, begin: int, end: int, out: Floats) -> None:
+        """Compare rows ``begin:end``; ``out``, their part of the result, contains zeros before."""
+        (indptr, columns, values), index = self._rows, self._index
+        entries = slice(indptr[begin], indptr[end])
+        offsets, value = indptr[begin : end + 1] - indptr[begin], values[entries]
+        first, last = _lists(index, columns[entries])
+        if self._measure == "dot":
+            if len(index.dense):
+                part = np.zeros((end - begin, len(index.dense)))
+                _write_dense(indptr, columns, values, index.place, begin, end, part)
+                np.matmul(part, index.dense, out=out)
+            add_products(0, offsets, first, last, value, self._owners, index.values, out)
+        else:
+            add_minima(
+                0, offsets, first, last, value, self._owners, index.values, index.dense, False, out
+            )
 
 
 def _lists(index: CountIndex, columns: Int32s) -> tuple[Array, Array]:

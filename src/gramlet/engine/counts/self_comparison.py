@@ -29,7 +29,7 @@ from gramlet.engine.counts.comparison import (
 )
 from gramlet.engine.counts.row_sums import add_minima, add_products, position_type
 
-__all__ = ["compare_self"]
+__all__ = ["LaterRows", "compare_self", "index_later"]
 
 # Whole numbers up to this one, and thus their sums, are exact in single precision.
 _EXACT = 1 << 24
@@ -76,6 +76,13 @@ def compare_self(
     return out
 
 
+def index_later(counts: sparse.csr_matrix) -> LaterRows:
+    """The index for dot products of each row with the later ones, in one piece."""
+    number = _number_type(counts.data, norms(counts, "dot"))
+    features = _Features.of(counts, "dot", number)
+    return features.index(0, features.n)
+
+
 def _shared(counts: sparse.csr_matrix) -> sparse.csr_matrix:
     """The features of more than one row, renumbered: only these are shared by pairs.
 
@@ -104,7 +111,7 @@ def _number_type(values: Floats, own: Floats) -> Any:
     return np.float32 if exact else np.float64
 
 
-class _Index(NamedTuple):
+class LaterRows(NamedTuple):
     """The entries of all rows, as `row_sums` takes them; lists contain later rows only."""
 
     offsets: Ints
@@ -114,6 +121,22 @@ class _Index(NamedTuple):
     owners: UInt32s
     kept: Array
     dense: Array
+
+    def add(self, begin: int, rows: Array, measure: Measure, is_first: bool = True) -> None:
+        """Add up whole rows from ``begin`` on, of which only the columns from there on are used.
+
+        The first index sets these columns, further ones add to them.
+        """
+        *lists, dense = self
+        if measure == "dot" and len(dense):  # only the first index has dense features
+            part = np.ascontiguousarray(dense[:, begin : begin + len(rows)].T)
+            np.matmul(part, dense[:, begin:], out=rows[:, begin:])
+        elif is_first:
+            rows[:, begin:] = 0.0
+        if measure == "dot":
+            add_products(begin, *lists, rows)
+        else:
+            add_minima(begin, *lists, dense, True, rows)
 
 
 @dataclass(frozen=True)
@@ -158,7 +181,7 @@ class _Features:
             ranges = row_ranges(n_features, costs, min(n_parts, _MOST_PARTS))
         return cls(counts, measure, number, frequency, frequent, ranges)
 
-    def index(self, begin: int, end: int) -> _Index:
+    def index(self, begin: int, end: int) -> LaterRows:
         """The index of the features ``begin:end``, for dot products with all dense ones first."""
         lengths = np.zeros(self.n, dtype=np.int32)
         lengths[begin:end] = self.frequency[begin:end]
@@ -179,7 +202,7 @@ class _Features:
         del lengths  # there may be many more features than rows
         table[lines, 0] = _LEFT_OUT - 1 - np.arange(len(lines))
         position = position_type(n_owners)
-        index = _Index(
+        index = LaterRows(
             np.empty(n_rows + 1, dtype=np.int64),
             np.empty(n_entries, dtype=position),
             np.empty(n_entries, dtype=position),
@@ -228,14 +251,14 @@ class _Tiles:
     Parameters
     ----------
     out : array
-    index : _Index
+    index : LaterRows
     measure : Measure
     is_first, is_last : bool
         Whether ``index`` is the first or the last of those that are added up.
     """
 
     def __init__(
-        self, out: Floats, index: _Index, measure: Measure, is_first: bool, is_last: bool
+        self, out: Floats, index: LaterRows, measure: Measure, is_first: bool, is_last: bool
     ) -> None:
         self._out, self._index, self._measure = out, index, measure
         self._is_first, self._is_last = is_first, is_last
@@ -247,27 +270,14 @@ class _Tiles:
         out, number = self._out, self._index.kept.dtype
         target = out[begin:end, begin:]
         if number == out.dtype:
-            self._add(begin, out[begin:end])
+            self._index.add(begin, out[begin:end], self._measure, self._is_first)
         else:
             spare = self._spare.pop() if self._spare else np.empty((MIRROR_ROWS, len(out)), number)
             rows = spare[: end - begin]
             if not self._is_first:
                 rows[:, begin:] = target
-            self._add(begin, rows)
+            self._index.add(begin, rows, self._measure, self._is_first)
             target[...] = rows[:, begin:]
             self._spare.append(spare)
         if self._is_last:
             self._mirror.add(begin, end)
-
-    def _add(self, begin: int, rows: Array) -> None:
-        """Add up whole rows, of which only the columns from ``begin`` on are used."""
-        *lists, dense = self._index
-        if self._measure == "dot" and len(dense):  # only the first index has dense features
-            part = np.ascontiguousarray(dense[:, begin : begin + len(rows)].T)
-            np.matmul(part, dense[:, begin:], out=rows[:, begin:])
-        elif self._is_first:
-            rows[:, begin:] = 0.0
-        if self._measure == "dot":
-            add_products(begin, *lists, rows)
-        else:
-            add_minima(begin, *lists, dense, True, rows)

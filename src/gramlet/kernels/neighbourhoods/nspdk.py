@@ -111,14 +111,14 @@ class NSPDK(ExplicitFeatures, GraphKernel):
         counts = self.counter_.fit(batch, tiling)
         if not self.normalize_levels:
             return CountProfile(counts, "dot", int(counts.shape[1]))
-        return BlockProfile(counts, self.counter_.blocks(), int(counts.shape[1]))
+        return BlockProfile.of(counts, self.counter_.blocks(), int(counts.shape[1]))
 
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> Any:
         fitted: Any = self.profile_
         counts, blocks = self.counter_.count_blocks(batch, tiling)
         if isinstance(fitted, CountProfile):
             return CountProfile(counts, "dot", fitted.n_known)
-        return BlockProfile(counts, np.ascontiguousarray(blocks), fitted.n_known)
+        return BlockProfile.of(counts, blocks, fitted.n_known)
 
     def _validate_fitted(self) -> None:
         profile: Any = self.profile_
@@ -129,7 +129,7 @@ class NSPDK(ExplicitFeatures, GraphKernel):
         n_features = self.counter_.n_features
         require(known == (n_features, n_features), "counter_ has a different number of features")
         if isinstance(profile, BlockProfile):
-            same = np.array_equal(profile.blocks, self.counter_.blocks())
+            same = np.array_equal(profile.blocks[profile.place], self.counter_.blocks())
             require(same, "blocks must be those of the features")
 
     def __graph_tags__(self) -> GraphTags:
