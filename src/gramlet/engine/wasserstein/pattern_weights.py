@@ -23,6 +23,8 @@ Report = Callable[[int, float], None]
 
 # Longer steps would end at the same boundary of the constraint, and their squares overflow.
 _LONGEST_STEP = 1e100
+# The search along a segment stops when no more than this share of the loss can be gained.
+_LITTLE, _MOST_SECANTS = 1e-8, 24
 _FOLLOWED = 512  # graphs up to which the accelerated solver also follows the plain path
 
 
@@ -213,7 +215,7 @@ def accelerated(
                 break
         share, reached = 1.0, target_loss
         if slope > 0.0:  # beyond the lowest point of the segment
-            share, reached = _best_share(problem, common, target_common, loss)
+            share, reached = _best_share(problem, common, target_common, loss, slope)
         if share < 1.0:
             target = current + share * (target - current)
             target_common -= common
@@ -280,18 +282,34 @@ def _growth(step: float, move: Floats, gradient: Floats, gain: float, first: boo
 
 
 def _best_share(
-    problem: PairProblem, here: Floats, there: Floats, loss_here: float
+    problem: PairProblem, here: Floats, there: Floats, loss_here: float, slope_there: float
 ) -> tuple[float, float]:
-    """How far to go from ``here`` to ``there``, found by bisection, and the loss."""
+    """How far to go from ``here`` to ``there``, where the loss increases, and the loss there.
+
+    The derivative of the loss increases along the segment. Its zero is enclosed by secants; an end
+    that stays counts half in the next one (the Illinois rule), so that both ends approach it. The
+    search stops when convexity shows that little can be gained.
+    """
     low, high = 0.0, 1.0
-    for _ in range(16):
-        middle = 0.5 * (low + high)
-        if problem.loss(here, there, middle)[1] > 0.0:
-            high = middle
+    low_loss, low_slope, _ = problem.loss(here, there, 0.0)
+    if low_slope >= 0.0:
+        return 0.0, loss_here
+    left, right = low_slope, slope_there  # as secants count them
+    moved = ""
+    for _ in range(_MOST_SECANTS):
+        if -low_slope * (high - low) <= _LITTLE * low_loss:
+            break
+        share = low - left * (high - low) / (right - left)
+        value, slope, _ = problem.loss(here, there, share)
+        if slope > 0.0:
+            high, right = share, slope
+            left *= 0.5 if moved == "high" else 1.0
+            moved = "high"
         else:
-            low = middle
-    reached = problem.loss(here, there, low)[0]
-    return (low, reached) if reached <= loss_here else (0.0, loss_here)
+            low, low_loss, low_slope, left = share, value, slope, slope
+            right *= 0.5 if moved == "low" else 1.0
+            moved = "low"
+    return (low, low_loss) if low_loss <= loss_here else (0.0, loss_here)
 
 
 def stochastic(

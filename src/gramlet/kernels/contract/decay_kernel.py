@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Floats
@@ -64,9 +65,9 @@ class Decays:
 
         Parameters may have changed that `fit` does not use: see the tag ``after_fit``.
         """
-        kernel = self._kernel
+        kernel, out = self._kernel, np.empty_like(self._distances)
         fitted = kernel._current(kernel.profile_)
         if self._rows is None:
-            return kernel._finished_gram(fitted.values(self._distances.copy()))
+            return kernel._finished_gram(fitted.values(self._distances, out))
         rows = kernel._current(self._rows)
-        return kernel._finished(rows.values(self._distances.copy()), rows, fitted)
+        return kernel._finished(rows.values(self._distances, out), rows, fitted)
