@@ -34,11 +34,11 @@ N_GRAPHS = 4110
 SIZES = {
     "vertex": 12330, "edge": 12330, "v-oa": 12330, "e-oa": 12330, "wl": 8220, "wl-edge": 8220,
     "wl-oa": 8220, "hadamard": 8220, "neighborhood-hash": 8220, "wl-sp": 2000, "wwl": 8220,
-    "wwl-attr": 240, "weighted-wwl": 1600, "deep": 1000, "sp": 8220, "graph-hopper": 1200,
-    "rw": 400, "rw-exp": 1200, "rw-steps": 4110, "marginalized": 100, "propagation": 8220,
+    "wwl-attr": 240, "weighted-wwl": 3000, "deep": 1000, "sp": 8220, "graph-hopper": 1200,
+    "rw": 400, "rw-exp": 4110, "rw-steps": 12330, "marginalized": 100, "propagation": 8220,
     "nspdk": 2000, "odd-sth": 8220, "subgraph-matching": 8220, "pyramid-match": 2500,
     "geometric-assignment": 150, "emd": 300, "rge": 600, "svm-theta": 8220, "netlsd": 8220,
-    "spectral": 12330, "graphlet": 12330, "flg": 2500, "mlg": 400, "evaluation": 1000,
+    "spectral": 12330, "graphlet": 12330, "flg": 2500, "mlg": 800, "evaluation": 1000,
 }  # fmt: skip
 
 

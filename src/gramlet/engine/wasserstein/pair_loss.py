@@ -160,11 +160,12 @@ def _row_losses(
 ) -> tuple[float, float]:  # fmt: skip
     """The weighted losses of the pairs of one graph, and their derivative along the segment.
 
-    The derivatives with respect to S are written to ``slopes``. The smoothed hinge of x is
+    The derivatives with respect to S are written to ``slopes``, unless that is empty. The smoothed hinge of x is
     e²/(2σ) + max(0, x − σ) with e = x limited to [0, σ], and its derivative is e/σ: without
     branches, so that pairs are computed several at a time.
     """
     total, along = 0.0, 0.0
+    keep = len(slopes) > 0
     for j in range(len(here)):
         same = classes[j] == own
         direction = there[j] - here[j]
@@ -175,7 +176,8 @@ def _row_losses(
         limited = min(max(excess, 0.0), sigma)
         total += weight * (limited * limited / (2.0 * sigma) + max(excess - sigma, 0.0))
         slope = (-weight if same else weight) * limited / sigma
-        slopes[j] = slope
+        if keep:
+            slopes[j] = slope
         along += slope * direction
     return total, along
 
@@ -190,7 +192,8 @@ def hinge_losses(
 
     S is ``here + share (there − here)``, packed, and the distance of a pair is d = offset − S.
     Returns the sum and its derivative with respect to ``share``. The derivative with respect to S
-    is written to ``coefficients`` (packed; an entry i < j is for both orders of the pair).
+    is written to ``coefficients`` (packed; an entry i < j is for both orders of the pair), unless
+    that is empty.
     """
     total, along = 0.0, 0.0
     for i in range(begin, end):

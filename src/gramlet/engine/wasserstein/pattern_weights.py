@@ -25,6 +25,7 @@ Report = Callable[[int, float], None]
 _LONGEST_STEP = 1e100
 # The search along a segment stops when no more than this share of the loss can be gained.
 _LITTLE, _MOST_SECANTS = 1e-8, 24
+_NO_SLOPES: Floats = np.empty(0)
 _FOLLOWED = 512  # graphs up to which the accelerated solver also follows the plain path
 
 
@@ -76,12 +77,25 @@ class PairProblem:
 
     def loss(
         self, common: Floats, towards: Floats | None = None, share: float = 0.0
-    ) -> tuple[float, float, Floats]:
+    ) -> tuple[float, float]:
         """The loss at S, or at a share of the way from it towards another S.
 
-        Returns the loss, its derivative with respect to the share, and its derivative with respect
-        to every pair's S, which the next call overwrites.
+        Returns the loss and its derivative with respect to the share.
         """
+        return self._losses(common, towards, share, _NO_SLOPES)
+
+    def slopes(
+        self, common: Floats, towards: Floats | None = None, share: float = 0.0
+    ) -> tuple[float, Floats]:
+        """The loss as for `loss`, and its derivative with respect to every pair's S.
+
+        The next call overwrites the derivatives.
+        """
+        return self._losses(common, towards, share, self._slopes)[0], self._slopes
+
+    def _losses(
+        self, common: Floats, towards: Floats | None, share: float, slopes: Floats
+    ) -> tuple[float, float]:
         there = common if towards is None else towards
 
         def part(begin: int, end: int) -> Floats:
@@ -89,12 +103,12 @@ class PairProblem:
                 hinge_losses(
                     begin, end, common, there, share, self.pairs.starts, self.classes,
                     self.weight_same, self.weight_diff, self.offset, self.alpha_diff,
-                    self.alpha_same, self.sigma, self._slopes,
+                    self.alpha_same, self.sigma, slopes,
                 )
             )  # fmt: skip
 
         value, along = self.pairs.over_rows(part)
-        return float(value), float(along), self._slopes
+        return float(value), float(along)
 
     def gradient(self, coefficients: Floats) -> Floats:
         """The derivative of the loss with respect to every weight; 0 where weights are fixed."""
@@ -152,11 +166,11 @@ def batch(
     """Projected gradient descent on the full loss with a fixed step, starting from w = 1."""
     step = min(step, _LONGEST_STEP)
     weights = np.ones(problem.masses.shape[1])
-    loss, _, coefficients = problem.loss(problem.common(weights))
+    loss, coefficients = problem.slopes(problem.common(weights))
     history = [loss]
     for done in range(1, max_iter + 1):
         weights = problem.constraint.project(weights - step * problem.gradient(coefficients))
-        loss, _, coefficients = problem.loss(problem.common(weights))
+        loss, coefficients = problem.slopes(problem.common(weights))
         history.append(loss)
         report(done, loss)
     return weights, history
@@ -192,12 +206,12 @@ def accelerated(
         following = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
         lead = (momentum - 1.0) / following
         ahead = current + lead * (current - previous) if lead > 0.0 else current
-        ahead_loss, _, coefficients = (
-            problem.loss(common, previous_common, -lead) if lead > 0.0 else problem.loss(common)
+        ahead_loss, coefficients = (
+            problem.slopes(common, previous_common, -lead) if lead > 0.0 else problem.slopes(common)
         )
         if ahead_loss > loss:  # the momentum overshot: restart it from here
             following, ahead = 1.0, current
-            ahead_loss, _, coefficients = problem.loss(common)
+            ahead_loss, coefficients = problem.slopes(common)
         gradient = problem.gradient(coefficients)
         bound = max(bound, problem.lower_bound(ahead_loss, ahead, gradient))
         if loss - bound <= tol * max(loss, np.finfo(float).tiny):
@@ -208,7 +222,7 @@ def accelerated(
             step = min(max(step, smallest), _LONGEST_STEP)
             target = problem.constraint.project(ahead - step * gradient)
             target_common = problem.common(target, spare)
-            target_loss, slope, _ = problem.loss(common, target_common, 1.0)
+            target_loss, slope = problem.loss(common, target_common, 1.0)
             growth = _growth(step, target - ahead, gradient, target_loss - ahead_loss, first)
             step *= growth
             if growth >= 1.0:
@@ -241,7 +255,7 @@ class _PlainPath:
         self._step = min(_step_of(problem.lipschitz()) if step is None else step, _LONGEST_STEP)
         self.weights = np.ones(problem.masses.shape[1])
         self.common = problem.common(self.weights)
-        self.loss, _, coefficients = problem.loss(self.common)
+        self.loss, coefficients = problem.slopes(self.common)
         self._gradient = problem.gradient(coefficients)
 
     def advance(self) -> float:
@@ -249,7 +263,7 @@ class _PlainPath:
         problem = self._problem
         self.weights = problem.constraint.project(self.weights - self._step * self._gradient)
         self.common = problem.common(self.weights, self.common)
-        self.loss, _, coefficients = problem.loss(self.common)
+        self.loss, coefficients = problem.slopes(self.common)
         self._gradient = problem.gradient(coefficients)
         return self.loss
 
@@ -291,7 +305,7 @@ def _best_share(
     search stops when convexity shows that little can be gained.
     """
     low, high = 0.0, 1.0
-    low_loss, low_slope, _ = problem.loss(here, there, 0.0)
+    low_loss, low_slope = problem.loss(here, there, 0.0)
     if low_slope >= 0.0:
         return 0.0, loss_here
     left, right = low_slope, slope_there  # as secants count them
@@ -300,7 +314,7 @@ def _best_share(
         if -low_slope * (high - low) <= _LITTLE * low_loss:
             break
         share = low - left * (high - low) / (right - left)
-        value, slope, _ = problem.loss(here, there, share)
+        value, slope = problem.loss(here, there, share)
         if slope > 0.0:
             high, right = share, slope
             left *= 0.5 if moved == "high" else 1.0
