@@ -76,10 +76,10 @@ def compare_self(
     return out
 
 
-def index_later(counts: sparse.csr_matrix) -> LaterRows:
-    """The index for dot products of each row with the later ones, in one piece."""
-    number = _number_type(counts.data, norms(counts, "dot"))
-    features = _Features.of(counts, "dot", number)
+def index_later(counts: sparse.csr_matrix, measure: Measure) -> LaterRows:
+    """The index for comparisons of each row with the later ones, in one piece."""
+    number = _number_type(counts.data, norms(counts, measure))
+    features = _Features.of(counts, measure, number)
     return features.index(0, features.n)
 
 

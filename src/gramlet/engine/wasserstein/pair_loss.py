@@ -160,9 +160,9 @@ def _row_losses(
 ) -> tuple[float, float]:  # fmt: skip
     """The weighted losses of the pairs of one graph, and their derivative along the segment.
 
-    The derivatives with respect to S are written to ``slopes``, unless that is empty. The smoothed hinge of x is
-    e²/(2σ) + max(0, x − σ) with e = x limited to [0, σ], and its derivative is e/σ: without
-    branches, so that pairs are computed several at a time.
+    The derivatives with respect to S are written to ``slopes``, unless that is empty. The smoothed
+    hinge of x is e²/(2σ) + max(0, x − σ) with e = x limited to [0, σ], and its derivative is e/σ:
+    without branches, so that pairs are computed several at a time.
     """
     total, along = 0.0, 0.0
     keep = len(slopes) > 0

@@ -90,9 +90,13 @@ class CountProfile(Profile):
         return CountProfile(self.counts[rows], self.measure, self.n_known)
 
     def compare(self, other: CountProfile, tiling: Tiling = QUIET) -> Floats:
+        mine, theirs = self.shared_counts(other)
+        return compare(mine, CountIndex.build(theirs, self.measure), self.measure, **tiling)
+
+    def shared_counts(self, other: CountProfile) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+        """The counts of both, without features that one side has not seen in `fit`."""
         shared = min(self.n_known, other.n_known)
-        index = CountIndex.build(other.counts[:, :shared], self.measure)
-        return compare(self.counts[:, :shared], index, self.measure, **tiling)
+        return self.counts[:, :shared], other.counts[:, :shared]
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
         return compare_self(self.counts, self.measure, **tiling)

@@ -9,6 +9,7 @@ import numpy as np
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_items
 from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.counts.several_counts import compare_several, compare_several_self, jaccard
 from gramlet.kernels.contract.profile import QUIET, CountProfile, Profile
 
 __all__ = ["HashProfile"]
@@ -39,16 +40,17 @@ class HashProfile(Profile):
         return HashProfile(tuple(level.take(rows) for level in self.levels), self.sizes[rows])
 
     def compare(self, other: HashProfile, tiling: Tiling = QUIET) -> Floats:
-        out = np.zeros((len(self), len(other)))
-        for mine, theirs in zip(self.levels, other.levels, strict=True):
-            _add_shares(out, mine.compare(theirs, tiling), self.sizes, other.sizes)
-        return out / len(self.levels)
+        pairs = [
+            mine.shared_counts(theirs)
+            for mine, theirs in zip(self.levels, other.levels, strict=True)
+        ]
+        shares = jaccard(self.sizes, other.sizes, len(pairs))
+        return compare_several(pairs, (len(self), len(other)), "min", shares, **tiling)
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        out = np.zeros((len(self), len(self)))
-        for level in self.levels:
-            _add_shares(out, level.compare_self(tiling), self.sizes, self.sizes)
-        return out / len(self.levels)
+        matrices = [level.counts for level in self.levels]
+        shares = jaccard(self.sizes, self.sizes, len(matrices))
+        return compare_several_self(matrices, self.norms(), "min", shares, **tiling)
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:
         """A graph shares all codes with itself."""
@@ -62,10 +64,3 @@ class HashProfile(Profile):
             level.validate()
             require(len(level) == len(self.sizes), "levels must have one row per graph")
             require(level.measure == "min", "the measure of levels must be 'min'")
-
-
-def _add_shares(out: Floats, shared: Floats, rows: Floats, columns: Floats) -> None:
-    """Add c/(n + n' − c), row by row so that no second matrix is needed."""
-    for total, row, size in zip(out, shared, rows, strict=True):
-        # For two empty graphs 0/1 instead of 0/0.
-        total += row / np.maximum(size + columns - row, 1.0)

@@ -10,7 +10,8 @@ from scipy import sparse
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_counts, require_integer
 from gramlet.engine.core.tiles import Tiling
-from gramlet.engine.counts.block_comparison import compare_blocks, compare_blocks_self
+from gramlet.engine.counts.column_groups import group_columns
+from gramlet.engine.counts.several_counts import compare_several, compare_several_self, quotients
 from gramlet.kernels.contract.profile import QUIET, Profile
 
 __all__ = ["BlockProfile"]
@@ -52,19 +53,22 @@ class BlockProfile(Profile):
 
     def compare(self, other: BlockProfile, tiling: Tiling = QUIET) -> Floats:
         shared = min(self.n_known, other.n_known)
-        # The blocks of features that one side has not seen do not matter here.
-        mine, theirs = self._own(), np.zeros((len(other), len(self.blocks)))
-        _, here, there = np.intersect1d(self.blocks, other.blocks, True, return_indices=True)
-        theirs[:, here] = other._own()[:, there]
-        left, right = (_first_columns(side.counts, shared) for side in (self, other))
-        return compare_blocks(left, right, self.place[:shared], mine, theirs, **tiling)
+        places, pairs = group_columns(self.place[:shared], self.counts, other.counts)
+        theirs = np.searchsorted(other.blocks, self.blocks[places])
+        divided = quotients(_lines(self._own(), places), _lines(other._own(), theirs))
+        return compare_several(pairs, (len(self), len(other)), "dot", divided, **tiling)
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        return compare_blocks_self(self.counts, self.place, self._own(), **tiling)
+        places, parts = group_columns(self.place, self.counts)
+        own = self._own()
+        lines, diagonal = _lines(own, places), _n_blocks(own)
+        matrices = [part for (part,) in parts]
+        divided = quotients(lines, lines)
+        return compare_several_self(matrices, diagonal, "dot", divided, **tiling)
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:
         """The number of blocks in which a graph has a feature: each adds 1."""
-        return (self._own() > 0).sum(axis=1).astype(np.float64)
+        return _n_blocks(self._own())
 
     def features(self) -> sparse.csr_matrix:
         """The columns of the fitted features, each block divided by the graph's own norm."""
@@ -97,5 +101,10 @@ def _place_type(n_blocks: int) -> str:
     return str(np.min_scalar_type(n_blocks))
 
 
-def _first_columns(counts: sparse.csr_matrix, n: int) -> sparse.csr_matrix:
-    return counts if counts.shape[1] == n else counts[:, :n]
+def _lines(own: Floats, places: Ints) -> Floats:
+    """One line of the graphs' own values per block."""
+    return np.ascontiguousarray(own[:, places].T)
+
+
+def _n_blocks(own: Floats) -> Floats:
+    return (own > 0).sum(axis=1).astype(np.float64)

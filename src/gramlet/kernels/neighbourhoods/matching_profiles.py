@@ -20,16 +20,13 @@ from gramlet.common.stored_state import (
     require_real,
 )
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
-from gramlet.engine.counts.comparison import CountIndex, compare
-from gramlet.engine.counts.self_comparison import compare_self
+from gramlet.engine.counts.column_groups import group_columns
+from gramlet.engine.counts.several_counts import compare_several, compare_several_self, weighted
 from gramlet.engine.neighbourhoods.small_subgraphs import MAX_NODES
 from gramlet.engine.neighbourhoods.subgraph_maps import MappedGraphs, map_sums
 from gramlet.kernels.contract.profile import QUIET, Profile
 
 __all__ = ["MappingProfile", "WeightedCountProfile"]
-
-# Up to this number of counts, dense matrices are multiplied; products of integers are exact.
-_SMALL = 20_000
 
 
 @dataclass(frozen=True)
@@ -59,24 +56,28 @@ class WeightedCountProfile(Profile):
         return WeightedCountProfile(self.counts[rows], self.weights, self.n_known)
 
     def compare(self, other: WeightedCountProfile, tiling: Tiling = QUIET) -> Floats:
-        out = np.zeros((len(self), len(other)))
-        shared = min(self.n_known, other.n_known)
-        for weight in np.unique(self.weights[:shared]):
-            columns = np.flatnonzero(self.weights[:shared] == weight)
-            index = CountIndex.build(other.counts[:, columns], "dot")
-            out += weight * compare(self.counts[:, columns], index, "dot", **tiling)
-        return out
+        values, place = self._groups(min(self.n_known, other.n_known))
+        groups, pairs = group_columns(place, self.counts, other.counts)
+        shape = len(self), len(other)
+        return compare_several(pairs, shape, "dot", weighted(values[groups]), **tiling)
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        out = np.zeros((len(self), len(self)))
-        for weight in np.unique(self.weights):
-            part = self.counts[:, np.flatnonzero(self.weights == weight)]
-            if len(self) * part.shape[1] <= _SMALL:
-                dense = part.toarray()
-                out += weight * (dense @ dense.T)
-            else:
-                out += weight * compare_self(part, "dot", **tiling)
-        return out
+        values, place = self._groups(len(self.weights))
+        # Products are added in the order of the weights, on the diagonal too.
+        rows = np.repeat(np.arange(len(self)) * len(values), np.diff(self.counts.indptr))
+        cells = rows + place[self.counts.indices]
+        own = np.bincount(cells, self.counts.data**2, minlength=len(self) * len(values))
+        diagonal = np.zeros(len(self))
+        for weight, part in zip(values, own.reshape(len(self), len(values)).T, strict=True):
+            diagonal += weight * part
+        groups, parts = group_columns(place, self.counts)
+        matrices, adding = [part for (part,) in parts], weighted(values[groups])
+        return compare_several_self(matrices, diagonal, "dot", adding, **tiling)
+
+    def _groups(self, n_columns: int) -> tuple[Floats, Ints]:
+        """The different weights of the first columns, and the position of each column's weight."""
+        values = np.unique(self.weights[:n_columns])
+        return values, np.searchsorted(values, self.weights[:n_columns])
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:
         squares = self.counts.multiply(self.counts).tocsr()
