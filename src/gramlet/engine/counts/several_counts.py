@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy import sparse
 
 from gramlet.common.arrays import Array, Floats
@@ -26,7 +27,7 @@ __all__ = ["Combine", "compare_several", "compare_several_self", "jaccard", "quo
 # rows, and their part of the result, to which it adds from the first column on.
 Combine = Callable[[int, slice, int, Array, Floats], None]
 
-_TILE_ROWS = 64  # few enough that a tile against some thousand rows stays in the cache
+_ROWS = 64  # few enough that these rows against some thousand others stay in the cache
 
 
 def compare_several(
@@ -47,7 +48,7 @@ def compare_several(
             part.add(begin, end, products)
             combine(number, slice(begin, end), 0, products, out[begin:end])
 
-    for_tiles(fill, shape[0], n_tiles=-(-shape[0] // _TILE_ROWS), **tiling)
+    for_tiles(fill, shape[0], n_tiles=-(-shape[0] // _ROWS), **tiling)
     return out
 
 
@@ -62,18 +63,24 @@ def compare_several_self(
     n = len(diagonal)
     parts = [index_later(matrix, measure) for matrix in matrices]
     release_free(n, n)
-    out = np.zeros((n, n))
+    out = np.empty((n, n))
     mirror = Mirror(out)
+    spare = [np.empty(_ROWS * n) for _ in range(effective_n_jobs(tiling.get("n_jobs")))]
 
     def fill(begin: int, end: int) -> None:
-        for number, part in enumerate(parts):
-            products = np.empty((end - begin, n), part.kept.dtype)
-            part.add(begin, products, measure)
-            combine(number, slice(begin, end), begin, products, out[begin:end])
+        memory = spare.pop()
+        for at in range(begin, end, _ROWS):
+            rows = slice(at, min(at + _ROWS, end))
+            out[rows, at:] = 0.0
+            for number, part in enumerate(parts):
+                height = rows.stop - at
+                products = memory.view(part.kept.dtype)[: height * n].reshape(height, n)
+                part.add(at, products, measure)
+                combine(number, rows, at, products, out[rows])
+        spare.append(memory)
         mirror.add(begin, end)
 
-    height = MIRROR_ROWS if n > 16 * MIRROR_ROWS else _TILE_ROWS
-    for_tiles(fill, n, n_tiles=-(-n // height), **tiling)
+    for_tiles(fill, n, n_tiles=-(-n // MIRROR_ROWS), **tiling)
     np.fill_diagonal(out, diagonal)
     return out
 
@@ -115,9 +122,7 @@ def weighted(weights: Floats) -> Combine:
 
 
 @njit(nogil=True, cache=True)
-def _add_quotients(
-    products: Array, rows: Floats, columns: Floats, first: int, out: Floats
-) -> None:
+def _add_quotients(products: Array, rows: Floats, columns: Floats, first: int, out: Floats) -> None:
     for i in range(len(rows)):
         own, row, total = rows[i], products[i], out[i]
         for j in range(first, len(columns)):

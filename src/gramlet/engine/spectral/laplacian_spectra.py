@@ -79,15 +79,22 @@ def spectral_sums(
         first, last = node_offsets[begin], node_offsets[end]
         terms = np.multiply.outer(values[first:last], times if wave else -times)
         terms = np.cos(terms, out=terms) if wave else np.exp(terms, out=terms)
-        # reduceat cannot sum empty ranges, so graphs without nodes are skipped.
-        there = begin + np.flatnonzero(np.diff(node_offsets[begin : end + 1]))
-        if len(there):
-            out[there] = np.add.reduceat(terms, node_offsets[there] - first, axis=0)
+        _add_rows(terms, node_offsets[begin : end + 1] - first, out[begin:end])
 
     n_tiles = max(128, len(values) * len(times) // _TERMS)
     costs = np.diff(node_offsets) + 1.0
     for_tiles(work, len(out), costs=costs, n_tiles=n_tiles, **tiling)
     return out
+
+
+@njit(nogil=True, cache=True)
+def _add_rows(terms: Floats, offsets: Ints, out: Floats) -> None:
+    """Add the rows of each graph; numpy's own function would keep other threads waiting."""
+    for graph in range(len(out)):
+        total = out[graph]
+        for row in range(offsets[graph], offsets[graph + 1]):
+            for t in range(terms.shape[1]):
+                total[t] += terms[row, t]
 
 
 def distance_histograms(
