@@ -26,7 +26,7 @@ _LONGEST_STEP = 1e100
 # The search along a segment stops when no more than this share of the loss can be gained.
 _LITTLE, _MOST_SECANTS = 1e-8, 24
 _NO_SLOPES: Floats = np.empty(0)
-_FOLLOWED = 512  # graphs up to which the accelerated solver also follows the plain path
+_FOLLOWED = 512  # graphs up to which the accelerated solver is compared with the plain one
 
 
 @dataclass
@@ -189,9 +189,10 @@ def accelerated(
     it is given, the first step leads to the boundary of the balls; if that is too far, the
     curvature on the way gives a shorter one. For boxes it is 1/L. Steps grow while the quadratic
     model holds and shrink when it fails, but not below 1/L. The new point is the best one on the
-    segment to the projected point, so the loss never increases. With few graphs, where a pass takes
-    milliseconds, the weights of `batch` are computed as well and taken wherever they are ahead. The
-    iteration stops when the loss is within ``tol`` (relative) of a lower bound of the optimum.
+    segment to the projected point, so the loss never increases. The iteration stops when the loss is
+    within ``tol`` (relative) of a lower bound of the optimum. If it ends before that, with few
+    graphs, where a pass takes milliseconds, the weights of `batch` after as many passes are
+    computed as well and taken if they are ahead.
 
     Returns the weights, the loss after each pass, and the certified gap.
     """
@@ -201,7 +202,7 @@ def accelerated(
     previous_common, spare = np.empty_like(common), np.empty_like(common)
     loss = problem.loss(common)[0]
     history, bound, momentum = [loss], -np.inf, 1.0
-    plain = _PlainPath(problem, step) if len(problem.classes) <= _FOLLOWED else None
+    given, finished = step, False
     for done in range(1, max_iter + 1):
         following = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
         lead = (momentum - 1.0) / following
@@ -214,7 +215,8 @@ def accelerated(
             ahead_loss, coefficients = problem.slopes(common)
         gradient = problem.gradient(coefficients)
         bound = max(bound, problem.lower_bound(ahead_loss, ahead, gradient))
-        if loss - bound <= tol * max(loss, np.finfo(float).tiny):
+        finished = loss - bound <= tol * max(loss, np.finfo(float).tiny)
+        if finished:
             break
         # The first step may be far too long: a second one follows its curvature.
         for first in (True, False) if step is None else (False,):
@@ -239,33 +241,15 @@ def accelerated(
         previous_common, common, spare = common, target_common, previous_common
         momentum = following if share == 1.0 else 1.0
         loss = reached
-        if plain is not None and plain.advance() < loss:
-            current, loss, momentum = plain.weights, plain.loss, 1.0
-            common[:] = plain.common
         history.append(loss)
         report(done, loss)
+    if not finished and len(problem.classes) <= _FOLLOWED:
+        plain_step = _step_of(problem.lipschitz()) if given is None else given
+        plain, losses = batch(problem, plain_step, max_iter)
+        if losses[-1] < loss:
+            current, loss = plain, losses[-1]
+            history[-1] = loss
     return current, history, max(0.0, loss - bound)
-
-
-class _PlainPath:
-    """The weights of `batch`, pass by pass, for comparison."""
-
-    def __init__(self, problem: PairProblem, step: float | None) -> None:
-        self._problem = problem
-        self._step = min(_step_of(problem.lipschitz()) if step is None else step, _LONGEST_STEP)
-        self.weights = np.ones(problem.masses.shape[1])
-        self.common = problem.common(self.weights)
-        self.loss, coefficients = problem.slopes(self.common)
-        self._gradient = problem.gradient(coefficients)
-
-    def advance(self) -> float:
-        """Do one pass; return the loss."""
-        problem = self._problem
-        self.weights = problem.constraint.project(self.weights - self._step * self._gradient)
-        self.common = problem.common(self.weights, self.common)
-        self.loss, coefficients = problem.slopes(self.common)
-        self._gradient = problem.gradient(coefficients)
-        return self.loss
 
 
 def _step_of(curvature: float) -> float:
