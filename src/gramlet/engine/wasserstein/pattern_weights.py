@@ -26,6 +26,7 @@ _LONGEST_STEP = 1e100
 # The search along a segment stops when no more than this share of the loss can be gained.
 _LITTLE, _MOST_SECANTS = 1e-8, 24
 _NO_SLOPES: Floats = np.empty(0)
+_FEW_PASSES = 6
 _FOLLOWED = 512  # graphs up to which the accelerated solver is compared with the plain one
 
 
@@ -190,9 +191,9 @@ def accelerated(
     curvature on the way gives a shorter one. For boxes it is 1/L. Steps grow while the quadratic
     model holds and shrink when it fails, but not below 1/L. The new point is the best one on the
     segment to the projected point, so the loss never increases. The iteration stops when the loss is
-    within ``tol`` (relative) of a lower bound of the optimum. If it ends before that, with few
-    graphs, where a pass takes milliseconds, the weights of `batch` after as many passes are
-    computed as well and taken if they are ahead.
+    within ``tol`` (relative) of a lower bound of the optimum. If it ends before that, or after few
+    passes, the weights of `batch` after as many passes are computed as well and taken if they are
+    ahead; only with few graphs, where a pass takes milliseconds.
 
     Returns the weights, the loss after each pass, and the certified gap.
     """
@@ -243,9 +244,10 @@ def accelerated(
         loss = reached
         history.append(loss)
         report(done, loss)
-    if not finished and len(problem.classes) <= _FOLLOWED:
+    n_passes = len(history) - 1
+    if len(problem.classes) <= _FOLLOWED and (n_passes <= _FEW_PASSES or not finished):
         plain_step = _step_of(problem.lipschitz()) if given is None else given
-        plain, losses = batch(problem, plain_step, max_iter)
+        plain, losses = batch(problem, plain_step, n_passes)
         if losses[-1] < loss:
             current, loss = plain, losses[-1]
             history[-1] = loss
