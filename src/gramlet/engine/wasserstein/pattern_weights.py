@@ -26,7 +26,7 @@ _LONGEST_STEP = 1e100
 # The search along a segment stops when no more than this share of the loss can be gained.
 _LITTLE, _MOST_SECANTS = 1e-8, 24
 _NO_SLOPES: Floats = np.empty(0)
-_FEW_PASSES = 6
+_FEW_PASSES = 3
 _FOLLOWED = 512  # graphs up to which the accelerated solver is compared with the plain one
 
 
