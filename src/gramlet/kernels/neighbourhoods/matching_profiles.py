@@ -28,6 +28,9 @@ from gramlet.kernels.contract.profile import QUIET, Profile
 
 __all__ = ["MappingProfile", "WeightedCountProfile"]
 
+# Up to this number of counts, dense matrices are multiplied; products of integers are exact.
+_SMALL = 60_000
+
 
 @dataclass(frozen=True)
 class WeightedCountProfile(Profile):
@@ -63,6 +66,12 @@ class WeightedCountProfile(Profile):
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
         values, place = self._groups(len(self.weights))
+        if self.counts.shape[0] * self.counts.shape[1] <= _SMALL:
+            dense, out = self.counts.toarray(), np.zeros((len(self), len(self)))
+            for group, weight in enumerate(values):
+                part = dense[:, place == group]
+                out += weight * (part @ part.T)
+            return out
         # Products are added in the order of the weights, on the diagonal too.
         rows = np.repeat(np.arange(len(self)) * len(values), np.diff(self.counts.indptr))
         cells = rows + place[self.counts.indices]
