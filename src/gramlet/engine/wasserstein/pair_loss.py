@@ -197,18 +197,15 @@ def hinge_losses(
     """
     total, along = 0.0, 0.0
     for i in range(begin, end):
-        a, b = starts[i], starts[i + 1]
         # The pair (i, i) counts once, the others twice.
-        value, slope = _row_losses(
-            here[a : a + 1], there[a : a + 1], share, classes[i : i + 1], classes[i],
-            weight_same, weight_diff, offset, alpha_diff, alpha_same, sigma,
-            coefficients[a : a + 1],
-        )  # fmt: skip
-        total, along = total + value, along + slope
-        value, slope = _row_losses(
-            here[a + 1 : b], there[a + 1 : b], share, classes[i + 1 :], classes[i],
-            2.0 * weight_same, 2.0 * weight_diff, offset, alpha_diff, alpha_same, sigma,
-            coefficients[a + 1 : b],
-        )  # fmt: skip
-        total, along = total + value, along + slope
+        for later in range(2):
+            a = starts[i] + later
+            b = starts[i + 1] if later else a + 1
+            times = 1.0 + later
+            value, slope = _row_losses(
+                here[a:b], there[a:b], share, classes[i + later : i + later + b - a], classes[i],
+                times * weight_same, times * weight_diff, offset, alpha_diff, alpha_same, sigma,
+                coefficients[a:b],
+            )  # fmt: skip
+            total, along = total + value, along + slope
     return total, along
