@@ -42,6 +42,9 @@ _DENSE_IN_PARTS = 0.12
 _FEW_ROWS = 2048
 # The bytes of an entry of counts, and of a feature in the tables of an index.
 _ENTRY_BYTES, _FEATURE_BYTES = 12, 16
+# Rows of a tile that are added up and then converted to double precision: they stay in the cache of
+# one core.
+_STRIP = 32
 # Marks a feature without a list of rows; dense features have smaller marks.
 _LEFT_OUT = -1
 
@@ -268,16 +271,17 @@ class _Tiles:
     def fill(self, begin: int, end: int) -> None:
         """Add the index to rows ``begin:end``."""
         out, number = self._out, self._index.kept.dtype
-        target = out[begin:end, begin:]
         if number == out.dtype:
             self._index.add(begin, out[begin:end], self._measure, self._is_first)
         else:
-            spare = self._spare.pop() if self._spare else np.empty((MIRROR_ROWS, len(out)), number)
-            rows = spare[: end - begin]
-            if not self._is_first:
-                rows[:, begin:] = target
-            self._index.add(begin, rows, self._measure, self._is_first)
-            target[...] = rows[:, begin:]
+            spare = self._spare.pop() if self._spare else np.empty((_STRIP, len(out)), number)
+            for at in range(begin, end, _STRIP):
+                target = out[at : min(at + _STRIP, end), at:]
+                rows = spare[: len(target)]
+                if not self._is_first:
+                    rows[:, at:] = target
+                self._index.add(at, rows, self._measure, self._is_first)
+                target[...] = rows[:, at:]
             self._spare.append(spare)
         if self._is_last:
             self._mirror.add(begin, end)
