@@ -13,6 +13,8 @@ from gramlet.engine.core.tiles import for_tiles
 
 __all__ = ["adjacency_stack", "for_eigensystems"]
 
+_ONE = np.ones(1)
+
 # The maximum number of entries in a stack of matrices: few enough to stay in cache, and for the
 # graphs of one size to be shared between threads.
 _STACK = 200_000
@@ -100,8 +102,7 @@ def adjacency_stack(
     """
     size = int(node_offsets[graphs[0] + 1] - node_offsets[graphs[0]])
     stack = np.zeros((len(graphs), size, size))
-    values = np.ones(len(indices)) if weights is None else weights
-    _fill_stack(graphs, node_offsets, indptr, indices, values, stack)
+    _fill_stack(graphs, node_offsets, indptr, indices, _ONE if weights is None else weights, stack)
     return stack
 
 
@@ -109,8 +110,10 @@ def adjacency_stack(
 def _fill_stack(
     graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Nodes, weights: Floats, stack: Floats
 ) -> None:
+    """One weight is that of all arcs."""
+    equal = len(weights) == 1
     for at in range(len(graphs)):
         first = node_offsets[graphs[at]]
         for row in range(stack.shape[1]):
             for e in range(indptr[first + row], indptr[first + row + 1]):
-                stack[at, row, indices[e] - first] = weights[e]
+                stack[at, row, indices[e] - first] = weights[0 if equal else e]

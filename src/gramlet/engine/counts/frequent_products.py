@@ -8,6 +8,7 @@ other features.
 from __future__ import annotations
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy import sparse
 
 from gramlet.common.arrays import Floats
@@ -21,6 +22,8 @@ __all__ = ["products", "products_self"]
 _SHARE = 0.15
 # The number of columns that are dense at a time.
 _BLOCK = 256
+# The number of rows that are multiplied at a time; their products stay in the cache of one core.
+_STRIP = 64
 
 
 def products(left: sparse.csr_matrix, right: sparse.csr_matrix, tiling: Tiling) -> Floats:
@@ -59,12 +62,18 @@ def _add_frequent(
     """Add the dot products of all columns, block by block; if symmetric, from the diagonal on."""
     n_rows, n_columns = out.shape
     costs = np.arange(n_columns, 0, -1, dtype=np.float64) if symmetric else None
+    spare = [np.empty(_STRIP * n_columns) for _ in range(effective_n_jobs(tiling.n_jobs))]
     for at in range(0, left.shape[1], _BLOCK):
         ours = left[:, at : at + _BLOCK].toarray()
         theirs = ours.T if symmetric else right[:, at : at + _BLOCK].toarray().T
 
         def add(begin: int, end: int, ours: Floats = ours, theirs: Floats = theirs) -> None:
-            first = begin if symmetric else 0
-            out[begin:end, first:] += ours[begin:end] @ theirs[:, first:]
+            memory = spare.pop()
+            for row in range(begin, end, _STRIP):
+                last, first = min(row + _STRIP, end), row if symmetric else 0
+                shape = last - row, n_columns - first
+                products = memory[: shape[0] * shape[1]].reshape(shape)
+                out[row:last, first:] += np.matmul(ours[row:last], theirs[:, first:], out=products)
+            spare.append(memory)
 
         for_tiles(add, n_rows, costs=costs, n_tiles=64, n_jobs=tiling.n_jobs)

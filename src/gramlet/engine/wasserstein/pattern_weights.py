@@ -190,10 +190,10 @@ def accelerated(
     it is given, the first step leads to the boundary of the balls; if that is too far, the
     curvature on the way gives a shorter one. For boxes it is 1/L. Steps grow while the quadratic
     model holds and shrink when it fails, but not below 1/L. The new point is the best one on the
-    segment to the projected point, so the loss never increases. The iteration stops when the loss is
-    within ``tol`` (relative) of a lower bound of the optimum. If it ends before that, or after few
-    passes, the weights of `batch` after as many passes are computed as well and taken if they are
-    ahead; only with few graphs, where a pass takes milliseconds.
+    segment to the projected point, so the loss never increases. The iteration stops when the loss
+    is within ``tol`` (relative) of a lower bound of the optimum. If it ends before that, or after
+    few passes, the weights of `batch` after as many passes are computed as well and taken if they
+    are ahead; only with few graphs, where a pass takes milliseconds.
 
     Returns the weights, the loss after each pass, and the certified gap.
     """
