@@ -11,9 +11,11 @@ the kernel on as many threads as there are workers, which have nothing to do unt
 workers are started in advance. ``wall`` is meaningful only on a quiet machine; ``cpu`` is the sum
 over all processes of a side.
 
-Without fitting, ``overhead`` is the time that one worker needs in addition to one process, for
-messages, blocks and the journal. ``sharing`` is the time that two workers need in addition to one:
-they share memory bandwidth and the third-level cache, however tiles are distributed.
+Without fitting, ``overhead`` is what one worker needs in addition to one process besides computing
+and writing tiles: for messages, blocks and the journal. ``difference`` is all that it needs in
+addition or less; it contains how fast the memory is that a process happens to have, and varies by a
+fifth in both directions. ``sharing`` is the time that two workers need in addition to one: they
+share memory bandwidth and the third-level cache, however tiles are distributed.
 
 The bytes of the matrices are compared. All sides keep freed memory for the next tile: the program
 starts itself again with the settings that its workers get. Memory is allocated, touched and freed
@@ -43,9 +45,9 @@ __all__ = ["CASES", "measure", "message"]
 
 # Kernel, its parameters, graphs, chunk: tiles that cost little more than writing them, and others.
 CASES: dict[str, tuple[dict[str, Any], int, int]] = {
-    "wl": ({"n_iter": 3}, 16_384, 2048),
+    "wl": ({"n_iter": 3}, 30_720, 2048),
     "wl-oa": ({"n_iter": 3}, 16_384, 2048),
-    "pyramid-match": ({}, 12_288, 2048),
+    "pyramid-match": ({}, 16_384, 2048),
     "nspdk": ({}, 20_480, 2048),
     "rw": ({}, 1_536, 192),
 }
@@ -86,7 +88,7 @@ def _run(side: str, graphs: Any, kernel: str, params: dict[str, Any], chunk: int
         return work
 
     client = clients.get(side)
-    workers, computing = _worker_seconds(client), _computing_of(client)
+    before = _seconds_of(client)
     gram_store.prepared = timed
     try:
         with _one_core(side == "one core"):
@@ -96,8 +98,8 @@ def _run(side: str, graphs: Any, kernel: str, params: dict[str, Any], chunk: int
             wall, here = time.perf_counter() - begin, time.process_time() - own
     finally:
         gram_store.prepared = prepared
-    workers = _worker_seconds(client) - workers
-    computing = _computing_of(client) - computing
+    spent = {what: seconds - before[what] for what, seconds in _seconds_of(client).items()}
+    workers = 0.0 if client is None else spent["all"]
     digest = "".join(
         hashlib.file_digest(path.open("rb"), "sha256").hexdigest()
         for path in sorted((place / "c").rglob("*"))
@@ -105,39 +107,48 @@ def _run(side: str, graphs: Any, kernel: str, params: dict[str, Any], chunk: int
     )
     shutil.rmtree(place)
     tiles = here + workers - fitting[-1]
+    rest = tiles - spent["computing"] - spent["writing"]
     return {"wall": wall, "here": here, "cpu": here + workers, "tiles": tiles,
-            "computing": computing, "fit": fitting[-1], "digest": digest}  # fmt: skip
+            "computing": spent["computing"], "writing": spent["writing"], "rest": rest,
+            "fit": fitting[-1], "digest": digest}  # fmt: skip
 
 
-def _worker_seconds(client: Any) -> float:
-    """Processor seconds of the workers until now."""
-    return 0.0 if client is None else sum(client.run(time.process_time).values())
-
-
-def _count_computing() -> None:
-    """Have this process add up the processor seconds in which it computes tiles."""
+def _count_seconds() -> None:
+    """Have this process add up the processor seconds in which it computes and writes tiles."""
     from gramlet.scale.matrices import tile_cluster, tile_work, tile_writer
+    from gramlet.scale.matrices.tile_store import TileStore
 
-    def counted(*given: Any) -> Any:
-        began = time.thread_time()
-        values = tile_work.compute_tile(*given)
-        counted.seconds += time.thread_time() - began
-        return values
+    seconds = dict.fromkeys(("computing", "writing"), 0.0)
 
-    counted.seconds = 0.0
-    tile_cluster.compute_tile = tile_writer.compute_tile = counted
+    def counted(function: Any, what: str) -> Any:
+        def call(*given: Any) -> Any:
+            began = time.thread_time()
+            try:
+                return function(*given)
+            finally:
+                seconds[what] += time.thread_time() - began
+
+        return call
+
+    tile_cluster.compute_tile = tile_writer.compute_tile = counted(
+        tile_work.compute_tile, "computing"
+    )
+    for name in ("filled_up", "write_rows", "write_mirror"):
+        setattr(TileStore, name, counted(getattr(TileStore, name), "writing"))
+    TileStore.benchmark_seconds = seconds
 
 
-def _computing() -> float:
-    """Processor seconds in which this process has computed tiles."""
-    from gramlet.scale.matrices import tile_cluster
+def _seconds() -> dict[str, float]:
+    """Processor seconds of this process until now."""
+    from gramlet.scale.matrices.tile_store import TileStore
 
-    return tile_cluster.compute_tile.seconds
+    return {"all": time.process_time(), **TileStore.benchmark_seconds}
 
 
-def _computing_of(client: Any) -> float:
-    """Processor seconds in which tiles were computed: by the workers, or by this process."""
-    return _computing() if client is None else sum(client.run(_computing).values())
+def _seconds_of(client: Any) -> dict[str, float]:
+    """The sum over the workers, or this process."""
+    found = [_seconds()] if client is None else list(client.run(_seconds).values())
+    return {what: sum(one[what] for one in found) for what in found[0]}
 
 
 def _keep_memory() -> None:
@@ -166,10 +177,7 @@ def measure(kernel: str, n_graphs: int, chunk: int, tries: int, folder: Path,
             for _ in range(tries)]  # fmt: skip
     digests = {run[side].pop("digest") for run in runs for side in SIDES}
     found: dict[str, Any] = {
-        side: {
-            what: statistics.median(run[side][what] for run in runs)
-            for what in ("wall", "cpu", "here", "tiles", "computing", "fit")
-        }
+        side: {what: statistics.median(run[side][what] for run in runs) for what in runs[0][side]}
         for side in SIDES
     }
     one, free, single, two = (found[side] for side in SIDES)
@@ -178,7 +186,8 @@ def measure(kernel: str, n_graphs: int, chunk: int, tries: int, folder: Path,
     return {
         "kernel": kernel, "graphs": n_graphs, "chunk": chunk, "tiles": n_tiles, **found,
         "cpu per tile": one["tiles"] / n_tiles,
-        "overhead": single["tiles"] / one["tiles"] - 1.0,
+        "overhead": (single["rest"] - one["rest"]) / one["tiles"],
+        "difference": single["tiles"] / one["tiles"] - 1.0,
         "sharing": two["tiles"] / single["tiles"] - 1.0,
         "speed-up to one core": one["wall"] / two["wall"],
         "speed-up to one process": free["wall"] / two["wall"],
@@ -227,9 +236,9 @@ def main() -> None:
     clients = {"two workers": started(2)}
     start = time.perf_counter() - begin
     clients["one worker"] = started(1)
-    _count_computing()
+    _count_seconds()
     for client in clients.values():
-        client.run(_count_computing)
+        client.run(_count_seconds)
     try:
         with tempfile.TemporaryDirectory(dir=given.folder) as name:
             folder = Path(name)
