@@ -11,7 +11,7 @@ from gramlet.common.arrays import Array, Floats, Int32s, Ints
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.counts.comparison import frequencies
 
-__all__ = ["ColumnGroups", "group_columns"]
+__all__ = ["ColumnGroups", "group_columns", "squares_by_group"]
 
 
 class ColumnGroups(NamedTuple):
@@ -43,6 +43,20 @@ def group_columns(place: Array, *matrices: sparse.csr_matrix) -> ColumnGroups:
     which[columns] = np.repeat(np.arange(len(groups)), widths)
     split = [_split(matrix, number, which, widths) for matrix in matrices]
     return ColumnGroups(groups.astype(np.int64), list(zip(*split, strict=True)))
+
+
+def squares_by_group(counts: sparse.csr_matrix, place: Array, n_groups: int) -> Floats:
+    """The sum of the squares of each row in each group of columns, shape (rows, groups).
+
+    >>> counts = sparse.csr_matrix([[1.0, 2.0, 3.0]])
+    >>> squares_by_group(counts, np.array([0, 1, 0]), 2).tolist()
+    [[10.0, 4.0]]
+    """
+    n_rows = counts.shape[0]
+    rows = np.repeat(np.arange(n_rows) * n_groups, np.diff(counts.indptr))
+    cells = rows + place[counts.indices]
+    found = np.bincount(cells, counts.data**2, minlength=n_rows * n_groups)
+    return found.astype(np.float64, copy=False).reshape(n_rows, n_groups)
 
 
 def _frequencies(matrix: sparse.csr_matrix, n_columns: int) -> Int32s:

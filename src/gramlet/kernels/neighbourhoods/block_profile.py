@@ -10,7 +10,7 @@ from scipy import sparse
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_counts, require_integer
 from gramlet.engine.core.tiles import Tiling
-from gramlet.engine.counts.column_groups import group_columns
+from gramlet.engine.counts.column_groups import group_columns, squares_by_group
 from gramlet.engine.counts.several_counts import compare_several, compare_several_self, quotients
 from gramlet.kernels.contract.profile import QUIET, Profile
 
@@ -80,11 +80,7 @@ class BlockProfile(Profile):
 
     def _own(self) -> Floats:
         """κ(G, G) of every graph and block, with unseen features."""
-        n_blocks = len(self.blocks)
-        rows = np.repeat(np.arange(len(self)) * n_blocks, np.diff(self.counts.indptr))
-        cells = rows + self.place[self.counts.indices]
-        values = np.bincount(cells, self.counts.data**2, minlength=len(self) * n_blocks)
-        return values.astype(np.float64, copy=False).reshape(len(self), n_blocks)
+        return squares_by_group(self.counts, self.place, len(self.blocks))
 
     def validate(self) -> None:
         n_columns, n_blocks = self.counts.shape[1], len(self.blocks)

@@ -20,7 +20,7 @@ from gramlet.common.stored_state import (
     require_real,
 )
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
-from gramlet.engine.counts.column_groups import group_columns
+from gramlet.engine.counts.column_groups import group_columns, squares_by_group
 from gramlet.engine.counts.several_counts import compare_several, compare_several_self, weighted
 from gramlet.engine.neighbourhoods.small_subgraphs import MAX_NODES
 from gramlet.engine.neighbourhoods.subgraph_maps import MappedGraphs, map_sums
@@ -73,12 +73,11 @@ class WeightedCountProfile(Profile):
                 out += weight * (part @ part.T)
             return out
         # Products are added in the order of the weights, on the diagonal too.
-        rows = np.repeat(np.arange(len(self)) * len(values), np.diff(self.counts.indptr))
-        cells = rows + place[self.counts.indices]
-        own = np.bincount(cells, self.counts.data**2, minlength=len(self) * len(values))
         diagonal = np.zeros(len(self))
-        for weight, part in zip(values, own.reshape(len(self), len(values)).T, strict=True):
-            diagonal += weight * part
+        for weight, own in zip(
+            values, squares_by_group(self.counts, place, len(values)).T, strict=True
+        ):
+            diagonal += weight * own
         groups, parts = group_columns(place, self.counts)
         matrices, adding = [part for (part,) in parts], weighted(values[groups])
         return compare_several_self(matrices, diagonal, "dot", adding, **tiling)
