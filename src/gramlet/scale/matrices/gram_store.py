@@ -258,15 +258,26 @@ def _kept(
         lost += damaged
         for tile in damaged:
             del kept[tile]
-        for file in store.grid.files():
-            if not store.index_is_intact(file):
-                store.write_index(file)
+        _mend_indices(store)
     # An incomplete last line would damage the next one; a lost tile must not stay listed.
     if len(kept) < len(store.grid.tiles()):
         journal.rewrite(header, kept)
     if lost:
         _warn(store, lost)
     return kept
+
+
+def _mend_indices(store: TileStore) -> None:
+    damaged = [file for file in store.grid.files() if not store.index_is_intact(file)]
+    for file in damaged:
+        store.write_index(file)
+    if damaged:
+        files = "file" if len(damaged) == 1 else "files"
+        warnings.warn(
+            f"{str(store.folder)!r}: the index of {len(damaged)} {files} was damaged and written "
+            f"again (first: {store.place(damaged[0])}); the tiles there were checked.",
+            stacklevel=2,
+        )
 
 
 def _files_of(store: TileStore, tile: Tile) -> set[Tile]:

@@ -218,6 +218,10 @@ class TileStore:
         """Whether there is a Zarr array of any kind in a folder."""
         return any((folder / name).exists() for name in (_METADATA, ".zarray", _CHUNKS))
 
+    def place(self, file: Tile) -> str:
+        """The path of a file below the folder, for messages."""
+        return str(self._path(file).relative_to(self.folder))
+
     def _path(self, file: Tile) -> Path:
         return self.folder / _CHUNKS / str(file[0]) / str(file[1])
 
