@@ -9,10 +9,13 @@ from gramlet import GraphBatch, Protocol, WeisfeilerLehman, evaluate
 from gramlet.evaluation import table
 from gramlet.evaluation.protocols.task import target_of
 from gramlet.evaluation.results.hints import (
+    column_hints,
     duplicate_hints,
     edge_of_grid_hints,
     isomorphism_classes,
 )
+from gramlet.evaluation.selection.subjects import Subject
+from gramlet.kernels import registry
 from reference.evaluation import trees
 
 QUICK = Protocol(folds=4, repeats=2, inner_folds=3, C=(0.01, 1.0, 100.0))
@@ -133,6 +136,29 @@ def test_edge_labels_that_are_not_used(kernel, used):
     result = evaluate(kernel, graphs, np.arange(32) % 2, QUICK)
     found = [hint.facts["column"] for hint in kinds(result, "unused-column")]
     assert found == ([] if used else ["edge_labels"])
+
+
+@pytest.mark.parametrize("name", [row.name for row in registry.entries()])
+@pytest.mark.parametrize("column", ["edge_labels", "node_attributes"])
+def test_what_is_called_unused_does_not_change_similarities(name, column):
+    graphs = trees(12)
+    attributes = np.random.default_rng(0).normal(size=(graphs.n_nodes_total, 2))
+    graphs = graphs.with_columns(node_attributes=attributes)
+    row = registry.get(name)
+    if column in row.tags.needs:
+        return
+    random = {"random_state": 0} if "random_state" in row.make().get_params() else {}
+    kernel = row.make(**random)
+    y = np.arange(12) % 2
+    before = kernel.fit_transform(graphs, y)
+    after = row.make(**random).fit_transform(graphs.with_columns(**{column: None}), y)
+    same = np.shape(before) == np.shape(after) and np.allclose(_dense(before), _dense(after))
+    hints = column_hints(Subject(name, "once", kernel, [{}]), graphs)
+    assert (column in [hint.facts.get("column") for hint in hints]) == same
+
+
+def _dense(matrix):
+    return matrix.toarray() if hasattr(matrix, "toarray") else matrix
 
 
 def test_attributes_and_labels_that_are_not_there():

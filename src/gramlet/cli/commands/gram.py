@@ -24,7 +24,7 @@ from gramlet.cli.arguments.params import parse_params
 from gramlet.cli.errors import WrongUse
 from gramlet.cli.results.matrix_files import ENDINGS, write_matrix
 from gramlet.cli.results.output import check_place
-from gramlet.cli.work.estimators import seeded, working_estimator
+from gramlet.cli.work.estimators import seeded, tell_unused, working_estimator
 
 if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset
@@ -98,6 +98,7 @@ def gram(
     seconds = time.perf_counter() - started
     rows, columns = matrix.shape
     what = row.make(**params)
+    tell_unused(kernel, what, data.graphs)
     print(f"{rows} × {columns} matrix of {what!r} in {seconds:.2f} s, in {output}")
 
 

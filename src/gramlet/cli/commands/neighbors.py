@@ -14,7 +14,7 @@ from gramlet.cli.arguments.options import Input, Jobs, Kernel, Params, Seed, out
 from gramlet.cli.arguments.params import parse_params
 from gramlet.cli.results.output import check_place
 from gramlet.cli.results.tables import names_of, write_table
-from gramlet.cli.work.estimators import seeded
+from gramlet.cli.work.estimators import seeded, tell_unused
 
 if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset
@@ -68,6 +68,7 @@ def neighbors(
     index = GraphNeighbors(estimator, n_neighbors, n_jobs=jobs)
     index.fit(data.graphs, classes_of(data, source, kernel) if row.tags.supervised else None)
     distances, positions = index.kneighbors(None if query is None else queries.graphs)
+    tell_unused(kernel, estimator, data.graphs)
     heading = ["query", "rank", "neighbour", "similarity"]
     heading += ["query_smiles"] * (queries.molecules is not None)
     heading += ["smiles"] * (data.molecules is not None)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gramlet.cli.arguments.option_groups import Learning
 from gramlet.cli.errors import WrongUse
+from gramlet.cli.results.output import note
 from gramlet.cli.wording import with_options
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from gramlet.graphs.batch import GraphBatch
     from gramlet.kernels.registry import Entry
 
-__all__ = ["Training", "choose_and_fit", "seeded", "working_estimator"]
+__all__ = ["Training", "choose_and_fit", "seeded", "tell_unused", "working_estimator"]
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,16 @@ def working_estimator(row: Entry, params: dict[str, Any], jobs: int) -> Any:
     # Some kernels report progress as printed lines, which do not belong in a pipe.
     work = {"n_jobs": jobs, "verbose": sys.stderr.isatty()}
     return estimator.set_params(**{k: v for k, v in work.items() if k in has and k not in params})
+
+
+def tell_unused(name: str, estimator: Any, graphs: GraphBatch) -> None:
+    """Name, on standard error, the columns of the graphs that the kernel does not use."""
+    from gramlet.evaluation.results.hints import column_hints
+    from gramlet.evaluation.selection.subjects import Subject
+
+    for hint in column_hints(Subject(name, "once", estimator, [{}]), graphs):
+        if hint.kind == "unused-column":
+            note(f"gramlet: warning: {hint.text}")
 
 
 def choose_and_fit(

@@ -214,10 +214,12 @@ def column_hints(subject: Subject, graphs: GraphBatch) -> list[Hint]:
 
 
 _PARAMETERS = {
-    "edge_labels": ("use_edge_labels",),
-    "node_attributes": ("use_attributes", "attributes", "vertex_features", "features"),
-    "edge_attributes": ("use_edge_attributes",),
-}
+    "edge_labels": ("use_edge_labels", "edge_kernel"),
+    "node_attributes": (
+        "use_attributes", "attributes", "vertex_features", "features", "node_kernel",
+    ),
+    "edge_attributes": ("use_edge_attributes", "edge_kernel"),
+}  # fmt: skip
 
 
 def _uses(subject: Subject, column: str) -> bool:
@@ -230,10 +232,16 @@ def _uses(subject: Subject, column: str) -> bool:
         return True
     for options in subject.option_sets:
         params = {**subject.estimator.get_params(), **options}
-        for name, value in params.items():
-            if name.split("__")[-1] in _PARAMETERS[column] and _is_on(value, column):
+        # Assignments of nodes and means of attributes do not look at edge labels.
+        of_nodes = type(subject.estimator).__name__ == "OptimalAssignment"
+        blind = params.get("use_attributes") is True or (of_nodes and params["base"] == "vertex")
+        if column == "edge_labels" and blind:
+            continue
+        for path, value in params.items():
+            name = path.split("__")[-1]
+            if name in _PARAMETERS[column] and _is_on(name, value, column):
                 return True
-            if name.split("__")[-1] == "base" and value == "edge" and column == "edge_labels":
+            if name == "base" and _base_uses(value, column):
                 return True
     return any(
         column in _needs(e) or (type(e).__name__ == "EdgeHistogram" and column == "edge_labels")
@@ -241,10 +249,25 @@ def _uses(subject: Subject, column: str) -> bool:
     )
 
 
-def _is_on(value: Any, column: str) -> bool:
+def _is_on(name: str, value: Any, column: str) -> bool:
+    if name == "node_kernel":  # functions get labels
+        return value not in ("label", "one") and isinstance(value, str)
+    if name == "edge_kernel":
+        kind = value if isinstance(value, str) else "label"
+        return ("label" if column == "edge_labels" else "gaussian") in kind
     if isinstance(value, str):
         return value in ("auto", "attributes", "both", column)
     return bool(value)
+
+
+def _base_uses(base: Any, column: str) -> bool:
+    """Whether a base that is given by its name uses a column."""
+    from gramlet.evaluation.selection.subjects import Subject
+    from gramlet.kernels import registry
+
+    if not isinstance(base, str) or base not in {row.name for row in registry.entries()}:
+        return False
+    return _uses(Subject(base, "once", registry.make(base), [{}]), column)
 
 
 def _needs(estimator: Any) -> tuple[str, ...]:
