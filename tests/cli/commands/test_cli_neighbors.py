@@ -102,3 +102,13 @@ def test_a_kernel_that_learns_is_given_the_classes(tmp_path, monkeypatch, capsys
     code = main(line)
     assert code == 0, capsys.readouterr().err
     assert (tmp_path / "n.csv").is_file()
+
+
+@pytest.mark.parametrize(("kernel", "unused"), [("vertex", True), ("wl", False)])
+@pytest.mark.parametrize("command", ["gram", "neighbors"])
+def test_bonds_that_a_kernel_does_not_use_are_named(
+    run, molecules, tmp_path, command, kernel, unused
+):
+    code, _, err = run(command, molecules, "-k", kernel, "-o", tmp_path / "out.csv")
+    assert code == 0
+    assert (f"The graphs have edge labels, which {kernel} does not use." in err) == unused

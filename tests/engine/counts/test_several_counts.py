@@ -68,6 +68,7 @@ def test_no_column_is_shared():
     ("change", "message"),
     [
         ({"blocks": np.array([5, 3, 7])}, "blocks must be ascending"),
+        ({"blocks": 3}, "blocks must be an array of int64"),
         ({"place": np.zeros(40, np.int64)}, "place must be an array of uint8"),
         ({"place": np.full(40, 3, np.uint8)}, "place must"),
     ],

@@ -277,7 +277,9 @@ def _checked(matrix: Floats, shape: tuple[int, int], estimator: Any) -> Floats:
             "expected: one row per graph, one column per fitted graph."
         )
     # Sums of numbers that are not finite are not finite either, and are faster than a test of each.
-    for row in np.flatnonzero(~np.isfinite(matrix.sum(axis=1))):
+    with np.errstate(over="ignore", invalid="ignore"):
+        doubtful = np.flatnonzero(~np.isfinite(matrix.sum(axis=1)))
+    for row in doubtful:
         if not np.isfinite(matrix[row]).all():
             raise ValueError(
                 f"{type(estimator).__name__} gave a value that is not finite (row {row} of its "

@@ -83,10 +83,10 @@ class BlockProfile(Profile):
         return squares_by_group(self.counts, self.place, len(self.blocks))
 
     def validate(self) -> None:
-        n_columns, n_blocks = self.counts.shape[1], len(self.blocks)
         require_counts("counts", self.counts)
         require_array("blocks", self.blocks, "int64", (None,), least=0)
         require(bool((np.diff(self.blocks) > 0).all()), "blocks must be ascending")
+        n_columns, n_blocks = self.counts.shape[1], len(self.blocks)
         kind = _place_type(n_blocks)
         require_array("place", self.place, kind, (n_columns,), most=n_blocks - 1)
         require_integer("n_known", self.n_known, 0, n_columns)
