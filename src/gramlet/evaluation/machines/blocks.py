@@ -136,14 +136,15 @@ def fitted_blocks(
     """Fit a clone on the training graphs; their output, and that of held-out graphs.
 
     One pair per set of options: Gram matrix and kernel values, or two sets of features. The sets
-    may differ only in parameters that can be set after the fit, of which there is one.
+    may differ only in parameters that can be set after the fit, of which there is one. The next
+    step of the iterator may overwrite a pair.
     """
     from sklearn.base import clone
 
     fitted = clone(estimator)
     # Both are lazy and iterate over the options together; the first output fits.
-    owns = _fitted_outputs(fitted, option_sets, train, target)
-    crosses = _outputs(fitted, option_sets, held)
+    owns = _fitted_outputs(fitted, option_sets, train, target, reuse=True)
+    crosses = _outputs(fitted, option_sets, held, reuse=True)
     for own, cross in zip(owns, crosses, strict=True):
         if isinstance(own, Features):
             yield own, own.like(cross, len(held))
@@ -156,6 +157,7 @@ def _fitted_outputs(
     option_sets: Sequence[dict[str, Any]],
     graphs: GraphBatch,
     target: Array | None,
+    reuse: bool = False,
 ) -> Iterator[Floats | Features]:
     """Fit on the graphs; per set of options their Gram matrix, or their features.
 
@@ -165,7 +167,7 @@ def _fitted_outputs(
     if len(option_sets) > 1 and _by_distances(estimator):
         estimator.fit(graphs, target)
         given = graphs if gives_features(estimator) else None
-        outputs = _outputs(estimator, option_sets, given)
+        outputs = _outputs(estimator, option_sets, given, reuse)
     else:
         if hasattr(estimator, "fit_transform"):
             first = estimator.fit_transform(graphs, target)
@@ -180,14 +182,17 @@ def _fitted_outputs(
 
 
 def _outputs(
-    fitted: Any, option_sets: Sequence[dict[str, Any]], graphs: GraphBatch | None
+    fitted: Any,
+    option_sets: Sequence[dict[str, Any]],
+    graphs: GraphBatch | None,
+    reuse: bool = False,
 ) -> Iterator[Any]:
     """The output of a fitted estimator for the graphs with each set of options.
 
     If outputs are functions of distances, these are computed once; kernels then also give the Gram
-    matrix of the fitted graphs, for None.
+    matrix of the fitted graphs, for None. ``reuse``: a matrix may overwrite the one before it.
     """
-    distances = None
+    distances = memory = None
     for option_set in option_sets:
         fitted.set_params(**option_set)
         if len(option_sets) == 1 or not _by_distances(fitted):
@@ -197,7 +202,8 @@ def _outputs(
             yield fitted.from_distances(distances)
         else:
             distances = fitted.decays(graphs) if distances is None else distances
-            yield distances.matrix()
+            memory = distances.matrix(memory if reuse else None)
+            yield memory
 
 
 def _by_distances(estimator: Any) -> bool:

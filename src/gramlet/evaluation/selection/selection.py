@@ -151,8 +151,8 @@ class Race:
         parts = self._in_turn(which)
         counted = self.scorer.name == "accuracy" and not trial.chooses_cost
         tallies = {
-            s: Tally(self.splits[s], self.data.target.values, len(trial.grid),
-                     self.best[s] if counted else -np.inf)
+            s: Tally([held for _, held in self.splits[s].inner], self.data.target.values,
+                     len(trial.grid), self.best[s] if counted else -np.inf)
             for s in which
         }  # fmt: skip
         lock = threading.Lock()

@@ -10,9 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Floats
 from gramlet.engine.core.memory import require_room
-from gramlet.kernels.contract.kernel import GraphKernel
+from gramlet.kernels.contract.kernel import GraphKernel, divide_rows, divisors
 
 __all__ = ["DecayKernel", "Decays"]
+
+_ROWS = 16  # that are converted and normalised at once; they stay in the cache
 
 
 class DecayKernel(GraphKernel):
@@ -35,6 +37,10 @@ class DecayKernel(GraphKernel):
     def decays(self, X: Any = None) -> Decays:
         """Compute the distances of X, or of the fitted graphs, for the matrices of several γ."""
         return Decays(self, X)
+
+    def _repairs(self) -> bool:
+        """Whether whole matrices are changed before they are normalised."""
+        return False
 
     def _current(self, profile: Any) -> Any:
         return replace(profile, gamma=float(self.gamma))
@@ -60,14 +66,27 @@ class Decays:
         require_room(len(first), len(fitted), type(kernel).__name__)
         self._distances: Floats = first.distances(None if X is None else fitted, kernel._tiling())
 
-    def matrix(self) -> Floats:
+    def matrix(self, out: Floats | None = None) -> Floats:
         """The matrix of `transform`, or of `fit_transform`, with the kernel's current parameters.
 
-        Parameters may have changed that `fit` does not use: see the tag ``after_fit``.
+        Parameters may have changed that `fit` does not use: see the tag ``after_fit``. The matrix
+        is written to ``out``, if given.
         """
-        kernel, out = self._kernel, np.empty_like(self._distances)
+        kernel, distances = self._kernel, self._distances
+        out = np.empty_like(distances) if out is None else out
         fitted = kernel._current(kernel.profile_)
-        if self._rows is None:
-            return kernel._finished_gram(fitted.values(self._distances, out))
-        rows = kernel._current(self._rows)
-        return kernel._finished(rows.values(self._distances, out), rows, fitted)
+        rows = fitted if self._rows is None else kernel._current(self._rows)
+        if kernel._repairs():
+            rows.values(distances, out)
+            whole = self._rows is None
+            return kernel._finished_gram(out) if whole else kernel._finished(out, rows, fitted)
+        own, other = rows.norms(), fitted.norms()
+        left, right = divisors(own), divisors(other)
+        for begin in range(0, len(out), _ROWS):
+            strip = slice(begin, begin + _ROWS)
+            rows.values(distances[strip], out[strip])
+            if kernel.normalize:
+                divide_rows(out[strip], left[strip], right)
+        if kernel.normalize and self._rows is None:
+            np.fill_diagonal(out, np.where(own > 0, 1.0, 0.0))
+        return out

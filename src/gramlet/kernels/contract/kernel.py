@@ -28,7 +28,14 @@ from gramlet.kernels.contract.algebra import Algebra
 from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["COMMON_CONSTRAINTS", "GraphKernel", "normalize_in_place", "set_unit_diagonal"]
+__all__ = [
+    "COMMON_CONSTRAINTS",
+    "GraphKernel",
+    "divide_rows",
+    "divisors",
+    "normalize_in_place",
+    "set_unit_diagonal",
+]
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "normalize": ["boolean"],
@@ -43,10 +50,21 @@ def normalize_in_place(matrix: Floats, rows: Floats, columns: Floats) -> None:
     It is done row by row, so that no second matrix is needed. Both factors of the divisor are
     rounded in the same way, so a symmetric matrix stays exactly symmetric.
     """
-    left = np.where(rows > 0, np.sqrt(np.maximum(rows, 0.0)), np.inf)
-    right = np.where(columns > 0, np.sqrt(np.maximum(columns, 0.0)), np.inf)
-    for row, length in zip(matrix, left, strict=True):
-        row /= length * right
+    divide_rows(matrix, divisors(rows), divisors(columns))
+
+
+def divisors(norms: Floats) -> Floats:
+    """The square roots of norms; infinite for norms that are not above 0."""
+    roots: Floats = np.where(norms > 0, np.sqrt(np.maximum(norms, 0.0)), np.inf)
+    return roots
+
+
+def divide_rows(matrix: Floats, rows: Floats, columns: Floats) -> None:
+    """Divide by the products of two `divisors`, unless all of them are 1."""
+    if (rows == 1.0).all() and (columns == 1.0).all():
+        return
+    for row, length in zip(matrix, rows, strict=True):
+        row /= length * columns
 
 
 def set_unit_diagonal(matrix: Floats) -> None:

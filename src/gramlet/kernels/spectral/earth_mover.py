@@ -252,6 +252,9 @@ class EMDKernel(DecayKernel):
             nodes.with_masses(), float(self.gamma), label_cost(self.label_weight, "EMDKernel")
         )
 
+    def _repairs(self) -> bool:
+        return self.psd != "none"
+
     def _finish_rows(self, matrix: Floats) -> Floats:
         return matrix if self.correction_ is None else matrix @ self.correction_
 
