@@ -78,6 +78,7 @@ class EmbeddingKernel(GraphKernel):
             depends_on_fitted=own.depends_on_fitted,
             directed=True,  # the embedding itself raises an error for directed graphs
             needs=own.needs,
+            uses=own.uses,
         )
 
 

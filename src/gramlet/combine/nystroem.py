@@ -178,6 +178,7 @@ class GraphNystroem(TransformerMixin, BaseEstimator):
             depends_on_fitted=True,
             directed=own.directed,
             needs=own.needs,
+            uses=own.uses,
         )
 
     def __sklearn_tags__(self) -> Tags:

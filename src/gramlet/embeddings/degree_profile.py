@@ -105,7 +105,7 @@ class LocalDegreeProfile(GraphEmbedding):
         return [f"{name} {at}" for name in _STATISTICS for at in range(self.n_bins_)]
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(kind="embedding", depends_on_fitted=True)
+        return GraphTags(kind="embedding", depends_on_fitted=True, uses=())
 
 
 def degree_statistics(indptr: Ints, indices: Nodes) -> Floats:

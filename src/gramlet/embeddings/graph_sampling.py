@@ -6,6 +6,7 @@ and the feature maps sum over them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -25,6 +26,7 @@ from gramlet.engine.graphlets.patterns import MAX_NODES
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.theory import graphlet_samples
 
 __all__ = ["GraphSampling"]
@@ -185,6 +187,9 @@ class GraphSampling(GraphEmbedding):
         features = self.feature_map_.sums(profile, **tiling)
         features /= self.n_samples_
         return features
+
+    def __graph_tags__(self) -> GraphTags:
+        return replace(super().__graph_tags__(), uses=used(node_labels=self.use_labels))
 
     def _validate_fitted(self) -> None:
         require_integer("seed_", self.seed_, 0, 2**63 - 1)

@@ -28,7 +28,7 @@ from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distanc
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.parameter_texts import shared_texts
-from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.spectral.node_points import (
     NODE_POINT_CONSTRAINTS,
     NodeReader,
@@ -233,6 +233,7 @@ class RandomGraphEmbedding(GraphEmbedding):
             random=True,
             depends_on_fitted=True,
             after_fit=("gamma",),
+            uses=used(node_labels=self.use_labels),
             distances=True,
         )
 

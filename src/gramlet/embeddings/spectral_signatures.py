@@ -55,7 +55,7 @@ class _SpectralEmbedding(GraphEmbedding):
             require(same or not name.endswith("_"), f"{name} does not fit the parameters")
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(kind="embedding")
+        return GraphTags(kind="embedding", uses=())
 
 
 def _eigenvalues(batch: GraphBatch, tiling: Tiling) -> Floats:

@@ -312,7 +312,9 @@ class _Case:
     def _hints(self, subject: Subject) -> list[hints.Hint]:
         if self.data.graphs is None:
             return []
-        return [*hints.column_hints(subject, self.data.graphs), *self._duplicates]
+        tried = subject.tried_estimators()
+        columns = hints.column_hints(subject.name, tried, self.data.graphs)
+        return [*columns, *self._duplicates]
 
     @cached_property
     def _duplicates(self) -> list[hints.Hint]:

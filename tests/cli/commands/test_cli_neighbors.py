@@ -105,10 +105,13 @@ def test_a_kernel_that_learns_is_given_the_classes(tmp_path, monkeypatch, capsys
 
 
 @pytest.mark.parametrize(("kernel", "unused"), [("vertex", True), ("wl", False)])
-@pytest.mark.parametrize("command", ["gram", "neighbors"])
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [("gram", "out.csv"), ("neighbors", "out.csv"), ("embed", "out.npz"), ("map", "out.svg")],
+)
 def test_bonds_that_a_kernel_does_not_use_are_named(
-    run, molecules, tmp_path, command, kernel, unused
+    run, molecules, tmp_path, command, output, kernel, unused
 ):
-    code, _, err = run(command, molecules, "-k", kernel, "-o", tmp_path / "out.csv")
-    assert code == 0
+    code, _, err = run(command, molecules, "-k", kernel, "-o", tmp_path / output)
+    assert code == 0, err
     assert (f"The graphs have edge labels, which {kernel} does not use." in err) == unused

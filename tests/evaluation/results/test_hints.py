@@ -14,7 +14,6 @@ from gramlet.evaluation.results.hints import (
     edge_of_grid_hints,
     isomorphism_classes,
 )
-from gramlet.evaluation.selection.subjects import Subject
 from gramlet.kernels import registry
 from reference.evaluation import trees
 
@@ -138,23 +137,106 @@ def test_edge_labels_that_are_not_used(kernel, used):
     assert found == ([] if used else ["edge_labels"])
 
 
-@pytest.mark.parametrize("name", [row.name for row in registry.entries()])
-@pytest.mark.parametrize("column", ["edge_labels", "node_attributes"])
-def test_what_is_called_unused_does_not_change_similarities(name, column):
-    graphs = trees(12)
-    attributes = np.random.default_rng(0).normal(size=(graphs.n_nodes_total, 2))
-    graphs = graphs.with_columns(node_attributes=attributes)
+COLUMNS = ["node_labels", "edge_labels", "edge_weights", "node_attributes", "edge_attributes"]
+SETTINGS = [
+    *[(row.name, {}) for row in registry.entries()],
+    ("wl", {"n_iter": 0}),
+    ("wl", {"use_edge_labels": False}),
+    ("wl", {"base": "edge", "use_edge_labels": False}),
+    ("wl", {"base": "shortest-path"}),
+    ("wl", {"base": "nspdk", "n_iter": 1, "use_edge_labels": False}),
+    ("wl-oa", {"use_edge_labels": False}),
+    ("wwl", {"use_attributes": True}),
+    ("wwl", {"use_attributes": True, "n_iter": 0}),
+    ("edge", {"use_edge_labels": False}),
+    ("e-oa", {"use_edge_labels": False}),
+    ("nspdk", {"use_edge_labels": False}),
+    ("sp", {"weighted": True}),
+    ("sp", {"use_labels": False}),
+    ("rw", {"weighted": True, "decay": 1e-3}),
+    ("rw", {"use_labels": False, "decay": 1e-3}),
+    ("propagation", {"use_attributes": True}),
+    ("graph-hopper", {"node_kernel": "label"}),
+    ("graph-hopper", {"use_labels": True}),
+    ("graph-hopper", {"weighted": True}),
+    ("pyramid-match", {"use_labels": False}),
+    ("emd", {"use_labels": False}),
+    ("rge", {"use_labels": False}),
+    ("gsa-match", {"use_labels": True}),
+    ("flg", {"vertex_features": "degree"}),
+    ("flg", {"vertex_features": "attributes"}),
+    ("mlg", {"vertex_features": "heat"}),
+    ("subgraph-matching", {"node_kernel": "gaussian"}),
+    ("subgraph-matching", {"edge_kernel": "one"}),
+    ("subgraph-matching", {"node_kernel": lambda a, b: float(a == b)}),
+    ("marginalized", {"node_kernel": "gaussian", "edge_kernel": "one"}),
+    ("marginalized", {"edge_kernel": "label*gaussian", "weighted": True}),
+    ("core", {"base": "nspdk"}),
+    ("deep", {"base": "nspdk"}),
+]
+
+
+@pytest.fixture(scope="module")
+def rich():
+    """Graphs with every column; each column tells some of them apart."""
+    edges = [[(0, 1), (1, 2), (2, 3), (0, 2), (3, 4)], [(0, 1), (1, 2), (2, 0), (2, 3)]] * 6
+    rng = np.random.default_rng(0)
+    n_nodes = [5, 4] * 6
+    return GraphBatch.from_edges(
+        edges,
+        n_nodes=n_nodes,
+        node_labels=[rng.integers(3, size=n).tolist() for n in n_nodes],
+        edge_labels=[rng.integers(2, size=len(e)).tolist() for e in edges],
+        edge_weights=[rng.choice([1.0, 3.0], size=len(e)) for e in edges],
+        node_attributes=[rng.normal(size=(n, 2)) for n in n_nodes],
+        edge_attributes=[rng.normal(size=(len(e), 2)) for e in edges],
+    )
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize(("name", "params"), SETTINGS, ids=lambda value: str(value)[:60])
+def test_what_is_called_unused_does_not_change_similarities(rich, name, params, column):
     row = registry.get(name)
-    if column in row.tags.needs:
-        return
     random = {"random_state": 0} if "random_state" in row.make().get_params() else {}
-    kernel = row.make(**random)
+    kernel = row.make(**random, **params)
+    if column in kernel.__graph_tags__().needs:
+        return
     y = np.arange(12) % 2
-    before = kernel.fit_transform(graphs, y)
-    after = row.make(**random).fit_transform(graphs.with_columns(**{column: None}), y)
+    before = kernel.fit_transform(rich, y)
+    other = row.make(**random, **params)
+    after = other.fit_transform(rich.with_columns(**{column: None}), y)
     same = np.shape(before) == np.shape(after) and np.allclose(_dense(before), _dense(after))
-    hints = column_hints(Subject(name, "once", kernel, [{}]), graphs)
+    hints = column_hints(name, [kernel], rich)
     assert (column in [hint.facts.get("column") for hint in hints]) == same
+
+
+def test_a_hint_names_the_parameter_that_helps(rich):
+    hints = {h.facts["column"]: h.text for h in column_hints("sp", [registry.make("sp")], rich)}
+    assert hints["edge_weights"] == (
+        "The graphs have edge weights, which sp does not use. weighted=True makes it use them."
+    )
+    assert hints["edge_labels"] == "The graphs have edge labels, which sp does not use."
+
+
+def test_weights_and_labels_that_are_all_equal_are_not_missed(rich):
+    equal = rich.with_columns(edge_weights=np.full(len(rich.indices), 2.0))
+    columns = [h.facts.get("column") for h in column_hints("sp", [registry.make("sp")], equal)]
+    assert "edge_weights" not in columns
+
+
+def test_parts_of_pipelines_and_unknown_kernels(rich):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    from gramlet import RandomGraphEmbedding, RConvolution
+
+    pipeline = make_pipeline(RandomGraphEmbedding(), LogisticRegression())
+    told = [h.facts["column"] for h in column_hints("mine", [pipeline], rich)]
+    assert told == ["edge_labels", "edge_weights", "node_attributes", "edge_attributes"]
+    unknown = RConvolution(lambda graph: [], [])
+    assert column_hints("mine", [unknown], rich) == []
+    both = [registry.make("sp"), registry.make("sp", weighted=True)]
+    assert "edge_weights" not in [h.facts["column"] for h in column_hints("sp", both, rich)]
 
 
 def _dense(matrix):

@@ -17,7 +17,7 @@ from gramlet.cli.errors import WrongUse
 from gramlet.cli.results.matrix_files import ENDINGS, write_matrix
 from gramlet.cli.results.output import check_place
 from gramlet.cli.results.stores import write_store
-from gramlet.cli.work.estimators import seeded, working_estimator
+from gramlet.cli.work.estimators import seeded, tell_unused, working_estimator
 
 __all__ = ["embed"]
 
@@ -85,6 +85,7 @@ def embed(
     seconds = time.perf_counter() - started
     write_matrix(output, "features", features, target=data.target, names=names)
     rows, columns = features.shape
+    tell_unused(kernel, estimator, data.graphs)
     print(f"{rows} × {columns} features of {asked!r} in {seconds:.2f} s, in {output}")
 
 

@@ -20,7 +20,7 @@ from gramlet.cli.arguments.options import (
 )
 from gramlet.cli.arguments.params import parse_params
 from gramlet.cli.results.output import check_place
-from gramlet.cli.work.estimators import seeded, working_estimator
+from gramlet.cli.work.estimators import seeded, tell_unused, working_estimator
 from gramlet.common.safe_writing import writing
 
 __all__ = ["map_"]
@@ -70,5 +70,6 @@ def map_(
     with writing(output) as place:
         ax.figure.savefig(place, dpi=150)
     plt.close(ax.figure)
+    tell_unused(kernel, estimator, data.graphs)
     first, second = graph_map.explained_share_
     print(f"{len(data.graphs)} graphs, {first:.0%} and {second:.0%} of the variance, in {output}")

@@ -22,7 +22,7 @@ from gramlet.cli.arguments.options import (
 from gramlet.cli.arguments.params import parse_params
 from gramlet.cli.errors import WrongUse
 from gramlet.cli.results.output import check_place
-from gramlet.cli.work.estimators import Training, choose_and_fit
+from gramlet.cli.work.estimators import Training, choose_and_fit, tell_unused
 from gramlet.cli.work.linear import Linear, is_store, train_linear
 
 __all__ = ["train"]
@@ -76,6 +76,7 @@ def train(
 
     save(trained.model, output)
     seconds = time.perf_counter() - started
+    tell_unused(kernel, row.make(**trained.options), data.graphs)
     chosen = {**trained.options, "C": f"{trained.C:g}"}
     shown = " ".join(f"{key}={value}" for key, value in chosen.items())
     print(f"{kernel} trained on {len(target.kept)} graphs in {seconds:.1f} s: {shown}")

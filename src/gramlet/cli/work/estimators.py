@@ -110,9 +110,8 @@ def working_estimator(row: Entry, params: dict[str, Any], jobs: int) -> Any:
 def tell_unused(name: str, estimator: Any, graphs: GraphBatch) -> None:
     """Name, on standard error, the columns of the graphs that the kernel does not use."""
     from gramlet.evaluation.results.hints import column_hints
-    from gramlet.evaluation.selection.subjects import Subject
 
-    for hint in column_hints(Subject(name, "once", estimator, [{}]), graphs):
+    for hint in column_hints(name, [estimator], graphs):
         if hint.kind == "unused-column":
             note(f"gramlet: warning: {hint.text}")
 

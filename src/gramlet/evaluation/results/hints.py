@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -19,9 +19,7 @@ from gramlet.common.notices import counted
 from gramlet.evaluation.protocols.splits import Split
 from gramlet.evaluation.protocols.task import Target
 from gramlet.graphs.batch import GraphBatch
-
-if TYPE_CHECKING:
-    from gramlet.evaluation.selection.subjects import Subject
+from gramlet.kernels.contract.tags import graph_tags, joined_uses
 
 __all__ = [
     "BASELINE_WORDS",
@@ -194,8 +192,17 @@ def _seen_in_training(numbers: Ints, target: Target, split: Split) -> tuple[int,
     return int(there.sum()), int((there & right).sum())
 
 
-def column_hints(subject: Subject, graphs: GraphBatch) -> list[Hint]:
-    """Columns that the graphs have and the kernel ignores; and graphs without any labels."""
+def column_hints(name: str, estimators: Sequence[Any], graphs: GraphBatch) -> list[Hint]:
+    """Columns that the graphs have and a kernel ignores; and graphs without any labels.
+
+    Parameters
+    ----------
+    name : str
+        The kernel's name.
+    estimators : sequence of estimators
+        The kernel with each set of options; a column counts as used if one of them uses it.
+    graphs : GraphBatch
+    """
     found = []
     if graphs.node_labels is None:
         text = (
@@ -204,72 +211,48 @@ def column_hints(subject: Subject, graphs: GraphBatch) -> list[Hint]:
             "labels nodes by their degrees."
         )
         found.append(Hint("no-labels", text))
-    for column in ("edge_labels", "node_attributes", "edge_attributes"):
-        if getattr(graphs, column, None) is None or _uses(subject, column):
+    uses = joined_uses(*(_uses(estimator) for estimator in estimators))
+    if not estimators or uses is None:
+        return found
+    for column in _COLUMNS:
+        if column in uses or not _tells_apart(graphs, column):
             continue
         shown = column.replace("_", " ")
-        text = f"The graphs have {shown}, which {subject.name} does not use."
+        text = f"The graphs have {shown}, which {name} does not use."
+        switch = _SWITCHES.get(column, "")
+        if estimators[0].get_params().get(switch) is False:
+            text += f" {switch}=True makes it use them."
         found.append(Hint("unused-column", text, {"column": column}))
     return found
 
 
-_PARAMETERS = {
-    "edge_labels": ("use_edge_labels", "edge_kernel"),
-    "node_attributes": (
-        "use_attributes", "attributes", "vertex_features", "features", "node_kernel",
-    ),
-    "edge_attributes": ("use_edge_attributes", "edge_kernel"),
-}  # fmt: skip
+_COLUMNS = ("node_labels", "edge_labels", "edge_weights", "node_attributes", "edge_attributes")
+# Parameters that make a kernel use a column.
+_SWITCHES = {
+    "node_labels": "use_labels",
+    "edge_labels": "use_edge_labels",
+    "edge_weights": "weighted",
+    "node_attributes": "use_attributes",
+}
 
 
-def _uses(subject: Subject, column: str) -> bool:
-    """Whether a kernel uses a column; True if that is unknown."""
-    if subject.kind in ("baseline", "ready"):
-        return True
-    estimators = [subject.estimator, *subject.estimator.get_params().values()]
-    ours = [e for e in estimators if type(e).__module__.startswith("gramlet.")]
-    if not ours or len(ours) < sum(hasattr(e, "transform") for e in estimators):
-        return True
-    for options in subject.option_sets:
-        params = {**subject.estimator.get_params(), **options}
-        # Assignments of nodes and means of attributes do not look at edge labels.
-        of_nodes = type(subject.estimator).__name__ == "OptimalAssignment"
-        blind = params.get("use_attributes") is True or (of_nodes and params["base"] == "vertex")
-        if column == "edge_labels" and blind:
-            continue
-        for path, value in params.items():
-            name = path.split("__")[-1]
-            if name in _PARAMETERS[column] and _is_on(name, value, column):
-                return True
-            if name == "base" and _base_uses(value, column):
-                return True
-    return any(
-        column in _needs(e) or (type(e).__name__ == "EdgeHistogram" and column == "edge_labels")
-        for e in ours
-    )
-
-
-def _is_on(name: str, value: Any, column: str) -> bool:
-    if name == "node_kernel":  # functions get labels
-        return value not in ("label", "one") and isinstance(value, str)
-    if name == "edge_kernel":
-        kind = value if isinstance(value, str) else "label"
-        return ("label" if column == "edge_labels" else "gaussian") in kind
-    if isinstance(value, str):
-        return value in ("auto", "attributes", "both", column)
-    return bool(value)
-
-
-def _base_uses(base: Any, column: str) -> bool:
-    """Whether a base that is given by its name uses a column."""
-    from gramlet.evaluation.selection.subjects import Subject
-    from gramlet.kernels import registry
-
-    if not isinstance(base, str) or base not in {row.name for row in registry.entries()}:
+def _tells_apart(graphs: GraphBatch, column: str) -> bool:
+    """Whether the graphs have the column, with more than one label or weight."""
+    values = getattr(graphs, column)
+    if values is None:
         return False
-    return _uses(Subject(base, "once", registry.make(base), [{}]), column)
+    if column == "edge_weights":
+        return len(values) > 0 and bool((values != values[0]).any())
+    if column in ("node_labels", "edge_labels"):
+        return len(values.used()) > 1
+    return True
 
 
-def _needs(estimator: Any) -> tuple[str, ...]:
-    tags = getattr(estimator, "__graph_tags__", None)
-    return () if tags is None else tuple(tags().needs)
+def _uses(estimator: Any) -> tuple[str, ...] | None:
+    """The columns that an estimator, or the estimators it consists of, use; None if unknown."""
+    if hasattr(estimator, "__graph_tags__"):
+        return graph_tags(estimator).uses
+    parts = [part for part in estimator.get_params().values() if hasattr(part, "transform")]
+    if not parts or not all(hasattr(part, "__graph_tags__") for part in parts):
+        return None
+    return joined_uses(*(graph_tags(part).uses for part in parts))

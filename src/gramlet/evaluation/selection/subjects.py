@@ -71,6 +71,12 @@ class Subject:
 
         return clone(self.estimator).set_params(**option_set)
 
+    def tried_estimators(self) -> list[Any]:
+        """The estimator with each set of options; none for baselines and matrices."""
+        if self.kind in ("baseline", "ready"):
+            return []
+        return [self.with_options(option_set) for option_set in self.option_sets]
+
     def shares_distances(self, n_graphs: int) -> bool:
         """Whether Gram matrices of several sets of options come from the same distances."""
         varied = {key for option_set in self.option_sets for key in option_set}

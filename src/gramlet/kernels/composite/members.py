@@ -21,7 +21,7 @@ from gramlet.kernels.contract.kernel import (
     normalize_in_place,
     set_unit_diagonal,
 )
-from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.contract.tags import GraphTags, joined_uses
 
 __all__ = ["CompositeKernel", "checked_weights", "named_members"]
 
@@ -201,6 +201,7 @@ class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[
             directed=all(tag.directed for tag in tags),
             psd=all(tag.psd for tag in tags),
             needs=tuple(sorted({column for tag in tags for column in tag.needs})),
+            uses=joined_uses(*(tag.uses for tag in tags)),
             whole_matrix=any(tag.whole_matrix for tag in tags),
             refines=any(tag.refines for tag in tags),
         )

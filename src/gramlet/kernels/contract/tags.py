@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["GraphTags", "graph_tags", "is_embedding"]
+__all__ = ["GraphTags", "graph_tags", "is_embedding", "joined_uses", "used"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,9 @@ class GraphTags:
         Whether every Gram matrix is positive semi-definite.
     needs : tuple of str
         Columns that the graphs must have ("node_attributes", "edge_attributes").
+    uses : tuple of str or None
+        Columns that values depend on if the graphs have them ("node_labels", "edge_labels",
+        "edge_weights", "node_attributes", "edge_attributes"); None if that is not known.
     after_fit : tuple of str
         Parameters that `fit` does not use: setting one on a fitted estimator has the same result as
         fitting with it.
@@ -56,11 +59,33 @@ class GraphTags:
     directed: bool = False
     psd: bool = True
     needs: tuple[str, ...] = ()
+    uses: tuple[str, ...] | None = None
     after_fit: tuple[str, ...] = ()
     whole_matrix: bool = False
     refines: bool = False
     distances: bool = False
     gradients: bool = False
+
+
+def used(**columns: Any) -> tuple[str, ...]:
+    """The names of the columns that are switched on; "auto" counts as on.
+
+    >>> used(node_labels="auto", edge_weights=False)
+    ('node_labels',)
+    """
+    return tuple(name for name, switch in columns.items() if switch)
+
+
+def joined_uses(*several: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """The columns that any of several estimators uses; None if that of one is not known.
+
+    >>> joined_uses(("node_labels",), ("edge_labels", "node_labels"))
+    ('edge_labels', 'node_labels')
+    """
+    known = [uses for uses in several if uses is not None]
+    if len(known) < len(several):
+        return None
+    return tuple(sorted({column for uses in known for column in uses}))
 
 
 def graph_tags(estimator: Any) -> GraphTags:

@@ -185,4 +185,4 @@ class GraphletKernel(ExplicitFeatures, CountKernel):
         return GraphletCounter(self)
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(features=True, random=self.method == "sample")
+        return GraphTags(features=True, random=self.method == "sample", uses=())

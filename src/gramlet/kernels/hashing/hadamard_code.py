@@ -198,4 +198,4 @@ class HadamardCode(ExplicitFeatures, CountKernel):
         return WalkVectorCounter(int(self.n_iter))
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(features=True, refines=True)
+        return GraphTags(features=True, refines=True, uses=("node_labels",))

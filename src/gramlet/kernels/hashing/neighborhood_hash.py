@@ -238,4 +238,4 @@ class NeighborhoodHash(GraphKernel):
             require(known == (len(table),) * 2, "levels must have one column per fitted code")
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(random=self.codes is None, refines=True)
+        return GraphTags(random=self.codes is None, refines=True, uses=("node_labels",))

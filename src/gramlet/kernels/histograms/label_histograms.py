@@ -24,7 +24,7 @@ from gramlet.kernels.contract.count_kernel import (
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.labels import LABEL_CHOICE, EdgeLabels, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
-from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.contract.tags import GraphTags, used
 
 __all__ = [
     "EdgeCounter",
@@ -162,7 +162,7 @@ class VertexHistogram(ExplicitFeatures, CountKernel):
         return VertexCounter()
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(features=True, directed=True)
+        return GraphTags(features=True, directed=True, uses=("node_labels",))
 
 
 @shared_texts
@@ -215,7 +215,8 @@ class EdgeHistogram(ExplicitFeatures, CountKernel):
         return EdgeCounter(self.use_edge_labels)
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(features=True, directed=True)
+        uses = used(node_labels=True, edge_labels=self.use_edge_labels)
+        return GraphTags(features=True, directed=True, uses=uses)
 
 
 @shared_texts
@@ -275,4 +276,5 @@ class OptimalAssignment(CountKernel):
         return VertexCounter() if self.base == "vertex" else EdgeCounter(self.use_edge_labels)
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(directed=True)
+        edge_labels = self.base == "edge" and self.use_edge_labels
+        return GraphTags(directed=True, uses=used(node_labels=True, edge_labels=edge_labels))

@@ -24,7 +24,11 @@ from gramlet.kernels.laplacian.covariance_profile import (
 )
 from gramlet.kernels.laplacian.covariances import of_graphs, of_labels, of_nonzero_features
 from gramlet.kernels.laplacian.kernelised import BaseKernel
-from gramlet.kernels.laplacian.vertex_features import FEATURES_CONSTRAINTS, VertexFeatures
+from gramlet.kernels.laplacian.vertex_features import (
+    FEATURES_CONSTRAINTS,
+    VertexFeatures,
+    columns_of,
+)
 
 __all__ = ["LAPLACIAN_CONSTRAINTS", "FeatureLaplacian", "LaplacianKernel"]
 
@@ -116,7 +120,7 @@ class LaplacianKernel(GraphKernel):
         require(profile.gamma == self.gamma, "gamma was changed after fit; fit the kernel again")
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags()
+        return GraphTags(uses=("edge_weights",))
 
 
 @shared_texts
@@ -242,4 +246,6 @@ class FeatureLaplacian(GraphKernel):
 
     def __graph_tags__(self) -> GraphTags:
         attributes = self.vertex_features == "attributes"
-        return GraphTags(needs=("node_attributes",) if attributes else ())
+        return GraphTags(
+            needs=("node_attributes",) if attributes else (), uses=columns_of(self.vertex_features)
+        )

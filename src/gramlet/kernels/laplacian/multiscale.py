@@ -25,7 +25,11 @@ from gramlet.kernels.laplacian.covariances import of_graphs
 from gramlet.kernels.laplacian.landmarks import LandmarkDraw
 from gramlet.kernels.laplacian.laplacian import LAPLACIAN_CONSTRAINTS
 from gramlet.kernels.laplacian.low_rank import LowRankLevels
-from gramlet.kernels.laplacian.vertex_features import FEATURES_CONSTRAINTS, VertexFeatures
+from gramlet.kernels.laplacian.vertex_features import (
+    FEATURES_CONSTRAINTS,
+    VertexFeatures,
+    columns_of,
+)
 
 __all__ = ["EXACT_BYTES", "MultiscaleLaplacian"]
 
@@ -283,4 +287,5 @@ class MultiscaleLaplacian(GraphKernel):
             random=not exact,
             depends_on_fitted=not exact,
             needs=("node_attributes",) if attributes else (),
+            uses=columns_of(self.vertex_features),
         )

@@ -20,13 +20,21 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import place_of, required_attributes
 from gramlet.kernels.contract.vocabulary import LabelVocabulary
 
-__all__ = ["FEATURES_CONSTRAINTS", "VertexFeatures", "one_hot"]
+__all__ = ["FEATURES_CONSTRAINTS", "VertexFeatures", "columns_of", "one_hot"]
 
 
 FEATURES_CONSTRAINTS: dict[str, list[Any]] = {
     "vertex_features": [StrOptions({"labels", "degree", "attributes", "heat"}), callable],
     "heat_times": ["array-like"],
 }
+
+
+def columns_of(features: Any) -> tuple[str, ...] | None:
+    """The columns that a Laplacian kernel on these features depends on; None for functions."""
+    if not isinstance(features, str):
+        return None
+    column = {"labels": ("node_labels",), "attributes": ("node_attributes",)}.get(features, ())
+    return (*column, "edge_weights")
 
 
 class VertexFeatures:

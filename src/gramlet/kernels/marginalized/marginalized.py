@@ -24,7 +24,7 @@ from gramlet.kernels.contract.columns import (
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel, normalize_in_place
 from gramlet.kernels.contract.labels import EdgeLabels, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
-from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.marginalized.profile import MarginalizedProfile
 
 __all__ = ["MarginalizedKernel"]
@@ -234,7 +234,12 @@ class MarginalizedKernel(GraphKernel):
     def __graph_tags__(self) -> GraphTags:
         sides = {"node_attributes": self.node_kernel, "edge_attributes": self.edge_kernel}
         needs = tuple(name for name, kind in sides.items() if "gaussian" in str(kind))
-        return GraphTags(directed=True, needs=needs, gradients=True)
+        uses = used(
+            node_labels="label" in str(self.node_kernel),
+            edge_labels="label" in str(self.edge_kernel),
+            edge_weights=self.weighted,
+        )
+        return GraphTags(directed=True, needs=needs, uses=needs + uses, gradients=True)
 
 
 def _widths(profile: MarginalizedProfile) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import LABEL_CHOICE
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import CountProfile
-from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.neighbourhoods.ball_pair_counter import BallPairCounter
 from gramlet.kernels.neighbourhoods.block_profile import BlockProfile
 
@@ -133,4 +133,5 @@ class NSPDK(ExplicitFeatures, GraphKernel):
             require(same, "blocks must be those of the features")
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(features=True)
+        uses = used(node_labels=True, edge_labels=self.use_edge_labels)
+        return GraphTags(features=True, uses=uses)

@@ -171,4 +171,4 @@ class ODDSTh(ExplicitFeatures, CountKernel):
         return TreeCounter(int(self.height), float(self.decay))
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(features=True, directed=True)
+        return GraphTags(features=True, directed=True, uses=("node_labels",))

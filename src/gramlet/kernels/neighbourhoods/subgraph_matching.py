@@ -21,7 +21,7 @@ from gramlet.kernels.contract.columns import required_attributes
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import EdgeLabels, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
-from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.neighbourhoods.matching_profiles import MappingProfile, WeightedCountProfile
 from gramlet.kernels.neighbourhoods.type_counter import TypeCounter
 
@@ -238,4 +238,10 @@ class SubgraphMatching(GraphKernel):
             features=_has_features(self),
             psd=not (callable(self.node_kernel) or callable(self.edge_kernel)),
             needs=("node_attributes",) if self.node_kernel == "gaussian" else (),
+            # Functions get labels.
+            uses=used(
+                node_labels=self.node_kernel != "gaussian",
+                node_attributes=self.node_kernel == "gaussian",
+                edge_labels=self.edge_kernel != "one",
+            ),
         )

@@ -33,7 +33,7 @@ from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import LABEL_CHOICE
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import QUIET, CountProfile, Profile
-from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.paths.place_counting import PlaceCounter, PlaceReader
 
 __all__ = ["AttributeSumProfile", "GraphHopper", "HopperProfile"]
@@ -263,11 +263,17 @@ class GraphHopper(GraphKernel):
 
     def __graph_tags__(self) -> GraphTags:
         needs = () if self.node_kernel in ("auto", "label") else ("node_attributes",)
+        chosen = getattr(self, "node_kernel_", self.node_kernel)
         return GraphTags(
             features=_has_features(self),
             features_by_graphs=self.node_kernel == "auto" and not hasattr(self, "node_kernel_"),
             directed=True,
             psd=self.node_kernel != "bridge",
             needs=needs,
+            uses=used(
+                node_labels=chosen in ("auto", "label") or self.use_labels,
+                node_attributes=chosen != "label",
+                edge_weights=self.weighted,
+            ),
             after_fit=("mu", "width"),
         )

@@ -30,7 +30,7 @@ from gramlet.kernels.contract.count_kernel import CountKernel, ExplicitFeatures
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
-from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.histograms.label_histograms import edge_name
 from gramlet.kernels.weisfeiler_lehman.colour_counts import Colouring, columns_of_levels
 
@@ -380,4 +380,9 @@ class ShortestPath(ExplicitFeatures, CountKernel):
         return PathCounter(self)
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(features=True, directed=True, random=self.n_sources is not None)
+        return GraphTags(
+            features=True,
+            directed=True,
+            random=self.n_sources is not None,
+            uses=used(node_labels=self.use_labels, edge_weights=self.weighted),
+        )

@@ -25,7 +25,7 @@ from gramlet.kernels.contract.decay_kernel import DecayKernel
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.point_profile import PointProfile
-from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.spectral.node_points import (
     NODE_POINT_CONSTRAINTS,
     NodeReader,
@@ -295,4 +295,5 @@ class EMDKernel(DecayKernel):
             whole_matrix=repaired,
             after_fit=() if repaired else ("gamma", "normalize"),
             distances=not repaired,
+            uses=used(node_labels=self.use_labels),
         )

@@ -142,4 +142,4 @@ class GeometricAssignment(ExplicitFeatures, GraphKernel):
         require_array("profile_.rows", self.profile_.rows, "float64", (n, n))
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(features=True, depends_on_fitted=True)
+        return GraphTags(features=True, depends_on_fitted=True, uses=())

@@ -19,7 +19,7 @@ from gramlet.kernels.contract.count_kernel import CountKernel, count_new
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
-from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.contract.tags import GraphTags, used
 
 __all__ = ["PyramidCounter", "PyramidMatch"]
 
@@ -167,4 +167,4 @@ class PyramidMatch(CountKernel):
         return PyramidCounter(int(self.n_dims), int(self.n_levels), self.use_labels)
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags()
+        return GraphTags(uses=used(node_labels=self.use_labels))

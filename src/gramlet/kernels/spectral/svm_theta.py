@@ -172,7 +172,7 @@ class SVMTheta(GraphKernel):
         require(sizes == tuple(self.sizes), "sizes was changed after fit; fit the kernel again")
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(features=True)
+        return GraphTags(features=True, uses=())
 
 
 def _profile_of(batch: GraphBatch, smallest: int, largest: int, tiling: Tiling) -> ThetaProfile:

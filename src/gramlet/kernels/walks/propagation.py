@@ -259,4 +259,5 @@ class Propagation(ExplicitFeatures, CountKernel):
             directed=True,
             depends_on_fitted=not self.use_attributes,
             needs=("node_attributes",) if self.use_attributes else (),
+            uses=("node_attributes",) if self.use_attributes else ("node_labels",),
         )

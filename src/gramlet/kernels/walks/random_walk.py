@@ -20,7 +20,7 @@ from gramlet.kernels.contract.columns import checked_weights
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
-from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.walks.walk_profile import (
     ArcWalks,
     LabelledWalks,
@@ -172,4 +172,5 @@ class RandomWalk(GraphKernel):
         require(given == kept, "parameters were changed after fit; fit the kernel again")
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(directed=True)
+        uses = used(node_labels=self.use_labels, edge_weights=self.weighted)
+        return GraphTags(directed=True, uses=uses)

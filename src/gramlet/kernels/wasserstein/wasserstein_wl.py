@@ -26,10 +26,14 @@ from gramlet.kernels.contract.decay_kernel import DecayKernel
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.point_profile import PointProfile
-from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.wasserstein.mass_profile import MassProfile
 from gramlet.kernels.weisfeiler_lehman.colour_counts import ColourCounter, Colouring
-from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import REFINEMENT_CONSTRAINTS, check_levels
+from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import (
+    REFINEMENT_CONSTRAINTS,
+    check_levels,
+    refinement_uses,
+)
 
 __all__ = ["WassersteinWL", "attribute_points", "colour_masses"]
 
@@ -215,9 +219,12 @@ class WassersteinWL(DecayKernel):
             require(len(profile.sets.columns) == wanted, "n_attributes_ does not fit the points")
 
     def __graph_tags__(self) -> GraphTags:
+        # Means of attributes are weighted.
+        averaged = used(node_attributes=True, edge_weights=self.n_iter)
         return GraphTags(
             psd=not self.use_attributes,
             needs=("node_attributes",) if self.use_attributes else (),
+            uses=averaged if self.use_attributes else refinement_uses(self),
             after_fit=("gamma", "normalize"),
             directed=True,
             refines=True,

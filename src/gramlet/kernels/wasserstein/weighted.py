@@ -36,7 +36,11 @@ from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.wasserstein.mass_profile import MassProfile
 from gramlet.kernels.wasserstein.weight_levels import fixed_places, level_radii
 from gramlet.kernels.weisfeiler_lehman.colour_counts import ColourCounter, Colouring
-from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import REFINEMENT_CONSTRAINTS, check_levels
+from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import (
+    REFINEMENT_CONSTRAINTS,
+    check_levels,
+    refinement_uses,
+)
 
 __all__ = ["Pattern", "WeightedWassersteinWL"]
 
@@ -434,6 +438,7 @@ class WeightedWassersteinWL(DecayKernel):
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(
             supervised=True,
+            uses=refinement_uses(self),
             random=self.solver == "stochastic",
             depends_on_fitted=True,
             after_fit=("gamma", "normalize"),

@@ -25,7 +25,7 @@ from gramlet.kernels.contract.labels import LABEL_CHOICE
 from gramlet.kernels.contract.nested import BASE_CONSTRAINT, as_fitted, base_tags, has_features
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.sum_profile import SumProfile
-from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.contract.tags import GraphTags, joined_uses, used
 from gramlet.kernels.paths.shortest_path import ColourPathCounter
 from gramlet.kernels.weisfeiler_lehman.base_levels import LevelBases, checked_base
 from gramlet.kernels.weisfeiler_lehman.colour_counts import (
@@ -34,7 +34,13 @@ from gramlet.kernels.weisfeiler_lehman.colour_counts import (
     Colouring,
 )
 
-__all__ = ["REFINEMENT_CONSTRAINTS", "WLOptimalAssignment", "WeisfeilerLehman", "check_levels"]
+__all__ = [
+    "REFINEMENT_CONSTRAINTS",
+    "WLOptimalAssignment",
+    "WeisfeilerLehman",
+    "check_levels",
+    "refinement_uses",
+]
 
 # The largest number of rounds.
 MOST_ROUNDS = 10_000
@@ -52,6 +58,11 @@ _COUNTED: dict[str, Callable[[Colouring], Any]] = {
     "shortest-path": ColourPathCounter,
     "sp": ColourPathCounter,
 }
+
+
+def refinement_uses(kernel: Any) -> tuple[str, ...]:
+    """The columns that a kernel's colour refinement depends on."""
+    return used(node_labels=True, edge_labels=kernel.use_edge_labels and kernel.n_iter != 0)
 
 
 def check_levels(estimator: Any) -> None:
@@ -219,9 +230,13 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
         require(profile.normalized == counter.bases[0].normalize, "profile_ and bases disagree")
 
     def __graph_tags__(self) -> GraphTags:
+        refined = refinement_uses(self)
         if self._counts():
-            return GraphTags(features=True, directed=True, refines=True)
-        tags = replace(base_tags(self.base), refines=True)
+            # Histograms of edges count their labels whether the refinement does or not.
+            uses = used(node_labels=True, edge_labels=self.base == "edge" or len(refined) > 1)
+            return GraphTags(features=True, directed=True, refines=True, uses=uses)
+        tags = base_tags(self.base)
+        tags = replace(tags, refines=True, uses=joined_uses(tags.uses, refined))
         if isinstance(getattr(self, "counter_", None), LevelBases):
             tags = as_fitted(tags, self.counter_.bases[0])
         return tags
@@ -292,4 +307,4 @@ class WLOptimalAssignment(CountKernel):
         return ColourCounter(Colouring(self.n_iter, self.include_initial, self.use_edge_labels))
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(directed=True, refines=True)
+        return GraphTags(directed=True, refines=True, uses=refinement_uses(self))

@@ -22,7 +22,7 @@ from gramlet.graphs.conversion.convert import as_batch
 from gramlet.graphs.label_content import column_hashes
 from gramlet.kernels.contract.labels import LABEL_CHOICE
 from gramlet.kernels.contract.output import framed
-from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.contract.tags import GraphTags, used
 
 __all__ = ["HashedFeatures"]
 
@@ -136,7 +136,9 @@ class HashedFeatures(TransformerMixin, BaseEstimator):
             require_array("column_ids_", self.column_ids_, "uint64", (None,))
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(kind="embedding", directed=True)
+        edge_labels = self.use_edge_labels and self.kind != "sp"
+        uses = used(node_labels=True, edge_labels=edge_labels)
+        return GraphTags(kind="embedding", directed=True, uses=uses)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
