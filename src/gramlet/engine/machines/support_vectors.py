@@ -203,6 +203,7 @@ def _decide(
     settled = False  # no weight is at its bound: the solution is the same for every larger C
     bias = 0.0
     bounds = costs[0] * weights
+    solutions, biases = np.empty((len(costs), len(signs))), np.empty(len(costs))
     for c in range(len(costs)):
         # Solve, starting from the solution of the previous C.
         if not settled:
@@ -214,9 +215,14 @@ def _decide(
             settled = n_iter < max_iter
             for k in range(len(signs)):
                 settled = settled and beta[k] * signs[k] < bounds[k]
-        # The decision values.
-        for k in range(cross.shape[0]):
-            decisions[c, k] = bias + _dot(beta, cross[k])
+        biases[c] = bias
+        for k in range(len(signs)):
+            solutions[c, k] = beta[k]
+    # The decision values, of all C while a row is in the cache.
+    for k in range(cross.shape[0]):
+        row = cross[k]
+        for c in range(len(costs)):
+            decisions[c, k] = biases[c] + _dot(solutions[c], row)
     return unfinished
 
 
