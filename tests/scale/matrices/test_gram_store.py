@@ -369,3 +369,11 @@ def test_an_svm_learns_from_the_disk(graphs, tmp_path):
     assert np.array_equal(
         machine.predict(stored.oindex[test, train]), machine.predict(expected[np.ix_(test, train)])
     )
+
+
+@pytest.mark.parametrize("name", ["K.npy", "K.CSV"])
+def test_the_name_of_a_file_is_refused(tmp_path, name):
+    graphs = [([(0, 1)], "CO"), ([(0, 1), (1, 2)], "OCO")]
+    with pytest.raises(ValueError, match=r"folder in Zarr format. Name it 'K.zarr'; for a file"):
+        gramlet.gram(graphs, "wl", output=tmp_path / name)
+    assert list(tmp_path.iterdir()) == []

@@ -41,6 +41,7 @@ from gramlet.scale.progress import tile_progress
 __all__ = ["FORMAT", "write_gram"]
 
 FORMAT = "gramlet Gram matrix, 2"
+_FILES = (".npy", ".npz", ".csv", ".tsv", ".txt")  # endings of matrices in files
 _NAMED_TILES = 5  # how many damaged tiles a warning names
 
 
@@ -112,6 +113,7 @@ def write_gram(
     chunk = require_count("chunk", chunk, 1)
     grid = TileGrid(len(X), len(X if Y is None else Y), chunk, symmetric=Y is None)
     folder = Path(output)
+    _refuse_names_of_files(folder)
     task = _Task(estimator, X, Y, y, TileStore(folder, grid), Journal(folder))
     with naming_place(folder, "Finished tiles are kept"), _folder(folder), locked(folder):
         _run(task, client, resume, verify)
@@ -123,6 +125,16 @@ def _refuse_whole_matrix(estimator: Any) -> None:
         raise ValueError(
             f"{estimator!r} is only defined for the matrix as a whole, so that it cannot be "
             'computed in tiles. Use psd="none", or leave out output= to compute it in memory.'
+        )
+
+
+def _refuse_names_of_files(folder: Path) -> None:
+    """Whoever asks for K.npy expects a file that numpy can load."""
+    if folder.suffix.lower() in _FILES and not folder.exists():
+        raise ValueError(
+            f"output={str(folder)!r}: the matrix is written as a folder in Zarr format. Name it "
+            f"{folder.with_suffix('.zarr').name!r}; for a file, leave out output= and save the "
+            "array that is returned, for example with numpy.save."
         )
 
 
