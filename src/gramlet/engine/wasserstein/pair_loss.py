@@ -9,15 +9,16 @@ minima.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from gramlet.common.arrays import Floats, Int32s, Ints
+from gramlet.common.arrays import Array, Floats, Int32s, Ints, UInt32s
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.tiles import for_tiles
-from gramlet.engine.counts.comparison import CountIndex, first_from
+from gramlet.engine.counts.comparison import CountIndex, first_from, row_arrays
+from gramlet.engine.counts.row_sums import position_type
 
 __all__ = ["PairMinima", "hinge_losses"]
 
@@ -37,13 +38,7 @@ class PairMinima:
 
     def __init__(self, masses: sparse.csr_matrix, n_jobs: int | None = None) -> None:
         self.n_graphs, self.n_features = masses.shape
-        self._row_data = (
-            masses.indptr.astype(np.int64),
-            masses.indices.astype(np.int64),
-            masses.data.astype(np.float64),
-        )
-        index = CountIndex.build(masses, "min", drop_single=True)
-        self._index = (index.indptr, index.rows, index.values, index.dense, index.place)
+        self._entries = _Entries.of(masses)
         lengths = np.arange(self.n_graphs, 0, -1, dtype=np.int64)
         #: Row i of the packed triangle, pairs (i, i), (i, i+1), ..., begins at ``starts[i]``.
         self.starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -55,7 +50,7 @@ class PairMinima:
         packed = np.empty(self.starts[-1]) if out is None else out
 
         def fill(begin: int, end: int) -> None:
-            _sum_minima(begin, end, *self._row_data, *self._index, weights, self.starts, packed)
+            _sum_minima(begin, end, *self._entries, weights, self.starts, packed)
 
         self.over_rows(fill)
         return packed
@@ -65,9 +60,7 @@ class PairMinima:
 
         def part(begin: int, end: int) -> Floats:
             found = np.zeros(self.n_features)
-            _sum_gradients(
-                begin, end, *self._row_data, *self._index, coefficients, self.starts, found
-            )
+            _sum_gradients(begin, end, *self._entries, coefficients, self.starts, found)
             return found
 
         return np.zeros(self.n_features) + self.over_rows(part)
@@ -88,33 +81,76 @@ class PairMinima:
         return sum(found[1:], start=found[0]) if found else 0.0
 
 
+class _Entries(NamedTuple):
+    """The entries of all rows, and the later rows that have their features.
+
+    An entry's rows, itself first, are the positions ``first:last`` of ``owners`` and ``kept``. If
+    ``first > last``, the feature is dense and its line is ``first - 1``; if they are equal, no
+    other graph has it. Positions and owners are unsigned, as in `row_sums`.
+    """
+
+    offsets: Ints
+    features: Int32s
+    values: Floats
+    first: Array
+    last: Array
+    owners: UInt32s
+    kept: Floats
+    dense: Floats
+
+    @classmethod
+    def of(cls, masses: sparse.csr_matrix) -> _Entries:
+        index = CountIndex.build(masses, "min", drop_single=True)
+        offsets, features, values = row_arrays(masses)
+        position = position_type(len(index.rows))
+        first, last = np.zeros((2, len(features)), dtype=position)
+        _find_lists(offsets, features, index.indptr, index.rows, index.place, first, last)
+        owners = index.rows.view(np.uint32)
+        return cls(offsets, features, values, first, last, owners, index.values, index.dense)
+
+
+@njit(nogil=True, cache=True)
+def _find_lists(
+    offsets: Ints, features: Int32s, starts: Ints, rows: Int32s, place: Ints, first: Array,
+    last: Array,
+) -> None:  # fmt: skip
+    """Where the rows of each entry begin and end."""
+    for i in range(len(offsets) - 1):
+        for p in range(offsets[i], offsets[i + 1]):
+            f = features[p]
+            if place[f] >= 0:
+                first[p] = place[f] + 1
+            elif place[f] == -1:
+                first[p] = first_from(rows, starts[f], starts[f + 1], i)
+                last[p] = starts[f + 1]
+
+
 @njit(nogil=True, cache=True)
 def _sum_minima(
-    begin: int, end: int, indptr: Ints, columns: Ints, values: Floats,
-    starts: Ints, owners: Int32s, kept: Floats, dense: Floats, place: Ints,
+    begin: int, end: int, offsets: Ints, features: Int32s, values: Floats, first: Array,
+    last: Array, owners: UInt32s, kept: Floats, dense: Floats,
     weights: Floats, row_starts: Ints, packed: Floats,
 ) -> None:  # fmt: skip
     """Rows ``begin:end`` of S, packed."""
     for i in range(begin, end):
         row = packed[row_starts[i] : row_starts[i + 1]]
+        by_owner = packed[row_starts[i] - i : row_starts[i + 1]]
         for j in range(len(row)):
             row[j] = 0.0
         own = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            f, value = columns[p], values[p]
-            weight = weights[f]
+        for p in range(offsets[i], offsets[i + 1]):
+            value, weight = values[p], weights[features[p]]
             own += weight * value
             # A frequent feature has a dense line, others a list of their graphs.
-            if place[f] >= 0:
-                line = dense[place[f], i:]
+            if first[p] > last[p]:
+                line = dense[first[p] - 1, i:]
                 for j in range(len(row)):
                     other = line[j]
                     row[j] += weight * (value if value < other else other)
-            elif place[f] == -1:
-                q = first_from(owners, starts[f], starts[f + 1], i)
-                for r in range(q, starts[f + 1]):
+            else:
+                for r in range(first[p], last[p]):
                     other = kept[r]
-                    row[owners[r] - i] += weight * (value if value < other else other)
+                    by_owner[owners[r]] += weight * (value if value < other else other)
         # The pair (i, i) has features that no other graph has, too.
         row[0] = own
 
@@ -130,23 +166,23 @@ def _dot_minima(value: float, line: Floats, coefficients: Floats) -> float:
 
 @njit(nogil=True, cache=True)
 def _sum_gradients(
-    begin: int, end: int, indptr: Ints, columns: Ints, values: Floats,
-    starts: Ints, owners: Int32s, kept: Floats, dense: Floats, place: Ints,
+    begin: int, end: int, offsets: Ints, features: Int32s, values: Floats, first: Array,
+    last: Array, owners: UInt32s, kept: Floats, dense: Floats,
     coefficients: Floats, row_starts: Ints, total: Floats,
 ) -> None:  # fmt: skip
     """Add the coefficients of the pairs in rows ``begin:end`` times their minima to ``total``."""
     for i in range(begin, end):
         row = coefficients[row_starts[i] : row_starts[i + 1]]
-        for p in range(indptr[i], indptr[i + 1]):
-            f, value = columns[p], values[p]
-            if place[f] >= 0:
-                total[f] += _dot_minima(value, dense[place[f], i:], row)
-            elif place[f] == -1:
+        by_owner = coefficients[row_starts[i] - i : row_starts[i + 1]]
+        for p in range(offsets[i], offsets[i + 1]):
+            f, value = features[p], values[p]
+            if first[p] > last[p]:
+                total[f] += _dot_minima(value, dense[first[p] - 1, i:], row)
+            elif first[p] < last[p]:
                 part = 0.0
-                q = first_from(owners, starts[f], starts[f + 1], i)
-                for r in range(q, starts[f + 1]):
+                for r in range(first[p], last[p]):
                     other = kept[r]
-                    part += row[owners[r] - i] * (value if value < other else other)
+                    part += by_owner[owners[r]] * (value if value < other else other)
                 total[f] += part
             else:  # no other graph has the feature: only the pair (i, i)
                 total[f] += row[0] * value
