@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -199,3 +201,15 @@ def test_bad_input():
     with pytest.raises(ValueError, match="as a whole"):
         GraphNeighbors(EMDKernel(psd="clip")).fit(MUTAG.graphs[:3])
     assert index.kneighbors(GraphBatch.from_edges([]))[1].shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("n", "message"),
+    [(2, "n_neighbors=2, of which transform finds one more, but only 2 graphs were fitted. Use at "
+         "most 1."),
+     (1, "only 1 graph was fitted. Fit at least two graphs.")],
+)  # fmt: skip
+def test_transform_needs_one_graph_more(n, message):
+    graphs = gramlet.load_dataset("MUTAG").graphs[:n]
+    with pytest.raises(ValueError, match=re.escape(message)):
+        gramlet.GraphNeighbors(n_neighbors=n).fit(graphs).transform(graphs)

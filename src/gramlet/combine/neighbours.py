@@ -179,6 +179,14 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
         For estimators that take precomputed neighbours: KNeighborsClassifier, DBSCAN, UMAP.
         """
+        check_is_fitted(self)
+        fitted = self.n_samples_fit_
+        if self.n_neighbors >= fitted:
+            way_out = f"Use at most {fitted - 1}." if fitted > 1 else "Fit at least two graphs."
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors}, of which transform finds one more, but only "
+                f"{counted(fitted, 'graph')} {'was' if fitted == 1 else 'were'} fitted. {way_out}"
+            )
         return self.kneighbors_graph(X, self.n_neighbors + 1, mode="distance")
 
     def fit_transform(self, X: Any, y: Any = None) -> sparse.csr_matrix:

@@ -311,3 +311,19 @@ def test_directed_graphs_are_refused_where_a_member_does():
     batch = gramlet.GraphBatch.from_edges([[(0, 1)]], directed=True)
     with pytest.raises(ValueError, match="to_undirected"):
         (EMDKernel() + VertexHistogram()).fit(batch)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "named"),
+    [
+        (gramlet.VertexHistogram() + gramlet.NSPDK(), "NSPDK, part of KernelSum,"),
+        (gramlet.WeisfeilerLehman(1, base="nspdk"), "NSPDK, the base of WeisfeilerLehman,"),
+        (gramlet.DeepGraphKernel(gramlet.NSPDK()), "NSPDK, the base of DeepGraphKernel,"),
+        (gramlet.CoreKernel("vertex"), "CoreKernel"),
+    ],
+    ids=["sum", "levels", "deep", "cores"],
+)
+def test_the_part_that_refuses_directed_graphs_is_named(kernel, named):
+    graphs = gramlet.GraphBatch.from_edges([[(0, 1)]], directed=True)
+    with pytest.raises(ValueError, match=f"^{named} compares undirected graphs only"):
+        kernel.fit(graphs)

@@ -155,3 +155,44 @@ def test_tags_follow_the_base():
     with pytest.raises(ValueError, match="refines node labels itself"):
         WeisfeilerLehman(base=CoreKernel("wl")).fit(WORKED[:1])
     assert gramlet.gram(WORKED, WeisfeilerLehman(1, base="core")).shape == (4, 4)
+
+
+def triangle_and_edge() -> GraphBatch:
+    return GraphBatch.from_edges(
+        [[(0, 1), (1, 2), (0, 2)], [(0, 1)]], node_labels=[list("CCC"), list("CO")]
+    )
+
+
+@pytest.mark.parametrize("deep_first", [True, False], ids=["fewer cores", "more cores"])
+def test_features_of_profiles_have_the_fitted_columns(deep_first):
+    graphs = triangle_and_edge()
+    fitted, new = (graphs, graphs[1:]) if deep_first else (graphs[1:], graphs)
+    total = (CoreKernel("vertex") + gramlet.EdgeHistogram()).fit(fitted)
+    assert total.features(new).shape[1] == len(total.get_feature_names_out())
+    product = (total.features(new) @ total.features(fitted).T).toarray()
+    np.testing.assert_allclose(product, total.transform(new))
+    alone = CoreKernel("vertex").fit(fitted)
+    assert (alone.features(new) != alone.profile_of(new).features()).nnz == 0
+    deep = gramlet.DeepGraphKernel(CoreKernel("vertex"), random_state=0).fit(fitted)
+    assert deep.transform(new).shape == (len(new), len(fitted))
+    assert (deep.diagonal(new) > 0).all()
+
+
+@pytest.mark.parametrize("min_core", [0, 2])
+def test_errors_of_the_base_name_the_graph_and_its_nodes(min_core):
+    edges = [[(0, 1), (1, 2), (2, 3), (1, 3)]] * 2
+    good = GraphBatch.from_edges(edges, edge_weights=[[1.0] * 4] * 2)
+    bad = GraphBatch.from_edges(edges, edge_weights=[[1.0] * 4, [1.0, 1.0, -1.0, 1.0]])
+    kernel = CoreKernel(gramlet.ShortestPath(weighted=True), min_core=min_core)
+    with pytest.raises(ValueError, match=r"edge \(2, 3\) of graph 1 has weight -1"):
+        kernel.fit(bad)
+    with pytest.raises(ValueError, match=r"edge \(2, 3\) of graph 1 has weight -1"):
+        kernel.fit(good).transform(bad)
+    with pytest.raises(ValueError, match=r"edge \(2, 3\) of graph 1 has weight -1"):
+        kernel.features(bad)
+
+
+def test_what_is_wrong_with_cores_alone_is_said_of_cores():
+    graphs = GraphBatch.from_edges([[(0, 1), (1, 2), (0, 2), (2, 3)]] * 2)  # cores of 4 and 3 nodes
+    with pytest.raises(ValueError, match="Here graphs are the cores of all graphs"):
+        CoreKernel(gramlet.LaplacianKernel()).fit(graphs)

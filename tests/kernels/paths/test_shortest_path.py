@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gramlet
 from gramlet import GraphBatch, ShortestPath, WeisfeilerLehman
 from gramlet.engine.paths.shortest_paths import count_paths
 from reference.examples import random_graphs
@@ -240,3 +241,17 @@ def test_names_of_bins():
     batch = GraphBatch.from_edges([[(0, 1)]], node_labels=["ab"], edge_weights=[[2.6]])
     kernel = ShortestPath(weighted=True, bin_width=0.5).fit(batch)
     assert kernel.get_feature_names_out().tolist() == ["a-b:[2.5, 3)"]
+
+
+@pytest.mark.parametrize(
+    "kernel", [gramlet.ShortestPath(weighted=True), gramlet.GraphHopper("label", weighted=True)],
+    ids=lambda kernel: type(kernel).__name__,
+)  # fmt: skip
+def test_paths_of_infinite_length_are_refused(kernel):
+    fine, huge = (
+        gramlet.GraphBatch.from_edges([[(0, 1)], [(0, 1), (1, 2)]], edge_weights=[[1.0], [w, w]])
+        for w in (1e300, 1e308)
+    )
+    kernel.fit(fine)
+    with pytest.raises(ValueError, match=r"the weights of graph 1 are up to 1e\+308"):
+        kernel.fit(huge)

@@ -158,6 +158,12 @@ class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> CompositeProfile:
         return self._composed([member.profile_of(batch) for member in self.kernels_])
 
+    def _undirected_part(self) -> str:
+        for _, member in named_members(self.kernels):
+            if isinstance(member, GraphKernel) and not member.__graph_tags__().directed:
+                return f"{member._undirected_part()}, part of {type(self).__name__},"
+        return super()._undirected_part()
+
     def _composed(self, parts: list[Any]) -> CompositeProfile:
         normalised = tuple(bool(member.normalize) for member in self.kernels_)
         return CompositeProfile(tuple(parts), normalised, self._operation, self._weights())

@@ -84,7 +84,10 @@ def place_of(batch: GraphBatch, node: int) -> tuple[int, int]:
 
 
 def checked_weights(batch: GraphBatch, name: str, *, positive: bool) -> Floats | None:
-    """The edge weights (None if there are none), checked to be finite and, on request, above 0."""
+    """The edge weights (None if there are none), checked to be finite.
+
+    ``positive``: for lengths of paths, which also need weights above 0 and sums that are finite.
+    """
     weights = batch.edge_weights
     if weights is None:
         return None
@@ -102,4 +105,20 @@ def checked_weights(batch: GraphBatch, name: str, *, positive: bool) -> Floats |
             f"{int(batch.indices[arc]) - first}) of graph {graph} has weight {weights[arc]}; "
             f"weights must be {wanted}."
         )
+    if positive:
+        _require_finite_sums(batch, weights, name)
     return weights
+
+
+def _require_finite_sums(batch: GraphBatch, weights: Floats, name: str) -> None:
+    """Raise a ValueError if the length of a path could be infinite."""
+    if len(weights) == 0 or weights.max() < np.finfo(float).max / len(weights):
+        return
+    owners = np.repeat(batch.graph_of_node, np.diff(batch.indptr))
+    infinite = np.flatnonzero(~np.isfinite(np.bincount(owners, weights)))
+    if len(infinite):
+        graph = int(infinite[0])
+        raise ValueError(
+            f"{name}: the weights of graph {graph} are up to {weights[owners == graph].max():g}, "
+            "and their sum is beyond the largest number. Divide all weights by a constant."
+        )

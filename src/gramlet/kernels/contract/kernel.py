@@ -159,11 +159,15 @@ class GraphKernel(Algebra, TransformerMixin, CheckedEstimator, auto_wrap_output_
         if len(batch) == 0:
             raise ValueError(f"{type(self).__name__} needs at least one graph to fit; got none.")
         if not self.__graph_tags__().directed:
-            require_undirected(batch, type(self).__name__)
+            require_undirected(batch, self._undirected_part())
         self._check(batch)
         self.directed_ = direction_of(batch)
         self.profile_ = self._fit(batch, y, self._tiling())
         self.n_fitted_ = len(batch)
+
+    def _undirected_part(self) -> str:
+        """The name of what compares undirected graphs only: the kernel, or a part of it."""
+        return type(self).__name__
 
     def _check(self, batch: GraphBatch) -> None:
         """Raise ValueError if parameters contradict each other or do not suit the graphs."""

@@ -30,6 +30,7 @@ __all__ = [
     "has_features",
     "member_features",
     "new_base",
+    "undirected_base",
 ]
 
 BASE_CONSTRAINT: list[Any] = [str, HasMethods(["fit", "transform"])]
@@ -66,6 +67,18 @@ def base_tags(base: Any) -> GraphTags:
     return replace(
         tags, kind="kernel", after_fit=(), whole_matrix=False, distances=False, gradients=False
     )
+
+
+def undirected_base(base: Any, owner: str) -> str:
+    """The name of a kernel over a base, or of the base, which compares undirected graphs only.
+
+    >>> undirected_base("nspdk", "WeisfeilerLehman")
+    'NSPDK, the base of WeisfeilerLehman,'
+    """
+    kernel = new_base(base, owner)
+    if kernel.__graph_tags__().directed:
+        return owner
+    return f"{kernel._undirected_part()}, the base of {owner},"
 
 
 def has_features(kernel: Any) -> bool:

@@ -9,7 +9,13 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require, require_flag, require_instance, require_offsets
+from gramlet.common.stored_state import (
+    require,
+    require_flag,
+    require_instance,
+    require_integer,
+    require_offsets,
+)
 from gramlet.engine.core.tiles import Tiling
 from gramlet.kernels.contract.kernel import normalize_in_place
 from gramlet.kernels.contract.profile import QUIET, Profile
@@ -116,11 +122,14 @@ class PartsProfile(Profile):
         Graph g has the parts ``offsets[g]:offsets[g + 1]``.
     normalized : bool
         Whether the values of parts are normalised before they are summed.
+    n_known : int
+        The largest number of parts of a fitted graph; further parts have no features.
     """
 
     parts: Profile
     offsets: Ints
     normalized: bool
+    n_known: int
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -168,17 +177,19 @@ class PartsProfile(Profile):
     def features(self) -> sparse.csr_matrix:
         """The features of the first parts, of the second parts, ... side by side.
 
-        There are as many blocks of columns as the largest number of parts of a graph.
+        There are as many blocks of columns as the largest number of parts of a fitted graph.
         """
         rows = sparse.coo_array(_features(self.parts, self.normalized))
         graph = np.repeat(np.arange(len(self)), self.counts)
         place = np.arange(len(self.parts)) - self.offsets[graph]
         width = rows.shape[1]
-        columns = place[rows.row] * width + rows.col
-        shape = (len(self), int(self.counts.max(initial=0)) * width)
-        return sparse.csr_matrix((rows.data, (graph[rows.row], columns)), shape=shape)
+        kept = place[rows.row] < self.n_known
+        places = graph[rows.row][kept], (place[rows.row] * width + rows.col)[kept]
+        shape = (len(self), self.n_known * width)
+        return sparse.csr_matrix((rows.data[kept], places), shape=shape)
 
     def validate(self) -> None:
         require_instance("parts", self.parts, Profile)
         require_offsets("offsets", self.offsets, end=len(self.parts))
         require_flag("normalized", self.normalized)
+        require_integer("n_known", self.n_known, 0)

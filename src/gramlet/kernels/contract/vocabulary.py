@@ -23,9 +23,10 @@ def wrong_kind(fitted: str, given: str, what: str) -> str:
     >>> wrong_kind("with", "without", "node labels")[:57]
     'The kernel was fitted on graphs with node labels, but is '
     """
+    ignored = " use_edge_labels=False ignores edge labels." if what == "edge labels" else ""
     return (
         f"The kernel was fitted on graphs {fitted} {what}, but is given graphs {given} {what}. "
-        "Use graphs of one kind."
+        f"Use graphs of one kind.{ignored}"
     )
 
 

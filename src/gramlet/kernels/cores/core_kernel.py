@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -99,6 +102,19 @@ def _one_empty(none: GraphBatch) -> GraphBatch:
     )
 
 
+@contextmanager
+def _naming_graphs(on_whole_graphs: Callable[[], Any]) -> Iterator[None]:
+    """Let an error of the base name one of the graphs, not one of all their cores.
+
+    What is wrong with a core is usually wrong with its graph, too.
+    """
+    try:
+        yield
+    except ValueError as error:
+        on_whole_graphs()
+        raise ValueError(f"{error} (Here graphs are the cores of all graphs.)") from None
+
+
 def _checked_base(base: Any) -> GraphKernel:
     kernel = new_base(base, "CoreKernel")
     tags = kernel.__graph_tags__()
@@ -178,17 +194,20 @@ class CoreKernel(GraphKernel):
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> PartsProfile:
         self.base_ = _checked_base(self.base)
         cores, offsets = cores_of(batch, int(self.min_core))
-        fit_base(self.base_, cores if len(cores) else _one_empty(cores), None, tiling)
+        whole = clone(self.base_)
+        with _naming_graphs(lambda: whole.fit(batch)):
+            fit_base(self.base_, cores if len(cores) else _one_empty(cores), None, tiling)
         parts = self.base_.profile_
         if len(cores) == 0:
             parts = parts.take(np.zeros(0, dtype=np.int64))
         self.n_cores_ = int(np.diff(offsets).max(initial=0))
-        return PartsProfile(parts, offsets, bool(self.base_.normalize))
+        return PartsProfile(parts, offsets, bool(self.base_.normalize), self.n_cores_)
 
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> PartsProfile:
         cores, offsets = cores_of(batch, int(self.min_core))
-        parts = base_profile(self.base_, cores, tiling)
-        return PartsProfile(parts, offsets, bool(self.base_.normalize))
+        with _naming_graphs(lambda: self.base_.profile_of(batch)):
+            parts = base_profile(self.base_, cores, tiling)
+        return PartsProfile(parts, offsets, bool(self.base_.normalize), self.n_cores_)
 
     @available_if(has_features)
     def features(self, X: Any) -> Any:
@@ -201,7 +220,8 @@ class CoreKernel(GraphKernel):
         batch = as_batch(X)
         require_same_direction(self.directed_, batch, type(self).__name__)
         cores, offsets = cores_of(batch, int(self.min_core))
-        rows = member_features(self.base_, cores)
+        with _naming_graphs(lambda: self.base_.profile_of(batch)):
+            rows = member_features(self.base_, cores)
         dense = not sparse.issparse(rows)
         rows = sparse.coo_array(rows)
         graph = np.repeat(np.arange(len(batch)), np.diff(offsets))
@@ -234,6 +254,7 @@ class CoreKernel(GraphKernel):
         require(profile.normalized == self.base_.normalize, "profile_ and base_ disagree")
         most = int(profile.counts.max(initial=0))
         require_integer("n_cores_", self.n_cores_, most, most)
+        require(profile.n_known == most, "profile_ does not fit n_cores_")
 
     def __graph_tags__(self) -> GraphTags:
         tags = base_tags(self.base)

@@ -31,6 +31,7 @@ from gramlet.kernels.contract.nested import (
     fit_base,
     has_features,
     new_base,
+    undirected_base,
 )
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import QUIET, Profile
@@ -230,6 +231,9 @@ class DeepGraphKernel(GraphKernel):
         n_lone = int((~self.vectors_.any(axis=1)).sum())
         shapes = (profile.rows.shape[1], profile.lone.shape[1])
         require(shapes == (self.vectors_.shape[1], n_lone), "profile_ and vectors_ do not fit")
+
+    def _undirected_part(self) -> str:
+        return undirected_base(self.base, type(self).__name__)
 
     def __graph_tags__(self) -> GraphTags:
         tags = base_tags(self.base)

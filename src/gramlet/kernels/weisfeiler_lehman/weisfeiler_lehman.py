@@ -22,7 +22,13 @@ from gramlet.graphs.direction import require_same_direction
 from gramlet.kernels.contract.count_kernel import Counter, CountKernel, ExplicitFeatures
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.labels import LABEL_CHOICE
-from gramlet.kernels.contract.nested import BASE_CONSTRAINT, as_fitted, base_tags, has_features
+from gramlet.kernels.contract.nested import (
+    BASE_CONSTRAINT,
+    as_fitted,
+    base_tags,
+    has_features,
+    undirected_base,
+)
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.sum_profile import SumProfile
 from gramlet.kernels.contract.tags import GraphTags, joined_uses, used
@@ -228,6 +234,9 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
         same = all(a is b for a, b in zip(profile.members, own, strict=True))
         require(same, "profile_ must contain the profiles of the bases")
         require(profile.normalized == counter.bases[0].normalize, "profile_ and bases disagree")
+
+    def _undirected_part(self) -> str:
+        return undirected_base(self.base, type(self).__name__)
 
     def __graph_tags__(self) -> GraphTags:
         refined = refinement_uses(self)
