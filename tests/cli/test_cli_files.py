@@ -87,8 +87,49 @@ def test_options_of_readers_have_their_own_names(run, tmp_path):
     assert "no node has 'nix' (--label); nodes have 'kind'." in err
     put(tmp_path)
     code, _, err = run("info", "SET", "--label", "nix")
-    assert code != 0
+    assert code == 2
     assert "SET is TU data, to which --label does not apply." in err
+
+
+def test_options_that_do_not_apply_are_wrong_use(run, tmp_path):
+    (tmp_path / "a.sdf").write_text("")
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets" / "a.g6").write_text("Bw\n")
+    for name, option in (("few.csv", "--label"), ("a.sdf", "--molecules"), ("nets", "--id")):
+        code, _, err = run("info", name, option, "x")
+        assert code == 2
+        assert f"to which {option} does not apply." in err
+
+
+def test_a_task_that_does_not_fit_is_wrong_use(run, tmp_path):
+    (tmp_path / "words.csv").write_text("smiles,y\nCC,a\nCO,b\nCN,a\n")
+    (tmp_path / "one.csv").write_text("smiles,y\nCC,a\nCO,a\nCN,a\n")
+    for name, expected in (("words.csv", 2), ("one.csv", 1)):
+        code, _, err = run("train", name, "--task", "regression", "-o", "m.gramlet")
+        assert code == expected
+        assert "--task regression needs numbers" in err
+
+
+def test_graphs_with_and_without_directions(run, tmp_path):
+    graph = '{"nodes": [{"id": 0}, {"id": 1}], "edges": [{"source": 0, "target": 1}], "directed": '
+    (tmp_path / "a.jsonl").write_text(f"{graph}true}}\n{graph}false}}\n")
+    code, _, err = run("info", "a.jsonl")
+    assert code == 1
+    assert "Read them with --directed or --undirected." in err
+    assert run("info", "a.jsonl", "--undirected")[0] == 0
+
+
+def test_identifiers_are_written_with_matrices(run, tmp_path):
+    (tmp_path / "ids.csv").write_text("name,smiles\na,CC\nb,CO\n")
+    (tmp_path / "bare.csv").write_text("smiles\nCC\nCO\n")
+    for command in ("gram", "embed"):
+        place = tmp_path / f"{command}.npz"
+        assert run(command, "ids.csv", "--id", "name", "-o", place)[0] == 0
+        with np.load(place) as members:
+            assert members["ids"].tolist() == ["a", "b"]
+        assert run(command, "bare.csv", "-o", place)[0] == 0
+        with np.load(place) as members:
+            assert "ids" not in members.files
 
 
 def test_molecules_of_one_scaffold(run, tmp_path):
@@ -131,6 +172,9 @@ def test_what_convert_refuses(run, tmp_path):
     code, _, err = run("convert", "MUTAG", "few.csv")
     assert code == 2
     assert "--overwrite replaces it" in err
+    code, _, err = run("convert", "MUTAG", "m.gml")
+    assert code == 2
+    assert "'m.gml': graphs are written to .jsonl, " in err
     for place in ("m.xyz", "no/such/m.jsonl", "m.smi"):
         code, out, err = run("convert", "MUTAG", place)
         assert code in (1, 2)

@@ -68,7 +68,8 @@ class TestStreams:
     def test_closed(self, tmp_path):
         place = tmp_path / "r.json"
         code, out, err = self.shell(f"evaluate MUTAG {' '.join(QUICK)} --json {place} >&-")
-        assert (code, out, err) == (0, "", "")
+        assert (code, out) == (1, "")
+        assert err == "gramlet: error: standard output cannot be written: it is closed.\n"
         assert json.loads(place.read_text())["dataset"] == "MUTAG"
         code, _, err = self.shell("kernels nope 2>&-")
         assert (code, err) == (2, "")
@@ -83,7 +84,21 @@ class TestStreams:
         for command in ("kernels", "--help", "info MUTAG"):
             code, _, err = self.shell(f"{command} > /dev/full")
             assert code == 1, command
-            assert err == "gramlet: error: No space left on device.\n"
+            reason = "standard output cannot be written: No space left on device."
+            assert err == f"gramlet: error: {reason}\n"
+
+    def test_predictions_that_are_not_written(self, tmp_path):
+        model = tmp_path / "m.gramlet"
+        train = ["train", "MUTAG", "-k", "vertex", "--C", "1", "--inner-folds", "2"]
+        assert main([*train, "-o", str(model)]) == 0
+        for place in (">&-", "> /dev/full"):
+            code, _, err = self.shell(f"predict {model} MUTAG {place}")
+            assert code == 1
+            assert [line for line in err.splitlines() if "error" in line] == err.splitlines()
+            assert err.startswith("gramlet: error: standard output cannot be written: ")
+        code, out, err = self.shell(f"predict {model} MUTAG | head -1")
+        assert out in ("1\n", "-1\n")
+        assert "error" not in err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such terminals on Windows")

@@ -168,12 +168,19 @@ def test_options_of_the_protocol_have_their_own_names(refused, options, message)
         ["-p", "=1"],
         ["-p", "n_iter=" + "(" * 5000],
         ["--jobs", "many"],
+        ["--jobs", "0"],
         ["--nope"],
     ],
 )
 def test_wrong_options(refused, command, options):
     output = {"gram": "K.npy", "embed": "K.npy", "map": "m.png"}.get(command, "out")
     refused(command, "MUTAG", "-k", "wl", *options, "-o", output)
+
+
+def test_a_number_of_threads_is_checked_once(refused):
+    for command in (["evaluate", "MUTAG"], ["embed", "MUTAG", "--hashed", "8", "-o", "out"]):
+        told = refused(*command, "--jobs", "0")
+        assert "'--jobs' / '-j': 0 is not a number of threads from 1, or -1 for all cores." in told
 
 
 @given(st.text(max_size=40), st.text(max_size=60))

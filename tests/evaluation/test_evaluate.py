@@ -335,7 +335,11 @@ class TestErrors:
             (np.repeat(["few", "many"], [3, 21]), "Class 'few' has 3 graphs, fewer than the 4"),
             (
                 np.repeat(["one", "many"], [1, 23]),
-                "Class 'one' has 1 graph, .* Leave that class out with min_class_size=4",
+                r"Class 'one' has 1 graph, fewer than the 4 folds\. Add graphs of that class\.",
+            ),
+            (
+                np.repeat(["one", "many", "more"], [1, 12, 11]),
+                r"Class 'one' has 1 graph, .* folds\. Leave that class out with min_class_size=4\.",
             ),
         ],
     )

@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
+import gramlet
 from gramlet import GraphBatch
 from gramlet.files.dataset import Dataset
 
@@ -42,3 +43,10 @@ def test_dataset_fields_by_attribute_and_key() -> None:
     assert isinstance(back, Dataset)
     assert back.graphs == graphs
     assert back.note == "mine"
+
+
+def test_a_target_that_is_true_is_not_a_column(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("smiles,y\nCCO,1\n")
+    with pytest.raises(TypeError, match="target must be the heading or the number of a column"):
+        gramlet.read(path, target=True)

@@ -34,22 +34,43 @@ def test_nodes_and_targets_decide_the_order():
     data = gramlet.from_pandas(
         edges(label=["p", "q", "r"], weight=[1, 2, 3], d=[0.1, 0.2, 0.3]),
         nodes(label=list("CNOFSP"), m=range(6), k=[0.5] * 6),
-        pd.Series({"a": "yes", "empty": "no", "b": "no"}, name="outcome"),
+        pd.Series({"a": "yes", "b": "no"}, name="outcome"),
         node_attributes=["m", "k"],
         edge_attributes="d",
     )
-    assert data.ids == ["a", "empty", "b"]
-    assert data.target.tolist() == ["yes", "no", "no"]
+    assert data.ids == ["a", "b"]
+    assert data.target.tolist() == ["yes", "no"]
     assert data.target_name == "outcome"
     assert data.graphs == GraphBatch.from_edges(
-        [[(2, 1), (1, 0)], [], [(0, 1)]],
-        n_nodes=[3, 0, 3],
-        node_labels=[list("CNO"), [], list("FSP")],
-        node_attributes=[[[0, 0.5], [1, 0.5], [2, 0.5]], None, [[3, 0.5], [4, 0.5], [5, 0.5]]],
-        edge_labels=[["q", "r"], [], ["p"]],
-        edge_weights=[[2, 3], [], [1]],
-        edge_attributes=[[[0.2], [0.3]], None, [[0.1]]],
+        [[(2, 1), (1, 0)], [(0, 1)]],
+        n_nodes=[3, 3],
+        node_labels=[list("CNO"), list("FSP")],
+        node_attributes=[[[0, 0.5], [1, 0.5], [2, 0.5]], [[3, 0.5], [4, 0.5], [5, 0.5]]],
+        edge_labels=[["q", "r"], ["p"]],
+        edge_weights=[[2, 3], [1]],
+        edge_attributes=[[[0.2], [0.3]], [[0.1]]],
     )
+
+
+def test_graphs_without_edges_come_from_nodes():
+    targets = pd.Series({"c": 0, "a": 0, "b": 1})
+    more = pd.concat([nodes(), pd.DataFrame({"graph": ["c", "c"], "node": [1, 2]})])
+    data = gramlet.from_pandas(edges(), more, targets)
+    assert (data.ids, data.target.tolist()) == (["c", "a", "b"], [0, 0, 1])
+    assert np.diff(data.graphs.node_offsets).tolist() == [2, 3, 3]
+    assert data.graphs.n_edges.tolist() == [0, 2, 1]
+
+
+@pytest.mark.parametrize("table", [None, nodes()], ids=["edges alone", "nodes"])
+def test_targets_of_graphs_without_rows_are_named(table):
+    targets = pd.Series({"a": 0, "b": 1, "B ": 1})
+    with pytest.warns(UserWarning, match="1 graph without rows in .* without nodes: 'B '"):
+        data = gramlet.from_pandas(edges(), table, targets)
+    assert data.ids == ["a", "b", "B "]
+    assert data.graphs.sizes[2] == 0
+    many = pd.Series({"a": 0, "b": 1, **dict.fromkeys("cdefghi", 0)})
+    with pytest.warns(UserWarning, match=r"7 graphs without .*: 'c', 'd', 'e', 'f', 'g', \.\.\."):
+        gramlet.from_pandas(edges(), table, many)
 
 
 def test_names_of_columns_and_frames_of_targets():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import pickle
 import tracemalloc
 import warnings
 
@@ -11,6 +12,7 @@ import pytest
 
 import gramlet
 from gramlet import GraphBatch
+from gramlet.files.stream import slices_of
 
 pytest.importorskip("rdkit")
 
@@ -138,3 +140,28 @@ def test_wrong_use(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(list(gramlet.stream(path))) == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "task"),
+    [
+        (["0", "1"] * 200 + ["0.5", "1.5"] * 50, "regression"),
+        ([str(i) for i in range(60)] * 5, "classification"),
+        ([str(i) for i in range(100)] + ["1"] * 300, "regression"),
+        (["1"] * 40, "classification"),
+        (["1", "2"] * 60 + ["active"] * 60, "classification"),
+        (["0"] * 100 + ["0,5", "1,25"] * 60, "regression"),
+    ],
+)
+@pytest.mark.parametrize("read_first", [False, True])
+def test_blocks_have_the_task_of_the_whole_file(cells, task, read_first, tmp_path):
+    path = tmp_path / "sorted.csv"
+    path.write_text("\n".join(["smiles;y", *(f"CC;{cell}" for cell in cells)]) + "\n")
+    whole = gramlet.read(path)
+    if read_first:
+        blocks = [block() for block in slices_of(whole, 100)]
+    else:
+        blocks = list(gramlet.stream(path, 100))
+    assert whole.task == task
+    assert {block.task for block in blocks} == {task}
+    assert {pickle.loads(pickle.dumps(block)).task for block in blocks} == {task}

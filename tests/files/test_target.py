@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from gramlet.files.target import infer_task, target_from_cells
+from gramlet.files.target import CellFormat, infer_task, target_from_cells
 
 
 @pytest.mark.parametrize(
@@ -107,3 +107,28 @@ def test_commas_beside_points_or_between_thousands_do_not_fit():
     found = target_from_cells(["1,234", "12,500", "7"])[1]
     assert list(found) == [0, 1]
     assert "decimal comma" in found[0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "odd"),
+    [
+        ([*(f"{i},5" for i in range(9)), "2.5"], [*(i + 0.5 for i in range(9)), 0], [9]),
+        (["2.5", "1,5", "2,5", "7"], [0, 1.5, 2.5, 7], [0]),
+        (["2,5", "1.5", "2.5", "7"], [0, 1.5, 2.5, 7], [0]),
+        (["1,234", "12,500", "0.5"], [0, 0, 0.5], [0, 1]),
+        (["1,0", "2.5", "3,0"], [1, 0, 3], [1]),
+    ],
+)
+def test_the_majority_decides_between_decimal_commas_and_points(cells, values, odd):
+    found, unfit = target_from_cells(cells)
+    assert (found.tolist(), sorted(unfit)) == (values, odd)
+
+
+def test_the_format_of_a_whole_column_decides_for_its_blocks():
+    written = CellFormat().learn(["1,5"]).learn(["2,5", "3"]).learn(["2.5"])
+    assert written.values(["2.5"])[1] == {
+        0: "'2.5' has a decimal point, but most values have a decimal comma"
+    }
+    assert written.values(["3", "2,5"])[0].tolist() == [3.0, 2.5]
+    unclear = CellFormat().learn(["1,234", "12,500"]).learn(["7"])
+    assert unclear.values(["7"])[0].tolist() == [7.0]

@@ -113,6 +113,13 @@ def test_scores_and_intervals_are_those_of_the_test():
     half = student.ppf(0.975, 5) * np.sqrt((1 / 6 + 0.5) * scores.var(ddof=1))
     np.testing.assert_allclose([low, high], [scores.mean() - half, scores.mean() + half])
     assert interval_of(np.array([[0.5]]), 0.25) is None
+    pooled = np.array([[True, True, False], [False, True, True]])
+    scores = np.array([[0.5, 0.5, 0.75], [1.0, 0.25, 0.25]])
+    low, high = interval_of(scores, 0.5, pooled)
+    runs = np.array([0.5, 0.75, 1.0, 0.25])
+    half = student.ppf(0.975, 3) * np.sqrt((1 / 4 + 2 / 2) * runs.var(ddof=1))
+    assert (low, high) == pytest.approx((scores.mean() - half, scores.mean() + half))
+    assert interval_of(scores, 0.5, np.ones((2, 3), dtype=bool)) is None
 
 
 def test_scores_stay_in_their_range():

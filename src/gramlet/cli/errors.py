@@ -124,7 +124,7 @@ def flush_output() -> None:
     """Flush what was printed; if that fails, keep Python from failing again at exit."""
     try:
         sys.stdout.flush()
-    except (OSError, ValueError):
+    except (OSError, ValueError, CommandError):
         silence_output()
         raise
 

@@ -28,8 +28,8 @@ from gramlet.cli.commands import (
     warm_up,
 )
 from gramlet.cli.commands import report as report_command
-from gramlet.cli.errors import debug_wanted, flush_output, guarded, report
-from gramlet.cli.results.output import prepare_streams, show_warning
+from gramlet.cli.errors import CommandError, debug_wanted, flush_output, guarded, report
+from gramlet.cli.results.output import prepared_streams, show_warning
 
 __all__ = ["COMMANDS", "app", "run"]
 
@@ -91,14 +91,14 @@ def run(arguments: Sequence[str]) -> int:
     debug = debug_wanted(arguments)
     # --debug is accepted anywhere, also after the command, where the parser does not look for it.
     arguments = [argument for argument in arguments if argument != "--debug"] or ["--help"]
-    prepare_streams()
-    with warnings.catch_warnings():
-        warnings.showwarning = show_warning
-        code = _run(arguments, debug)
-    try:
-        flush_output()
-    except (OSError, ValueError) as error:
-        return code or report(error, debug)
+    with prepared_streams():
+        with warnings.catch_warnings():
+            warnings.showwarning = show_warning
+            code = _run(arguments, debug)
+        try:
+            flush_output()
+        except (OSError, ValueError, CommandError) as error:
+            return code or report(error, debug)
     return code
 
 

@@ -16,6 +16,8 @@ _PHRASES = {
     "label, weight or attr.",
     "batch.to_undirected() or as_batch(x, directed=False)": "--undirected",
     "as_batch(x, directed=True) or batch.to_undirected()": "--directed or --undirected",
+    "directed=True": "--directed",
+    "directed=False": "--undirected",
     ", call the file .smi, or give sep=": ", call the file .smi",
     "node_labels='none' none.": "--node-labels none takes none.",
     "number between 0 and 1, or None for folds": "number between 0 and 1",
@@ -33,6 +35,7 @@ _PARAMETERS = (
 _OPTIONS = {"test_size": "--holdout", "random_state": "--seed", "n_neighbors": "--neighbors"}
 # Classes whose parameters are options; those of kernels are not.
 _PARAMETER_OF = re.compile(r"The '(\w+)' parameter of (?:Protocol|GraphNeighbors)\b")
+_BOTH = re.compile(r"\b\w+=\S* \((--[\w-]+)\)")  # a parameter with its option beside it
 _NUMBERS = re.compile(r"Got \(([^()]*?),?\) instead")  # a list that was typed number by number
 
 
@@ -43,12 +46,15 @@ def with_options(message: object) -> str:
     'Use --task regression, or --min-class-size 10.'
     >>> with_options("no column is called 'y' (target=)")
     "no column is called 'y' (--target)"
+    >>> with_options("Name it by target= (--target), or start again with resume=False (--fresh).")
+    'Name it by --target, or start again with --fresh.'
     >>> with_options("The 'C' parameter of Protocol must be positive numbers. Got (-1.0,) instead.")
     '--C must be positive numbers. Got -1.0 instead.'
     """
     text = str(message)
     for theirs, ours in _PHRASES.items():
         text = text.replace(theirs, ours)
+    text = _BOTH.sub(r"\1", text)
     text = _PARAMETER_OF.sub(lambda found: _option(found[1]), text)
     text = _NUMBERS.sub(r"Got \1 instead", text)
     for name in _PARAMETERS:

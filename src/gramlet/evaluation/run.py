@@ -310,11 +310,12 @@ class _Case:
         return found
 
     def _hints(self, subject: Subject) -> list[hints.Hint]:
+        few = hints.group_hints(self.target, self.data.groups, self.protocol)
         if self.data.graphs is None:
-            return []
+            return few
         tried = subject.tried_estimators()
         columns = hints.column_hints(subject.name, tried, self.data.graphs)
-        return [*columns, *self._duplicates]
+        return [*columns, *self._duplicates, *few]
 
     @cached_property
     def _duplicates(self) -> list[hints.Hint]:

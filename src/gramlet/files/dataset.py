@@ -53,6 +53,8 @@ class Dataset(dict[str, Any]):
         The name of the target: the heading of its column.
     skipped : sequence of Skipped, optional
         The rows or files that a reader left out, with the reasons.
+    task : {"classification", "regression"}, optional
+        The task of the whole set, if this is a part of it; by default derived from the target.
     **fields
         Anything else that belongs to the data, e.g. ``group`` in planted data.
 
@@ -97,6 +99,7 @@ class Dataset(dict[str, Any]):
         molecules: Sequence[str] | None = None,
         target_name: str | None = None,
         skipped: Sequence[Skipped] | None = None,
+        task: Task | None = None,
         **fields: Any,
     ) -> None:
         if target is not None:
@@ -126,13 +129,19 @@ class Dataset(dict[str, Any]):
             skipped=skipped,
             **fields,
         )
+        if task is not None:
+            self["task"] = task
 
     @property
     def task(self) -> Task | None:
-        """The task for the target, as `infer_task` finds it; None if there is no target."""
+        """The task for the target, as `infer_task` finds it; None if there is no target.
+
+        Blocks of a file (`gramlet.stream`) have the task of the whole file.
+        """
         if self.target is None or self.target.ndim != 1:
             return None
-        return infer_task(self.target)
+        whole: Task | None = self.get("task")
+        return infer_task(self.target) if whole is None else whole
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.graphs, self.target))

@@ -10,7 +10,12 @@ from gramlet.files.kinds import describe_kinds, kind_of, stem_of
 from gramlet.files.molecules.rows import MoleculeOptions, MoleculeRow, dataset_of_rows
 from gramlet.files.molecules.sdf import molecules_of_sdf
 from gramlet.files.molecules.tables import find_target, molecules_of_smi
-from gramlet.files.networks.file_graphs import ColumnNames, FileGraph, batch_of_graphs
+from gramlet.files.networks.file_graphs import (
+    ColumnNames,
+    FileGraph,
+    batch_of_graphs,
+    describe_graphs,
+)
 from gramlet.files.networks.reading import NETWORK_KINDS, dataset_of_graphs, parse_graphs
 from gramlet.files.problems import Problems
 from gramlet.files.tables import Table, read_table
@@ -51,23 +56,23 @@ def read_folder(
         raise ValueError(f"{path} has no table of targets, so target={target!r} does not apply.")
     if all(kind_of(file) in _MOLECULES for file in files):
         return _molecules(path, files, cells, target_name, options, problems, max_bytes)
-    graphs, kept = _graphs(files, problems, max_bytes)
+    graphs = _graphs(files, problems, max_bytes)
+    ids = {str(file): stem_of(file) for file in files}
     if cells is None or target_name is None:
         wanted: str | Literal[False] | None = None if tables or target is None else str(target)
-        dataset = dataset_of_graphs(
+        return dataset_of_graphs(
             graphs, path, names, problems, directed=directed,
-            target=False if target is False else wanted, id=None, name=path.name,
+            target=False if target is False else wanted, id=None, ids=ids, name=path.name,
         )  # fmt: skip
-        if len(dataset.graphs) == len(graphs):
-            dataset.ids = [stem_of(files[i]) for i in kept]
-        return dataset
-    values, _ = target_from_cells([cells[i] for i in kept])
-    skipped = problems.finish(path, len(graphs), "file")
+    described = describe_graphs(graphs, names, directed, problems)
+    skipped = problems.finish(path, len(described), "file")
+    cell_of = dict(zip(map(str, files), cells, strict=True))
+    values, _ = target_from_cells([cell_of[each.graph.place] for each in described])
     return Dataset(
-        batch_of_graphs(graphs, names, directed, path),
+        batch_of_graphs(described, names, directed, path),
         values,
         name=path.name,
-        ids=[stem_of(files[i]) for i in kept],
+        ids=[ids[each.graph.place] for each in described],
         target_name=target_name,
         skipped=skipped,
     )
@@ -133,12 +138,10 @@ def _with_targets(
     return [(f, cell) for i, (f, _, cell) in enumerate(there) if i not in unfit]
 
 
-def _graphs(
-    files: list[Path], problems: Problems, max_bytes: int
-) -> tuple[list[FileGraph], list[int]]:
-    """One graph per file, and the positions of the files that could be read."""
-    graphs, kept = [], []
-    for position, file in enumerate(files):
+def _graphs(files: list[Path], problems: Problems, max_bytes: int) -> list[FileGraph]:
+    """The graphs of the files that can be read, one per file; the file is the graph's place."""
+    graphs = []
+    for file in files:
         kind = kind_of(file) or ""
         if kind not in NETWORK_KINDS:
             raise ValueError(f"{file}: molecules and other graphs cannot be in one data set.")
@@ -155,8 +158,7 @@ def _graphs(
             continue
         inside[0].place = str(file)
         graphs.append(inside[0])
-        kept.append(position)
-    return graphs, kept
+    return graphs
 
 
 def _place_and_reason(file: Path, why: ValueError) -> tuple[str, str]:

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Bools, Ints
-from gramlet.common.notices import warn_caller
+from gramlet.common.notices import counted, warn_caller
 from gramlet.files.dataset import Dataset
 from gramlet.files.target import check_target
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
 
 __all__ = ["from_pandas"]
+
+_NAMED = 5  # how many graphs a message names
 
 Names = str | Sequence[str] | None
 
@@ -53,13 +55,13 @@ def from_pandas(
         Columns ``graph``, ``source``, ``target``: which graph, and the names of both nodes.
         Repeated edges are merged; self-loops, and repeats that differ, are an error.
     nodes : DataFrame, optional
-        Columns ``graph`` and ``node``. Nodes without edges are listed here; an edge whose node has
-        no row here is an error.
+        Columns ``graph`` and ``node``. Nodes without edges are listed here, and with them graphs
+        without edges; an edge whose node has no row here is an error.
     targets : Series, DataFrame or str, optional
         One target per graph: a Series indexed by graph, or a frame with the column ``graph`` and
         one other (or the one called ``target_name``); a graph with a target and no row elsewhere
-        is a graph without nodes. Or the name of a column of ``nodes`` or ``edges`` that has one
-        value per graph.
+        is a graph without nodes, and a warning names it. Or the name of a column of ``nodes`` or
+        ``edges`` that has one value per graph.
     graph, source, target, node : str
         Names of columns.
     directed : bool
@@ -283,6 +285,7 @@ def _graph_order(
     if keys is None:
         return {key: i for i, key in enumerate(dict.fromkeys([*(of_nodes or []), *of_edges]))}
     order = {key: i for i, key in enumerate(keys)}
+    _warn_of_unknown_graphs(keys, of_nodes, of_edges)
     for what, graphs in (("nodes", of_nodes or []), ("edges", of_edges)):
         for row, key in enumerate(graphs):
             if key not in order:
@@ -290,6 +293,23 @@ def _graph_order(
                     f"{what}: row {row} belongs to the graph {key!r}, which has no target."
                 )
     return order
+
+
+def _warn_of_unknown_graphs(
+    keys: list[Hashable], of_nodes: list[Hashable] | None, of_edges: list[Hashable]
+) -> None:
+    """Name targets of graphs that no row of the tables belongs to: these may be misspelt."""
+    known = {*(of_nodes or []), *of_edges}
+    unknown = [key for key in keys if key not in known]
+    if not unknown:
+        return
+    shown = ", ".join(map(reprlib.repr, unknown[:_NAMED])) + ", ..." * (len(unknown) > _NAMED)
+    where = "edges or nodes" if of_nodes is not None else "edges"
+    warn_caller(
+        f"targets lists {counted(len(unknown), 'graph')} without rows in {where}, taken as graphs "
+        f"without nodes: {shown}. Nodes without edges are listed in nodes=; drop the targets of "
+        "graphs that do not exist."
+    )
 
 
 def _number_nodes(

@@ -48,6 +48,13 @@ class ReadOptions:
     n_jobs: int | None = None
     max_bytes: int = DEFAULT_MAX_BYTES
 
+    def __post_init__(self) -> None:
+        if self.target is True:  # which is an integer, and would be the second column
+            raise TypeError(
+                "target must be the heading or the number of a column, None to find it, or False "
+                "for none; got True."
+            )
+
     @property
     def columns(self) -> ColumnNames:
         return ColumnNames(self.label, self.edge_label, self.weight, self.attr, self.edge_attr)

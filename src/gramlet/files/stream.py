@@ -25,8 +25,9 @@ from gramlet.files.molecules.tables import (
 )
 from gramlet.files.problems import Problems
 from gramlet.files.read import ReadOptions, adjusted, read, refuse_foreign_options
+from gramlet.files.scanned_target import ScannedTarget
 from gramlet.files.tables import Table
-from gramlet.files.target import CellFormat, is_missing
+from gramlet.files.target import Task, is_missing
 
 __all__ = ["LeftOut", "missing_target", "slices_of", "stream", "stream_blocks"]
 
@@ -42,7 +43,8 @@ def stream(path: str | Path, batch_size: int = 10_000, **reader_options: Any) ->
     Tables of molecules (``.csv``, ``.tsv``, ``.smi``, packed or not) are read row by row: never
     more than one block is in memory. The columns are found in the first block. If there is a
     target, the file is read twice: first to see how its values are written, so that all blocks have
-    targets of one type. Files of other formats are read completely and then returned in blocks.
+    targets of one type and the task of the whole file. Files of other formats are read completely
+    and then returned in blocks.
 
     Parameters
     ----------
@@ -167,14 +169,15 @@ def _tables(
 
 def _scanned(
     path: Path, kind: str, batch_size: int, options: ReadOptions
-) -> tuple[MoleculeColumns, CellFormat | None]:
+) -> tuple[MoleculeColumns, ScannedTarget | None]:
     requested = options.target is not None
     return scan_target(_tables(path, kind, batch_size, options), requested)
 
 
 def _table_blocks(path: Path, kind: str, batch_size: int, options: ReadOptions) -> Iterator[Block]:
     how = MoleculeOptions(tuple(options.atoms), options.hydrogens, options.n_jobs)
-    columns, written = _scanned(path, kind, batch_size, options)
+    columns, scanned = _scanned(path, kind, batch_size, options)
+    written, task = (None, None) if scanned is None else (scanned.written, scanned.task())
     for table, _ in _tables(path, kind, batch_size, options):
 
         def block(table: Any = table) -> Dataset:
@@ -182,6 +185,8 @@ def _table_blocks(path: Path, kind: str, batch_size: int, options: ReadOptions) 
             found = dataset_of_table(table, columns, how, problems, stem_of(path), written)
             if columns.id is not None and found.ids is None:
                 found.ids = [""] * len(found.graphs)  # blocks of one file have the same columns
+            if task is not None:
+                found["task"] = task
             left_out = {each.place for each in problems.skipped}
             found.lines = [row.line for row in table.rows if table.place(row) not in left_out]
             return adjusted(found, options.directed, options.node_labels)
@@ -199,8 +204,17 @@ def _whole_blocks(path: Path, batch_size: int, options: dict[str, Any]) -> Itera
 
 def slices_of(dataset: Dataset, batch_size: int) -> Iterator[Block]:
     """A data set as blocks; what its reader left out is listed in the first."""
+    task = _task_of(dataset)
     for begin in range(0, len(dataset.graphs), batch_size):
-        yield _Slice(dataset, begin, begin + batch_size)
+        yield _Slice(dataset, begin, begin + batch_size, task)
+
+
+def _task_of(dataset: Dataset) -> Task | None:
+    """The task of a data set; None if values are missing, which is an error where it is needed."""
+    try:
+        return dataset.task
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -210,6 +224,7 @@ class _Slice:
     dataset: Dataset
     begin: int
     end: int
+    task: Task | None = None
 
     def __call__(self) -> Dataset:
         whole, part = self.dataset, slice(self.begin, self.end)
@@ -221,8 +236,9 @@ class _Slice:
             molecules=None if whole.molecules is None else list(whole.molecules[part]),
             target_name=whole.target_name,
             skipped=whole.skipped if self.begin == 0 else None,
+            task=self.task,
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
         dataset = self()
-        return _Slice, (dataset, 0, len(dataset.graphs))
+        return _Slice, (dataset, 0, len(dataset.graphs), self.task)

@@ -159,7 +159,11 @@ def _lines(text: TextIO, path: Path) -> Iterator[str]:
 
 
 def _csv_rows(lines: Iterator[str], sep: str) -> Iterator[Row]:
-    """The rows; one that cannot be parsed is returned with the problem, and reading continues."""
+    """The rows. If one cannot be parsed, each of its lines is a row with the problem.
+
+    Each of its lines, since a quote that is not closed makes one row of all that follows. Reading
+    continues after them.
+    """
     reader = csv.reader(lines, delimiter=sep, strict=True)
     line = 1
     while True:
@@ -168,12 +172,19 @@ def _csv_rows(lines: Iterator[str], sep: str) -> Iterator[Row]:
         except StopIteration:
             return
         except csv.Error as why:
-            more = f" (up to line {reader.line_num})" if reader.line_num > line else ""
-            yield Row(line, [], f"{why}{more}")
+            problem = _parse_problem(why, line, reader.line_num)
+            yield from (Row(number, [], problem) for number in range(line, reader.line_num + 1))
         else:
             if any(cell.strip() for cell in cells):
                 yield Row(line, [cell.strip() for cell in cells], _problem("".join(cells)))
         line = reader.line_num + 1
+
+
+def _parse_problem(why: csv.Error, first: int, last: int) -> str:
+    reason = "a quoted field does not end" if "unexpected end" in str(why) else str(why)
+    if last == first:
+        return reason
+    return f"{reason} in the row that begins in line {first} and is read up to line {last}"
 
 
 def _problem(text: str) -> str | None:

@@ -36,6 +36,7 @@ _MANY_GRAPHS = 50
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3})+\.\d+|(?:\.\d{3})+,\d+)")
 _MARKS = "has thousands separators; write it without them"
+_POINTED = "has a decimal point, but most values have a decimal comma"
 _UNCLEAR = "may have a decimal comma or a thousands separator; write a point, or no comma"
 
 
@@ -128,8 +129,9 @@ class CellFormat:
 
     Integers if all cells are written as such, else floats if all are numbers, else strings. If a
     cell is a number that is not whole, the target is real. Commas are decimal points if most cells
-    are numbers then and none has a point; most, not all, so that "<0,1" among numbers is found, but
-    "1,2" beside "1,2,3" is a list. Cells with thousands separators are not counted.
+    are numbers then and more of them have a comma than a point; most, not all, so that "<0,1" and
+    "2.5" among numbers are found, but "1,2" beside "1,2,3" is a list. Cells with thousands
+    separators are not counted; if every comma may be one, a single point shows that they are.
 
     >>> numbers = CellFormat().learn(["1", "2"]).learn(["0,5"])
     >>> numbers.values(["3", "-12,25"])[0].tolist()
@@ -137,8 +139,7 @@ class CellFormat:
     """
 
     def __init__(self) -> None:
-        self._n_cells = self._n_numbers = self._n_decimals = 0
-        self._has_point = False
+        self._n_cells = self._n_numbers = self._n_decimals = self._n_points = 0
         self._only_thousands = True  # in every cell with a comma it may separate thousands
         # Of the cells as they are, and with decimal commas as points.
         self._plain, self._pointed = _Numbers(), _Numbers()
@@ -148,22 +149,24 @@ class CellFormat:
         for cell in cells:
             if _GROUPED.fullmatch(cell):
                 continue
-            number, decimal = _number(cell), _is_decimal(cell)
+            number, decimal, pointed = _number(cell), _is_decimal(cell), _has_point(cell)
             self._n_cells += 1
             self._n_numbers += number is not None
             self._n_decimals += decimal
-            self._has_point |= number is not None and "." in cell
+            self._n_points += pointed
             self._plain.add(number)
             if decimal:
                 self._only_thousands &= _THOUSANDS.fullmatch(cell) is not None
                 number = _number(cell.replace(",", "."))
-            self._pointed.add(number)
+            if not pointed:  # beside decimal commas such a cell does not fit
+                self._pointed.add(number)
         return self
 
     @property
     def _commas_are_points(self) -> bool:
         most = 2 * (self._n_decimals + self._n_numbers) > self._n_cells
-        return self._n_decimals > 0 and most and not self._has_point
+        points = self._n_points > 0 if self._only_thousands else self._n_points >= self._n_decimals
+        return self._n_decimals > 0 and most and not points
 
     def values(self, cells: Sequence[str]) -> tuple[Array, dict[int, str]]:
         """Cells as an array, and the positions of those that do not fit, with reasons.
@@ -173,11 +176,11 @@ class CellFormat:
         unfit = {i: f"{c!r} {_MARKS}" for i, c in enumerate(cells) if _GROUPED.fullmatch(c)}
         found = self._plain
         if self._commas_are_points:
+            found = self._pointed
+            unfit |= {i: f"{c!r} {_POINTED}" for i, c in enumerate(cells) if _has_point(c)}
             decimals = [i for i, cell in enumerate(cells) if _is_decimal(cell)]
             if self._only_thousands:
                 unfit |= {i: f"{cells[i]!r} {_UNCLEAR}" for i in decimals}
-                return np.zeros(len(cells)), unfit
-            found = self._pointed
             cells = list(cells)
             for i in decimals:
                 cells[i] = cells[i].replace(",", ".")
@@ -230,6 +233,11 @@ def target_from_cells(
 def _is_decimal(cell: str) -> bool:
     """Whether a cell is a number with a decimal comma."""
     return cell.count(",") == 1 and _number(cell.replace(",", ".")) is not None
+
+
+def _has_point(cell: str) -> bool:
+    """Whether a cell is a number with a decimal point."""
+    return "." in cell and _number(cell) is not None
 
 
 def _endless(number: float | int | None) -> bool:

@@ -47,6 +47,21 @@ class Task:
     shown: str
 
 
+@dataclass(frozen=True)
+class _Failed:
+    """The error of a task, as its result."""
+
+    error: Exception
+
+
+def _attempt(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a call, or its error: workers print tracebacks of errors that are raised."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        return _Failed(error)
+
+
 def require_client(client: Any) -> None:
     """Raise if this is not a synchronous Dask client, or if it was closed."""
     if not all(hasattr(client, name) for name in ("submit", "nthreads", "status")):
@@ -84,6 +99,8 @@ def started(n_workers: int) -> Any:
     kept["MALLOC_ARENA_MAX"] = "1"  # so that all threads use what is kept
     before = "distributed.nanny.pre-spawn-environ."
     settings |= {before + name: int(value) for name, value in kept.items()}
+    # Workers that are stopped in the middle of a task would say so; what matters is raised here.
+    settings[f"{before}DASK_LOGGING__DISTRIBUTED"] = "critical"
     with dask.config.set(settings), _environment({**kept, "PYTHONWARNINGS": quiet}):
         cluster = _without_interrupts(
             lambda: distributed.LocalCluster(
@@ -188,6 +205,9 @@ def bounded_results(
 ) -> Iterator[list[tuple[Hashable, Any]]]:
     """Names and results of tasks as they finish, a few at a time.
 
+    The error of a task is raised after all tasks before it are finished, so that of several errors
+    the first one is raised.
+
     Parameters
     ----------
     client : dask.distributed.Client
@@ -220,6 +240,9 @@ class _Run:
         # Of this client: without futures Dask would use the one that was created last.
         self.completed = as_completed(loop=client.loop, with_results=True, raise_errors=False)
         self.losses: dict[Hashable, int] = {}
+        self.places: dict[Hashable, int] = {}  # of the tasks that are not finished, in their order
+        self.failure: tuple[int, Exception] | None = None  # the first one, and its place
+        self.n_tasks = 0
         self.n_submitted = self.n_threads = 0
         self.asked = -math.inf
 
@@ -229,16 +252,33 @@ class _Run:
         while not finished:
             self._require_scheduler()
             self._submit_more()
+            self._raise_failure()
             if not self.running:
                 break
             for future, result in self.completed.next_batch(block=True):
                 task = self.running.pop(future.key)
                 del self.futures[future.key]
-                if self._is_finished(future, result, task):
-                    finished.append((task.name, result))
-                else:
+                if not self._is_finished(future, result, task):
                     self.again.append(task)
+                    continue
+                place = self.places.pop(task.name)
+                if isinstance(result, _Failed):
+                    self._note_failure(place, result.error)
+                else:
+                    finished.append((task.name, result))
         return finished
+
+    def _note_failure(self, place: int, error: Exception) -> None:
+        if self.failure is None or place < self.failure[0]:
+            self.failure = (place, error)
+
+    def _raise_failure(self) -> None:
+        """Raise the first error, unless a task before it is not finished."""
+        if self.failure is None:
+            return
+        place, error = self.failure
+        if all(other > place for other in self.places.values()):
+            raise error
 
     def stop(self) -> None:
         """Cancel tasks that have not started, after an error or Ctrl-C."""
@@ -249,14 +289,30 @@ class _Run:
     def _submit_more(self) -> None:
         most = self._most_tasks()
         while len(self.running) < most:
-            task = self.again.popleft() if self.again else self.next_task(self.n_threads)
+            task = self.again.popleft() if self.again else self._new_task()
             if task is None:
                 return
             self.n_submitted += 1
             key = f"{self.label}-{self.n_submitted}"
-            future = self.client.submit(task.function, *task.arguments, key=key, pure=False)
+            future = self.client.submit(
+                _attempt, task.function, *task.arguments, key=key, pure=False
+            )
             self.running[key], self.futures[key] = task, future
             self.completed.add(future)
+
+    def _new_task(self) -> Task | None:
+        """The next task; none after an error."""
+        if self.failure is not None:
+            return None
+        try:
+            task = self.next_task(self.n_threads)
+        except Exception as error:  # of reading what the task is about
+            self._note_failure(self.n_tasks, error)
+            return None
+        if task is not None:
+            self.places[task.name] = self.n_tasks
+            self.n_tasks += 1
+        return task
 
     def _is_finished(self, future: Any, result: Any, task: Task) -> bool:
         """Whether a task has its result; False if it must be computed again."""

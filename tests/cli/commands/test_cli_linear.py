@@ -123,6 +123,7 @@ def test_killed_in_the_middle(table, store, tmp_path):
     ("source", "options", "code", "told"),
     [
         ("a.csv", ["--linear"], 2, "is not a feature store"),
+        ("a.csv", ["--linear", "--target", "y"], 2, "'gramlet embed a.csv --hashed 20 -o STORE'"),
         ("none", ["--linear"], 2, "is not a feature store"),
         ("store", [], 2, "--linear learns from it"),
         ("store", ["--epochs", "3"], 2, "--epochs needs --linear"),
@@ -130,8 +131,8 @@ def test_killed_in_the_middle(table, store, tmp_path):
         ("store", ["--linear", "--target", "y"], 2, "--target does not apply"),
         ("store", ["--linear", "--C", "3"], 2, "--C does not apply"),
         ("store", ["--linear", "--held-out", "0.9"], 2, "--held-out"),
-        ("store", ["--linear", "--scoring", "r2"], 1, "'r2' is for regression"),
-        ("store", ["--linear", "--task", "regression"], 1, "Use --task classification"),
+        ("store", ["--linear", "--scoring", "r2"], 2, "'r2' is for regression"),
+        ("store", ["--linear", "--task", "regression"], 2, "Use --task classification"),
         ("store", ["--linear", "--class-weight", "perhaps=2"], 2, "there is no class 'perhaps'"),
     ],
 )
@@ -142,6 +143,53 @@ def test_wrong_use(source, options, code, told, store, tmp_path, capsys, monkeyp
     assert told in error
     assert error.count("\n") == 1
     assert not (tmp_path / "m.gramlet").exists()
+
+
+def test_a_store_without_targets(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("smiles\nCC\nCO\n")
+    assert run(["embed", "a.csv", "--hashed", "8", "-o", "s"]) == 0
+    capsys.readouterr()
+    assert run(["train", "s", "--linear", "-o", "m.gramlet"]) == 1
+    assert capsys.readouterr().err == (
+        "gramlet: error: 's' has no targets (part 0). Write the store from a file with a target "
+        "column; --target names it.\n"
+    )
+
+
+def test_a_row_that_cannot_be_read(table, tmp_path, capsys, monkeypatch):
+    """Data that is damaged, not wrong use; once corrected, the same command works."""
+    monkeypatch.chdir(tmp_path)
+    right = table.read_text()
+    table.write_text(right.replace("m5,", "m5,("))
+    command = ["embed", "a.csv", "--hashed", "8", "-o", "s"]
+    assert run(command) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("gramlet: error: a.csv, line 7: ")
+    assert error.count("\n") == 1
+    table.write_text(right)
+    assert run(command) == 0
+    assert run([*command, "--batch-size", "9"]) == 2
+    assert "or start again with --fresh, which deletes them." in capsys.readouterr().err
+    assert run([*command, "--label", "x"]) == 2
+
+
+@pytest.mark.parametrize("options", [[], ["--workers", "2"]])
+def test_of_several_bad_rows_the_first_is_named(table, tmp_path, options):
+    pytest.importorskip("distributed")
+    lines = table.read_text().splitlines()
+    for i in (12, 22, 52):
+        lines[i] = f"m{i},C(C,yes,1.5"
+    table.write_text("\n".join(lines))
+    line = ["embed", str(table), "--hashed", "8", "-o", str(tmp_path / "s"), "--batch-size", "10"]
+    program = "import sys; from gramlet.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", program, *line, *options], capture_output=True, timeout=120
+    )
+    assert done.returncode == 1
+    said = [line for line in done.stderr.decode().splitlines() if "compiling" not in line]
+    assert len(said) == 1, said
+    assert "a.csv, line 13: 'C(C' is not a valid SMILES string" in said[0]
 
 
 def test_stores_that_are_not_whole(store, tmp_path, capsys):

@@ -68,6 +68,17 @@ def test_neighbors_of_a_query(run, molecules, tmp_path):
     assert [float(row["similarity"]) for row in rows] == [1.0, 1.0]
 
 
+def test_ids_that_repeat_are_counted_once(run, tmp_path):
+    pytest.importorskip("rdkit", reason="SMILES strings are read by RDKit")
+    path = tmp_path / "ids.csv"
+    path.write_text("id,smiles\nX,CCO\nX,CCN\nX,CCC\ny,CC\n")
+    code, _, err = run("neighbors", path, "-k", "wl", "-o", tmp_path / "n.csv")
+    assert code == 0
+    assert err.count("2 ids of 4 graphs repeat an earlier one") == 1
+    path.write_text("id,smiles\nX,CCO\nz,CCN\n")
+    assert "repeat" not in run("neighbors", path, "-k", "wl")[2]
+
+
 def test_duplicates_are_printed(run, molecules):
     code, out, err = run("duplicates", molecules)
     assert code == 0

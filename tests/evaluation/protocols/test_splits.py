@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -97,6 +99,46 @@ def test_groups_that_do_not_fit(groups, message):
 def test_advice_for_few_graphs_can_be_followed(n_graphs, rules, message):
     with pytest.raises(ValueError, match=message):
         rules.splits(np.linspace(0, 0.5, n_graphs), np.zeros(0), None)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ([20, 30], r"Class 0 has 20 graphs \(and 1 more .*\. Use at most 20 folds\.$"),
+        ([20, 60], r"Class 0 has 20 graphs, fewer .*\. Use at most 20 folds\.$"),
+        ([20, 60, 60], r"Use at most 20 folds, or leave that class out with min_class_size=50\.$"),
+        (
+            [20, 9, 12, 60, 60],
+            r"Class 1 has 9 graphs \(and 2 more classes are too small\), fewer than the 50 folds\. "
+            r"Use at most 9 folds, or leave those 3 classes out with min_class_size=50\.$",
+        ),
+        ([1, 1], r"Add graphs of those classes\.$"),
+    ],
+)
+def test_classes_are_left_out_only_if_two_remain(members, message):
+    codes = np.repeat(np.arange(len(members)), members)
+    with pytest.raises(ValueError, match=message):
+        Protocol(folds=50).splits(codes, np.arange(len(members)))
+
+
+def test_advice_for_inner_folds_leaves_two_classes():
+    rules = Protocol(folds=4, repeats=1, inner_folds=5)
+    with pytest.raises(ValueError, match=r"as few as 4 .* Use at most 4 inner folds\.$"):
+        rules.splits(np.repeat([0, 1], [6, 30]), np.arange(2))
+    with pytest.raises(ValueError, match=r"4 inner folds, or leave that class .*_size=7\.$"):
+        rules.splits(np.repeat([0, 1, 2], [6, 30, 30]), np.arange(3))
+
+
+def test_classes_in_few_groups_are_named_in_a_hint():
+    y = np.array(["rare"] * 3 + ["a", "b"] * 20)
+    groups = np.r_[0, 0, 1, np.arange(40) // 2 + 2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = evaluate("vertex", trees(43), y, QUICK, groups=groups)
+    assert [hint.text for hint in result.hints if hint.kind == "few-groups"] == [
+        "Class 'rare' is in 2 groups, fewer than the 4 folds: in each repeat at least 2 of 4 test "
+        "parts contain no graph of it."
+    ]
 
 
 def test_training_parts_of_one_class_are_refused():

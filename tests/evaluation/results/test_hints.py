@@ -35,6 +35,40 @@ def test_options_at_the_edge_of_their_grid():
     assert not edge_of_grid_hints({"C": [0.1, 1.0, 10.0]}, [{"C": 0.1}, {"C": 1.0}])
 
 
+def test_options_chosen_on_the_test_parts():
+    tried, chosen = {"gamma": [0.1, 1.0, 10.0], "C": [1.0, 2.0, 4.0]}, [{"gamma": 10.0, "C": 4.0}]
+    gamma, cost = edge_of_grid_hints(tried, chosen, {"gamma"})
+    assert gamma.text == (
+        "gamma: the largest value tried, 10, was chosen on the test parts. Larger values may do "
+        "better."
+    )
+    assert "was chosen in 100 % of the training parts" in cost.text
+
+
+@pytest.mark.parametrize(
+    ("classifier", "where"),
+    [("svc", "on the test parts"), ("ridge", "% of the training parts")],
+)
+def test_where_the_best_of_a_grid_was_chosen(classifier, where):
+    graphs = trees(40)
+    rules = Protocol(4, 1, 3, C=(1e-9, 1e-8, 1e-7), selection="best-of-grid")
+    y = graphs.sizes > 8
+    found = evaluate("vertex", graphs, y, rules, options={}, classifier=classifier)
+    (hint,) = kinds(found, "edge-of-grid")
+    assert where in hint.text
+
+
+def test_the_hint_about_labels_on_the_command_line():
+    from gramlet.cli.wording import with_options
+
+    bare = GraphBatch.from_edges([[(0, 1)]] * 2)
+    (hint,) = column_hints("vertex", [], bare)
+    assert hint.text.endswith(
+        "as_batch(graphs, node_labels='degree') labels nodes by their degrees."
+    )
+    assert with_options(hint.text).endswith(". --node-labels degree labels nodes by their degrees.")
+
+
 def test_kernels_that_only_know_the_size():
     graphs = trees(80)
     by_size = evaluate("wl", graphs, graphs.sizes > 8, QUICK, options={"n_iter": [1]})

@@ -125,6 +125,16 @@ def test_ties_of_decision_values_count_half():
     assert scorer(truth, truth, np.zeros(4)) == 0.5
 
 
+@pytest.mark.parametrize(
+    ("name", "least"), [("neg_mean_squared_log_error", "-1"), ("neg_mean_poisson_deviance", "0")]
+)
+def test_predictions_that_a_scorer_is_not_defined_for(name, least):
+    scorer = scorer_of(name, "regression")
+    with pytest.raises(ValueError, match=rf"'{name}' .* predictions of {least} or less; 1 of the 3 "
+                       r"predictions .* smallest -1\.5\. Choose another scorer"):  # fmt: skip
+        scorer(np.array([1.0, 2.0, 3.0]), np.array([1.0, -1.5, 2.0]), None)
+
+
 class TestPooling:
     truth = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 6.0])
     told = np.array([0.5, 1.0, 1.5, 3.5, 4.0, 5.0])

@@ -146,7 +146,7 @@ def test_skipped_rows_shift_nothing(tmp_path: Path) -> None:
         ("CC,NaN", "line 3: the target 'y' is 'NaN'"),
         ("CC,many", "line 3: the target 'y': 'many' is not a number"),
         ("CC,1,2", "line 3: the row has 3 cells where the first has 2"),
-        ('"CC,1', "line 3: unexpected end of data"),
+        ('"CC,1', "line 3: a quoted field does not end"),
     ],
 )
 def test_bad_rows_are_named(tmp_path: Path, bad: str, message: str) -> None:
@@ -300,3 +300,39 @@ def test_the_first_molecule_of_smi_is_no_heading(tmp_path: Path) -> None:
     path = put(tmp_path, "t.smi", "CC a\nCCO b\n")
     with pytest.raises(ValueError, match=r"no column is called 'y' .* 2 columns, numbered from 0"):
         gramlet.read(path, "y")
+
+
+def test_one_decimal_point_among_commas_is_the_odd_row(tmp_path: Path) -> None:
+    rows = [f"C{'C' * i};{i},5" for i in range(1, 10)]
+    path = put(tmp_path, "t.csv", "\n".join(["smiles;y", *rows[:4], "CO;2.5", *rows[4:]]) + "\n")
+    with pytest.raises(ValueError, match=r"line 6: the target 'y': '2.5' has a decimal point"):
+        gramlet.read(path)
+    with pytest.warns(UserWarning, match="1 of 10 molecules were left out"):
+        data = gramlet.read(path, on_error="skip")
+    assert data.target.tolist() == [i + 0.5 for i in range(1, 10)]
+    with pytest.warns(UserWarning, match="1 of 10 rows were left out"):
+        blocks = list(gramlet.stream(path, 1, on_error="skip"))
+    assert [block.target.tolist() for block in blocks][3:6] == [[4.5], [], [5.5]]
+
+
+@pytest.mark.parametrize("ending", ["", 'CC,"3"\nCN,4\n'])
+def test_a_quote_that_is_not_closed_loses_no_line_in_silence(tmp_path: Path, ending: str) -> None:
+    rows = ["smiles,y", "CC,1", 'CO,"2', *(f"{'C' * i},{i}" for i in range(1, 20))]
+    path = put(tmp_path, "t.csv", "\n".join(rows) + "\n" + ending)
+    n_lost = 20 if not ending else 21
+    reason = "expected after" if ending else "a quoted field does not end"
+    with pytest.raises(ValueError, match=f"line 3: .*{reason}.* begins in line 3 and is read up"):
+        gramlet.read(path)
+    with pytest.warns(UserWarning, match=f"{n_lost} of {n_lost + 1 + bool(ending)} .* left out"):
+        data = gramlet.read(path, on_error="skip")
+    lines = [int(each.place.rpartition(" ")[2]) for each in data.skipped]
+    assert lines == list(range(3, 3 + n_lost))
+    with pytest.warns(UserWarning, match=f"{n_lost} of"):
+        blocks = list(gramlet.stream(path, 4, on_error="skip"))
+    assert sum(len(block.skipped) for block in blocks) == n_lost
+
+
+def test_quoted_fields_may_contain_line_breaks(tmp_path: Path) -> None:
+    text = 'smiles,note,y\nCC,"one\ntwo",1\nCO,"x",2\nCN,"a\n\nb",0\n'
+    data = gramlet.read(put(tmp_path, "t.csv", text), target="y")
+    assert (data.target.tolist(), data.skipped) == ([1, 2, 0], [])

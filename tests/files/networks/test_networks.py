@@ -303,11 +303,15 @@ def test_graphml_defaults_types_and_drawings(tmp_path: Path) -> None:
         ('{"nodes": [], "edges": [{"source": 1, "target": 2}]}', "ends at 1, which is not a node"),
         ('{"nodes": [{"id": 1}, {"id": 1}]}', "two nodes have the id 1"),
         ('{"nodes": [{"id": {}}]}', "must be a string or a number"),
-        ('{"nodes": [{"id": 1, "attr": "x"}]}', "'attr' of one node is 'x'; give finite numbers"),
-        ('{"nodes": [{"id": 1, "attr": 1e999}]}', "give finite numbers"),
+        (
+            '{"nodes": [{"id": 1, "attr": "x"}]}',
+            "'attr' of node 1 is 'x'; attributes must be finite",
+        ),
+        ('{"nodes": [{"id": 1, "attr": 1e999}]}', "must be finite numbers"),
         ('{"nodes": [{"id": 1, "attr": NaN}]}', "NaN is not a JSON number"),
         ('{"nodes": [{"id": 1, "label": {}}]}', "not a label"),
         ('{"nodes": [{"attr": [1]}, {"attr": [1, 2]}]}', "differ in length"),
+        ('{"nodes": [{"attr_0": null}]}', "the 'attr_0' of every node is null"),
         ('{"nodes": [], "directed": 1}', "'directed' true or false"),
         ('{"nodes": [], "graph": {"target": [1]}}', "the target 'target' is a list"),
         ('{"nodes": [], "graph": {"target": null}}', "the target 'target' is missing"),
@@ -425,3 +429,71 @@ def test_sparse6_that_ends_within_an_edge_is_cut_off() -> None:
         except ValueError as why:
             found += "cut off" in str(why)
     assert found > (len(whole) - 4) // 4  # without a length, not every cut is detected
+
+
+UNUSABLE = {
+    "weight": (
+        {"weight": "heavy"},
+        {},
+        r"the 'weight' of edge \(0, 1\) is 'heavy'; weights must be",
+    ),
+    "infinite": ({"weight": 1e999}, {}, r"edge \(0, 1\) is inf; weights must be finite numbers"),
+    "no label": ({"weight": 1}, {"label": None}, "node 1 has no 'label', but others have"),
+    "label": ({"weight": 1}, {"label": {"a": 1}}, "the 'label' of node 1 is .*not a label"),
+    "attributes": ({"weight": 1}, {"attr": [1, 2]}, "the 'attr' of nodes differ in length"),
+}
+
+
+def line(number: int, edge: dict[str, object], node: dict[str, object]) -> str:
+    nodes = [{"id": i, "label": "a", "attr": [i]} for i in range(2)]
+    nodes[1] |= node
+    return json.dumps(
+        {"graph": {"id": f"g{number}", "y": number}, "nodes": nodes,
+         "edges": [{"source": 0, "target": 1, **edge}]}
+    ).replace("Infinity", "1e999")  # fmt: skip
+
+
+@pytest.mark.parametrize("defect", UNUSABLE)
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_a_graph_that_cannot_be_used_may_be_left_out(
+    tmp_path: Path, defect: str, in_folder: bool
+) -> None:
+    edge, node, reason = UNUSABLE[defect]
+    lines = [line(0, {"weight": 1}, {}), line(1, edge, node), line(2, {"weight": 1}, {})]
+    if in_folder:
+        path, place = tmp_path, "g1.json"
+        for i, text in enumerate(lines):
+            put(tmp_path / f"g{i}.json", text)
+    else:
+        path, place = put(tmp_path / "x.jsonl", "\n".join(lines)), "x.jsonl, line 2"
+    with pytest.raises(ValueError, match=f'{place}: .*{reason}.* on_error="skip"'):
+        gramlet.read(path)
+    with pytest.warns(UserWarning, match="1 of 3 graphs were left out"):
+        data = gramlet.read(path, on_error="skip")
+    assert (data.ids, data.target.tolist(), len(data.graphs)) == (["g0", "g2"], [0, 2], 2)
+    assert [each.place.endswith(place) for each in data.skipped] == [True]
+
+
+def test_a_file_of_a_folder_with_a_table_that_cannot_be_used_may_be_left_out(
+    tmp_path: Path,
+) -> None:
+    for i, weight in enumerate((1.0, float("nan"), 2.0)):
+        nx.write_graphml(nx.Graph([("u", "v", {"weight": weight})]), tmp_path / f"g{i}.graphml")
+    put(tmp_path / "table.csv", "file,y\ng2,5\ng1,6\ng0,7\n")
+    with pytest.raises(ValueError, match=r"g1.graphml: .* edge \('u', 'v'\) is nan; weights must"):
+        gramlet.read(tmp_path)
+    with pytest.warns(UserWarning, match="1 of 3 files were left out"):
+        data = gramlet.read(tmp_path, on_error="skip")
+    assert (data.ids, data.target.tolist()) == (["g2", "g0"], [5, 7])
+    assert data.graphs.edge_weights.tolist() == [2, 2, 1, 1]
+
+
+def test_a_graph_of_a_graphml_file_with_a_stray_edge_may_be_left_out(tmp_path: Path) -> None:
+    graph = '<graph edgedefault="undirected"><node id="a"/><node id="b"/>%s</graph>'
+    edge = '<edge source="a" target="%s"/>'
+    text = f"<graphml>{graph % (edge % 'b')}{graph % (edge % 'x')}{graph % ''}</graphml>"
+    path = put(tmp_path / "x.graphml", text)
+    with pytest.raises(ValueError, match=r"x.graphml, graph 1: an edge ends at 'x', which is not"):
+        gramlet.read(path)
+    with pytest.warns(UserWarning, match="1 of 3 graphs were left out"):
+        assert gramlet.read(path, on_error="skip").graphs.n_edges.tolist() == [1, 0]

@@ -117,6 +117,51 @@ def test_a_folder_with_other_things_is_never_replaced(tmp_path: Path) -> None:
     assert (home / "thesis.tex").read_text() == "years of work"
 
 
+@pytest.mark.parametrize(
+    ("beside_a_data_set", "other"),
+    [
+        (False, "diary.txt"),
+        (False, "README.txt"),
+        (False, "SET_A.txt"),
+        (True, "diary.txt"),
+        (True, "SET_notes.txt"),
+        (True, "SETTING_node_labels.txt"),
+    ],
+)
+def test_other_text_files_are_never_replaced(
+    tmp_path: Path, beside_a_data_set: bool, other: str
+) -> None:
+    graphs, folder = GraphBatch.from_edges([[(0, 1)]]), tmp_path / "SET"
+    folder.mkdir()
+    if beside_a_data_set:
+        write_tu(graphs, folder, target=[1], overwrite=True)
+    (folder / other).write_text("years of work")
+    with pytest.raises(FileExistsError, match=other):
+        write_tu(graphs, folder, target=[2], overwrite=True)
+    assert (folder / other).read_text() == "years of work"
+
+
+def test_every_file_of_a_data_set_is_replaced(tmp_path: Path) -> None:
+    graphs = GraphBatch.from_edges(
+        [[(0, 1)]], node_labels=[["a", "b"]], node_attributes=[[[0.5], [1.5]]],
+        edge_labels=[["x"]], edge_weights=[[2.0]],
+    )  # fmt: skip
+    for name in ("OLD", "NEW"):
+        data = Dataset(graphs, [0.5], description="What it is.", target_names={0.5: "half"})
+        write_tu(data, tmp_path / "SET", name=name, overwrite=True)
+    assert {f.name.partition("_")[0] for f in (tmp_path / "SET").iterdir()} == {"NEW", "README.txt"}
+    write_tu(graphs, tmp_path / "SET", target=["a"], overwrite=True)
+    assert read_tu(tmp_path / "SET").graphs == graphs
+
+
+def test_of_several_data_sets_in_a_folder_none_is_replaced(tmp_path: Path) -> None:
+    write_tu(GraphBatch.from_edges([[(0, 1)]]), tmp_path / "SET")
+    for file in list((tmp_path / "SET").iterdir()):
+        (tmp_path / "SET" / file.name.replace("SET", "TWO")).write_bytes(file.read_bytes())
+    with pytest.raises(FileExistsError, match="not part of one TU data set"):
+        write_tu(GraphBatch.from_edges([[(0, 1)]]), tmp_path / "SET", overwrite=True)
+
+
 def test_a_failed_write_leaves_what_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

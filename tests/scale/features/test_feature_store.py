@@ -173,6 +173,19 @@ def test_stopped_by_a_row_and_continued_without_it(tmp_path):
         FeatureStore.write(place, table, HASHED, 2)
 
 
+def test_stopped_by_the_first_part_and_begun_anew_with_another_file(tmp_path):
+    pytest.importorskip("rdkit")
+    table, place = tmp_path / "a.csv", tmp_path / "store"
+    table.write_text("smiles,y\nCC,0\nC(C,1\n")
+    with pytest.raises(ValueError, match="line 3"):
+        FeatureStore.write(place, table, HASHED, 2)
+    table.write_text("smiles,y\nCC,0\nCCO,1\n")
+    assert len(FeatureStore.write(place, table, HASHED, 2)) == 2
+    table.write_text("smiles,y\nCC,0\nCCS,1\n")
+    with pytest.raises(ValueError, match="contains other features"):
+        FeatureStore.write(place, table, HASHED, 2)
+
+
 def test_damage_is_named_and_mended(data, tmp_path):
     place = tmp_path / "store"
     store = FeatureStore.write(place, data, HASHED, 5)

@@ -143,7 +143,13 @@ def test_directed_graphs_give_the_gram_matrix_of_the_kernel(kind):
 
 def test_wrong_parameters_and_labels():
     graphs = labelled_graphs(5)
-    for wrong in ({"kind": "other"}, {"n_bits": 0}, {"n_bits": 64}, {"n_iter": -1}):
+    for wrong in (
+        {"kind": "other"},
+        {"n_bits": 0},
+        {"n_bits": 64},
+        {"n_iter": -1},
+        {"n_iter": 10_001},
+    ):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             HashedFeatures(**wrong).transform(graphs)
     with pytest.raises(ValueError, match="frozenset"):

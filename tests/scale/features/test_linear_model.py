@@ -196,6 +196,9 @@ def test_saved_and_loaded(tmp_path):
         ("factor_", -1.0),
         ("normalize_", 1),
         ("task_", "clustering"),
+        ("directed_", 1),
+        ("node_labels_", "yes"),
+        ("features_", HashedFeatures(n_iter=3_000_000, n_bits=8)),
     ],
 )
 def test_models_that_do_not_fit_together_are_refused(name, value, tmp_path):
@@ -204,6 +207,99 @@ def test_models_that_do_not_fit_together_are_refused(name, value, tmp_path):
     with pytest.raises((ValueError, TypeError, ModelFileError)):
         gramlet.save(model, tmp_path / "m.gramlet")
     assert not (tmp_path / "m.gramlet").exists()
+
+
+def of_kind(
+    n_graphs: int = 20, *, labels: bool = True, edge_labels: bool = True, directed: bool = False
+) -> Dataset:
+    """Paths of two to four nodes; the target is whether there are more than two."""
+    sizes = [2 + i % 3 for i in range(n_graphs)]
+    graphs = GraphBatch.from_edges(
+        [[(i, i + 1) for i in range(n - 1)] for n in sizes],
+        n_nodes=sizes,
+        node_labels=[["C"] * n for n in sizes] if labels else None,
+        edge_labels=[["-"] * (n - 1) for n in sizes] if edge_labels else None,
+        directed=directed,
+    )
+    return Dataset(graphs, np.array([n > 2 for n in sizes]))
+
+
+@pytest.mark.parametrize(
+    ("fitted", "new", "message"),
+    [
+        (
+            {},
+            {"labels": False},
+            "was fitted on graphs with node labels, but is given graphs without",
+        ),
+        ({"labels": False}, {}, "was fitted on graphs without node labels, but is given"),
+        ({}, {"directed": True}, "was fitted on undirected graphs; these are directed"),
+        ({"directed": True}, {}, "was fitted on directed graphs; these are undirected"),
+        ({}, {"edge_labels": False}, "was fitted on graphs with edge labels, but is given"),
+    ],
+)
+def test_graphs_of_another_kind_are_refused(fitted, new, message, tmp_path):
+    model = HashedLinearModel(n_epochs=1).fit(written(tmp_path, of_kind(**fitted), 7))
+    gramlet.save(model, tmp_path / "m.gramlet")
+    again = gramlet.load(tmp_path / "m.gramlet")
+    for each in (model, again):
+        assert len(each.predict(of_kind(**fitted).graphs)) == 20
+        for method in ("predict", "decision_function", "predict_proba"):
+            with pytest.raises(ValueError, match=f"HashedLinearModel {message}"):
+                getattr(each, method)(of_kind(**new).graphs)
+
+
+@pytest.mark.parametrize(
+    ("features", "refused"),
+    [
+        (HashedFeatures("wl", 1, 8, use_edge_labels=False), False),
+        (HashedFeatures("sp", 1, 8), False),
+        (HashedFeatures("wl-edge", 1, 8, use_edge_labels=False), True),
+    ],
+)
+def test_edge_labels_that_are_not_used_may_be_missing(features, refused, tmp_path):
+    store = written(tmp_path, of_kind(), features=features)
+    model = HashedLinearModel(n_epochs=1).fit(store)
+    graphs = of_kind(edge_labels=False).graphs
+    if refused:
+        with pytest.raises(ValueError, match="with edge labels"):
+            model.predict(graphs)
+    else:
+        assert (model.predict(graphs) == model.predict(of_kind().graphs)).all()
+
+
+def test_edge_labels_are_ignored_if_the_fitted_graphs_have_none(tmp_path):
+    model = HashedLinearModel(n_epochs=1).fit(written(tmp_path, of_kind(edge_labels=False)))
+    expected = model.decision_function(of_kind(edge_labels=False).graphs)
+    assert np.array_equal(model.decision_function(of_kind().graphs), expected)
+
+
+def test_graphs_without_edges_are_of_either_kind(tmp_path):
+    model = HashedLinearModel(n_epochs=1).fit(written(tmp_path, of_kind()))
+    for directed in (False, True):
+        alone = GraphBatch.from_edges([[], []], n_nodes=[1, 0], node_labels=[["C"], []],
+                                      directed=directed)  # fmt: skip
+        assert len(model.predict(alone)) == 2
+    empty = GraphBatch.from_edges([[]], n_nodes=[0])
+    assert len(model.predict(empty)) == 1
+
+
+def test_a_store_without_a_record_of_the_kind_checks_nothing(tmp_path, monkeypatch):
+    savez = np.savez
+
+    def without_kind(*arguments, graph_kind, **members):
+        savez(*arguments, **members)
+
+    monkeypatch.setattr(np, "savez", without_kind)
+    store = written(tmp_path, of_kind())
+    monkeypatch.undo()
+    assert tuple(store.graph_kind) == (None, None, None)
+    model = HashedLinearModel(n_epochs=1).fit(store)
+    assert len(model.predict(of_kind(labels=False, directed=True).graphs)) == 20
+    for name in ("node_labels_", "edge_labels_", "directed_"):  # as in models saved before
+        delattr(model, name)
+    gramlet.save(model, tmp_path / "m.gramlet")
+    assert len(gramlet.load(tmp_path / "m.gramlet").predict(of_kind().graphs)) == 20
 
 
 class _Parts:

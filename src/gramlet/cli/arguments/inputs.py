@@ -6,6 +6,7 @@ Also the target to learn: `target_of` for machines, `classes_of` for kernels tha
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,16 @@ if TYPE_CHECKING:
     from gramlet.evaluation.protocols.task import Target
     from gramlet.files.dataset import Dataset
 
-__all__ = ["classes_of", "read_input", "refuse_numbers", "stream_input", "target_of"]
+__all__ = [
+    "classes_of",
+    "read_input",
+    "refuse_foreign",
+    "refuse_numbers",
+    "stream_input",
+    "target_of",
+    "told_values",
+    "with_place",
+]
 
 
 def read_input(text: str, reading: Reading, needs_target: bool = True) -> Dataset:
@@ -53,6 +63,7 @@ def stream_input(text: str, reading: Reading) -> Iterator[Dataset]:
     if not path.is_file() or kind_of(path) not in TABLES:
         yield read_input(text, reading, needs_target=False)
         return
+    refuse_foreign(path, reading)
     options = reading.options()
     if reading.target is None and reading.on_error is OnError.stop:
         with _told(text):
@@ -73,19 +84,30 @@ def stream_input(text: str, reading: Reading) -> Iterator[Dataset]:
 def _told(text: str) -> Iterator[None]:
     """Turn the readers' errors into errors that are shown to the user."""
     from gramlet.files.dataset import DatasetNotFoundError
+
+    try:
+        with told_values(text):
+            yield
+    except DatasetNotFoundError as why:
+        # A known data set that could not be fetched is a failure of the network.
+        raise (Failure if _well_known(text) else WrongUse)(with_options(why)) from why
+    except OSError as why:
+        raise Failure(f"{text!r} cannot be read: {why.strerror or why}.") from why
+
+
+@contextlib.contextmanager
+def told_values(text: str) -> Iterator[None]:
+    """Turn the readers' errors about the content of INPUT into errors shown to the user."""
     from gramlet.files.tables import ColumnNotFoundError
 
     try:
         yield
-    except DatasetNotFoundError as why:
-        # A known data set that could not be fetched is a failure of the network.
-        raise (Failure if _well_known(text) else WrongUse)(with_options(why)) from why
     except ColumnNotFoundError as why:
         raise WrongUse(with_options(why)) from why
-    except OSError as why:
-        raise Failure(f"{text!r} cannot be read: {why.strerror or why}.") from why
+    except OSError:  # a missing data set is also a ValueError
+        raise
     except ValueError as why:
-        raise Failure(_with_place(with_options(why), text)) from why
+        raise Failure(with_place(with_options(why), text)) from why
 
 
 def _read_leniently(text: str, reading: Reading) -> Dataset:
@@ -120,10 +142,28 @@ def _read(text: str, reading: Reading, **others: Any) -> Dataset:
     if path.name != text or kind_of(path) is not None or _is_there(path):
         if not _exists(path):
             raise WrongUse(f"there is no file or folder {text!r}.")
+        refuse_foreign(path, reading)
         return read(path, **reading.options(), **others)
     if reading.data_dir is not None and not reading.data_dir.is_dir():
         raise WrongUse(f"--data-dir: {str(reading.data_dir)!r} is not a folder.")
     return _with_options(load_dataset(text, reading.data_dir), text, reading)
+
+
+def refuse_foreign(path: Path, reading: Reading) -> None:
+    """Refuse options that do not apply to the format of a file, before it is read."""
+    from gramlet.files.kinds import kind_of
+    from gramlet.files.read import ReadOptions, refuse_foreign_options
+    from gramlet.files.tu.members import is_tu
+
+    kind = kind_of(path)
+    if kind == ".zip" or not path.is_file():
+        kind = "tu" if kind == ".zip" or is_tu(path) else "folder"
+    if kind is None:
+        return
+    try:
+        refuse_foreign_options(path, kind, ReadOptions(**reading.options()))
+    except ValueError as why:
+        raise WrongUse(with_options(why)) from why
 
 
 def _with_options(data: Dataset, text: str, reading: Reading) -> Dataset:
@@ -160,7 +200,7 @@ def _well_known(name: str) -> bool:
     return facts_of(name) is not None
 
 
-def _with_place(message: str, text: str) -> str:
+def with_place(message: str, text: str) -> str:
     """The message, preceded by the file's name unless it contains that already."""
     return message if Path(text).name in message else f"{text!r}: {message}"
 
@@ -181,19 +221,30 @@ def target_of(dataset: Dataset, text: str, learning: Learning | None = None) -> 
             "_graph_labels.txt or _graph_attributes.txt; for a table or a file of graphs name the "
             "column with --target."
         )
+    n_graphs, names = len(dataset.graphs), dataset.target_names
     try:
         return checked_target(
-            dataset.target,
-            len(dataset.graphs),
-            learning.task.value,
-            learning.min_class_size,
-            dataset.target_names,
+            dataset.target, n_graphs, learning.task.value, learning.min_class_size, names
         )
     except ValueError as why:
         shown = f"the target {dataset.target_name!r}" if dataset.target_name else "the target"
         message = with_options(why)
         message = f"{shown}{message[1:]}" if message.startswith("y ") else message
-        raise Failure(f"{text!r}: {message}") from why
+        kind = WrongUse if _is_usable(dataset) else Failure  # by other options
+        raise kind(f"{text!r}: {message}") from why
+
+
+def _is_usable(dataset: Dataset) -> bool:
+    """Whether the target can be learned without further options."""
+    from gramlet.evaluation.protocols.task import target_of as checked_target
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            checked_target(dataset.target, len(dataset.graphs), names=dataset.target_names)
+        except ValueError:
+            return False
+    return True
 
 
 def classes_of(dataset: Dataset, text: str, kernel: str) -> Any:

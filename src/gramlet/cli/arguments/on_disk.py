@@ -12,6 +12,7 @@ import typer
 
 from gramlet.cli.arguments.options import Fresh
 from gramlet.cli.errors import WrongUse
+from gramlet.cli.results.output import Inputs, refuse_inputs
 
 __all__ = ["OnDisk", "check_folder", "cluster_client"]
 
@@ -53,8 +54,9 @@ class OnDisk:
                 )
 
 
-def check_folder(output: Path) -> None:
-    """Refuse a folder that cannot be created, before any work is done."""
+def check_folder(output: Path, inputs: Inputs) -> None:
+    """Refuse a folder that cannot be created, or that is read, before any work is done."""
+    refuse_inputs(output, inputs)
     if output.exists() and not output.is_dir():
         raise WrongUse(f"{str(output)!r} is a file; name a folder.")
     if not output.absolute().parent.is_dir():

@@ -29,6 +29,13 @@ INPUT_HELP = (
     "graphs (.graphml, .gexf, .gml, .g6, .s6, .json, .jsonl), or a folder of such files."
 )
 
+
+def _checked_jobs(jobs: int) -> int:
+    if jobs == 0:
+        raise typer.BadParameter("0 is not a number of threads from 1, or -1 for all cores.")
+    return jobs
+
+
 DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", metavar="FOLDER", help="Folder with data sets (folders or zips)."),
@@ -92,7 +99,11 @@ Seed = Annotated[
 Jobs = Annotated[
     int,
     typer.Option(
-        "--jobs", "-j", metavar="N", help="Threads; -1: all cores. Results stay the same."
+        "--jobs",
+        "-j",
+        metavar="N",
+        help="Threads; -1: all cores. Results stay the same.",
+        callback=_checked_jobs,
     ),
 ]
 

@@ -16,6 +16,8 @@ from gramlet.cli.results.output import check_place, note
 
 __all__ = ["convert"]
 
+_ENDINGS = (".jsonl", ".json", ".graphml", ".csv", ".tsv", ".smi", ".zip")
+
 
 def convert(
     source: Input,
@@ -38,10 +40,16 @@ def convert(
     ] = None,
 ) -> None:
     """Write graphs in another file format; only what --drop names is left out."""
+    from gramlet.files.kinds import kind_of
     from gramlet.files.writing import write
 
+    if output.suffix and kind_of(output) not in _ENDINGS:
+        raise WrongUse(
+            f"{str(output)!r}: graphs are written to {', '.join(_ENDINGS)}, or without ending to "
+            f"a TU folder; got {output.suffix!r}."
+        )
     if not output.is_dir():
-        check_place(output)
+        check_place(output, inputs={})  # --overwrite allows to replace INPUT
     if output.exists() and not overwrite:
         raise WrongUse(f"{str(output)!r} already exists; --overwrite replaces it.")
     data = read_input(source, reading)

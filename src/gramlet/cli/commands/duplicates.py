@@ -23,7 +23,7 @@ def duplicates(
     from gramlet.combine.duplicates import find_duplicates
 
     if output is not None:
-        check_place(output, [".csv"])
+        check_place(output, [".csv"], inputs={"INPUT": source})
     data = read_input(source, reading, needs_target=False)
     from gramlet.engine.core.compiling import announce_compilation
 

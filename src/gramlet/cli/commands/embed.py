@@ -17,6 +17,7 @@ from gramlet.cli.errors import WrongUse
 from gramlet.cli.results.matrix_files import ENDINGS, write_matrix
 from gramlet.cli.results.output import check_place
 from gramlet.cli.results.stores import write_store
+from gramlet.cli.results.tables import ids_of
 from gramlet.cli.work.estimators import seeded, tell_unused, working_estimator
 
 __all__ = ["embed"]
@@ -27,7 +28,7 @@ def embed(
     output: Annotated[
         Path,
         output_option(
-            "Output file: .npy, .npz (sparse, with names and classes), .csv; with --hashed a "
+            "Output file: .npy, .npz (sparse, with names, classes and ids), .csv; with --hashed a "
             "folder."
         ),
     ],
@@ -65,7 +66,7 @@ def embed(
                     batch_size)  # fmt: skip
         return
     on_disk.refuse_for(output)
-    check_place(output, ENDINGS)
+    check_place(output, ENDINGS, inputs={"INPUT": source})
     row = registry.get(kernel)
     params = seeded(row, parse_params(param), seed)
     asked = row.make(**params)
@@ -83,7 +84,9 @@ def embed(
     _require_features(estimator, kernel)  # now that it has seen the graphs
     features, names = _features(row, estimator, data.graphs)
     seconds = time.perf_counter() - started
-    write_matrix(output, "features", features, target=data.target, names=names)
+    write_matrix(
+        output, "features", features, target=data.target, names=names, ids=ids_of(data)
+    )  # fmt: skip
     rows, columns = features.shape
     tell_unused(kernel, estimator, data.graphs)
     print(f"{rows} × {columns} features of {asked!r} in {seconds:.2f} s, in {output}")

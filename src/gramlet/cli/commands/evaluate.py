@@ -72,7 +72,7 @@ def evaluate(
     rows, and the same command continues from there.
     """
     if json_file is not None:
-        check_place(json_file)
+        check_place(json_file, inputs={"INPUT": source})
     work = prepared(
         source, reading, comparing, learning, draws=draws, fit_once=fit_once,
         test_size=holdout, selection=selection.value, scale_C=scale_c,

@@ -88,7 +88,7 @@ def explain(
     """
     model_file, source = _model_and_input(context, what)
     _check_pictures()
-    check_folder(output)
+    check_folder(output, {"MODEL": model_file, "INPUT": source})
     if model_file is None:
         row = _explainable(kernel)
         if row.tags.supervised and decision is not None:

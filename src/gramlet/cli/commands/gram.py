@@ -24,6 +24,7 @@ from gramlet.cli.arguments.params import parse_params
 from gramlet.cli.errors import WrongUse
 from gramlet.cli.results.matrix_files import ENDINGS, write_matrix
 from gramlet.cli.results.output import check_place
+from gramlet.cli.results.tables import ids_of
 from gramlet.cli.work.estimators import seeded, tell_unused, working_estimator
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ def gram(
     output: Annotated[
         Path,
         output_option(
-            "Output file: .npy, .npz (with the classes as 'target'), .csv, or a .zarr folder for "
-            "a matrix larger than memory."
+            "Output file: .npy, .npz (with classes as 'target', identifiers as 'ids'), .csv, or "
+            "a .zarr folder for a matrix larger than memory."
         ),
     ],
     reading: Reading,
@@ -69,9 +70,9 @@ def gram(
 
     to_folder = output.suffix.lower() == _FOLDER
     if to_folder:
-        check_folder(output)
+        check_folder(output, {"INPUT": source})
     else:
-        check_place(output, (*ENDINGS, _FOLDER))
+        check_place(output, (*ENDINGS, _FOLDER), inputs={"INPUT": source})
         on_disk.refuse_for(output)
         if chunk is not None:
             raise WrongUse(f"--chunk is for .zarr folders; {str(output)!r} is a file.")
@@ -94,7 +95,7 @@ def gram(
         matrix = _on_disk(estimator, data, target, output, chunk or 2048, on_disk)
     else:
         matrix = _in_memory(row, estimator, data, target)
-        write_matrix(output, "gram", matrix, target=data.target)
+        write_matrix(output, "gram", matrix, target=data.target, ids=ids_of(data))
     seconds = time.perf_counter() - started
     rows, columns = matrix.shape
     what = row.make(**params)

@@ -44,7 +44,7 @@ def map_(
     from gramlet.kernels import registry
     from gramlet.plotting.figure import pyplot
 
-    check_place(output, (".png", ".svg", ".pdf"))
+    check_place(output, (".png", ".svg", ".pdf"), inputs={"INPUT": source})
     row = registry.get(kernel)
     params = seeded(row, parse_params(param), seed)
     if "normalize" in row.make().get_params():

@@ -13,7 +13,7 @@ from gramlet.cli.arguments.option_groups import Reading
 from gramlet.cli.arguments.options import Input, Jobs, Kernel, Params, Seed, output_option
 from gramlet.cli.arguments.params import parse_params
 from gramlet.cli.results.output import check_place
-from gramlet.cli.results.tables import names_of, write_table
+from gramlet.cli.results.tables import names_of, warn_of_repeated_ids, write_table
 from gramlet.cli.work.estimators import seeded, tell_unused
 
 if TYPE_CHECKING:
@@ -55,11 +55,14 @@ def neighbors(
     from gramlet.kernels import registry
 
     if output is not None:
-        check_place(output, [".csv"])
+        check_place(output, [".csv"], inputs={"INPUT": source, "the input of --query": query})
     row = registry.get(kernel)
     estimator = row.make(**seeded(row, parse_params(param), seed))
     data = read_input(source, reading, needs_target=False)
     queries = data if query is None else read_input(query, reading, needs_target=False)
+    warn_of_repeated_ids(data, source)
+    if query is not None:
+        warn_of_repeated_ids(queries, query)
     from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gramlet.cli.arguments.inputs import stream_input
 from gramlet.cli.arguments.option_groups import OnError, Reading
 from gramlet.cli.arguments.options import Input, Jobs, Model, output_option
-from gramlet.cli.errors import WrongUse
 from gramlet.cli.results.output import check_place, note
 from gramlet.cli.work.models import load_classifier
 from gramlet.common.notices import counted
@@ -42,23 +41,23 @@ def predict(
     With --on-error skip, the file also has the line number of each graph, and NAME.skipped.csv
     lists the rows that were left out.
     """
-    if output is not None:
-        check_place(output, [".csv"])
-        if _same(output, Path(source).expanduser()):
-            raise WrongUse(f"{str(output)!r} is INPUT itself; name another file for predictions.")
-    predictor = load_classifier(model, jobs)
     from gramlet.engine.core.compiling import announce_compilation
     from gramlet.scale.features.stream_prediction import PredictionWriter, answers_of
 
+    writer = None
+    if output is not None:
+        skips = reading.on_error is OnError.skip
+        writer = PredictionWriter(output, with_lines=skips)
+        for place in (writer.path, writer.skipped_path) if skips else (writer.path,):
+            check_place(place, [".csv"], inputs={"MODEL": model, "INPUT": source})
+    predictor = load_classifier(model, jobs)
     tally = _Accuracy(predictor) if hasattr(predictor, "classes_") else _Errors()
-    skips = reading.on_error is OnError.skip
     with contextlib.ExitStack() as stack:
-        writer = None
         for number, data in enumerate(stream_input(source, reading)):
             if number == 0:
                 announce_compilation()
-                if output is not None:
-                    writer = stack.enter_context(PredictionWriter(output, with_lines=skips))
+                if writer is not None:
+                    stack.enter_context(writer)
             if writer is not None:
                 answers = answers_of(predictor, data.graphs) if len(data.graphs) else {}
                 writer.add(data, answers)
@@ -73,10 +72,6 @@ def predict(
             rows = counted(writer.n_skipped, "row")
             note(f"Left out: {rows}; {writer.skipped_path} lists them.")
     tally.tell()
-
-
-def _same(output: Path, source: Path) -> bool:
-    return output.exists() and source.exists() and output.samefile(source)
 
 
 def _shown(predictor: Any, data: Dataset) -> Any:

@@ -34,7 +34,7 @@ def report(
     kernel matrix, map, patterns and single graphs. It is self-contained: it needs no network and no
     other file. Finished work is kept, as by 'gramlet evaluate'.
     """
-    check_place(output, (".html", ".htm"))
+    check_place(output, (".html", ".htm"), inputs={"INPUT": source})
     work = prepared(source, reading, comparing, learning)
     from gramlet.report.page import require_template
 

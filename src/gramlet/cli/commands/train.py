@@ -49,7 +49,7 @@ def train(
     """
     from gramlet.kernels import registry
 
-    check_place(output)
+    check_place(output, inputs={"INPUT": source})
     if linear.linear:
         unused = {"--kernel": kernel != "wl", "--param": bool(param), "--C": bool(costs),
                   "--inner-folds": inner_folds != 5, "--no-normalize": not normalize}  # fmt: skip

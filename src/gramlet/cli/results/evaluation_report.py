@@ -85,6 +85,8 @@ class Report:
         best, near = as_good_as_the_best(results)
         if best.scores.size < 2:
             beside = " (one test part: no test of significance)"
+        elif best.pooled.all():
+            beside = " (all test parts are pooled: no test of significance)"
         else:
             equal = f"; not significantly worse: {', '.join(near)}" if near else ""
             beside = f"{equal} (corrected resampled t-test, 5 %)"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gramlet._version import __version__
 from gramlet.cli.errors import WrongUse
+from gramlet.cli.results.output import Inputs, refuse_inputs
 from gramlet.common.safe_writing import check_place, writing
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ _CLASSES_DRAWN = 4
 _PATTERNS_PER_GRAPH = 5
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be created, or that contains files by others of these names."""
+def check_folder(folder: Path, inputs: Inputs) -> None:
+    """Refuse a folder that cannot be created, or whose files of these names are not ours."""
     if folder.exists() and not folder.is_dir():
         raise WrongUse(f"--output: {str(folder)!r} is a file; name a folder.")
     if not folder.exists() and not folder.absolute().parent.is_dir():
@@ -40,6 +41,7 @@ def check_folder(folder: Path) -> None:
         raise WrongUse(f"--output: {why}") from why
     for name in (PATTERNS, GRAPHS, PATTERN_PICTURE, GRAPH_PICTURE):
         place = folder / name
+        refuse_inputs(place, inputs)
         if place.exists() and not _is_ours(place):
             raise WrongUse(
                 f"--output: {str(place)!r} was not made by 'gramlet explain' and would be lost. "

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
-from gramlet.cli.errors import WrongUse
+from gramlet.cli.errors import Failure, WrongUse
 from gramlet.cli.wording import with_options
 from gramlet.common.safe_writing import check_place as check_place_exists
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["check_place", "console", "grid", "note", "prepare_streams", "show_warning"]
+__all__ = [
+    "Inputs",
+    "check_place",
+    "console",
+    "grid",
+    "note",
+    "prepared_streams",
+    "refuse_inputs",
+    "show_warning",
+]
+
+Inputs = Mapping[str, str | Path | None]  # what a command reads, by its name in the help
 
 _ENDLESS = 10_000  # columns
 
@@ -29,13 +41,15 @@ _IN_ASCII = {
 }  # fmt: skip
 
 
-def prepare_streams() -> None:
+@contextlib.contextmanager
+def prepared_streams() -> Iterator[None]:
     """Let standard output and standard error accept any text, whatever they are connected to.
 
-    A character that the terminal cannot show is written in ASCII; a closed stream discards
-    everything.
+    A character that the terminal cannot show is written in ASCII. Standard error discards
+    everything if it is closed; standard output raises an error that names it.
     """
     codecs.register_error(_REPLACING, _in_ascii)
+    is_closed = sys.stdout is None
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -43,6 +57,38 @@ def prepare_streams() -> None:
         elif hasattr(stream, "reconfigure"):
             with contextlib.suppress(OSError, ValueError):
                 stream.reconfigure(errors=_REPLACING)
+    with contextlib.redirect_stdout(_StandardOutput(sys.stdout, is_closed)):
+        yield
+
+
+class _StandardOutput:
+    """Standard output, whose errors name it; a pipe that is not read is left to the caller."""
+
+    def __init__(self, stream: TextIO, is_closed: bool) -> None:
+        self._stream, self._is_closed = stream, is_closed
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with _naming_output():
+            if text and self._is_closed:
+                raise OSError(errno.EBADF, "it is closed")
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        with _naming_output():
+            self._stream.flush()
+
+
+@contextlib.contextmanager
+def _naming_output() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as why:
+        raise Failure(f"standard output cannot be written: {why.strerror or why}.") from why
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str, int]:
@@ -101,8 +147,37 @@ def show_warning(message: Warning | str, *others: Any, **more: Any) -> None:
     note(f"gramlet: warning: {' '.join(with_options(message).split())}")
 
 
-def check_place(path: Path, endings: Sequence[str] = ()) -> Path:
-    """Refuse a file that cannot be written, before any work is done."""
+def refuse_inputs(place: Path, inputs: Inputs) -> None:
+    """Refuse to write to a file or folder that the command reads."""
+    for name, given in inputs.items():
+        if given is None:
+            continue
+        # One of them does not exist, is no valid name, or is a link to itself.
+        with contextlib.suppress(OSError, ValueError, RuntimeError):
+            which = _part_read(place, Path(given).expanduser())
+            if which:
+                raise WrongUse(
+                    f"{str(place)!r} is {which.format(name)}; name another place for the output."
+                )
+
+
+def _part_read(place: Path, source: Path) -> str:
+    """Which part of the source a place is, also by links; "" if it is none."""
+    from gramlet.files.kinds import kind_of
+    from gramlet.files.tu.members import is_tu
+
+    archives = (parent for parent in source.parents if parent.is_file())
+    if any(place.samefile(path) for path in (source, *archives) if path.exists()):
+        return "{} itself"
+    if not place.is_file() or place.resolve(strict=True).parent != source.resolve():
+        return ""
+    is_member = place.suffix == ".txt" if is_tu(source) else kind_of(place) is not None
+    return "a file of {}" if is_member else ""
+
+
+def check_place(path: Path, endings: Sequence[str] = (), *, inputs: Inputs) -> Path:
+    """Refuse a file that cannot be written, or that the command reads, before any work is done."""
+    refuse_inputs(path, inputs)
     if endings and path.suffix.lower() not in endings:
         raise WrongUse(
             f"{str(path)!r}: the file's name must end in {' or '.join(endings)}; the ending gives "

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gramlet.cli.arguments.inputs import read_input
+from gramlet.cli.arguments.inputs import read_input, refuse_foreign, told_values
 from gramlet.cli.arguments.on_disk import OnDisk, check_folder, cluster_client
 from gramlet.cli.arguments.option_groups import Reading
 from gramlet.cli.errors import WrongUse
+from gramlet.cli.wording import with_options
 from gramlet.common.notices import counted
 
 __all__ = ["write_store"]
@@ -36,7 +39,7 @@ def write_store(
             f"hashed features have no parameter {unknown[0]!r}; they have n_iter and "
             "use_edge_labels."
         )
-    check_folder(output)
+    check_folder(output, {"INPUT": source})
     from gramlet.scale.features.feature_store import FeatureStore
     from gramlet.scale.features.hashed_features import HashedFeatures
 
@@ -44,13 +47,15 @@ def write_store(
     features.fit()
     path = Path(source).expanduser()
     streamed = path.is_file()
+    if streamed:
+        refuse_foreign(path, reading)
     data: Any = path if streamed else read_input(source, reading, needs_target=False)
     options = reading.options() if streamed else {}
     from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()
     started = time.perf_counter()
-    with cluster_client(on_disk.workers, on_disk.scheduler) as client:
+    with _told(source), cluster_client(on_disk.workers, on_disk.scheduler) as client:
         store = FeatureStore.write(
             output,
             data,
@@ -67,3 +72,16 @@ def write_store(
         f"{rows} × {columns} features of {features!r} in {counted(store.n_parts, 'part')}, "
         f"{seconds:.2f} s, in {output}"
     )
+
+
+@contextlib.contextmanager
+def _told(source: str) -> Iterator[None]:
+    """Distinguish errors about the folder, which is another one's, from those of INPUT."""
+    from gramlet.scale.features.feature_store import OtherContentError
+    from gramlet.scale.lock import StoreInUseError
+
+    with told_values(source):
+        try:
+            yield
+        except (OtherContentError, StoreInUseError) as why:
+            raise WrongUse(with_options(why)) from why

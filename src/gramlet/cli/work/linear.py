@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gramlet.cli.arguments.inputs import with_place
 from gramlet.cli.arguments.option_groups import Learning
 from gramlet.cli.errors import Failure, WrongUse
 from gramlet.cli.results.output import note
@@ -73,16 +74,17 @@ def train_linear(
     unused: Mapping[str, bool],
 ) -> None:
     """Learn from a store and save the model; ``unused``: other options, and whether given."""
+    if not is_store(source):
+        raise WrongUse(
+            f"{source!r} is not a feature store. --linear learns from a folder: 'gramlet embed "
+            f"{source} --hashed 20 -o STORE' writes one; --target and other options for reading "
+            "are given there."
+        )
     given = [option for option, there in unused.items() if there]
     given += ["--classifier"] * (learning.classifier is not None)
     given += ["--min-class-size"] * (learning.min_class_size is not None)
     if given:
         raise WrongUse(f"{given[0]} does not apply to a feature store; leave it out with --linear.")
-    if not is_store(source):
-        raise WrongUse(
-            f"{source!r} is not a feature store. --linear learns from a folder: 'gramlet embed "
-            f"{source} --hashed 20 -o STORE' writes one."
-        )
     started = time.perf_counter()
     model = _fitted(source, how, learning, seed)
     from gramlet.persistence import save
@@ -117,7 +119,25 @@ def _fitted(source: str, how: Linear, learning: Learning, seed: int) -> Any:
             random_state=seed,
         ).fit(store)
     except ValueError as why:
-        raise Failure(f"{source!r}: {with_options(why)}") from why
+        kind = WrongUse if _options_do_not_fit(store, learning) else Failure
+        raise kind(with_place(with_options(why), source)) from why
+
+
+def _options_do_not_fit(store: Any, learning: Learning) -> bool:
+    """Whether the targets of the store can be learned, but not with these options."""
+    from gramlet.evaluation.scores.scorers import scorer_of
+    from gramlet.scale.features.store_summary import summarize
+
+    try:
+        summarize(store)
+    except ValueError:
+        return False
+    try:
+        summary = summarize(store, learning.task.value)
+        scorer_of(learning.scoring, summary.task, len(summary.classes))
+    except ValueError:
+        return True
+    return bool(learning.class_weight) and summary.task == "regression"
 
 
 def _verdict(model: Any) -> str:

@@ -7,11 +7,12 @@ baselines, are kernels of the registry.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gramlet.common.arrays import Array, Floats
+from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.evaluation.machines.machines import Outcome, class_outcome
 from gramlet.evaluation.protocols.task import Target
 from gramlet.graphs.batch import GraphBatch
@@ -32,14 +33,26 @@ class Baseline(ABC):
 
 
 class _Constant(Baseline):
-    """The most frequent class of the training part, the first if tied; or the mean."""
+    """The most frequent class of the training part, the first if tied; or the mean.
+
+    Decision values do not depend on the training part, because pooled test parts of different folds
+    are ranked by them. They are the same for every graph: the number of less frequent classes.
+    """
 
     def outcome(self, target: Target, sizes: Floats | None, train: Array, held: Array) -> Outcome:
         seen = target.values[train]
         if target.task == "regression":
             return Outcome(np.full((1, len(held)), seen.mean()))
-        shares = np.bincount(seen, minlength=target.n_classes) / len(seen)
-        return class_outcome(np.tile(shares, (1, len(held), 1)))
+        most_frequent = np.bincount(seen, minlength=target.n_classes).argmax()
+        constant = class_outcome(np.tile(_ranks(target.members()), (1, len(held), 1)))
+        return replace(constant, predictions=np.full((1, len(held)), most_frequent))
+
+
+def _ranks(members: Ints) -> Floats:
+    """0 for the least frequent class, 1 for the next, and so on; the last first if tied."""
+    ranks = np.zeros(len(members))
+    ranks[np.argsort(-members, kind="stable")[::-1]] = np.arange(len(members))
+    return ranks
 
 
 class _Size(Baseline):

@@ -6,6 +6,7 @@ They are made from a `Protocol` and a target; `selection` fits on the parts.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -99,37 +100,63 @@ class _Maker:
                     f"and the options. {_at_most(len(parts), 'inner folds', kind)}"
                 )
             return
-        counts = np.bincount(self._values, minlength=len(self._classes))
-        smallest = int(np.argmin(counts))
-        if counts[smallest] < folds:
+        if self._members().min() < folds:
             raise ValueError(
-                f"Class {self._classes[smallest].item()!r} has {_graphs(int(counts[smallest]))}, "
-                f"fewer than the {folds} folds that choose C and the options. Use fewer inner "
-                f"folds, or leave that class out with min_class_size={folds}."
+                f"{self._smallest(folds)}, fewer than the {folds} folds that choose C and the "
+                f"options. {self._way_out(folds, 'inner folds')}"
             )
 
     def _check_members(self) -> None:
         rules = self._protocol
-        counts = np.bincount(self._values, minlength=len(self._classes))
-        smallest = int(np.argmin(counts))
-        count = int(counts[smallest])
-        subject = f"Class {self._classes[smallest].item()!r} has {_graphs(count)}"
+        count = int(self._members().min())
         if rules.test_size is None:
             if count < rules.folds:
-                way_out = f"Use at most {count} folds, or leave" if count > 1 else "Leave"
                 raise ValueError(
-                    f"{subject}, fewer than the {rules.folds} folds. {way_out} that class out "
-                    f"with min_class_size={rules.folds}."
+                    f"{self._smallest(rules.folds)}, fewer than the {rules.folds} folds. "
+                    f"{self._way_out(rules.folds, 'folds')}"
                 )
             left = count - math.ceil(count / rules.folds)
         else:
             left = math.floor(count * (1 - rules.test_size))
         if self._inner and left < rules.inner_parts:
             raise ValueError(
-                f"{subject}; as few as {left} of them are in a training part, fewer than the "
-                f"{rules.inner_parts} inner folds. Use fewer inner folds, or leave that class out "
-                f"with min_class_size={self._enough()}."
+                f"{self._smallest(self._enough())}; as few as {left} of them are in a training "
+                f"part, fewer than the {rules.inner_parts} inner folds. "
+                f"{self._way_out(self._enough(), 'inner folds', left)}"
             )
+
+    def _members(self) -> Ints:
+        """The number of graphs per class."""
+        return np.bincount(self._values, minlength=len(self._classes))
+
+    def _smallest(self, least: int) -> str:
+        """The smallest class, and how many others have fewer than ``least`` graphs."""
+        members = self._members()
+        smallest = int(np.argmin(members))
+        others = int(np.count_nonzero(members < least)) - 1
+        beside = f" (and {others} more {'class is' if others == 1 else 'classes are'} too small)"
+        return (
+            f"Class {self._classes[smallest].item()!r} has {_graphs(int(members[smallest]))}"
+            f"{beside if others else ''}"
+        )
+
+    def _way_out(self, least: int, folds: str, most: int | None = None) -> str:
+        """What to do if classes have fewer than ``least`` graphs.
+
+        At most ``most`` folds are possible, by default one per graph of the smallest class. Classes
+        can be left out if two remain.
+        """
+        members = self._members()
+        most = int(members.min()) if most is None else most
+        n_small = int(np.count_nonzero(members < least))
+        ways = [f"use at most {most} {folds}"] if most > 1 else []
+        if len(members) - n_small > 1:
+            which = "that class" if n_small == 1 else f"those {n_small} classes"
+            ways.append(f"leave {which} out with min_class_size={least}")
+        if not ways:
+            return f"Add graphs of {'that class' if n_small == 1 else 'those classes'}."
+        advice = ", or ".join(ways)
+        return f"{advice[0].upper()}{advice[1:]}."
 
     def _enough(self) -> int:
         """The smallest class that has a graph for each inner fold in every training part."""
@@ -221,7 +248,11 @@ class _Maker:
     def _parts(self, splitter: Any, among: Ints | None) -> Iterator[Pair]:
         among = np.arange(len(self._values), dtype=np.int64) if among is None else among
         groups = None if self._groups is None else self._groups[among]
-        for fitted, held in splitter.split(np.zeros(len(among)), self._values[among], groups):
+        with warnings.catch_warnings():
+            # A hint (`group_hints`) names the class; without groups such a class is refused.
+            warnings.filterwarnings("ignore", message="The least populated class in y")
+            pairs = list(splitter.split(np.zeros(len(among)), self._values[among], groups))
+        for fitted, held in pairs:
             yield among[fitted], among[held]
 
     def _folds(self, n: int, seed: int) -> Any:

@@ -130,17 +130,26 @@ def with_hints(
     result: Result, baselines: Mapping[str, Floats], hints: Sequence[Hint], overlap: float
 ) -> Result:
     """A result with its baselines and hints."""
-    from gramlet.evaluation.results.hints import baseline_hints, edge_of_grid_hints
+    from gramlet.evaluation.results.hints import baseline_hints, edge_of_grid_hints, pooled_hints
 
+    pooled = result.pooled
     chosen = [
         options for draw in (result.by_draw or (result,)) for row in draw.chosen for options in row
     ]
     found = [
-        *edge_of_grid_hints(result.tried, chosen),
-        *baseline_hints(result.name, result.scores, baselines, overlap),
+        *edge_of_grid_hints(result.tried, chosen, _chosen_on_test_parts(result)),
+        *baseline_hints(result.name, result.scores, baselines, pooled, overlap),
+        *pooled_hints(pooled, result.task),
         *hints,
     ]
     return replace(result, baselines=dict(baselines), hints=tuple(found))
+
+
+def _chosen_on_test_parts(result: Result) -> set[str]:
+    """The options that were chosen on the test parts; ridge chooses C in the training parts."""
+    if not result.optimistic:
+        return set()
+    return set(result.tried) - ({"C"} if result.classifier == "ridge" else set())
 
 
 def facts_of(

@@ -1,23 +1,27 @@
 """Hints about a result that its scores alone do not show, as data.
 
-Options at the edge of their grid, kernels not better than a baseline, graphs that are in training
-and test parts at once, columns of the data that the kernel does not use. Tables print them.
+Options at the edge of their grid, kernels not better than a baseline, test parts that were pooled,
+graphs that are in training and test parts at once, columns of the data that the kernel does not
+use. Tables print them.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
-from gramlet.common.arrays import Floats, Ints
+from gramlet.common.arrays import Bools, Floats, Ints
 from gramlet.common.notices import counted
+from gramlet.evaluation.protocols.protocol import Protocol
 from gramlet.evaluation.protocols.splits import Split
 from gramlet.evaluation.protocols.task import Target
+from gramlet.evaluation.scores.runs import independent_runs, overlap_of_runs
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.tags import graph_tags, joined_uses
 
@@ -28,7 +32,9 @@ __all__ = [
     "column_hints",
     "duplicate_hints",
     "edge_of_grid_hints",
+    "group_hints",
     "isomorphism_classes",
+    "pooled_hints",
 ]
 
 BASELINE_WORDS = {
@@ -50,7 +56,8 @@ class Hint:
     Attributes
     ----------
     kind : str
-        "edge-of-grid", "baseline", "duplicates", "unused-column" or "no-labels".
+        "edge-of-grid", "baseline", "pooled", "duplicates", "unused-column", "no-labels" or
+        "few-groups".
     text : str
         One sentence or two.
     facts : dict
@@ -63,9 +70,14 @@ class Hint:
 
 
 def edge_of_grid_hints(
-    tried: Mapping[str, Sequence[Any]], chosen: Sequence[Mapping[str, Any]]
+    tried: Mapping[str, Sequence[Any]],
+    chosen: Sequence[Mapping[str, Any]],
+    on_test_parts: Container[str] = (),
 ) -> list[Hint]:
-    """Options whose smallest or largest value was chosen in most parts."""
+    """Options whose smallest or largest value was chosen in most parts.
+
+    ``on_test_parts``: the options of which one value was chosen for all parts, on the test parts.
+    """
     found = []
     for name, values in tried.items():
         numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
@@ -77,9 +89,12 @@ def edge_of_grid_hints(
             if share <= _MOSTLY or (which == "smallest" and isinstance(edge, int) and edge <= 1):
                 continue
             beyond = "Smaller" if which == "smallest" else "Larger"
+            where = f"in {100 * share:.0f} % of the training parts"
+            if name in on_test_parts:
+                where = "on the test parts"
             text = (
-                f"{name}: the {which} value tried, {edge:g}, was chosen in {100 * share:.0f} % of "
-                f"the training parts. {beyond} values may do better."
+                f"{name}: the {which} value tried, {edge:g}, was chosen {where}. {beyond} values "
+                "may do better."
             )
             facts = {"option": name, "value": edge, "edge": which, "share": share}
             found.append(Hint("edge-of-grid", text, facts))
@@ -87,19 +102,33 @@ def edge_of_grid_hints(
 
 
 def baseline_hints(
-    name: str, scores: Floats, baselines: Mapping[str, Floats], overlap: float
+    name: str, scores: Floats, baselines: Mapping[str, Floats], pooled: Bools, overlap: float
 ) -> list[Hint]:
     """Baselines that the kernel is not significantly better than.
 
-    ``overlap`` is n_test / n_train, for the corrected resampled t-test.
+    Without a test, because there is one score per repeat, those that it is not better than.
+
+    Parameters
+    ----------
+    name : str
+    scores : array, shape (repeats, folds)
+    baselines : mapping
+        Scores on the same test parts.
+    pooled : array of bool, shape (repeats, folds)
+        The test parts that were scored together.
+    overlap : float
+        n_test / n_train of a test part, for the corrected resampled t-test.
     """
     from gramlet.evaluation.scores.significance import corrected_t
 
+    overlap = overlap_of_runs(overlap, pooled)
     found = []
     for baseline, theirs in baselines.items():
         difference = float(scores.mean() - theirs.mean())
-        p_value = corrected_t((scores - theirs).ravel(), overlap)[1] if scores.size > 1 else 0.0
-        if difference > 0 and p_value <= _LEVEL:
+        runs = independent_runs(scores - theirs, pooled)
+        statistic, p_value = corrected_t(runs, overlap)
+        untested = runs.size < 2 or math.isinf(overlap)
+        if difference > 0 and (untested or (statistic > 0 and p_value <= _LEVEL)):
             continue
         how = "not better" if difference <= 0 else "not significantly better"
         what = BASELINE_WORDS.get(baseline, baseline)
@@ -107,6 +136,25 @@ def baseline_hints(
         facts = {"baseline": baseline, "difference": difference, "p_value": p_value}
         found.append(Hint("baseline", text, facts))
     return found
+
+
+def pooled_hints(pooled: Bools, task: str) -> list[Hint]:
+    """That test parts were scored together, and what that means for tests of significance.
+
+    ``pooled`` says it of each part, shape (repeats, folds).
+    """
+    n_pooled = int(pooled.sum())
+    if not n_pooled:
+        return []
+    n_runs = independent_runs(np.zeros(pooled.shape), pooled).size
+    tested = n_runs > len(pooled)
+    why = "fewer than two graphs" + " or one class" * (task == "classification")
+    so = "they count as one per repeat in tests" if tested else "there is no test"
+    text = (
+        f"The scores of {n_pooled} of {pooled.size} test parts were pooled, because these parts "
+        f"have {why}. They are not independent: {so} of significance."
+    )
+    return [Hint("pooled", text, {"parts": pooled.size, "pooled": n_pooled, "runs": n_runs})]
 
 
 def isomorphism_classes(graphs: GraphBatch) -> Ints:
@@ -192,6 +240,24 @@ def _seen_in_training(numbers: Ints, target: Target, split: Split) -> tuple[int,
     return int(there.sum()), int((there & right).sum())
 
 
+def group_hints(target: Target, groups: Ints | None, protocol: Protocol) -> list[Hint]:
+    """The class in the fewest groups, if these are fewer than the folds."""
+    if groups is None or target.task == "regression" or protocol.test_size is not None:
+        return []
+    pairs = np.unique(np.column_stack([target.values, groups]), axis=0)
+    n_groups = np.bincount(pairs[:, 0], minlength=target.n_classes)
+    rarest, folds = int(np.argmin(n_groups)), protocol.folds
+    count = int(n_groups[rarest])
+    if count >= folds:
+        return []
+    shown = target.shown_classes[rarest].item()
+    text = (
+        f"Class {shown!r} is in {counted(count, 'group')}, fewer than the {folds} folds: in each "
+        f"repeat at least {folds - count} of {folds} test parts contain no graph of it."
+    )
+    return [Hint("few-groups", text, {"class": shown, "groups": count})]
+
+
 def column_hints(name: str, estimators: Sequence[Any], graphs: GraphBatch) -> list[Hint]:
     """Columns that the graphs have and a kernel ignores; and graphs without any labels.
 
@@ -207,8 +273,7 @@ def column_hints(name: str, estimators: Sequence[Any], graphs: GraphBatch) -> li
     if graphs.node_labels is None:
         text = (
             "The graphs have no node labels: all nodes get the same label. "
-            "as_batch(graphs, node_labels='degree') or --node-labels degree on the command line "
-            "labels nodes by their degrees."
+            "as_batch(graphs, node_labels='degree') labels nodes by their degrees."
         )
         found.append(Hint("no-labels", text))
     uses = joined_uses(*(_uses(estimator) for estimator in estimators))

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.common.arrays import Array, Bools, Floats, Ints
 from gramlet.evaluation.protocols.protocol import Protocol
 from gramlet.evaluation.results.hints import Hint
-from gramlet.evaluation.scores.scorers import part_scores, scorer_of
+from gramlet.evaluation.scores.scorers import part_scores, pooled_parts, scorer_of
 
 __all__ = ["DataFacts", "Result"]
 
@@ -187,12 +187,31 @@ class Result:
         if self.predictions is None or self.folds is None or self.target is None:
             raise ValueError(f"The result {self.name!r} has no predictions to score.")
         rows = []
-        for repeat, row in enumerate(self.folds):
-            parts = [np.flatnonzero(row == fold) for fold in range(row.max() + 1)]
+        for repeat, parts in enumerate(self._parts()):
             decisions = None if self.decisions is None else self.decisions[repeat]
             predictions = self.codes(self.predictions[repeat])
             rows.append(part_scores(scorer, self.codes(self.target), predictions, decisions, parts))
         return np.array(rows)
+
+    @property
+    def pooled(self) -> Bools:
+        """Whether each test part was scored together with others, shape (repeats, folds).
+
+        Parts of fewer than two graphs, or of one class if the scorer needs two, have one score per
+        repeat together. No part was if the result does not contain its target and folds.
+        """
+        if self.target is None or self.folds is None:
+            return np.zeros(self.scores.shape, dtype=bool)
+        scorer = scorer_of(self.scoring, self.task, len(self.classes))
+        truth = self.codes(self.target)
+        return np.array([pooled_parts(scorer, truth, parts) for parts in self._parts()])
+
+    def _parts(self) -> list[list[Ints]]:
+        """The graphs of each test part, by repeat."""
+        assert self.folds is not None, "only called where the folds are known"
+        return [
+            [np.flatnonzero(row == fold) for fold in range(row.max() + 1)] for row in self.folds
+        ]
 
     def codes(self, values: Array) -> Array:
         """Classes as positions in ``classes``, −1 for others and None; numbers as they are."""

@@ -92,8 +92,13 @@ def as_good_as_the_best(results: Sequence[Result], level: float = 0.05) -> tuple
     others = [result for result in results if result is not best]
     if best.scores.size < 2:
         return best, []
-    near = [other.name for other in others if compare_results(best, other).p_value > level]
-    return best, near
+    return best, [other.name for other in others if not _is_better(best, other, level)]
+
+
+def _is_better(best: Result, other: Result, level: float) -> bool:
+    """Whether the test finds a difference, in favour of the first."""
+    found = compare_results(best, other)
+    return found.statistic > 0 and found.p_value <= level
 
 
 def _cells(result: Result) -> tuple[str, str, str, str]:

@@ -6,6 +6,7 @@ This module also pools parts that are too small to be scored.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,9 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.common.arrays import Array, Bools, Floats, Ints
 
-__all__ = ["Scorer", "part_scores", "scorer_names", "scorer_of"]
+__all__ = ["Scorer", "part_scores", "pooled_parts", "scorer_names", "scorer_of"]
 
 Needs = Literal["predictions", "decisions"]
 
@@ -38,6 +39,8 @@ class Scorer:
         Whether it is for two classes only.
     needs_two : bool
         Whether a part of one class (or of one graph, for a regression) cannot be scored.
+    above : float
+        The number that all predictions must exceed.
     """
 
     name: str
@@ -48,10 +51,12 @@ class Scorer:
     needs: Needs = "predictions"
     binary: bool = False
     needs_two: bool = False
+    above: float = -math.inf
 
     def __call__(self, truth: Array, predictions: Array, decisions: Floats | None) -> float:
         """The score of one part; classes as codes, the last code positive."""
         given = predictions if self.needs == "predictions" else decisions
+        self._check_above(predictions)
         own = _OWN.get(self.name)
         value = self._sklearn(truth, given) if own is None else own(truth, given)
         if not np.isfinite(value):
@@ -60,6 +65,17 @@ class Scorer:
                 "another scorer, or fewer folds."
             )
         return float(value)
+
+    def _check_above(self, predictions: Array) -> None:
+        """Refuse predictions of which the score is not defined."""
+        if math.isinf(self.above) or not (predictions <= self.above).any():
+            return
+        n_low = int(np.count_nonzero(predictions <= self.above))
+        raise ValueError(
+            f"The scorer {self.name!r} is not defined for predictions of {self.above:g} or less; "
+            f"{n_low} of the {len(predictions)} predictions of a part are, the smallest "
+            f"{predictions.min():.4g}. Choose another scorer, such as 'neg_mean_squared_error'."
+        )
 
     def _sklearn(self, truth: Array, given: Any) -> float:
         import sklearn.metrics
@@ -174,10 +190,13 @@ def _rows() -> list[Scorer]:
     for name in (
         "mean_absolute_error", "mean_squared_error", "root_mean_squared_error",
         "median_absolute_error", "max_error", "mean_absolute_percentage_error",
-        "mean_squared_log_error", "root_mean_squared_log_error", "mean_poisson_deviance",
-        "mean_gamma_deviance",
     ):  # fmt: skip
         rows.append(Scorer(f"neg_{name}", numbers, name, sign=-1))
+    for name, above in (
+        ("mean_squared_log_error", -1.0), ("root_mean_squared_log_error", -1.0),
+        ("mean_poisson_deviance", 0.0), ("mean_gamma_deviance", 0.0),
+    ):  # fmt: skip
+        rows.append(Scorer(f"neg_{name}", numbers, name, sign=-1, above=above))
     return rows
 
 
@@ -248,21 +267,27 @@ def part_scores(
         chosen = None if decisions is None else decisions[members]
         return scorer(truth[members], predictions[members], chosen)
 
-    small = [k for k, members in enumerate(parts) if not scorer.can_score(truth[members])]
+    pooled = pooled_parts(scorer, truth, parts)
     found = np.zeros(len(parts))
-    for k, members in enumerate(parts):
-        if k not in small:
-            found[k] = score(members)
-    if small:
-        pool = np.concatenate([parts[k] for k in small])
-        if not scorer.can_score(truth[pool]):
-            pool = np.concatenate(list(parts))
-            small = list(range(len(parts)))
+    for k in np.flatnonzero(~pooled).tolist():
+        found[k] = score(parts[k])
+    if pooled.any():
+        pool = np.concatenate([parts[k] for k in np.flatnonzero(pooled).tolist()])
         if not scorer.can_score(truth[pool]):
             raise ValueError(
                 f"The scorer {scorer.name!r} cannot be computed: the test parts of a repeat have "
                 f"{len(pool)} graphs of {len(np.unique(truth[pool]))} distinct values together. "
                 "Test more graphs, or choose another scorer."
             )
-        found[small] = score(pool)
+        found[pooled] = score(pool)
     return found
+
+
+def pooled_parts(scorer: Scorer, truth: Array, parts: Sequence[Ints]) -> Bools:
+    """Whether each test part of one repeat is scored together with others."""
+    small = np.array([not scorer.can_score(truth[members]) for members in parts], dtype=bool)
+    if small.any():
+        pool = np.concatenate([parts[k] for k in np.flatnonzero(small).tolist()])
+        if not scorer.can_score(truth[pool]):
+            return np.ones(len(parts), dtype=bool)
+    return small

@@ -11,9 +11,11 @@ from typing import overload
 import numpy as np
 
 from gramlet.common.arrays import Floats
+from gramlet.common.notices import counted
 from gramlet.evaluation.protocols.protocol import Protocol
 from gramlet.evaluation.results.result import Result
 from gramlet.evaluation.scores.ranking import Ranking, holm, rank_scores
+from gramlet.evaluation.scores.runs import independent_runs, overlap_of_runs
 
 __all__ = ["Comparison", "compare_results", "corrected_t", "overlap_of"]
 
@@ -33,11 +35,14 @@ class Comparison:
     p_value : float
         Two-sided: the probability of such a difference between equally good classifiers.
     n_runs : int
-        Test parts compared.
+        Test parts compared; those that were pooled because they cannot be scored alone count as
+        one per repeat.
     scoring : str
         The scorer of both.
     adjusted : float or None
         The p-value with Holm's correction, if several results were compared.
+    n_pooled : int
+        Test parts that were pooled.
     """
 
     first: str
@@ -48,16 +53,19 @@ class Comparison:
     n_runs: int
     scoring: str = "accuracy"
     adjusted: float | None = None
+    n_pooled: int = 0
 
     def __str__(self) -> str:
         shown = f"{100 * self.difference:+.1f} points"
         if self.scoring != "accuracy":
             shown = f"{self.difference:+.3f} {self.scoring}"
         corrected = "" if self.adjusted is None else f", Holm {self.adjusted:.3g}"
+        parts = f"{self.n_runs} test parts"
+        if self.n_pooled:
+            parts = f"{counted(self.n_runs, 'independent score')}; {self.n_pooled} parts pooled"
         return (
             f"{self.first} − {self.second}: {shown}, corrected resampled "
-            f"t = {self.statistic:.2f}, p = {self.p_value:.3g}{corrected} "
-            f"({self.n_runs} test parts)"
+            f"t = {self.statistic:.2f}, p = {self.p_value:.3g}{corrected} ({parts})"
         )
 
 
@@ -81,7 +89,9 @@ def compare_results(
     t = d̄ / sqrt((1/J + n_test/n_train) s²), with d̄ and s² the mean and variance of the J
     differences of scores, and J − 1 degrees of freedom. The plain t-test assumes that the J test
     parts are independent, although their training parts overlap, and finds too many differences;
-    n_test/n_train corrects for the overlap.
+    n_test/n_train corrects for the overlap. Test parts that were pooled, because they have fewer
+    than two graphs or one class where the scorer needs two, have one score and count as one per
+    repeat. If that leaves one score per repeat, there is no test, and p is 1.
 
     On several data sets, kernels are compared by ranks: Friedman's test, Nemenyi's critical
     difference of mean ranks, and Wilcoxon's signed-rank tests of pairs with Holm's correction. The
@@ -163,22 +173,29 @@ def _name(result: Result) -> str:
 
 def _compared(a: Result, b: Result) -> Comparison:
     _check_same_folds(a, b)
-    differences = (a.scores - b.scores).ravel()
+    differences = a.scores - b.scores
     if differences.size < 2:
         raise ValueError("A comparison needs at least two test parts; there is one.")
-    statistic, p_value = corrected_t(differences, overlap_of(a.protocol))
-    mean = float(differences.mean())
-    return Comparison(_name(a), _name(b), mean, statistic, p_value, differences.size, a.scoring)
+    pooled = a.pooled
+    runs = independent_runs(differences, pooled)
+    overlap = overlap_of_runs(overlap_of(a.protocol), pooled)
+    return Comparison(
+        _name(a), _name(b), float(differences.mean()), *corrected_t(runs, overlap), runs.size,
+        a.scoring, n_pooled=int(pooled.sum()),
+    )  # fmt: skip
 
 
 def corrected_t(differences: Floats, overlap: float) -> tuple[float, float]:
     """The corrected resampled t of differences, and its two-sided p-value.
 
-    ``overlap`` is n_test / n_train.
+    ``overlap`` is n_test / n_train. One difference, or an infinite overlap, is no evidence: t is 0
+    and p is 1.
     """
     from scipy.stats import t as student
 
     runs = differences.size
+    if runs < 2 or math.isinf(overlap):
+        return 0.0, 1.0
     mean = float(differences.mean())
     variance = float(differences.var(ddof=1))
     if variance > 0:

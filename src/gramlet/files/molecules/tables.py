@@ -13,6 +13,7 @@ from typing import NamedTuple
 from gramlet.files.dataset import Dataset
 from gramlet.files.molecules.rows import MoleculeOptions, MoleculeRow, dataset_of_rows
 from gramlet.files.problems import Problems
+from gramlet.files.scanned_target import ScannedTarget
 from gramlet.files.tables import (
     ColumnNotFoundError,
     Row,
@@ -242,24 +243,22 @@ def stream_molecule_tables(
 
 def scan_target(
     tables: Iterator[tuple[Table, MoleculeColumns]], requested: bool
-) -> tuple[MoleculeColumns, CellFormat | None]:
-    """The columns of a file and the format of its target, from all of its rows.
+) -> tuple[MoleculeColumns, ScannedTarget | None]:
+    """The columns of a file, and the format and task of its target, from all of its rows.
 
-    So that all blocks of a file have a target of one type, or none. Without a target, only the
-    first table is read.
+    So that all blocks of a file have a target of one type and task, or none. Without a target, only
+    the first table is read.
     """
-    written, n_cells = CellFormat(), 0
+    scanned = ScannedTarget()
     columns = None
     for table, columns in tables:
         if columns.target is None:
             return columns, None
-        cells = _target_cells(table, columns.target)
-        written.learn(cells)
-        n_cells += len(cells)
+        scanned.add(_target_cells(table, columns.target))
     assert columns is not None, "a file without rows is an error of its reader"
-    if n_cells == 0 and not requested:
+    if scanned.n_cells == 0 and not requested:
         return columns._replace(target=None), None  # an empty column
-    return columns, written
+    return columns, scanned
 
 
 def _stream_smi(

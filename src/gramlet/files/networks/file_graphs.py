@@ -1,20 +1,24 @@
 """Graphs as read from network files, and their conversion to one batch.
 
 The readers of each format create `FileGraph`; this module drops self-loops and parallel edges, with
-one warning that counts them, and gathers the columns.
+one warning that counts them, and gathers the columns: first graph by graph, so that single graphs
+can be left out, then of all graphs together.
 """
 
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gramlet.common.notices import counted, warn_caller
+from gramlet.files.problems import Problems
+from gramlet.files.tables import ColumnNotFoundError
 from gramlet.graphs.batch import GraphBatch
 
-__all__ = ["ColumnNames", "FileGraph", "batch_of_graphs"]
+__all__ = ["ColumnNames", "DescribedGraph", "FileGraph", "batch_of_graphs", "describe_graphs"]
 
 _FEW_NODES = 4
 _NUMBERED = re.compile(r"_(\d{1,6})$")
@@ -51,6 +55,8 @@ class FileGraph:
     labels_may_be_names: bool = False
 
 
+Edges = list[tuple[Hashable, Hashable, dict[str, Any]]]
+
 # Column of a batch -> the option that names it.
 _OPTIONS = {
     "node_labels": "label",
@@ -67,19 +73,50 @@ class _Tally:
     parallel: int = 0
 
 
+@dataclass
+class DescribedGraph:
+    """A graph whose content can be used: its simple edges, and its columns, None where it has none.
+
+    ``tally`` counts the edges that were dropped.
+    """
+
+    graph: FileGraph
+    edges: Edges
+    columns: dict[str, Any]
+    tally: _Tally
+
+
+def describe_graphs(
+    graphs: Sequence[FileGraph], names: ColumnNames, directed: bool | None, problems: Problems
+) -> list[DescribedGraph]:
+    """The graphs whose labels, weights and attributes can be used; the others are problems."""
+    described = []
+    for graph in graphs:
+        tally = _Tally()
+        edges = _simple_edges(graph, graph.directed if directed is None else directed, tally)
+        try:
+            columns = _columns(graph, edges, names)
+        except _UnusableGraphError as why:
+            problems.add(graph.place, str(why))
+        else:
+            described.append(DescribedGraph(graph, edges, columns, tally))
+    return described
+
+
 def batch_of_graphs(
-    graphs: Sequence[FileGraph], names: ColumnNames, directed: bool | None, where: object
+    described: Sequence[DescribedGraph], names: ColumnNames, directed: bool | None, where: object
 ) -> GraphBatch:
     """One batch of all the graphs, in order.
 
-    ``directed=None`` leaves the graphs as they are; then all must be directed or all undirected.
+    ``directed``, as given to `describe_graphs`: None leaves the graphs as they are; then all must
+    be directed or all undirected.
     """
+    graphs = [each.graph for each in described]
+    simple = [each.edges for each in described]
     if directed is None:
         directed = _common_direction(graphs)
-    tally = _Tally()
-    simple = [_simple_edges(graph, directed, tally) for graph in graphs]
-    _warn(tally, where)
-    columns = _columns(graphs, simple, names)
+    _warn([each.tally for each in described], where)
+    columns = {name: [each.columns[name] for each in described] for name in _OPTIONS}
     _require_names(columns, names, graphs, simple, where)
     if names.label is None:
         _leave_out_names(graphs, columns, where)
@@ -92,9 +129,6 @@ def batch_of_graphs(
         **{name: None if all(c is None for c in column) else column
            for name, column in columns.items()},
     )  # fmt: skip
-
-
-Edges = list[tuple[Hashable, Hashable, dict[str, Any]]]
 
 
 def _common_direction(graphs: Sequence[FileGraph]) -> bool:
@@ -137,10 +171,11 @@ def _content(data: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name not in _TECHNICAL}
 
 
-def _warn(tally: _Tally, where: object) -> None:
+def _warn(tallies: Sequence[_Tally], where: object) -> None:
+    loops, parallel = sum(t.loops for t in tallies), sum(t.parallel for t in tallies)
     for n, what, why in (
-        (tally.loops, "self-loop", "graphs are simple"),
-        (tally.parallel, "parallel edge", "graphs are simple, and the first is kept"),
+        (loops, "self-loop", "graphs are simple"),
+        (parallel, "parallel edge", "graphs are simple, and the first is kept"),
     ):
         if n:
             verb = "was" if n == 1 else "were"
@@ -155,22 +190,20 @@ def _numbered(graph: FileGraph, edges: Edges) -> list[tuple[int, int]]:
 # Columns
 
 
-def _columns(
-    graphs: Sequence[FileGraph], simple: list[Edges], names: ColumnNames
-) -> dict[str, list[Any]]:
-    """Each column graph by graph, None for graphs that do not have it."""
-    label, attr = names.label or "label", names.attr or "attr"
-    edge_label, weight = names.edge_label or "label", names.weight or "weight"
-    edge_attr = names.edge_attr or "attr"
-    columns: dict[str, list[Any]] = {name: [] for name in _OPTIONS}
-    for graph, edges in zip(graphs, simple, strict=True):
-        place, of_nodes, of_edges = graph.place, _of_nodes(graph), _of_edges(edges)
-        columns["node_labels"].append(_column(place, "node", label, of_nodes))
-        columns["node_attributes"].append(_attributes(place, "node", attr, of_nodes))
-        columns["edge_labels"].append(_column(place, "edge", edge_label, of_edges))
-        columns["edge_weights"].append(_weights(place, weight, of_edges))
-        columns["edge_attributes"].append(_attributes(place, "edge", edge_attr, of_edges))
-    return columns
+class _UnusableGraphError(ValueError):
+    """What is wrong with the labels, weights or attributes of one graph."""
+
+
+def _columns(graph: FileGraph, edges: Edges, names: ColumnNames) -> dict[str, Any]:
+    """The columns of a graph, None for those that it does not have."""
+    of_nodes, of_edges = _of_nodes(graph), _of_edges(edges)
+    return {
+        "node_labels": _labels("node", names.label or "label", of_nodes),
+        "node_attributes": _attributes("node", names.attr or "attr", of_nodes),
+        "edge_labels": _labels("edge", names.edge_label or "label", of_edges),
+        "edge_weights": _weights(names.weight or "weight", of_edges),
+        "edge_attributes": _attributes("edge", names.edge_attr or "attr", of_edges),
+    }
 
 
 def _require_names(
@@ -186,7 +219,7 @@ def _require_names(
             owner = "edge" if column.startswith("edge") else "node"
             data = _data_of_edges(simple) if owner == "edge" else _data_of_nodes(graphs)
             there = ", ".join(map(repr, _distinct_names(data))) or "nothing"
-            raise ValueError(
+            raise ColumnNotFoundError(
                 f"{where}: no {owner} has {wanted!r} ({option}=); {owner}s have {there}."
             )
 
@@ -231,45 +264,83 @@ def _of_edges(edges: Edges) -> Owners:
     return [((u, v), data) for u, v, data in edges]
 
 
-def _column(place: str, kind: str, name: str, owners: Owners) -> list[Any] | None:
+def _values(kind: str, name: str, owners: Owners) -> list[Any] | None:
     """The values under a name if all have one, None if none has."""
     values = [data.get(name) for _, data in owners]
     missing = [i for i, value in enumerate(values) if value is None]
     if len(missing) == len(values):
         return None
     if missing:
-        raise ValueError(
-            f"{place}: {kind} {owners[missing[0]][0]!r} has no {name!r}, but others have. Give it "
-            f"to all {kind}s or to none."
+        raise _UnusableGraphError(
+            f"{kind} {owners[missing[0]][0]!r} has no {name!r}, but others have; give it to all "
+            f"{kind}s or to none"
         )
-    return [_hashable(place, kind, name, value) for value in values]
+    return values
 
 
-def _hashable(place: str, kind: str, name: str, value: Any) -> Any:
+def _labels(kind: str, name: str, owners: Owners) -> list[Any] | None:
+    values = _values(kind, name, owners)
+    if values is None:
+        return None
+    return [
+        _label(f"the {name!r} of {kind} {owner!r}", value)
+        for (owner, _), value in zip(owners, values, strict=True)
+    ]
+
+
+def _label(what: str, value: Any) -> Any:
     if isinstance(value, list):
-        return tuple(_hashable(place, kind, name, part) for part in value)
+        return tuple(_label(what, part) for part in value)
     if not isinstance(value, Hashable) or value != value:
-        raise ValueError(f"{place}: the {name!r} of one {kind} is {value!r}, which is not a label.")
+        raise _UnusableGraphError(
+            f"{what} is {reprlib.repr(value)}, which is not a label; labels are strings or numbers"
+        )
     return value
 
 
-def _weights(place: str, name: str, owners: Owners) -> list[float] | None:
-    values = _column(place, "edge", name, owners)
-    return None if values is None else [_float(place, "edge", name, v) for v in values]
+def _weights(name: str, owners: Owners) -> list[float] | None:
+    values = _values("edge", name, owners)
+    if values is None:
+        return None
+    return [
+        _number(f"the {name!r} of edge {owner!r}", value, "weights")
+        for (owner, _), value in zip(owners, values, strict=True)
+    ]
 
 
-def _float(place: str, kind: str, name: str, value: Any) -> float:
+def _number(what: str, value: Any, plural: str) -> float:
     try:
         number = float(value) if not isinstance(value, bool) else float("nan")
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if number - number != 0:  # NaN and infinity
-        raise ValueError(f"{place}: the {name!r} of one {kind} is {value!r}; give finite numbers.")
+        raise _UnusableGraphError(
+            f"{what} is {reprlib.repr(value)}; {plural} must be finite numbers"
+        )
     return number
 
 
-def _attributes(place: str, kind: str, name: str, owners: Owners) -> list[list[float]] | None:
+def _attributes(kind: str, name: str, owners: Owners) -> list[list[float]] | None:
     """One row per node or edge: a list under the name, or numbers under ``name_0``, ``name_1``."""
+    rows = _attribute_rows(kind, name, owners)
+    if rows is None:
+        return None
+    if len({len(row) for row in rows}) > 1:
+        raise _UnusableGraphError(f"the {name!r} of {kind}s differ in length")
+    return [
+        [_number(f"the {name!r} of {kind} {owner!r}", value, "attributes") for value in row]
+        for (owner, _), row in zip(owners, rows, strict=True)
+    ]
+
+
+def _all_values(kind: str, name: str, owners: Owners) -> list[Any]:
+    values = _values(kind, name, owners)
+    if values is None:
+        raise _UnusableGraphError(f"the {name!r} of every {kind} is null; give finite numbers")
+    return values
+
+
+def _attribute_rows(kind: str, name: str, owners: Owners) -> list[Any] | None:
     if owners and name not in owners[0][1]:
         numbered = sorted(
             (int(found[1]), key)
@@ -277,15 +348,11 @@ def _attributes(place: str, kind: str, name: str, owners: Owners) -> list[list[f
             if (found := _NUMBERED.search(key)) and key == f"{name}_{found[1]}"
         )
         if [i for i, _ in numbered] == list(range(len(numbered))) and numbered:
-            columns = [_column(place, kind, key, owners) or [] for _, key in numbered]
-            return [[_float(place, kind, name, v) for v in row] for row in zip(*columns)]  # noqa: B905
-    values = _column(place, kind, name, owners)
+            return list(zip(*(_all_values(kind, key, owners) for _, key in numbered), strict=True))
+    values = _values(kind, name, owners)
     if values is None:
         return None
-    rows = [list(v) if isinstance(v, tuple) else [v] for v in values]
-    if len({len(row) for row in rows}) > 1:
-        raise ValueError(f"{place}: the {name!r} of {kind}s differ in length.")
-    return [[_float(place, kind, name, v) for v in row] for row in rows]
+    return [value if isinstance(value, list | tuple) else [value] for value in values]
 
 
 def _require_same_columns(

@@ -7,7 +7,7 @@ do not have (hyperedges, graphs inside of nodes) are an error; ports and drawing
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 from gramlet.files.networks.file_graphs import FileGraph
 from gramlet.files.networks.safe_xml import guarded_parser, parse_guarded
 from gramlet.files.opening import open_bytes
+from gramlet.files.problems import Problems
 
 __all__ = ["graphml_text", "read_graphml"]
 
@@ -33,7 +34,7 @@ _TYPES: dict[str, Any] = {
 }
 
 
-def read_graphml(path: Path, max_bytes: int) -> list[FileGraph]:
+def read_graphml(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
     """All graphs of a GraphML document."""
     document = _Document(path)
     parser = guarded_parser(path, document.start, document.end)
@@ -41,12 +42,25 @@ def read_graphml(path: Path, max_bytes: int) -> list[FileGraph]:
     document.parser = parser
     with open_bytes(path, max_bytes) as stream:
         parse_guarded(parser, stream, path)
-    for graph in document.graphs:
+    several = len(document.graphs) > 1
+    graphs = []
+    for position, graph in enumerate(document.graphs):
+        graph.place = f"{path}, graph {position}" if several else str(path)
         document.complete(graph)
-    if len(document.graphs) > 1:
-        for position, graph in enumerate(document.graphs):
-            graph.place = f"{path}, graph {position}"
-    return document.graphs
+        stray = _stray_end(graph)
+        if stray is not None:
+            problems.add(
+                graph.place, f"an edge ends at {stray!r}, which is not a node of its graph"
+            )
+        else:
+            graphs.append(graph)
+    return graphs
+
+
+def _stray_end(graph: FileGraph) -> Hashable:
+    """An end of an edge that is not a node of the graph, or None."""
+    ends = (end for u, v, _ in graph.edges for end in (u, v))
+    return next((end for end in ends if end not in graph.nodes), None)
 
 
 class _Document:
@@ -105,16 +119,11 @@ class _Document:
             self._owners.pop()
 
     def complete(self, graph: FileGraph) -> None:
-        """Add the defaults of the document to a graph, and check the ends of its edges."""
+        """Add the defaults of the document to a graph."""
         for name, value in self._defaults["node"].items():
             for data in graph.nodes.values():
                 data.setdefault(name, value)
-        for u, v, data in graph.edges:
-            for end in (u, v):
-                if end not in graph.nodes:
-                    raise ValueError(
-                        f"{graph.place}: an edge ends at {end!r}, which is not a node of its graph."
-                    )
+        for _, _, data in graph.edges:
             for name, value in self._defaults["edge"].items():
                 data.setdefault(name, value)
         for name, value in self._defaults["graph"].items():

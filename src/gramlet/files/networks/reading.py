@@ -6,12 +6,17 @@ data of the graphs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from gramlet.files.dataset import Dataset
-from gramlet.files.networks.file_graphs import ColumnNames, FileGraph, batch_of_graphs
+from gramlet.files.networks.file_graphs import (
+    ColumnNames,
+    FileGraph,
+    batch_of_graphs,
+    describe_graphs,
+)
 from gramlet.files.networks.graph6 import parse_graph6, parse_sparse6
 from gramlet.files.networks.graphml import read_graphml
 from gramlet.files.networks.node_link import read_json, read_json_lines
@@ -48,20 +53,30 @@ def dataset_of_graphs(
     target: str | Literal[False] | None,
     id: str | None,
     name: str,
+    ids: Mapping[str, str] | None = None,
 ) -> Dataset:
-    """A Dataset of the graphs, with the target and the ids in their data."""
-    if not graphs:
+    """A Dataset of the graphs that can be used, with the target and the ids in their data.
+
+    ``ids`` are ids by the graphs' places, instead of those in their data.
+    """
+    notes = restore_notes(graphs, path)
+    described = describe_graphs(graphs, names, directed, problems)
+    if not described:
         problems.finish(path, 0, "graph")
         raise ValueError(f"{path} has no graphs.")
-    notes = restore_notes(graphs, path)
+    graphs = [each.graph for each in described]
     usual = (*filter(None, [notes.pop("target_name", None)]), *TARGET_NAMES)
     target_name = None
     if target is not False:
         target_name = _data_name(path, graphs, target, usual, "target")
-    kept, values = graphs, None
+    values = None
     if target_name is not None:
-        kept, values = _targets(graphs, target_name, problems)
-    id_name = _data_name(path, graphs, id, ID_NAMES, "id")
+        positions, values = _targets(graphs, target_name, problems)
+        described = [described[i] for i in positions]
+    kept = [each.graph for each in described]
+    id_name = None
+    if ids is None:
+        id_name = _data_name(path, graphs, id, ID_NAMES, "id")
     skipped = problems.finish(path, len(kept), "graph")
     if "molecules" in notes:
         notes["molecules"] = [graph.data["smiles"] for graph in kept]
@@ -69,14 +84,22 @@ def dataset_of_graphs(
     if unread:
         notes["unread"] = unread
     return Dataset(
-        batch_of_graphs(kept, names, directed, path),
+        batch_of_graphs(described, names, directed, path),
         values,
         name=name,
-        ids=None if id_name is None else [str(graph.data.get(id_name, "")) for graph in kept],
+        ids=_ids(kept, id_name, ids),
         target_name=target_name,
         skipped=skipped,
         **notes,
     )
+
+
+def _ids(
+    graphs: list[FileGraph], name: str | None, by_place: Mapping[str, str] | None
+) -> list[str] | None:
+    if by_place is not None:
+        return [by_place[graph.place] for graph in graphs]
+    return None if name is None else [str(graph.data.get(name, "")) for graph in graphs]
 
 
 def _data_name(
@@ -105,9 +128,10 @@ def _unread(graphs: list[FileGraph], read: set[str | None]) -> list[str]:
     return sorted(found - read)
 
 
-def _targets(graphs: list[FileGraph], name: str, problems: Problems) -> tuple[list[FileGraph], Any]:
+def _targets(graphs: list[FileGraph], name: str, problems: Problems) -> tuple[list[int], Any]:
+    """The positions of the graphs whose target can be used, and the targets."""
     kept, values = [], []
-    for graph in graphs:
+    for position, graph in enumerate(graphs):
         value = graph.data.get(name)
         if value is None or value == "":
             problems.add(graph.place, f"the target {name!r} is missing")
@@ -116,7 +140,7 @@ def _targets(graphs: list[FileGraph], name: str, problems: Problems) -> tuple[li
         elif not isinstance(value, str | int | float):
             problems.add(graph.place, f"the target {name!r} is a {type(value).__name__}")
         else:
-            kept.append(graph)
+            kept.append(position)
             values.append(value)
     kinds = {str if isinstance(v, str) else bool if isinstance(v, bool) else float for v in values}
     if len(kinds) > 1:
@@ -128,7 +152,7 @@ def _targets(graphs: list[FileGraph], name: str, problems: Problems) -> tuple[li
 
 
 def _read_graphml(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
-    return read_graphml(path, max_bytes)
+    return read_graphml(path, problems, max_bytes)
 
 
 def _read_gexf(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:

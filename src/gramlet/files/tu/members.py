@@ -20,7 +20,7 @@ from gramlet.files.dataset import DatasetNotFoundError
 from gramlet.files.kinds import kind_of
 from gramlet.files.opening import open_bytes
 
-__all__ = ["DEFAULT_MAX_BYTES", "TUFiles", "is_tu", "open_tu"]
+__all__ = ["DEFAULT_MAX_BYTES", "TUFiles", "foreign_files", "is_tu", "open_tu"]
 
 DEFAULT_MAX_BYTES = 4 * 2**30
 
@@ -28,6 +28,19 @@ _INDICATOR = "_graph_indicator.txt"
 _EDGES = "_A.txt"
 _GZIP = ".gz"
 _README = "README.txt"
+# The names of the files of a data set, after its own name.
+_MEMBERS = (
+    _EDGES,
+    _INDICATOR,
+    "_graph_labels.txt",
+    "_graph_attributes.txt",
+    "_node_labels.txt",
+    "_node_attributes.txt",
+    "_edge_labels.txt",
+    "_edge_attributes.txt",
+    "_label_readme.txt",
+    "_gramlet.json",
+)
 _LONGEST_README = 1 << 20
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -208,6 +221,22 @@ def is_tu(path: Path) -> bool:
         )
     archive = path.with_name(path.name + ".zip")
     return archive.is_file() or _in_archive(path) or _begins_names(path)
+
+
+def foreign_files(folder: Path) -> list[str]:
+    """The names of everything in a folder that is not part of its one data set, sorted.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("SET_A.txt", "SET_graph_indicator.txt", "README.txt", "diary.txt"):
+    ...         Path(folder, name).touch()
+    ...     foreign_files(Path(folder))
+    ['diary.txt']
+    """
+    names = {file.name: file.is_file() for file in folder.iterdir()}
+    datasets = [name.removesuffix(_INDICATOR) for name in names if name.endswith(_INDICATOR)]
+    known = {datasets[0] + end for end in _MEMBERS} | {_README} if len(datasets) == 1 else set()
+    return sorted(name for name, is_file in names.items() if not is_file or name not in known)
 
 
 def _in_archive(path: Path) -> bool:

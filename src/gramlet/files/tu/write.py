@@ -19,6 +19,7 @@ from gramlet.common.arrays import Array, Floats
 from gramlet.common.safe_writing import writing, writing_folder
 from gramlet.files.dataset import Dataset
 from gramlet.files.tu.extras import NAME_FIELDS, encode_names, encode_values, header
+from gramlet.files.tu.members import foreign_files
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
 
@@ -73,7 +74,7 @@ def write_tu(
     name = (path.stem if as_archive else path.name) if name is None else name
     if not re.fullmatch(r"[^\s/\\:]+", name) or name.startswith("."):
         raise ValueError(f"write_tu: {name!r} cannot be used in names of files; give another name.")
-    _refuse_to_overwrite(path, name, overwrite, as_archive)
+    _refuse_to_overwrite(path, overwrite, as_archive)
     contents = _contents(name, graphs, target, dataset)
     path.parent.mkdir(parents=True, exist_ok=True)
     if as_archive:
@@ -243,7 +244,7 @@ def _dtype_name(target: Array) -> str:
 # Writing to disk
 
 
-def _refuse_to_overwrite(path: Path, name: str, overwrite: bool, as_archive: bool) -> None:
+def _refuse_to_overwrite(path: Path, overwrite: bool, as_archive: bool) -> None:
     if not path.exists():
         return
     if not overwrite:
@@ -252,16 +253,12 @@ def _refuse_to_overwrite(path: Path, name: str, overwrite: bool, as_archive: boo
         kind = "an archive" if as_archive else "a folder"
         raise FileExistsError(f"{path} exists and is not {kind}; remove it first.")
     if not as_archive:
-        foreign = [f.name for f in path.iterdir() if not _is_ours(f)]
+        foreign = foreign_files(path)
         if foreign:
             raise FileExistsError(
-                f"{path} contains files that are not part of a TU data set ({sorted(foreign)[0]}); "
-                "it is not replaced. Choose another folder."
+                f"{path} contains files that are not part of one TU data set ({foreign[0]}); it is "
+                "not replaced. Choose another folder."
             )
-
-
-def _is_ours(file: Path) -> bool:
-    return file.is_file() and (file.suffix == ".txt" or file.name.endswith("_gramlet.json"))
 
 
 def _write_archive(path: Path, name: str, contents: dict[str, str]) -> None:

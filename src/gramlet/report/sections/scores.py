@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gramlet.common.arrays import Floats
+from gramlet.common.arrays import Bools, Floats
 from gramlet.evaluation.results.result import Result
 from gramlet.evaluation.results.tables import as_good_as_the_best, remarks
+from gramlet.evaluation.scores.runs import independent_runs, overlap_of_runs
 from gramlet.evaluation.scores.significance import compare_results, overlap_of
 from gramlet.report.figures import intervals
 from gramlet.report.material import Material
@@ -30,15 +31,29 @@ _LEAST_P = 1e-6  # smaller values are not told apart
 _RARE, _COMMON = 0.1, 0.85  # shares of the rarest and of the largest class
 
 
-def interval_of(scores: Floats, overlap: float) -> tuple[float, float] | None:
-    """The 95 % interval of the mean by the corrected resampled t; None for one test part."""
+class _PartScores(NamedTuple):
+    """Scores of the test parts, and which of them were scored together."""
+
+    values: Floats
+    pooled: Bools
+
+
+def interval_of(
+    scores: Floats, overlap: float, pooled: Bools | None = None
+) -> tuple[float, float] | None:
+    """The 95 % interval of the mean by the corrected resampled t.
+
+    None for one test part, and if all parts of a repeat were scored together.
+    """
     from scipy.stats import t as student
 
-    runs = scores.size
-    if runs < 2:
+    pooled = np.zeros(scores.shape, dtype=bool) if pooled is None else pooled
+    runs = independent_runs(scores, pooled)
+    overlap = overlap_of_runs(overlap, pooled)
+    if runs.size < 2 or math.isinf(overlap):
         return None
-    half = float(student.ppf(1 - _LEVEL / 2, runs - 1)) * math.sqrt(
-        (1 / runs + overlap) * float(scores.var(ddof=1))
+    half = float(student.ppf(1 - _LEVEL / 2, runs.size - 1)) * math.sqrt(
+        (1 / runs.size + overlap) * float(runs.var(ddof=1))
     )
     mean = float(scores.mean())
     return mean - half, mean + half
@@ -76,18 +91,18 @@ def _rare_class(material: Material) -> list[str]:
     ]
 
 
-def _baselines(material: Material) -> dict[str, Floats]:
+def _baselines(material: Material) -> dict[str, _PartScores]:
     """Scores of baselines that are stored in the results and are not results themselves."""
     shown = {result.name for result in material.results}
-    found: dict[str, Floats] = {}
+    found: dict[str, _PartScores] = {}
     for result in material.results:
         for name, scores in result.baselines.items():
             if name not in shown:
-                found.setdefault(name, scores)
+                found.setdefault(name, _PartScores(scores, result.pooled))
     return found
 
 
-def _table(material: Material, rows: list[Result], extra: dict[str, Floats]) -> Table:
+def _table(material: Material, rows: list[Result], extra: dict[str, _PartScores]) -> Table:
     scoring = material.first.scoring
     overlap = overlap_of(rows[0].protocol)
     cells = [
@@ -96,7 +111,7 @@ def _table(material: Material, rows: list[Result], extra: dict[str, Floats]) -> 
     ]
     for name, scores in extra.items():
         cells.append((
-            Cell(f"{name} (baseline)"), _score(float(scores.mean()), scoring),
+            Cell(f"{name} (baseline)"), _score(float(scores.values.mean()), scoring),
             Cell("–", 0), _interval(scores, overlap, scoring), Cell("–", 2), Cell("–", 0),
             Cell(""),
         ))  # fmt: skip
@@ -107,13 +122,18 @@ def _table(material: Material, rows: list[Result], extra: dict[str, Floats]) -> 
         "Intervals and p-values by the corrected resampled t-test; p-values are not corrected for "
         "the number of comparisons."
     )
-    every = [*(result.scores for result in rows), *extra.values()]
-    if any(scores.size > 1 and not np.ptp(scores) for scores in every):
+    every = [*(_PartScores(r.scores, r.pooled) for r in rows), *extra.values()]
+    if any(_without_width(scores, overlap) for scores in every):
         note += (
             " An interval without width: all test parts have the same score, which does not make "
             "the score certain."
         )
     return Table("Scores of all results", headings, cells, frozenset({1, 2, 3, 4, 5}), note)
+
+
+def _without_width(scores: _PartScores, overlap: float) -> bool:
+    found = interval_of(scores.values, overlap, scores.pooled)
+    return found is not None and found[0] == found[1]
 
 
 def _row(name: str, result: Result, overlap: float, p_value: Cell) -> Any:
@@ -128,7 +148,7 @@ def _row(name: str, result: Result, overlap: float, p_value: Cell) -> Any:
         Cell(name),
         _score(result.mean, scoring),
         Cell(percent_or_number(result.std, scoring), result.std),
-        _interval(result.scores, overlap, scoring),
+        _interval(_PartScores(result.scores, result.pooled), overlap, scoring),
         p_value,
         Cell(f"{result.seconds:.1f}", result.seconds),
         Cell(chosen or "nothing to choose"),
@@ -139,10 +159,11 @@ def _score(value: float, scoring: str) -> Cell:
     return Cell(percent_or_number(value, scoring), value)
 
 
-def _interval(scores: Floats, overlap: float, scoring: str) -> Cell:
-    found = interval_of(scores, overlap)
+def _interval(scores: _PartScores, overlap: float, scoring: str) -> Cell:
+    found = interval_of(scores.values, overlap, scores.pooled)
     if found is None:
-        return Cell("one test part", float(scores.mean()))
+        why = "pooled test parts" if scores.pooled.any() else "one test part"
+        return Cell(why, float(scores.values.mean()))
     low, high = (percent_or_number(value, scoring) for value in _possible(found, scoring))
     return Cell(f"{low} to {high}", found[0])
 
@@ -170,21 +191,24 @@ def _p_text(value: float) -> Cell:
     return Cell(f"{value:.3g}" if value >= _LEAST_P else f"< {_LEAST_P:g}", value)
 
 
-def _chart(material: Material, rows: list[Result], extra: dict[str, Floats]) -> Figure:
+def _chart(material: Material, rows: list[Result], extra: dict[str, _PartScores]) -> Figure:
     scoring = material.first.scoring
     overlap = overlap_of(rows[0].protocol)
     shown, plain = [], set()
-    every = [(r.name, r.scores) for r in rows] + list(extra.items())
+    every = [(r.name, _PartScores(r.scores, r.pooled)) for r in rows] + list(extra.items())
     for name, scores in every:
-        found = interval_of(scores, overlap)
+        found = interval_of(scores.values, overlap, scores.pooled)
         if found is not None:
             low, high = _possible(found, scoring)
-            shown.append((name, low, float(scores.mean()), high))
+            shown.append((name, low, float(scores.values.mean()), high))
             if name in material.baselines or name in extra:
                 plain.add(name)
     title = sentence(f"{score_text(scoring)} with 95 % intervals")
     if not shown:
-        return Figure(None, title, "There is one test part only: no interval can be given.")
+        why = "All test parts of a repeat were pooled" if rows[0].pooled.any() else (
+            "There is one test part only"
+        )  # fmt: skip
+        return Figure(None, title, f"{why}: no interval can be given.")
     caption = f"{title}; baselines in grey" if plain else title
     return Figure(intervals(shown, title, score_text(scoring), plain), caption)
 

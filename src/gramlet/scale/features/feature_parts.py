@@ -17,9 +17,18 @@ from scipy import sparse
 from gramlet.common.arrays import Array
 from gramlet.common.safe_writing import writing
 from gramlet.files.dataset import Dataset, Skipped
+from gramlet.scale.features.graph_kind import GraphKind
 from gramlet.scale.features.hashed_features import HashedFeatures
 
-__all__ = ["is_intact", "is_whole", "part_path", "read_part", "skipped_in", "write_part"]
+__all__ = [
+    "graph_kind_in",
+    "is_intact",
+    "is_whole",
+    "part_path",
+    "read_part",
+    "skipped_in",
+    "write_part",
+]
 
 
 def part_path(folder: Path, number: int) -> Path:
@@ -41,6 +50,7 @@ def write_part(folder: Path, number: int, block: Any, features: HashedFeatures) 
         "indices": X.indices.astype(np.int32, copy=False),
         # Counts in the smallest type: most fit into a byte.
         "data": X.data.astype(np.min_scalar_type(int(X.data.max(initial=0)))),
+        "graph_kind": GraphKind.of(dataset.graphs).to_array(),
         **_columns(dataset),
     }
     buffer = io.BytesIO()
@@ -111,6 +121,18 @@ def skipped_in(path: Path) -> list[Skipped]:
             return []
         places, reasons = archive["skipped_places"], archive["skipped_reasons"]
     return [Skipped(*pair) for pair in zip(places.tolist(), reasons.tolist(), strict=True)]
+
+
+def graph_kind_in(path: Path) -> GraphKind:
+    """The kind of the graphs of a part, unknown if the part has no record of it."""
+    with np.load(path, allow_pickle=False) as archive:
+        if "graph_kind" not in archive.files:
+            return GraphKind()
+        codes = archive["graph_kind"]
+    try:
+        return GraphKind.from_array(codes)
+    except ValueError as why:
+        raise ValueError(f"{str(path)!r} is not a part of a feature store: {why}") from why
 
 
 def is_intact(path: Path, expected: str) -> bool:

@@ -27,6 +27,7 @@ from gramlet.files.stream import LeftOut, slices_of, stream_blocks
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.scale.cluster import Task, bounded_results, require_client
 from gramlet.scale.features.feature_parts import (
+    graph_kind_in,
     is_intact,
     is_whole,
     part_path,
@@ -34,18 +35,23 @@ from gramlet.scale.features.feature_parts import (
     skipped_in,
     write_part,
 )
+from gramlet.scale.features.graph_kind import GraphKind
 from gramlet.scale.features.hashed_features import HashedFeatures
 from gramlet.scale.fingerprint import described, graphs_digest, values_digest
 from gramlet.scale.journal import JOURNAL, Journal, differences
 from gramlet.scale.lock import LOCK, locked
 from gramlet.scale.progress import tile_progress
 
-__all__ = ["FORMAT", "FeatureStore"]
+__all__ = ["FORMAT", "FeatureStore", "OtherContentError"]
 
 FORMAT = "gramlet feature store, 1"
 _END = -1  # the number of the journal's last entry, which marks the store as complete
 _NAMED_PARTS = 5  # how many damaged parts a warning names
 _PIECE = 1 << 22  # bytes of a file that are read at once
+
+
+class OtherContentError(ValueError):
+    """The folder contains something else than the store to write."""
 
 
 class FeatureStore:
@@ -154,6 +160,15 @@ class FeatureStore:
         """The rows left out of the file with ``on_error="skip"``: places with reasons."""
         parts = (part_path(self.path, number) for number, _, _ in self._parts)
         return [each for part in parts for each in skipped_in(part)]
+
+    @property
+    def graph_kind(self) -> GraphKind:
+        """Whether the graphs have node labels and edge labels, and whether they are directed.
+
+        Each is None if it is not known: stores of earlier versions do not record it.
+        """
+        parts = (part_path(self.path, number) for number, _, _ in self._parts)
+        return GraphKind.joined(graph_kind_in(part) for part in parts)
 
     def _all_members(self) -> Iterator[dict[str, Any]]:
         return (self._members(number) for number in range(self.n_parts))
@@ -304,7 +319,7 @@ def _begin(
     if not journal.exists():
         foreign = sorted(name for name in os.listdir(folder) if name != LOCK)
         if foreign:
-            raise ValueError(
+            raise OtherContentError(
                 f"{str(folder)!r} is not empty (it contains {foreign[0]!r}) and is not a feature "
                 "store. Name another place."
             )
@@ -316,8 +331,9 @@ def _begin(
         for number, _ in finished:
             part_path(folder, number).unlink(missing_ok=True)
         finished = {}
-    elif found := differences(_with_rows_left_out(stored, header), header):
-        raise ValueError(
+    # A store without a finished part, as after an error in the first one, has nothing to protect.
+    elif finished and (found := differences(_with_rows_left_out(stored, header), header)):
+        raise OtherContentError(
             f"{str(folder)!r} contains other features: {'; '.join(found)}. Name another place, or "
             "start again with resume=False (--fresh), which deletes them."
         )

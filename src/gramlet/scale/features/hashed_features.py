@@ -23,6 +23,7 @@ from gramlet.graphs.label_content import column_hashes
 from gramlet.kernels.contract.labels import LABEL_CHOICE
 from gramlet.kernels.contract.output import framed
 from gramlet.kernels.contract.tags import GraphTags, used
+from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import MOST_ROUNDS
 
 __all__ = ["HashedFeatures"]
 
@@ -46,7 +47,7 @@ class HashedFeatures(TransformerMixin, BaseEstimator):
         ends, as with ``base="edge"``; or shortest paths by length and labels of their ends, as in
         `ShortestPath`. In directed graphs edges and paths are counted along arcs.
     n_iter : int, default 3
-        Rounds of refinement; "sp" uses none.
+        Rounds of refinement, at most 10,000; "sp" uses none.
     n_bits : int or None, default 20
         There are 2^n_bits columns. With None, each 64-bit identity of a pattern has its own
         column: columns belong to one call, and ``column_ids_`` identifies their patterns.
@@ -72,7 +73,7 @@ class HashedFeatures(TransformerMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kind": [StrOptions({"wl", "wl-edge", "sp"})],
-        "n_iter": [Interval(Integral, 0, None, closed="left")],
+        "n_iter": [Interval(Integral, 0, MOST_ROUNDS, closed="both")],
         "n_bits": [Interval(Integral, 1, 31, closed="both"), None],
         "use_edge_labels": LABEL_CHOICE,
     }
@@ -128,6 +129,11 @@ class HashedFeatures(TransformerMixin, BaseEstimator):
         if self.kind == "wl":
             return batch.node_offsets, levels, None
         return _edges(batch, levels)
+
+    @property
+    def reads_edge_labels(self) -> bool:
+        """Whether edge labels change the features of graphs that have them."""
+        return self.kind == "wl-edge" or (self.kind == "wl" and bool(self.use_edge_labels))
 
     def validate(self) -> None:
         """Check parameters and state, which may come from a file; ValueError if wrong."""

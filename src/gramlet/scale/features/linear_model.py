@@ -28,7 +28,9 @@ from gramlet.common.stored_state import (
     require_real,
 )
 from gramlet.evaluation.scores.scorers import Scorer, scorer_of
+from gramlet.graphs.conversion.convert import as_batch
 from gramlet.scale.features.feature_store import FeatureStore
+from gramlet.scale.features.graph_kind import GraphKind
 from gramlet.scale.features.hashed_features import HashedFeatures
 from gramlet.scale.features.linear_training import (
     CHOICE,
@@ -96,6 +98,9 @@ class HashedLinearModel(BaseEstimator):
     baseline_ : float or None
         The score of the most frequent class, or of the mean, on the same graphs.
     n_graphs_, n_tested_, n_epochs_ : int
+    node_labels_, edge_labels_, directed_ : bool or None
+        Whether the graphs of the store have labels and are directed; None if it does not say.
+        Graphs of another kind are not predicted.
 
     Examples
     --------
@@ -166,6 +171,7 @@ class HashedLinearModel(BaseEstimator):
             )
         self._keep(machine, chosen, course)
         self.scoring_, self.features_, self.n_epochs_ = scorer.name, store.features, epochs
+        self.node_labels_, self.edge_labels_, self.directed_ = store.graph_kind
         return self
 
     def _settings(self) -> list[Setting]:
@@ -236,8 +242,15 @@ class HashedLinearModel(BaseEstimator):
 
     def _values(self, X: Any) -> Floats:
         check_is_fitted(self, "coef_")
-        rows = Scaling(self.normalize_, self.factor_)(self.features_.transform(X))
+        features = self.features_
+        batch = self._kind().fitting(as_batch(X), type(self).__name__, features.reads_edge_labels)
+        rows = Scaling(self.normalize_, self.factor_)(features.transform(batch))
         return decisions_of(rows, self.coef_, self.intercept_)
+
+    def _kind(self) -> GraphKind:
+        """The kind of the graphs of the store; models of earlier versions do not know it."""
+        names = (f"{field}_" for field in GraphKind._fields)
+        return GraphKind(*(getattr(self, name, None) for name in names))
 
     def predict(self, X: Any) -> Array:
         """The class or number of each graph."""
@@ -286,6 +299,11 @@ class HashedLinearModel(BaseEstimator):
         require_array("intercept_", self.intercept_, "float64", (n_rows,))
         require_flag("normalize_", self.normalize_)
         require_real("factor_", self.factor_, 0.0)
+        for field, value in self._kind()._asdict().items():
+            require(
+                value is None or isinstance(value, bool),
+                f"{field}_ must be True, False or None; found {value!r:.80}",
+            )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
