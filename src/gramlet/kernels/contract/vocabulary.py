@@ -17,7 +17,7 @@ from gramlet.graphs.columns import Categorical
 __all__ = ["LabelVocabulary", "wrong_kind"]
 
 
-def wrong_kind(fitted: str, given: str, what: str) -> str:
+def wrong_kind(fitted: str, given: str, what: str, owner: str = "The kernel") -> str:
     """The message for graphs with labels if the fitted ones have none ("without"), or the reverse.
 
     >>> wrong_kind("with", "without", "node labels")[:57]
@@ -25,7 +25,7 @@ def wrong_kind(fitted: str, given: str, what: str) -> str:
     """
     ignored = " use_edge_labels=False ignores edge labels." if what == "edge labels" else ""
     return (
-        f"The kernel was fitted on graphs {fitted} {what}, but is given graphs {given} {what}. "
+        f"{owner} was fitted on graphs {fitted} {what}, but is given graphs {given} {what}. "
         f"Use graphs of one kind.{ignored}"
     )
 

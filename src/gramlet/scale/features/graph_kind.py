@@ -14,6 +14,7 @@ import numpy as np
 from gramlet.common.arrays import Array
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.direction import direction_of, require_same_direction
+from gramlet.kernels.contract.vocabulary import wrong_kind
 
 __all__ = ["GraphKind"]
 
@@ -80,7 +81,4 @@ def _require_same(fitted: bool | None, new: bool | None, what: str, owner: str) 
     if fitted is None or new is None or fitted == new:
         return
     had, has = ("with", "without") if fitted else ("without", "with")
-    raise ValueError(
-        f"{owner} was fitted on graphs {had} {what}, but is given graphs {has} {what}. Use graphs "
-        "of one kind."
-    )
+    raise ValueError(wrong_kind(had, has, what, owner))
