@@ -198,8 +198,6 @@ def _from_support_vectors(kernel: Any, model: Any, names: Mapping[Any, str]) -> 
             "FeatureMap(kernel) and explain that."
         )
     features = sparse.csr_matrix(support.features())
-    # Graphs without the deepest cores have no columns for them.
-    features.resize(len(support), len(kernel.get_feature_names_out()))
     if kernel.normalize:
         features = sparse.diags(_inverse_roots(support.norms())).dot(features)
     classes = _named(model.classes_, names) if hasattr(model, "classes_") else ["", HIGHER]
