@@ -14,13 +14,13 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Array, Floats, Int32s, Ints
-from gramlet.engine.core.compiled import inner, njit, read_only
+from gramlet.engine.core.compiled import njit, read_only
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.counts.row_sums import add_minima, add_products, position_type
 
 __all__ = [
     "DENSE_PART", "LARGE", "CountIndex", "IndexedRows", "Measure", "compare", "count_codes",
-    "first_from", "frequencies", "frequent_features", "norms", "row_arrays",
+    "frequencies", "frequent_features", "norms", "row_arrays",
 ]  # fmt: skip
 
 Measure = Literal["dot", "min"]
@@ -270,15 +270,3 @@ def _write_dense(
             line = place[columns[p]]
             if line >= 0:
                 part[i - begin, line] = values[p]
-
-
-@inner
-def first_from(rows: Int32s, begin: int, end: int, i: int) -> int:
-    """The first position in the sorted ``rows[begin:end]`` with an entry of at least i."""
-    while begin < end:
-        middle = (begin + end) // 2
-        if rows[middle] < i:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin

@@ -17,7 +17,7 @@ from scipy import sparse
 from gramlet.common.arrays import Array, Floats, Int32s, Ints, UInt32s
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.tiles import for_tiles
-from gramlet.engine.counts.comparison import CountIndex, first_from, row_arrays
+from gramlet.engine.counts.comparison import CountIndex, row_arrays
 from gramlet.engine.counts.row_sums import position_type
 
 __all__ = ["PairMinima", "hinge_losses"]
@@ -102,27 +102,19 @@ class _Entries(NamedTuple):
     def of(cls, masses: sparse.csr_matrix) -> _Entries:
         index = CountIndex.build(masses, "min", drop_single=True)
         offsets, features, values = row_arrays(masses)
+        place = index.place[features]
+        first = np.where(place >= 0, place + 1, 0)
+        last = np.where(place == -1, index.indptr[features + 1], 0)
+        # Lists contain their rows in ascending order, feature by feature.
+        numbers = sparse.csr_matrix((np.arange(len(features)), features, offsets), masses.shape)
+        by_feature = numbers.tocsc().data
+        listed = by_feature[place[by_feature] == -1]
+        first[listed] = np.arange(len(listed))
         position = position_type(len(index.rows))
-        first, last = np.zeros((2, len(features)), dtype=position)
-        _find_lists(offsets, features, index.indptr, index.rows, index.place, first, last)
-        owners = index.rows.view(np.uint32)
-        return cls(offsets, features, values, first, last, owners, index.values, index.dense)
-
-
-@njit(nogil=True, cache=True)
-def _find_lists(
-    offsets: Ints, features: Int32s, starts: Ints, rows: Int32s, place: Ints, first: Array,
-    last: Array,
-) -> None:  # fmt: skip
-    """Where the rows of each entry begin and end."""
-    for i in range(len(offsets) - 1):
-        for p in range(offsets[i], offsets[i + 1]):
-            f = features[p]
-            if place[f] >= 0:
-                first[p] = place[f] + 1
-            elif place[f] == -1:
-                first[p] = first_from(rows, starts[f], starts[f + 1], i)
-                last[p] = starts[f + 1]
+        return cls(
+            offsets, features, values, first.astype(position), last.astype(position),
+            index.rows.view(np.uint32), index.values, index.dense,
+        )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
