@@ -25,7 +25,6 @@ from scipy.linalg import eigh
 from sklearn.svm import SVC
 
 import gramlet
-from gramlet.engine.machines.support_vectors import take_block
 from gramlet.evaluation.machines.machines import machine_of
 from gramlet.evaluation.protocols.protocol import Split, check_target
 from gramlet.evaluation.protocols.task import target_of
@@ -119,12 +118,12 @@ def test(
     machine = machine_of("svc", target_of(codes, len(codes), "classification"), rules)
     right = np.zeros(len(costs), dtype=np.int64)
     for part, held in split.inner:
-        block, cross = take_block(gram, part, part), take_block(gram, held, part)
+        block, cross = gram[np.ix_(part, part)], gram[np.ix_(held, part)]
         told = machine.tried(block, cross, codes[part]).predictions
         right += np.count_nonzero(told == codes[held], axis=1)
     cost = float(costs[right.argmax()])
-    final = SVC(kernel="precomputed", C=cost).fit(take_block(gram, train, train), codes[train])
-    predicted = final.predict(take_block(gram, split.test, train))
+    final = SVC(kernel="precomputed", C=cost).fit(gram[np.ix_(train, train)], codes[train])
+    predicted = final.predict(gram[np.ix_(split.test, train)])
     return float(np.mean(predicted == codes[split.test])), setting, cost
 
 

@@ -11,11 +11,11 @@ from numba import njit
 from gramlet.engine.core.compiling import announce_compilation, has_compiled
 announce_compilation()
 announce_compilation()
-from gramlet.engine.machines.support_vectors import take_block
+from gramlet.engine.machines.single_precision import fill_block
 import numpy as np
 assert not has_compiled()
-take_block(np.zeros((2, 2)), np.array([0]), np.array([1]))
-take_block(np.zeros((2, 2), order="F"), np.array([0]), np.array([1]))
+fill_block(np.zeros((2, 2)), np.array([0]), np.array([1]), np.zeros((1, 1)))
+fill_block(np.zeros((2, 2), order="F"), np.array([0]), np.array([1]), np.zeros((1, 1)))
 print(has_compiled())
 """
 

@@ -10,9 +10,13 @@ from hypothesis import strategies as st
 from compiled_calls import from_python
 from gramlet.engine.machines import free_weights
 
-move_free_weights = from_python(free_weights.move_free_weights)
+compiled = from_python(free_weights.move_free_weights)
 into_bounds = from_python(free_weights._into_bounds)
 subtract_rows = from_python(free_weights.subtract_rows)
+
+
+def move_free_weights(gram, *others):
+    compiled(gram.astype(np.float32), *others)
 
 
 def problem(seed, n, rank, bound):
@@ -21,7 +25,7 @@ def problem(seed, n, rank, bound):
     points = rng.normal(size=(n, rank))
     signs = np.where(np.arange(n) % 2, 1.0, -1.0)
     points[:, 0] += 0.5 * signs
-    gram = points @ points.T
+    gram = (points @ points.T).astype(np.float32).astype(np.float64)
     high = np.where(signs > 0, bound, 0.0)
     low = high - bound
     beta = low + bound * rng.uniform(0.3, 0.7, size=n)

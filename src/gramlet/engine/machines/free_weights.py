@@ -28,7 +28,7 @@ _SUMS = {"reassoc", "contract", "nsz"}
 
 @inner
 def move_free_weights(
-    gram: Floats, high: Floats, low: Floats, beta: Floats, slack: Floats, tol: float
+    gram: Array, high: Floats, low: Floats, beta: Floats, slack: Floats, tol: float
 ) -> None:
     """Move the weights between their bounds towards their optimum, the others held fixed.
 
@@ -37,7 +37,7 @@ def move_free_weights(
 
     Parameters
     ----------
-    gram : array, shape (n, n)
+    gram : array of float32, shape (n, n or more)
     high, low, beta, slack : arrays, shape (n,)
         The bounds, a feasible point and y − Kβ for it; the last two are changed.
     tol : float
@@ -47,7 +47,7 @@ def move_free_weights(
     m = len(free)
     if not _FEWEST <= m <= _MOST:
         return
-    # In single precision: directions need no more, and what they are worth is computed in full.
+    # Directions are computed in single precision, and what they are worth in double precision.
     own = np.empty((m, m), dtype=np.float32)
     point, top, bottom, left = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     for a in range(m):
@@ -275,8 +275,8 @@ def _put(rest: float, trial: Floats, top: Floats, bottom: Floats, loose: Array) 
 
 
 @inner
-def subtract_rows(gram: Floats, rows: Ints, shifts: Floats, slack: Floats) -> None:
-    """``slack -= shifts @ gram[rows]``, four rows in one pass."""
+def subtract_rows(gram: Array, rows: Ints, shifts: Floats, slack: Floats) -> None:
+    """``slack -= shifts @ gram[rows]``, four rows in one pass; in double precision."""
     n, k = len(slack), 0
     whole = len(rows) - len(rows) % 4
     while k < whole:

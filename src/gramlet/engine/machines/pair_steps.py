@@ -2,8 +2,9 @@
 
 Nearly all time goes into two passes over all weights per step. They are taken in single precision,
 which halves what has to be read; after a number of steps the slack is brought up to date in double
-precision, and steps go on until the tolerance holds there. Which weights take part, and when others
-come back, is left to `support_vectors`.
+precision, and steps go on until the tolerance holds there. The Gram matrix itself is rounded to
+single precision (`single_precision`). Which weights take part, and when others come back, is left
+to `support_vectors`.
 """
 
 from __future__ import annotations
@@ -12,68 +13,21 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.engine.core.compiled import inner
-from gramlet.engine.core.workspace import Workspace
 from gramlet.engine.machines.free_weights import subtract_rows
+from gramlet.engine.machines.single_precision import LANES
 
-__all__ = ["descend", "room_for", "rough_copy", "rough_part"]
+__all__ = ["descend"]
 
-_LANES = 64  # running maxima side by side
 _FLAT = 1e-12  # curvature of a pair that the kernel takes for one and the same graph
-_ROUGHLY_FLAT = np.float32(1e-6)  # what single precision cannot tell from it, in self-similarities
+_ROUGHLY_FLAT = np.float32(1e-6)  # what single precision cannot tell from it
 _DIGITS = 1e-4  # how much smaller the violation can become before single precision tells no more
 _NONE, _ALL = np.float32(-np.inf), np.float32(np.inf)
 _ZERO, _TWO = np.float32(0.0), np.float32(2.0)
 
 
-def room_for(n: int, space: Workspace) -> Array:
-    """Memory for `rough_copy`, taken from numpy: in large pages, which are quicker to walk."""
-    return space.array("rough copy", n * (-(-n // _LANES) * _LANES), np.float32)
-
-
-@inner
-def rough_copy(gram: Floats, room: Array) -> tuple[Array, float]:
-    """A Gram matrix in single precision, and the number it was multiplied with.
-
-    A power of two that brings the largest self-similarity near 1. Rows have zeros at the end, to a
-    whole number of lanes.
-    """
-    n = len(gram)
-    width = _padded(n)
-    largest = 0.0
-    for k in range(n):
-        largest = max(largest, abs(gram[k, k]))
-    scale = 2.0 ** -np.floor(np.log2(largest)) if 0.0 < largest < np.inf else 1.0
-    rough = room[: n * width].reshape(n, width)
-    for k in range(n):
-        row, out = gram[k], rough[k]
-        for j in range(n):
-            out[j] = scale * row[j]
-        out[n:] = _ZERO
-    return rough, scale
-
-
-@inner
-def rough_part(rough: Array, kept: Ints) -> Array:
-    """The rows and columns of some weights."""
-    part = np.empty((len(kept), _padded(len(kept))), dtype=np.float32)
-    for a in range(len(kept)):
-        row, out = rough[kept[a]], part[a]
-        for b in range(len(kept)):
-            out[b] = row[kept[b]]
-        out[len(kept) :] = _ZERO
-    return part
-
-
-@inner
-def _padded(n: int) -> int:
-    return (n + _LANES - 1) // _LANES * _LANES
-
-
 @inner
 def descend(
-    gram: Floats,
-    rough: Array,
-    scale: float,
+    gram: Array,
     high: Floats,
     low: Floats,
     beta: Floats,
@@ -85,9 +39,8 @@ def descend(
 
     Parameters
     ----------
-    gram : array, shape (n, n)
-    rough, scale
-        Of `rough_copy`.
+    gram : array of float32, shape (n, whole number of lanes)
+        With a largest self-similarity near 1.
     high, low, beta, slack : arrays, shape (n,)
         The bounds, a feasible point and y − Kβ for it; the last two are changed.
     tol : float
@@ -110,7 +63,7 @@ def descend(
         before[:] = beta
         asked = max(asked, _DIGITS * (most - least))
         steps = _rough_steps(
-            gram, rough, scale, high, low, beta, slack, (most + least) / 2.0, asked,
+            gram, high, low, beta, slack, (most + least) / 2.0, asked,
             max_steps - taken,
         )  # fmt: skip
         if steps == 0:  # nothing more that single precision can tell: the tolerance is missed
@@ -139,9 +92,7 @@ def _ends(high: Floats, low: Floats, beta: Floats, slack: Floats) -> tuple[float
 
 @inner
 def _rough_steps(
-    gram: Floats,
-    rough: Array,
-    scale: float,
+    gram: Array,
     high: Floats,
     low: Floats,
     beta: Floats,
@@ -154,31 +105,31 @@ def _rough_steps(
 
     The slack is counted from ``middle``, near which it ends: differences keep their digits.
     """
-    n, width = len(beta), rough.shape[1]
+    n, width = len(beta), gram.shape[1]
     # Arrays of their own, not rows of one: with these the loops below are not vectorised.
     left, own = np.zeros(width, dtype=np.float32), np.zeros(width, dtype=np.float32)
     rising, falling = np.full(width, _NONE), np.full(width, _ALL)
     for k in range(n):
-        left[k], own[k] = slack[k] - middle, rough[k, k]
+        left[k], own[k] = slack[k] - middle, gram[k, k]
         rising[k] = _ZERO if beta[k] < high[k] else _NONE
         falling[k] = _ZERO if beta[k] > low[k] else _ALL
-    tops, bottoms = np.empty(_LANES, dtype=np.float32), np.empty(_LANES, dtype=np.float32)
-    places = np.empty(_LANES, dtype=np.int32)
+    tops, bottoms = np.empty(LANES, dtype=np.float32), np.empty(LANES, dtype=np.float32)
+    places = np.empty(LANES, dtype=np.int32)
     i, j, taken = 0, 0, 0
     step = _ZERO
     while True:
-        i, most = _move(rough[i], rough[j], step, rising, left, tops, places)
-        j, least = _best_partner(rough[i], own, own[i], most, falling, left, tops, bottoms, places)
+        i, most = _move(gram[i], gram[j], step, rising, left, tops, places)
+        j, least = _best_partner(gram[i], own, own[i], most, falling, left, tops, bottoms, places)
         if most - least < tol or j < 0 or taken >= max_steps:
             return taken
         taken += 1
-        curvature = max(gram[i, i] + gram[j, j] - 2.0 * gram[i, j], _FLAT)
+        curvature = max(float(own[i]) + float(own[j]) - 2.0 * float(gram[i, j]), _FLAT)
         above, below = high[i] - beta[i], beta[j] - low[j]
         length = min((float(most) - left[j]) / curvature, above, below)
         # Exactly onto the border, so that it counts as such.
         beta[i] = high[i] if length == above else beta[i] + length
         beta[j] = low[j] if length == below else beta[j] - length
-        step = np.float32(length / scale)
+        step = np.float32(length)
         for k in (i, j):
             rising[k] = _ZERO if beta[k] < high[k] else _NONE
             falling[k] = _ZERO if beta[k] > low[k] else _ALL
@@ -195,12 +146,12 @@ def _move(
     """Carry a step over to the slack; find the largest among the weights that may rise."""
     tops[:] = _NONE
     places[:] = 0
-    for begin in range(0, len(left), _LANES):
-        end = begin + _LANES
+    for begin in range(0, len(left), LANES):
+        end = begin + LANES
         own_row, other_row = row[begin:end], other[begin:end]
         part, blocked = left[begin:end], rising[begin:end]
         place = np.int32(begin)
-        for lane in range(_LANES):
+        for lane in range(LANES):
             moved = part[lane] - step * (own_row[lane] - other_row[lane])
             part[lane] = moved
             value = moved + blocked[lane]
@@ -227,12 +178,12 @@ def _best_partner(
     tops[:] = _ZERO
     places[:] = 0
     bottoms[:] = _ALL
-    for begin in range(0, len(left), _LANES):
-        end = begin + _LANES
+    for begin in range(0, len(left), LANES):
+        end = begin + LANES
         own_row, own_part = row[begin:end], own[begin:end]
         part, blocked = left[begin:end], falling[begin:end]
         place = np.int32(begin)
-        for lane in range(_LANES):
+        for lane in range(LANES):
             value = part[lane] + blocked[lane]
             bottoms[lane] = value if value < bottoms[lane] else bottoms[lane]
             gap = most - value
@@ -252,7 +203,7 @@ def _first_largest(tops: Array, places: Ints, above: float) -> tuple[int, float]
     """The first position of the largest value over all lanes, and the value; −1 if none."""
     first = -1
     most = above
-    for lane in range(_LANES):
+    for lane in range(LANES):
         here = places[lane] + lane
         if tops[lane] > most or (tops[lane] == most and 0 <= here < first):
             most = tops[lane]

@@ -14,9 +14,10 @@ from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.workspace import Workspace
 from gramlet.engine.machines.free_weights import move_free_weights, subtract_rows
-from gramlet.engine.machines.pair_steps import descend, room_for, rough_copy, rough_part
+from gramlet.engine.machines.pair_steps import descend
+from gramlet.engine.machines.single_precision import fill_block, single_blocks, take_part
 
-__all__ = ["decide_by_cost", "fill_block", "solve", "take_block"]
+__all__ = ["decide_by_cost", "solve"]
 
 
 _LEAST_CHUNK = 400  # steps between two looks at which weights are still in play
@@ -24,29 +25,9 @@ _PATIENCE = 4  # steps per weight before weights are laid aside
 _BALANCE = 8.0  # steps times weights before the free weights move at once, per square of these
 
 
-@njit(nogil=True, cache=True)
-def fill_block(matrix: Floats, rows: Ints, columns: Ints, block: Floats) -> None:
-    """``block[:] = matrix[rows][:, columns]``, without holding the interpreter's lock."""
-    for i in range(len(rows)):
-        line = matrix[rows[i]]
-        out = block[i]
-        for j in range(len(columns)):
-            out[j] = line[columns[j]]
-
-
-@njit(nogil=True, cache=True)
-def take_block(matrix: Floats, rows: Ints, columns: Ints) -> Floats:
-    """``matrix[rows][:, columns]``, without holding the interpreter's lock."""
-    block = np.empty((len(rows), len(columns)))
-    fill_block(matrix, rows, columns, block)
-    return block
-
-
 @inner
 def solve(
-    gram: Floats,
-    rough: Array,
-    scale: float,
+    gram: Array,
     signs: Floats,
     bounds: Floats,
     beta: Floats,
@@ -62,9 +43,8 @@ def solve(
 
     Parameters
     ----------
-    gram : array, shape (n, n)
-    rough, scale
-        The same in single precision, of `pair_steps.rough_copy`.
+    gram : array of float32, shape (n, whole number of lanes)
+        With a largest self-similarity near 1.
     signs : array of ±1
     bounds : array, shape (n,)
         C of each graph: the same for all, or larger for classes whose errors cost more.
@@ -91,14 +71,12 @@ def solve(
     everything = np.arange(n)
     high = np.where(signs > 0.0, bounds, 0.0)
     low = high - bounds
-    index, part, part_rough, part_high, part_low = everything, gram, rough, high, low
+    index, part, part_high, part_low = everything, gram, high, low
     part_beta, part_slack = beta, slack
     n_iter, since = 0, 0
     while True:
         chunk = min(max(_LEAST_CHUNK, len(index)), max_iter - n_iter)
-        steps, most, least = descend(
-            part, part_rough, scale, part_high, part_low, part_beta, part_slack, tol, chunk
-        )
+        steps, most, least = descend(part, part_high, part_low, part_beta, part_slack, tol, chunk)
         n_iter += steps
         since += steps
         for k in range(len(index)):
@@ -108,14 +86,14 @@ def solve(
                 return _bias(high, low, beta, slack, (most + least) / 2.0), n_iter
             # What was laid aside comes back: it may have come into play again.
             _refresh(gram, signs, beta, slack)
-            index, part, part_rough, part_high, part_low = everything, gram, rough, high, low
+            index, part, part_high, part_low = everything, gram, high, low
             part_beta, part_slack = beta, slack
             continue
         if n_iter >= _PATIENCE * len(index):
             kept = _in_play(part_high, part_low, part_beta, part_slack, most, least)
             # Not sooner: laid aside more eagerly, weights come back again and again.
             if 2 * len(kept) < len(index):
-                part, part_rough = take_block(part, kept, kept), rough_part(part_rough, kept)
+                part = take_part(part, kept)
                 part_high, part_low = part_high[kept], part_low[kept]
                 part_beta, part_slack = part_beta[kept], part_slack[kept]
                 index = index[kept]
@@ -142,7 +120,7 @@ def _in_play(
 
 
 @inner
-def _refresh(gram: Floats, signs: Floats, beta: Floats, slack: Floats) -> None:
+def _refresh(gram: Array, signs: Floats, beta: Floats, slack: Floats) -> None:
     """Compute y − Kβ anew."""
     slack[:] = signs
     used = np.flatnonzero(beta)
@@ -185,18 +163,16 @@ def _stretch(
 
 @inner
 def _decide(
-    gram: Floats,
+    gram: Array,
     signs: Floats,
     weights: Floats,
-    cross: Floats,
+    cross: Array,
     costs: Floats,
     tol: float,
     max_iter: int,
-    room: Array,
     decisions: Floats,
 ) -> int:
     """Fill in the decision values of one pair of classes; return the runs cut short."""
-    rough, scale = rough_copy(gram, room)
     beta = np.zeros(len(signs))
     slack = signs.copy()
     unfinished = 0
@@ -210,7 +186,7 @@ def _decide(
             if c > 0:
                 smaller, bounds = bounds, costs[c] * weights
                 _stretch(signs, smaller, bounds, costs[c] / costs[c - 1], beta, slack)
-            bias, n_iter = solve(gram, rough, scale, signs, bounds, beta, slack, tol, max_iter)
+            bias, n_iter = solve(gram, signs, bounds, beta, slack, tol, max_iter)
             unfinished += n_iter >= max_iter
             settled = n_iter < max_iter
             for k in range(len(signs)):
@@ -227,7 +203,7 @@ def _decide(
 
 
 @inner(fastmath={"reassoc", "contract"})
-def _dot(a: Floats, b: Floats) -> float:
+def _dot(a: Floats, b: Array) -> float:
     total = 0.0
     for k in range(len(a)):
         total += a[k] * b[k]
@@ -235,10 +211,10 @@ def _dot(a: Floats, b: Floats) -> float:
 
 
 def decide_by_cost(
-    gram: Floats,
+    gram: Array,
     classes: Ints,
     weights: Floats,
-    cross: Floats,
+    cross: Array,
     costs: Floats,
     tol: float,
     max_iter: int,
@@ -248,17 +224,19 @@ def decide_by_cost(
 
     Parameters
     ----------
-    gram : array, shape (n, n)
-        Of the training graphs, C-contiguous.
+    gram : array of float64, shape (n, n), or of float32, shape (n, whole number of lanes)
+        Of the training graphs, C-contiguous. In double precision it is scaled and rounded first; in
+        single precision its largest self-similarity is near 1, and rows end with zeros.
     classes : array of int64
         Their classes, from 0.
     weights : array, one number per class
         C is multiplied by it for the graphs of a class.
-    cross : array, shape (m, n)
-        The kernel between the graphs to classify (rows) and the training graphs.
+    cross : array, shape (m, n) or (m, whole number of lanes)
+        The kernel between the graphs to classify (rows) and the training graphs, likewise.
     costs : array
         The values of C, ascending.
     tol : float
+        Not far below 1e-7 times the largest C: what rounding the matrix changes.
     max_iter : int
         The largest number of steps per machine.
     space : Workspace, optional
@@ -271,32 +249,30 @@ def decide_by_cost(
     unfinished : int
         How many machines stopped at ``max_iter``.
     """
-    # The two largest classes at most are in one machine.
-    largest = int(np.sort(np.bincount(classes))[-2:].sum())
-    room = room_for(largest, Workspace() if space is None else space)
-    found: tuple[Floats, int] = _decide_by_cost(
-        gram, classes, weights, cross, costs, tol, max_iter, room
-    )
+    if gram.dtype != np.float32:
+        space = Workspace() if space is None else space
+        gram, cross, factor = single_blocks(gram, cross, space)
+        costs = costs / factor
+    found: tuple[Floats, int] = _decide_by_cost(gram, classes, weights, cross, costs, tol, max_iter)
     return found
 
 
 @njit(nogil=True, cache=True)
 def _decide_by_cost(
-    gram: Floats,
+    gram: Array,
     classes: Ints,
     weights: Floats,
-    cross: Floats,
+    cross: Array,
     costs: Floats,
     tol: float,
     max_iter: int,
-    room: Array,
 ) -> tuple[Floats, int]:
     n_classes = len(weights)
     decisions = np.empty((n_classes * (n_classes - 1) // 2, len(costs), len(cross)))
     if n_classes == 2:  # all graphs belong to the only pair: nothing is copied
         signs = 1.0 - 2.0 * classes
         unfinished = _decide(
-            gram, signs, weights[classes], cross, costs, tol, max_iter, room, decisions[0]
+            gram, signs, weights[classes], cross, costs, tol, max_iter, decisions[0]
         )
         return decisions, unfinished
     # With more classes, one machine per pair, on the graphs of its classes.
@@ -306,10 +282,11 @@ def _decide_by_cost(
     for first in range(n_classes):
         for second in range(first + 1, n_classes):
             mine, signs = _members(classes, first, second)
-            own = take_block(gram, mine, mine)
-            new = take_block(cross, everything, mine)
+            own = take_part(gram, mine)
+            new = np.empty((len(cross), len(mine)), dtype=np.float32)
+            fill_block(cross, everything, mine, new)
             unfinished += _decide(
-                own, signs, weights[classes[mine]], new, costs, tol, max_iter, room, decisions[pair]
+                own, signs, weights[classes[mine]], new, costs, tol, max_iter, decisions[pair]
             )
             pair += 1
     return decisions, unfinished

@@ -78,6 +78,8 @@ class Machine(ABC):
         The C among which the scorer chooses; empty if the machine chooses itself.
     chooses_cost : bool
         Whether C is chosen among ``costs`` by `losses` over inner folds.
+    takes_single : bool
+        Whether `tried` takes matrices in single precision as well (`engine.machines`).
     unfinished : list of int
         Machines that reached the limit of steps.
     blocks : Workspaces
@@ -85,6 +87,7 @@ class Machine(ABC):
     """
 
     chooses_cost = False
+    takes_single = False
 
     def __init__(self, costs: tuple[float, ...]) -> None:
         self.costs = costs
@@ -93,7 +96,7 @@ class Machine(ABC):
 
     @abstractmethod
     def tried(
-        self, gram: Floats, cross: Floats, target: Array, n_costs: int | None = None
+        self, gram: Array, cross: Array, target: Array, n_costs: int | None = None
     ) -> Outcome:
         """Predictions for each C, by the fast solver; one row if the machine chooses itself.
 
@@ -120,12 +123,13 @@ class _VectorMachine(Machine):
         super().__init__(protocol.C)
         self._protocol = protocol
 
-    def _scaled(self, gram: Floats) -> Floats:
+    def _scaled(self, gram: Array) -> Floats:
         """The C to use on this training part."""
         costs = np.array(self._protocol.C)
         if not self._protocol.scale_C:
             return costs
-        spread = float(np.trace(gram)) / len(gram) - float(gram.mean())
+        n = len(gram)  # rows may be longer, with zeros
+        spread = float(np.trace(gram, dtype=np.float64) / n - gram.sum(dtype=np.float64) / n**2)
         return costs / spread if spread > 0 else costs
 
     def _finish(self, machine: Any) -> None:
@@ -135,6 +139,8 @@ class _VectorMachine(Machine):
 class _SupportVectors(_VectorMachine):
     """One machine per pair of classes; the class with most votes wins, the first if tied."""
 
+    takes_single = True
+
     def __init__(self, protocol: Protocol, n_classes: int, class_weight: Any) -> None:
         super().__init__(protocol)
         self._n_classes = n_classes
@@ -142,7 +148,7 @@ class _SupportVectors(_VectorMachine):
         self._spaces = Workspaces()
 
     def tried(
-        self, gram: Floats, cross: Floats, target: Array, n_costs: int | None = None
+        self, gram: Array, cross: Array, target: Array, n_costs: int | None = None
     ) -> Outcome:
         present, codes = np.unique(target, return_inverse=True)
         weights = weights_of(self._class_weight, target, self._n_classes)[present]

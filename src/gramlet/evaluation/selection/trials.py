@@ -18,7 +18,7 @@ import numpy as np
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.engine.core.compiling import clock
 from gramlet.engine.core.workspace import Workspace
-from gramlet.engine.machines.support_vectors import fill_block
+from gramlet.engine.machines.single_precision import factor_of, fill_block, single_room
 from gramlet.evaluation.machines.baselines import Baseline, size_features
 from gramlet.evaluation.machines.blocks import (
     Features,
@@ -182,11 +182,12 @@ class _KernelMachine(Trial):
 
     @abstractmethod
     def _blocks(
-        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
-    ) -> Iterator[tuple[Machine, Floats, Floats]]:
+        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]], single: bool
+    ) -> Iterator[tuple[Machine, Array, Array]]:
         """Per set of options a machine, what it needs of the training part, and the held-out rows.
 
-        The next step of the iterator may overwrite the latter.
+        The next step of the iterator may overwrite the latter. ``single``: they may be rounded to
+        single precision.
         """
 
     def _tried(self, train: Ints, held: Ints, wanted: Array | None) -> Outcome:
@@ -198,14 +199,15 @@ class _KernelMachine(Trial):
             needed = np.where(by_set.any(axis=1), self.per_set - by_set.argmax(axis=1), 0)
         found = [no_outcome(self.per_set, len(held))] * len(self._option_sets)
         used = np.flatnonzero(needed).tolist()
-        blocks = self._blocks(train, held, [self._option_sets[which] for which in used])
+        sets = [self._option_sets[which] for which in used]
+        blocks = self._blocks(train, held, sets, self._machine.takes_single)
         for which, (machine, own, cross) in zip(used, blocks, strict=True):
             found[which] = machine.tried(own, cross, target, int(needed[which]))
         return _stacked(found)
 
     def final(self, train: Ints, held: Ints, position: int) -> Outcome:
         which, cost = divmod(position, self.per_set)
-        blocks = self._blocks(train, held, self._option_sets[which : which + 1])
+        blocks = self._blocks(train, held, self._option_sets[which : which + 1], False)
         machine, own, cross = next(blocks)  # the iterator's, and others' after its end
         return machine.final(own, cross, self._data.target.values[train], cost)
 
@@ -255,13 +257,14 @@ class _Sliced(_KernelMachine):
         self.n_bytes = sum(gram.nbytes for gram in grams)
 
     def _blocks(
-        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
-    ) -> Iterator[tuple[Machine, Floats, Floats]]:
+        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]], single: bool
+    ) -> Iterator[tuple[Machine, Array, Array]]:
         with self._machine.blocks.borrowed() as space:
             for option_set in option_sets:
                 gram = self._grams[self._option_sets.index(option_set)]
-                own = _block(gram, train, train, space, "own")
-                blocks = own, _block(gram, held, train, space, "cross")
+                rounded = single and not self._of_features and factor_of(gram) == 1.0
+                own = _block(gram, train, train, space, "own", rounded)
+                blocks = own, _block(gram, held, train, space, "cross", rounded)
                 yield self._machine, *(centred_and_scaled(*blocks) if self._of_features else blocks)
 
 
@@ -280,17 +283,22 @@ class _SlicedFeatures(_KernelMachine):
         self.n_bytes = sum(rows.nbytes for rows in features)
 
     def _blocks(
-        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
-    ) -> Iterator[tuple[Machine, Floats, Floats]]:
+        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]], single: bool
+    ) -> Iterator[tuple[Machine, Array, Array]]:
         for option_set in option_sets:
             rows = self._features[self._option_sets.index(option_set)]
             yield self._machine, rows[train], rows[held]
 
 
-def _block(gram: Floats, rows: Ints, columns: Ints, space: Workspace, name: str) -> Floats:
+def _block(
+    gram: Floats, rows: Ints, columns: Ints, space: Workspace, name: str, single: bool
+) -> Array:
     """Part of a Gram matrix, in the memory that a workspace has under a name."""
     shape = len(rows), len(columns)
-    block = space.array(name, shape[0] * shape[1], np.float64).reshape(shape)
+    if single:
+        block = single_room(*shape, space, f"{name} in single precision")
+    else:
+        block = space.array(name, shape[0] * shape[1], np.float64).reshape(shape)
     fill_block(gram, rows, columns, block)
     return block
 
@@ -307,8 +315,8 @@ class _Refitted(_KernelMachine):
         self._estimator = estimator
 
     def _blocks(
-        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
-    ) -> Iterator[tuple[Machine, Floats, Floats]]:
+        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]], single: bool
+    ) -> Iterator[tuple[Machine, Array, Array]]:
         graphs, target = self._data.batch(), self._data.target.named
         started = clock()
         for own, cross in fitted_blocks(
