@@ -10,11 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Floats
 from gramlet.engine.core.memory import require_room
-from gramlet.kernels.contract.kernel import GraphKernel, divide_rows, divisors
+from gramlet.kernels.contract.kernel import GraphKernel
 
 __all__ = ["DecayKernel", "Decays"]
-
-_ROWS = 16  # that are converted and normalised at once; they stay in the cache
 
 
 class DecayKernel(GraphKernel):
@@ -65,28 +63,36 @@ class Decays:
         first: Any = fitted if X is None else self._rows
         require_room(len(first), len(fitted), type(kernel).__name__)
         self._distances: Floats = first.distances(None if X is None else fitted, kernel._tiling())
+        self._normalized = kernel.normalize and not kernel._repairs()
+        if self._normalized:
+            _normalize(self._distances, first.own_distances(), fitted.own_distances())
 
     def matrix(self, out: Floats | None = None) -> Floats:
-        """The matrix of `transform`, or of `fit_transform`, with the kernel's current parameters.
+        """The matrix of `transform`, or of `fit_transform`, with the kernel's current γ.
 
-        Parameters may have changed that `fit` does not use: see the tag ``after_fit``. The matrix
-        is written to ``out``, if given.
+        The matrix is written to ``out``, if given. Normalised values may differ in the last digits.
         """
         kernel, distances = self._kernel, self._distances
         out = np.empty_like(distances) if out is None else out
         fitted = kernel._current(kernel.profile_)
         rows = fitted if self._rows is None else kernel._current(self._rows)
+        rows.values(distances, out)
         if kernel._repairs():
-            rows.values(distances, out)
             whole = self._rows is None
             return kernel._finished_gram(out) if whole else kernel._finished(out, rows, fitted)
-        own, other = rows.norms(), fitted.norms()
-        left, right = divisors(own), divisors(other)
-        for begin in range(0, len(out), _ROWS):
-            strip = slice(begin, begin + _ROWS)
-            rows.values(distances[strip], out[strip])
-            if kernel.normalize:
-                divide_rows(out[strip], left[strip], right)
-        if kernel.normalize and self._rows is None:
-            np.fill_diagonal(out, np.where(own > 0, 1.0, 0.0))
+        if self._normalized:
+            own, other = rows.norms(), fitted.norms()
+            out[own <= 0] = 0.0
+            out[:, other <= 0] = 0.0
+            if self._rows is None:
+                np.fill_diagonal(out, np.where(own > 0, 1.0, 0.0))
         return out
+
+
+def _normalize(distances: Floats, own: Floats, others: Floats) -> None:
+    """Subtract half of both self-distances: exp(−γ d) is then normalised, whatever γ is."""
+    if not (own.any() or others.any()):
+        return
+    half = 0.5 * others
+    for row, distance in zip(distances, own, strict=True):
+        row -= 0.5 * distance + half

@@ -31,8 +31,6 @@ from gramlet.kernels.contract.tags import GraphTags
 __all__ = [
     "COMMON_CONSTRAINTS",
     "GraphKernel",
-    "divide_rows",
-    "divisors",
     "normalize_in_place",
     "set_unit_diagonal",
 ]
@@ -50,21 +48,17 @@ def normalize_in_place(matrix: Floats, rows: Floats, columns: Floats) -> None:
     It is done row by row, so that no second matrix is needed. Both factors of the divisor are
     rounded in the same way, so a symmetric matrix stays exactly symmetric.
     """
-    divide_rows(matrix, divisors(rows), divisors(columns))
+    left, right = _divisors(rows), _divisors(columns)
+    if (left == 1.0).all() and (right == 1.0).all():
+        return
+    for row, length in zip(matrix, left, strict=True):
+        row /= length * right
 
 
-def divisors(norms: Floats) -> Floats:
+def _divisors(norms: Floats) -> Floats:
     """The square roots of norms; infinite for norms that are not above 0."""
     roots: Floats = np.where(norms > 0, np.sqrt(np.maximum(norms, 0.0)), np.inf)
     return roots
-
-
-def divide_rows(matrix: Floats, rows: Floats, columns: Floats) -> None:
-    """Divide by the products of two `divisors`, unless all of them are 1."""
-    if (rows == 1.0).all() and (columns == 1.0).all():
-        return
-    for row, length in zip(matrix, rows, strict=True):
-        row /= length * columns
 
 
 def set_unit_diagonal(matrix: Floats) -> None:
