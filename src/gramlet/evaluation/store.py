@@ -104,21 +104,18 @@ class Store:
             return self._damaged(place, f"it is not marked {_FORMAT!r}")
         if document.get("key") != key:
             return self._damaged(place, "it belongs to another evaluation")
-        if document.get("checksum") != _checksum(document.get("content")):
+        if document.get("checksum") != _digest(_text(document.get("content"))):
             return self._damaged(place, "its checksum does not match")
         return document["content"]
 
     def write(self, name: str, key: str, content: Any) -> None:
         """Store something atomically."""
-        document = {
-            "format": _FORMAT,
-            "key": key,
-            "checksum": _checksum(content),
-            "content": content,
-        }
+        text = _text(content)
+        head = {"format": _FORMAT, "key": key, "checksum": _digest(text)}
         self._own.add(name)
         with writing(self.path / f"{name}.json") as place:
-            place.write_text(json.dumps(document), encoding="utf-8")
+            # The content is converted once, for the checksum and for the file.
+            place.write_text(f'{json.dumps(head)[:-1]}, "content": {text}}}', encoding="utf-8")
 
     def remove(self, start: str) -> None:
         """Remove the files whose names begin with this."""
@@ -184,6 +181,9 @@ class StoredLedger(Ledger):
         self._next = ended + (ended - started) / _SHARE
 
 
-def _checksum(content: Any) -> str:
-    text = json.dumps(content, sort_keys=True)
+def _text(content: Any) -> str:
+    return json.dumps(content, sort_keys=True)
+
+
+def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()

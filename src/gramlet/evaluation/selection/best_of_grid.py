@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -108,7 +109,10 @@ def _outcomes(
                 wanted = tally.able()
             if wanted.any():
                 with trial().stopwatch():
-                    found[s] = _narrowed(trial(), race, race.splits[s], wanted)
+                    tested = _narrowed(trial(), race, race.splits[s], wanted)
+                # Many numbers to store, and the chosen entry is tested again.
+                drop = race.scorer.needs == "predictions" and _tested_again(race)
+                found[s] = replace(tested, decisions=None) if drop else tested
             else:
                 found[s] = no_outcome(len(wanted), len(race.splits[s].test))
             with lock:
@@ -165,10 +169,9 @@ def _mean_scores(race: Race, outcomes: Sequence[Outcome]) -> Floats:
 
 def _test_again(race: Race, group: Sequence[int], position: int) -> None:
     """Predict with scikit-learn's machine, after a compiled one has scored the grid."""
-    machine = race.machine
-    if race.subject.kind in ("baseline", "predictor") or machine.chooses_cost or not machine.costs:
+    if not _tested_again(race):
         return
-    which, cost = divmod(position, len(machine.costs))
+    which, cost = divmod(position, len(race.machine.costs))
     part = "best"
     known = race.ledger.known(part)
     for s, record in known.items():
@@ -186,6 +189,13 @@ def _test_again(race: Race, group: Sequence[int], position: int) -> None:
             race.ledger.add_outcome(part, missing[k], outcome)
 
         race.over(len(missing), work)
+
+
+def _tested_again(race: Race) -> bool:
+    """Whether a compiled machine scores the grid and another one makes the final predictions."""
+    machine = race.machine
+    by_kernel = race.subject.kind not in ("baseline", "predictor")
+    return by_kernel and bool(machine.costs) and not machine.chooses_cost
 
 
 def _settle(race: Race, group: Sequence[int], position: int, found: Sequence[Outcome]) -> None:
