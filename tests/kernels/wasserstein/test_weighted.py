@@ -163,7 +163,7 @@ def test_gradient_by_finite_differences(balanced):
     problem = problem_of(balanced=balanced)
     rng = np.random.default_rng(1)
     weights = rng.uniform(0.5, 1.5, problem.masses.shape[1])
-    gradient = problem.pairs.adjoint(problem.slopes(problem.common(weights))[1])
+    gradient = problem.gradient(problem.common(weights))[1]
     for _ in range(10):
         direction = rng.normal(size=len(weights))
         step = 1e-6
@@ -191,10 +191,27 @@ def test_the_loss_between_two_points_and_its_slope():
     here, there = (problem.common(rng.uniform(0.5, 1.5, problem.masses.shape[1])) for _ in range(2))
     for share in (-0.3, 0.0, 0.4, 1.0):
         value, slope = problem.loss(here, there, share)
-        assert value == problem.slopes(here, there, share)[0]
+        assert value == problem.gradient(here, there, share)[0]
         assert value == pytest.approx(problem.loss(here + share * (there - here))[0], rel=1e-12)
         ahead, behind = (problem.loss(here, there, share + h)[0] for h in (1e-6, -1e-6))
         assert slope == pytest.approx((ahead - behind) / 2e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("n", [9, 300])  # one range of rows, and several
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_the_loss_of_weights_is_that_of_their_common_masses(n, n_jobs):
+    problem = problem_of(n=n, n_jobs=n_jobs)
+    assert problem.fixed_common is not None  # some graphs are empty
+    rng = np.random.default_rng(3)
+    first, second = (rng.uniform(0.5, 1.5, problem.masses.shape[1]) for _ in range(2))
+    here, there, out = (
+        problem.common(first),
+        problem.common(second),
+        np.empty(problem.pairs.starts[-1]),
+    )
+    found = problem.loss_at(second, here, out)
+    np.testing.assert_array_equal(out, there)
+    assert found == problem.loss(here, there, 1.0)
 
 
 @st.composite

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from gramlet.common.arrays import Bools, Floats, Ints
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.wasserstein.pair_loss import PairMinima, hinge_losses
+from gramlet.engine.wasserstein.pair_loss import Hinge, PairMinima
 from gramlet.engine.wasserstein.weight_constraint import WeightConstraint
 
 __all__ = ["PairProblem", "accelerated", "batch", "stochastic"]
@@ -25,7 +25,6 @@ Report = Callable[[int, float], None]
 _LONGEST_STEP = 1e100
 # The search along a segment stops when no more than this share of the loss can be gained.
 _LITTLE, _MOST_SECANTS = 1e-8, 24
-_NO_SLOPES: Floats = np.empty(0)
 _FEW_PASSES = 3
 _FOLLOWED = 512  # graphs up to which the accelerated solver is compared with the plain one
 
@@ -66,8 +65,10 @@ class PairProblem:
             self.fixed_common = np.concatenate(
                 [np.minimum(self.fixed[i], self.fixed[i:]) for i in range(n)]
             )
-        # Written by each pass, because memory that is used for the first time is slow.
-        self._slopes: Floats = np.empty(self.pairs.starts[-1])
+        self._hinge = Hinge(
+            self.weight_same, self.weight_diff, self.offset, self.alpha_diff, self.alpha_same,
+            self.sigma,
+        )  # fmt: skip
 
     def common(self, weights: Floats, out: Floats | None = None) -> Floats:
         """S of all pairs, packed: the weighted mass two graphs share."""
@@ -83,37 +84,28 @@ class PairProblem:
 
         Returns the loss and its derivative with respect to the share.
         """
-        return self._losses(common, towards, share, _NO_SLOPES)
+        there = common if towards is None else towards
+        return self.pairs.losses(common, there, share, self._hinge, self.classes)
 
-    def slopes(
+    def loss_at(self, weights: Floats, common: Floats, out: Floats) -> tuple[float, float]:
+        """S of some weights, in ``out``; their loss, and its derivative on the way from another S.
+
+        The derivative is with respect to the share of the way, at its end.
+        """
+        return self.pairs.losses_at(
+            weights, common, self._hinge, self.classes, out, self.fixed_common
+        )
+
+    def gradient(
         self, common: Floats, towards: Floats | None = None, share: float = 0.0
     ) -> tuple[float, Floats]:
-        """The loss as for `loss`, and its derivative with respect to every pair's S.
+        """The loss as for `loss`, and its derivative with respect to every weight.
 
-        The next call overwrites the derivatives.
+        The derivative is 0 where weights are fixed.
         """
-        return self._losses(common, towards, share, self._slopes)[0], self._slopes
-
-    def _losses(
-        self, common: Floats, towards: Floats | None, share: float, slopes: Floats
-    ) -> tuple[float, float]:
         there = common if towards is None else towards
-
-        def part(begin: int, end: int) -> Floats:
-            return np.array(
-                hinge_losses(
-                    begin, end, common, there, share, self.pairs.starts, self.classes,
-                    self.weight_same, self.weight_diff, self.offset, self.alpha_diff,
-                    self.alpha_same, self.sigma, slopes,
-                )
-            )  # fmt: skip
-
-        value, along = self.pairs.over_rows(part)
-        return float(value), float(along)
-
-    def gradient(self, coefficients: Floats) -> Floats:
-        """The derivative of the loss with respect to every weight; 0 where weights are fixed."""
-        return np.where(self.constraint.free, self.pairs.adjoint(coefficients), 0.0)
+        loss, found = self.pairs.loss_and_gradient(common, there, share, self._hinge, self.classes)
+        return loss, np.where(self.constraint.free, found, 0.0)
 
     def curvature_bound(self) -> float:
         """An upper bound of the gradient's Lipschitz constant without a walk over pairs.
@@ -143,7 +135,8 @@ class PairProblem:
         vector = self.constraint.free.astype(np.float64)
         bound = np.inf
         for _ in range(n_rounds):
-            image = self.gradient(weight * self.pairs.forward(vector))
+            image = self.pairs.adjoint(weight * self.pairs.forward(vector))
+            image = np.where(self.constraint.free, image, 0.0)
             support = vector > 0
             if not (image > 0).any():
                 return 0.0
@@ -167,11 +160,11 @@ def batch(
     """Projected gradient descent on the full loss with a fixed step, starting from w = 1."""
     step = min(step, _LONGEST_STEP)
     weights = np.ones(problem.masses.shape[1])
-    loss, coefficients = problem.slopes(problem.common(weights))
-    history = [loss]
+    common = problem.common(weights)
+    history = [problem.loss(common)[0]]
     for done in range(1, max_iter + 1):
-        weights = problem.constraint.project(weights - step * problem.gradient(coefficients))
-        loss, coefficients = problem.slopes(problem.common(weights))
+        weights = problem.constraint.project(weights - step * problem.gradient(common)[1])
+        loss = problem.loss_at(weights, common, common)[0]
         history.append(loss)
         report(done, loss)
     return weights, history
@@ -208,13 +201,14 @@ def accelerated(
         following = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
         lead = (momentum - 1.0) / following
         ahead = current + lead * (current - previous) if lead > 0.0 else current
-        ahead_loss, coefficients = (
-            problem.slopes(common, previous_common, -lead) if lead > 0.0 else problem.slopes(common)
+        ahead_loss, gradient = (
+            problem.gradient(common, previous_common, -lead)
+            if lead > 0.0
+            else problem.gradient(common)
         )
         if ahead_loss > loss:  # the momentum overshot: restart it from here
             following, ahead = 1.0, current
-            ahead_loss, coefficients = problem.slopes(common)
-        gradient = problem.gradient(coefficients)
+            ahead_loss, gradient = problem.gradient(common)
         bound = max(bound, problem.lower_bound(ahead_loss, ahead, gradient))
         finished = loss - bound <= tol * max(loss, np.finfo(float).tiny)
         if finished:
@@ -224,15 +218,17 @@ def accelerated(
             step = _first_step(problem, gradient) if step is None else step
             step = min(max(step, smallest), _LONGEST_STEP)
             target = problem.constraint.project(ahead - step * gradient)
-            target_common = problem.common(target, spare)
-            target_loss, slope = problem.loss(common, target_common, 1.0)
+            target_common = spare
+            target_loss, slope = problem.loss_at(target, common, target_common)
             growth = _growth(step, target - ahead, gradient, target_loss - ahead_loss, first)
             step *= growth
             if growth >= 1.0:
                 break
         share, reached = 1.0, target_loss
         if slope > 0.0:  # beyond the lowest point of the segment
-            share, reached = _best_share(problem, common, target_common, loss, slope)
+            # The derivative at the other end, if the gradient there was needed anyway.
+            known = float(gradient @ (target - current)) if ahead is current else None
+            share, reached = _best_share(problem, common, target_common, loss, slope, known)
         if share < 1.0:
             target = current + share * (target - current)
             target_common -= common
@@ -282,7 +278,12 @@ def _growth(step: float, move: Floats, gradient: Floats, gain: float, first: boo
 
 
 def _best_share(
-    problem: PairProblem, here: Floats, there: Floats, loss_here: float, slope_there: float
+    problem: PairProblem,
+    here: Floats,
+    there: Floats,
+    loss_here: float,
+    slope_there: float,
+    slope_here: float | None = None,
 ) -> tuple[float, float]:
     """How far to go from ``here`` to ``there``, where the loss increases, and the loss there.
 
@@ -291,7 +292,9 @@ def _best_share(
     search stops when convexity shows that little can be gained.
     """
     low, high = 0.0, 1.0
-    low_loss, low_slope = problem.loss(here, there, 0.0)
+    low_loss, low_slope = loss_here, slope_here
+    if low_slope is None:
+        low_loss, low_slope = problem.loss(here, there, 0.0)
     if low_slope >= 0.0:
         return 0.0, loss_here
     left, right = low_slope, slope_there  # as secants count them
