@@ -290,8 +290,9 @@ class _Case:
     def _race(self, subject: Subject, key: str = "", draw: int = 0) -> Race:
         ledger = self.store.ledger(key, draw) if self.store is not None and key else None
         return Race(
-            subject, self.data, self._machine(), self.scorer, self.splits, self.n_jobs, ledger
-        )
+            subject, self.data, self._machine(), self.scorer, self.splits, self.n_jobs, ledger,
+            None if self.store is None else self.store.outputs,
+        )  # fmt: skip
 
     def _machine(self) -> Machine:
         grouped = self.groups is not None

@@ -21,6 +21,7 @@ import numpy as np
 
 from gramlet.common.safe_writing import writing
 from gramlet.evaluation.machines.machines import Outcome
+from gramlet.evaluation.selection.kept_outputs import KeptOutputs
 
 __all__ = ["Ledger", "Store", "StoredLedger"]
 
@@ -72,10 +73,18 @@ class Store:
         Created if it does not exist.
     fresh : bool
         Whether stored work is discarded and computed again.
+    outputs : KeptOutputs, optional
+        Gram matrices that several evaluations with this store have in common, in memory.
     """
 
-    def __init__(self, path: str | os.PathLike[str], fresh: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        fresh: bool = False,
+        outputs: KeptOutputs | None = None,
+    ) -> None:
         self.path = Path(path)
+        self.outputs = outputs
         self._fresh = fresh
         self._own: set[str] = set()  # names that this store has written
         if self.path.exists() and not self.path.is_dir():

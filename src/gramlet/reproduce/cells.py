@@ -34,7 +34,8 @@ class Cell:
     scores : list of lists of float
         Accuracies, repeats × folds.
     seconds : float
-        Processor time; for a run that was continued, of its last part.
+        Processor time; for a run that was continued, of its last part. Gram matrices that both
+        selections use count for the first one only.
     describe : str
         A description of the protocol.
     overlap : float

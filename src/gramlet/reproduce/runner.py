@@ -18,6 +18,8 @@ from typing import Any
 from gramlet._version import __version__
 from gramlet.evaluation.protocols.protocol import Protocol
 from gramlet.evaluation.run import evaluate
+from gramlet.evaluation.selection.kept_outputs import KeptOutputs
+from gramlet.evaluation.store import Store
 from gramlet.files.dataset import Dataset, DatasetNotFoundError
 from gramlet.files.datasets.datasets import load_dataset
 from gramlet.files.datasets.download import DownloadError
@@ -144,9 +146,10 @@ def _line(
 ) -> Line:
     """A row on a data set; if it needs a library that is not installed, ``missing`` says so."""
     printed = published(table.name, row.name, name)
+    outputs = KeptOutputs()  # both selections use the same Gram matrices
     try:
         cells = {
-            selection: _cell(table, row, data, name, protocol, selection, folder, n_jobs)
+            selection: _cell(table, row, data, name, protocol, selection, folder, n_jobs, outputs)
             for selection in selections
             if selection in table.selections
         }
@@ -181,6 +184,7 @@ def _cell(
     selection: str,
     folder: CellFolder,
     n_jobs: int | None,
+    outputs: KeptOutputs,
 ) -> Cell:
     rules = replace(protocol, selection=selection)
     if row.C is not None:
@@ -205,7 +209,7 @@ def _cell(
     result = evaluate(
         kernel, data.graphs, data.target, rules, options=row.options, classifier=row.classifier,
         fit_once=row.fit_once, normalize=normalize, name=row.name, dataset=name, baselines=False,
-        store=folder.parts, n_jobs=n_jobs,
+        store=Store(folder.parts, outputs=outputs), n_jobs=n_jobs,
     )  # fmt: skip
     seconds = time.process_time() - begin
     cell = Cell.of(result, table.name, row.name, rules, seconds, settings)

@@ -25,6 +25,7 @@ from gramlet.evaluation.machines.blocks import SharedDistances
 from gramlet.evaluation.machines.machines import Machine, Outcome
 from gramlet.evaluation.protocols.splits import Split
 from gramlet.evaluation.scores.scorers import Scorer, part_scores
+from gramlet.evaluation.selection.kept_outputs import KeptOutputs
 from gramlet.evaluation.selection.subjects import Subject
 from gramlet.evaluation.selection.tally import Tally
 from gramlet.evaluation.selection.trials import Data, Trial, grid_of, kernel_share, prepare
@@ -60,6 +61,7 @@ class Race:
         splits: Sequence[Split],
         n_jobs: int | None,
         ledger: Ledger | None = None,
+        kept: KeptOutputs | None = None,
     ) -> None:
         self.subject = subject
         self.data = data
@@ -74,6 +76,7 @@ class Race:
         self.places: Ints = np.zeros((len(splits), 2), dtype=np.int64)
         self.refitted = subject.kind in ("refitted", "predictor")
         self._shared = SharedDistances()
+        self._kept = kept
         self.kernel_seconds = 0.0
         self.other_seconds = 0.0
 
@@ -102,8 +105,9 @@ class Race:
                 begin = clock()
                 sets = self.sets_of(group)
                 made.append(
-                    prepare(self.subject, sets, self.data, self.machine, self.n_jobs, self._shared)
-                )
+                    prepare(self.subject, sets, self.data, self.machine, self.n_jobs, self._shared,
+                            self._kept)
+                )  # fmt: skip
                 prepared = clock() - begin
                 self.kernel_seconds += prepared
             return made[0]

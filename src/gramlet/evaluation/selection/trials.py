@@ -29,6 +29,7 @@ from gramlet.evaluation.machines.blocks import (
 )
 from gramlet.evaluation.machines.machines import Machine, Outcome, class_outcome, no_outcome
 from gramlet.evaluation.protocols.task import Target
+from gramlet.evaluation.selection.kept_outputs import KeptOutputs
 from gramlet.evaluation.selection.subjects import Subject
 from gramlet.graphs.batch import GraphBatch
 
@@ -340,11 +341,12 @@ def prepare(
     machine: Machine,
     n_jobs: int | None,
     shared: SharedDistances | None = None,
+    kept: KeptOutputs | None = None,
 ) -> Trial:
     """Prepare a trial of one of the subject's groups of options.
 
     A kernel that can be sliced, or is fitted once, is computed now, with the distances that its
-    other options share.
+    other options share, or taken from those that were kept.
     """
     if subject.kind == "baseline":
         return _Baseline(subject.estimator, data)
@@ -359,7 +361,14 @@ def prepare(
             grams = (shared.gram(estimator, chosen, data.batch(), n_jobs) for chosen in option_sets)
             outputs = list(grams)
         else:
-            outputs = whole_outputs(estimator, option_sets, data.batch(), n_jobs)
+            graphs = data.batch()
+
+            def compute() -> list[Floats | Features]:
+                return whole_outputs(estimator, option_sets, graphs, n_jobs)
+
+            outputs = (
+                compute() if kept is None else kept.outputs(estimator, option_sets, graphs, compute)
+            )
         return _sliced(outputs, option_sets, data, machine)
     return _Refitted(estimator, option_sets, data, machine)
 
