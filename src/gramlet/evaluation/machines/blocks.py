@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats
+from gramlet.engine.core.workspace import Workspace
 from gramlet.engine.machines.kernel_ridge import centre
+from gramlet.engine.machines.single_precision import single_room
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.tags import graph_tags, is_embedding
 
@@ -132,16 +134,21 @@ def fitted_blocks(
     train: GraphBatch,
     target: Array,
     held: GraphBatch,
+    space: Workspace | None = None,
 ) -> Iterator[tuple[Any, Any]]:
     """Fit a clone on the training graphs; their output, and that of held-out graphs.
 
     One pair per set of options: Gram matrix and kernel values, or two sets of features. The sets
     may differ only in parameters that can be set after the fit, of which there is one. The next
-    step of the iterator may overwrite a pair.
+    step of the iterator may overwrite a pair. With a workspace, kernel values may be in single
+    precision and in its memory.
     """
     from sklearn.base import clone
 
     fitted = clone(estimator)
+    if space is not None and SharedDistances.can_share(fitted, len(train)) and fitted.normalize:
+        yield from _single_blocks(fitted, option_sets, train, target, held, space)
+        return
     # Both are lazy and iterate over the options together; the first output fits.
     owns = _fitted_outputs(fitted, option_sets, train, target, reuse=True)
     crosses = _outputs(fitted, option_sets, held, reuse=True)
@@ -150,6 +157,30 @@ def fitted_blocks(
             yield own, own.like(cross, len(held))
         else:
             yield own, _checked(_dense(cross), (len(held), len(train)), fitted)
+
+
+def _single_blocks(
+    fitted: Any,
+    option_sets: Sequence[dict[str, Any]],
+    train: GraphBatch,
+    target: Array,
+    held: GraphBatch,
+    space: Workspace,
+) -> Iterator[tuple[Array, Array]]:
+    """The same in single precision, for a normalised kernel of distances."""
+    fitted.set_params(**option_sets[0]).fit(train, target)
+    n = len(train)
+    parts = [
+        (fitted.decays(graphs).rounded(), single_room(n_rows, n, space, f"fitted {name}"))
+        for name, graphs, n_rows in (("own", None, n), ("cross", held, len(held)))
+    ]
+    for _, room in parts:
+        room[:, n:] = 0.0
+    for option_set in option_sets:
+        fitted.set_params(**option_set)
+        for decays, room in parts:
+            _checked(decays.matrix(room[:, :n]), (len(room), n), fitted)
+        yield parts[0][1], parts[1][1]
 
 
 def _fitted_outputs(
@@ -276,7 +307,7 @@ def _dense(matrix: Any) -> Floats:
     return np.ascontiguousarray(plain, dtype=np.float64)
 
 
-def _checked(matrix: Floats, shape: tuple[int, int], estimator: Any) -> Floats:
+def _checked(matrix: Array, shape: tuple[int, int], estimator: Any) -> Array:
     if matrix.shape != shape:
         raise ValueError(
             f"{type(estimator).__name__} gave a matrix of shape {matrix.shape} where {shape} was "

@@ -318,20 +318,30 @@ class _Refitted(_KernelMachine):
     def _blocks(
         self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]], single: bool
     ) -> Iterator[tuple[Machine, Array, Array]]:
-        graphs, target = self._data.batch(), self._data.target.named
-        started = clock()
-        for own, cross in fitted_blocks(
-            self._estimator, option_sets, graphs[train], target[train], graphs[held]
-        ):
-            if not isinstance(own, Features):
-                found: tuple[Machine, Floats, Floats] = self._machine, own, cross
-            elif self._on_features is not None and own.are_few:
-                found = self._on_features, own.rows, cross.rows
-            else:
-                found = self._machine, *centred_and_scaled(own.gram(), cross.against(own))
-            self._kernel_seconds.append(clock() - started)
-            yield found
+        with self._machine.blocks.borrowed() as space:
             started = clock()
+            for own, cross in self._fitted(train, held, option_sets, space if single else None):
+                if not isinstance(own, Features):
+                    found: tuple[Machine, Array, Array] = self._machine, own, cross
+                elif self._on_features is not None and own.are_few:
+                    found = self._on_features, own.rows, cross.rows
+                else:
+                    found = self._machine, *centred_and_scaled(own.gram(), cross.against(own))
+                self._kernel_seconds.append(clock() - started)
+                yield found
+                started = clock()
+
+    def _fitted(
+        self,
+        train: Ints,
+        held: Ints,
+        option_sets: Sequence[dict[str, Any]],
+        space: Workspace | None,
+    ) -> Iterator[tuple[Any, Any]]:
+        graphs, target = self._data.batch(), self._data.target.named
+        return fitted_blocks(
+            self._estimator, option_sets, graphs[train], target[train], graphs[held], space
+        )
 
 
 def prepare(

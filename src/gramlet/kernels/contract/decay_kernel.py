@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramlet.common.arrays import Floats
+from gramlet.common.arrays import Array, Floats
 from gramlet.engine.core.memory import require_room
 from gramlet.kernels.contract.kernel import GraphKernel
 
@@ -62,12 +62,17 @@ class Decays:
         fitted: Any = kernel.profile_
         first: Any = fitted if X is None else self._rows
         require_room(len(first), len(fitted), type(kernel).__name__)
-        self._distances: Floats = first.distances(None if X is None else fitted, kernel._tiling())
+        self._distances: Array = first.distances(None if X is None else fitted, kernel._tiling())
         self._normalized = kernel.normalize and not kernel._repairs()
         if self._normalized:
             _normalize(self._distances, first.own_distances(), fitted.own_distances())
 
-    def matrix(self, out: Floats | None = None) -> Floats:
+    def rounded(self) -> Self:
+        """The same in single precision, for matrices that will be rounded anyway."""
+        self._distances = self._distances.astype(np.float32)
+        return self
+
+    def matrix(self, out: Array | None = None) -> Array:
         """The matrix of `transform`, or of `fit_transform`, with the kernel's current γ.
 
         The matrix is written to ``out``, if given. Normalised values may differ in the last digits.

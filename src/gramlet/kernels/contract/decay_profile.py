@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from gramlet.common.arrays import Floats
+from gramlet.common.arrays import Array, Floats
 from gramlet.engine.core.tiles import Tiling
 from gramlet.kernels.contract.profile import QUIET, Profile
 
@@ -33,8 +33,11 @@ class DecayProfile(Profile):
     def require_distances(self, which: str) -> None:
         """Raise ValueError for graphs that have no distance to others."""
 
-    def values(self, distances: Floats, out: Floats | None = None) -> Floats:
-        """Kernel values, in ``out`` or, because the matrix may be large, instead of distances."""
+    def values(self, distances: Array, out: Array | None = None) -> Array:
+        """Kernel values, in ``out`` or, because the matrix may be large, instead of distances.
+
+        They are computed in the precision of the distances.
+        """
         out = distances if out is None else out
         for begin in range(0, len(out), _ROWS):
             rows = out[begin : begin + _ROWS]
