@@ -18,6 +18,7 @@ solve_with = from_python(support_vectors.solve)
 descend_with = from_python(pair_steps.descend)
 move, best_partner = from_python(pair_steps._move), from_python(pair_steps._best_partner)
 stretch = from_python(support_vectors._stretch)
+fill_to_bounds = from_python(support_vectors._fill_to_bounds)
 
 
 def solve(gram, signs, bounds, beta, slack, tol, max_iter):
@@ -163,6 +164,25 @@ def test_a_start_from_a_smaller_cost_ends_where_a_fresh_start_ends():
         for k in range(len(COSTS))
     ]
     assert together.tolist() == alone
+
+
+@pytest.mark.parametrize("weights", [(1.0, 1.0), (0.2, 3.0), (5.0, 0.1)])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_the_start_for_a_small_cost_is_feasible_and_at_the_bounds(weights, share):
+    gram, _, _, _ = random_problem(4, 60, 2)
+    classes = (np.arange(60) >= 60 * share).astype(np.int64)
+    signs, bounds = 1.0 - 2.0 * classes, 1e-3 * np.array(weights)[classes]
+    beta, slack = np.zeros(60), signs.copy()
+    own, _, factor = single_blocks(gram, gram, Workspace())
+    fill_to_bounds(own, signs, bounds, beta, slack)
+    assert (beta * signs >= 0).all()
+    assert (beta * signs <= bounds).all()
+    assert beta.sum() == pytest.approx(0.0, abs=1e-15)
+    full = [(beta * signs == bounds)[classes == c] for c in (0, 1)]
+    smaller = int(bounds[classes == 0].sum() > bounds[classes == 1].sum())
+    assert full[smaller].all()
+    assert np.count_nonzero((beta != 0) & (beta * signs != bounds)) <= 1
+    np.testing.assert_allclose(slack, signs - factor * gram @ beta, atol=1e-12)
 
 
 def test_running_out_of_steps_is_reported():

@@ -22,6 +22,7 @@ __all__ = ["decide_by_cost", "solve"]
 
 _LEAST_CHUNK = 400  # steps between two looks at which weights are still in play
 _PATIENCE = 4  # steps per weight before weights are laid aside
+_MOSTLY_AT_BOUNDS = 10.0  # C times graphs up to which nearly all weights are at their bounds
 _BALANCE = 8.0  # steps times weights before the free weights move at once, per square of these
 
 
@@ -140,6 +141,26 @@ def _bias(high: Floats, low: Floats, beta: Floats, slack: Floats, middle: float)
 
 
 @inner
+def _fill_to_bounds(
+    gram: Array, signs: Floats, bounds: Floats, beta: Floats, slack: Floats
+) -> None:
+    """A start for a small C: as many weights at their bounds as both classes have room for.
+
+    It takes one pass over the matrix instead of a step for every two of these weights.
+    """
+    totals = np.zeros(2)
+    for k in range(len(signs)):
+        totals[int(signs[k] > 0.0)] += bounds[k]
+    left = np.full(2, totals.min())
+    for k in range(len(signs)):
+        side = int(signs[k] > 0.0)
+        taken = min(bounds[k], left[side])
+        beta[k] = signs[k] * taken
+        left[side] -= taken
+    _refresh(gram, signs, beta, slack)
+
+
+@inner
 def _stretch(
     signs: Floats, bounds: Floats, new_bounds: Floats, ratio: float, beta: Floats, slack: Floats
 ) -> None:
@@ -175,6 +196,8 @@ def _decide(
     """Fill in the decision values of one pair of classes; return the runs cut short."""
     beta = np.zeros(len(signs))
     slack = signs.copy()
+    if costs[0] * len(signs) <= _MOSTLY_AT_BOUNDS:
+        _fill_to_bounds(gram, signs, costs[0] * weights, beta, slack)
     unfinished = 0
     settled = False  # no weight is at its bound: the solution is the same for every larger C
     bias = 0.0
