@@ -166,29 +166,23 @@ def test_a_start_from_a_smaller_cost_ends_where_a_fresh_start_ends():
     assert together.tolist() == alone
 
 
-@pytest.mark.parametrize("weights", [(1.0, 1.0), (0.2, 3.0), (5.0, 0.1)])
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-def test_the_start_for_a_small_cost_is_feasible_and_at_the_bounds(weights, share):
+def test_the_start_for_a_small_cost_is_feasible_and_at_the_bounds(share):
     gram, _, _, _ = random_problem(4, 60, 2)
-    classes = (np.arange(60) >= 60 * share).astype(np.int64)
-    signs, bounds = 1.0 - 2.0 * classes, 1e-3 * np.array(weights)[classes]
+    signs = np.where(np.arange(60) < 60 * share, 1.0, -1.0)
     beta, slack = np.zeros(60), signs.copy()
     own, _, factor = single_blocks(gram, gram, Workspace())
-    fill_to_bounds(own, signs, bounds, beta, slack)
-    assert (beta * signs >= 0).all()
-    assert (beta * signs <= bounds).all()
-    assert beta.sum() == pytest.approx(0.0, abs=1e-15)
-    full = [(beta * signs == bounds)[classes == c] for c in (0, 1)]
-    smaller = int(bounds[classes == 0].sum() > bounds[classes == 1].sum())
-    assert full[smaller].all()
-    assert np.count_nonzero((beta != 0) & (beta * signs != bounds)) <= 1
+    fill_to_bounds(own, signs, 1e-3, beta, slack)
+    smaller = min(np.count_nonzero(signs > 0), np.count_nonzero(signs < 0))
+    assert sorted(set((beta * signs).tolist()) - {0.0}) == [1e-3]
+    assert [np.count_nonzero(beta[signs == s]) for s in (1, -1)] == [smaller, smaller]
     np.testing.assert_allclose(slack, signs - factor * gram @ beta, atol=1e-12)
 
 
 def test_running_out_of_steps_is_reported():
     gram, classes, cross, truth = random_problem(2, 60, 2)
-    _, unfinished = correct_by_cost(gram, classes, cross, truth, COSTS, 1e-8, 5)
-    assert unfinished == len(COSTS)
+    _, unfinished = correct_by_cost(gram, classes, cross, truth, COSTS[3:], 1e-8, 5)
+    assert unfinished == len(COSTS[3:])
 
 
 def test_an_indefinite_matrix_ends():

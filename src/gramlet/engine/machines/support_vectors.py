@@ -141,22 +141,19 @@ def _bias(high: Floats, low: Floats, beta: Floats, slack: Floats, middle: float)
 
 
 @inner
-def _fill_to_bounds(
-    gram: Array, signs: Floats, bounds: Floats, beta: Floats, slack: Floats
-) -> None:
-    """A start for a small C: as many weights at their bounds as both classes have room for.
+def _fill_to_bounds(gram: Array, signs: Floats, bound: float, beta: Floats, slack: Floats) -> None:
+    """A start for a small C: as many weights of either class at the bound as the smaller one has.
 
     It takes one pass over the matrix instead of a step for every two of these weights.
     """
-    totals = np.zeros(2)
-    for k in range(len(signs)):
-        totals[int(signs[k] > 0.0)] += bounds[k]
-    left = np.full(2, totals.min())
+    n_rising = np.count_nonzero(signs > 0.0)
+    least = min(n_rising, len(signs) - n_rising)
+    left = np.full(2, least)
     for k in range(len(signs)):
         side = int(signs[k] > 0.0)
-        taken = min(bounds[k], left[side])
-        beta[k] = signs[k] * taken
-        left[side] -= taken
+        if left[side] > 0:
+            beta[k] = signs[k] * bound
+            left[side] -= 1
     _refresh(gram, signs, beta, slack)
 
 
@@ -196,8 +193,9 @@ def _decide(
     """Fill in the decision values of one pair of classes; return the runs cut short."""
     beta = np.zeros(len(signs))
     slack = signs.copy()
-    if costs[0] * len(signs) <= _MOSTLY_AT_BOUNDS:
-        _fill_to_bounds(gram, signs, costs[0] * weights, beta, slack)
+    # Classes of different weights have bounds that do not add up to the same without a rest.
+    if costs[0] * len(signs) <= _MOSTLY_AT_BOUNDS and (weights == 1.0).all():
+        _fill_to_bounds(gram, signs, costs[0], beta, slack)
     unfinished = 0
     settled = False  # no weight is at its bound: the solution is the same for every larger C
     bias = 0.0
