@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -51,6 +52,33 @@ def same(a, b):
     np.testing.assert_array_equal(a.predictions, b.predictions)
     assert a.chosen == b.chosen
     assert a.hints == b.hints
+
+
+def test_a_stored_result_has_the_order_of_the_computed_one(data, tmp_path):
+    options = {"normalize": [True], "n_iter": [0, 1]}
+    first = evaluate(WeisfeilerLehman(), *data, QUICK, options=options, store=tmp_path)
+    again = evaluate(WeisfeilerLehman(), *data, QUICK, options=options, store=tmp_path)
+    assert list(again.most_chosen()) == list(first.most_chosen()) == ["normalize", "n_iter", "C"]
+    assert json.dumps(again.to_dict()) == json.dumps(first.to_dict())
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "roc_auc"])
+def test_decision_values_of_a_grid_are_stored_where_they_are_scored(data, tmp_path, scoring):
+    rules = replace(QUICK, selection="best-of-grid")
+    records = []
+    store = Store(tmp_path)
+    write = store.write
+    store.write = lambda name, key, content: (
+        records.append((name, content)) or write(name, key, content)
+    )
+    result = evaluate("wl", *data, rules, options=OPTIONS, scoring=scoring, store=store)
+    grids = [content for name, content in records if name.endswith("-grid")]
+    found = {record["decisions"] is None for grid in grids for record in grid.values()}
+    assert found == {scoring == "accuracy"}
+    assert result.decisions is not None
+    plain = evaluate("wl", *data, rules, options=OPTIONS, scoring=scoring)
+    same(result, plain)
+    np.testing.assert_array_equal(result.decisions, plain.decisions)
 
 
 def test_the_same_call_finds_its_result(data, tmp_path, monkeypatch):

@@ -25,7 +25,7 @@ from gramlet.evaluation.selection.kept_outputs import KeptOutputs
 
 __all__ = ["Ledger", "Store", "StoredLedger"]
 
-_FORMAT = "gramlet store 1"
+_FORMAT = "gramlet store 2"
 _SHARE = 0.05  # of the time that writing may take
 
 
@@ -191,7 +191,7 @@ class StoredLedger(Ledger):
 
 
 def _text(content: Any) -> str:
-    return json.dumps(content, sort_keys=True)
+    return json.dumps(content)
 
 
 def _digest(text: str) -> str:

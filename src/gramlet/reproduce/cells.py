@@ -35,7 +35,7 @@ class Cell:
         Accuracies, repeats × folds.
     seconds : float
         Processor time; for a run that was continued, of its last part. Gram matrices that both
-        selections use count for the first one only.
+        selections use, as far as they are kept in memory, count for the first one only.
     describe : str
         A description of the protocol.
     overlap : float

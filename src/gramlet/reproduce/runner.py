@@ -146,7 +146,7 @@ def _line(
 ) -> Line:
     """A row on a data set; if it needs a library that is not installed, ``missing`` says so."""
     printed = published(table.name, row.name, name)
-    outputs = KeptOutputs()  # both selections use the same Gram matrices
+    outputs = KeptOutputs()  # both selections use the Gram matrices of kernels that are not fitted
     try:
         cells = {
             selection: _cell(table, row, data, name, protocol, selection, folder, n_jobs, outputs)

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from compiled_calls import from_python
 from gramlet.engine.core.workspace import Workspace
 from gramlet.engine.machines import pair_steps, support_vectors
-from gramlet.engine.machines.single_precision import fill_block, single_blocks
+from gramlet.engine.machines.single_precision import fill_block, rounded_blocks
 from gramlet.engine.machines.support_vectors import decide_by_cost
 
 solve_with = from_python(support_vectors.solve)
@@ -23,7 +23,7 @@ fill_to_bounds = from_python(support_vectors._fill_to_bounds)
 
 def solve(gram, signs, bounds, beta, slack, tol, max_iter):
     """Solve with the matrix in single precision, whose factor the weights are divided by."""
-    own, _, factor = single_blocks(gram, gram, Workspace())
+    own, _, factor = rounded_blocks(gram, gram, Workspace())
     beta /= factor
     found = solve_with(own, signs, bounds / factor, beta, slack, tol, max_iter)
     beta *= factor
@@ -31,7 +31,7 @@ def solve(gram, signs, bounds, beta, slack, tol, max_iter):
 
 
 def descend(gram, signs, bounds, beta, slack, tol, max_steps):
-    own, _, factor = single_blocks(gram, gram, Workspace())
+    own, _, factor = rounded_blocks(gram, gram, Workspace())
     high = np.where(signs > 0, bounds, 0.0)
     beta /= factor
     found = descend_with(own, high / factor, (high - bounds) / factor, beta, slack, tol, max_steps)
@@ -171,7 +171,7 @@ def test_the_start_for_a_small_cost_is_feasible_and_at_the_bounds(share):
     gram, _, _, _ = random_problem(4, 60, 2)
     signs = np.where(np.arange(60) < 60 * share, 1.0, -1.0)
     beta, slack = np.zeros(60), signs.copy()
-    own, _, factor = single_blocks(gram, gram, Workspace())
+    own, _, factor = rounded_blocks(gram, gram, Workspace())
     fill_to_bounds(own, signs, 1e-3, beta, slack)
     smaller = min(np.count_nonzero(signs > 0), np.count_nonzero(signs < 0))
     assert sorted(set((beta * signs).tolist()) - {0.0}) == [1e-3]
@@ -213,24 +213,43 @@ def test_blocks_are_cut_as_numpy_cuts_them(precision):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("size", [2.0**-100, 1.0, 3.0, 1e30, 1e200])
+@pytest.mark.parametrize("size", [1e-320, 2.0**-100, 1.0, 3.0, 1e30, 1e200])
 def test_decisions_do_not_depend_on_the_size_of_the_kernel(size, n_classes):
     gram, classes, cross, _ = random_problem(3, 90, n_classes)
     gram, cross = gram / 16.0, cross / 16.0
     weights = np.ones(n_classes)
     costs = np.array([0.1, 10.0])
     expected, _ = decide_by_cost(gram, classes, weights, cross, costs, 1e-6, 10**6)
+    if size < 1e-300:  # such numbers have few digits: only that there is an answer
+        costs, gram = np.array([0.1, 10.0]), np.ones_like(gram)
+        found, _ = decide_by_cost(size * gram, classes, weights, size * cross, costs, 1e-6, 1000)
+        assert np.isfinite(found).all()
+        return
     found, _ = decide_by_cost(
         size * gram, classes, weights, size * cross, costs / size, 1e-6, 10**6
     )
     np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
+def test_held_out_values_beyond_single_precision_are_decided():
+    gram, classes, cross, _ = random_problem(3, 90, 2)
+    found, _ = decide_by_cost(gram, classes, np.ones(2), 1e60 * cross, COSTS, 1e-3, 10**6)
+    assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("widths", [(90, 128), (128, 90), (128, 192)])
+def test_rows_in_single_precision_that_are_not_padded_are_refused(widths):
+    gram, cross = (np.zeros((90, width), np.float32) for width in widths)
+    classes = np.arange(90) % 2
+    with pytest.raises(ValueError, match="need rows of 128 entries"):
+        decide_by_cost(gram, classes, np.ones(2), cross, COSTS, 1e-3, 10**6)
+
+
 def test_a_matrix_in_single_precision_decides_as_the_one_it_was_rounded_from():
     gram, classes, cross, _ = random_problem(3, 90, 2)
     scale = 2.0 ** np.floor(np.log2(np.diag(gram).max()))
     gram, cross = gram / scale, cross / scale
-    own, rows, factor = single_blocks(gram, cross, Workspace())
+    own, rows, factor = rounded_blocks(gram, cross, Workspace())
     assert factor == 1.0
     rest = classes, np.ones(2)
     expected, _ = decide_by_cost(gram, *rest, cross, COSTS, 1e-3, 10**6)
@@ -274,11 +293,13 @@ def test_the_first_steps_are_those_of_the_definition(n):
         np.testing.assert_allclose(slack, expected_slack, atol=1e-4)
 
 
-@pytest.mark.parametrize("size", [2.0**-100, 1.0, 2.0**20, 2.0**200])
+@pytest.mark.parametrize("size", [2.0**-100, 1.0, 3.0, 1e6, 2.0**200])
 @pytest.mark.parametrize("tol", [1e-3, 1e-9])
 def test_steps_end_at_the_tolerance_in_double_precision(size, tol):
     gram, classes, _, _ = random_problem(5, 150, 2, rank=30)
-    gram, bound = size * gram, 0.7 / size
+    # Sizes other than powers of two are rounded once more.
+    gram = (size * gram).astype(np.float32).astype(np.float64) if 1 < size < 1e9 else size * gram
+    bound = 0.7 / size
     signs = np.where(classes == 0, 1.0, -1.0)
     beta, slack = np.zeros(150), signs.copy()
     steps, most, least = descend(gram, signs, np.full(150, bound), beta, slack, tol, 10**6)

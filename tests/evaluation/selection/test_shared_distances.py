@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from gramlet import (
     EMDKernel,
@@ -16,6 +17,7 @@ from gramlet import (
     evaluate,
     load_dataset,
 )
+from gramlet.engine.core.workspace import Workspace
 from gramlet.evaluation.machines import blocks
 from gramlet.kernels.contract.point_profile import PointProfile
 from gramlet.kernels.wasserstein.mass_profile import MassProfile
@@ -40,6 +42,7 @@ def mutag():
 def test_matrices_from_distances_are_those_of_transform(mutag, kernel, normalize):
     graphs, y = mutag
     empty = GraphBatch.from_edges([[]], n_nodes=[0], node_labels=[[]], edge_labels=[[]])
+    kernel = clone(kernel)
     fitted = kernel.set_params(normalize=normalize, gamma=1.0).fit(graphs[:30], y[:30])
     new = GraphBatch.concatenate([graphs[25:], empty])
     own, cross = fitted.decays(), fitted.decays(new)
@@ -58,7 +61,63 @@ def test_matrices_from_distances_are_those_of_transform(mutag, kernel, normalize
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
-def test_shared_distances_change_nothing(mutag, monkeypatch, kernel):
+def test_matrices_follow_normalize_as_well(mutag, kernel):
+    graphs, y = mutag
+    fitted = clone(kernel).fit(graphs[:30], y[:30])
+    own, cross = fitted.decays(), fitted.decays(graphs[30:])
+    for normalize in (False, True, False):
+        fitted.set_params(normalize=normalize)
+        np.testing.assert_allclose(own.matrix(), fitted.transform(graphs[:30]), rtol=1e-13)
+        np.testing.assert_allclose(cross.matrix(), fitted.transform(graphs[30:]), rtol=1e-13)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
+def test_blocks_in_single_precision_are_those_in_double_precision(mutag, kernel):
+    graphs, y = mutag
+    kernel, sets = clone(kernel).set_params(normalize=True), [{"gamma": g} for g in (0.1, 10.0)]
+    given = kernel, sets, graphs[:30], y[:30], graphs[30:]
+    rounded = blocks.fitted_blocks(*given, Workspace())
+    for (own, cross), singles in zip(blocks.fitted_blocks(*given), rounded, strict=True):
+        for exact, single in zip((own, cross), singles, strict=True):
+            assert exact.dtype == np.float64
+            assert single.dtype == np.float32
+            assert single.shape == (len(exact), 64)
+            np.testing.assert_allclose(single[:, :30], exact, atol=2e-7)
+            assert (single[:, 30:] == 0.0).all()
+
+
+def test_blocks_of_plain_and_normalised_kernels_are_not_rounded(mutag):
+    graphs, y = mutag
+    sets = [{"normalize": False}, {"normalize": True}]
+    found = blocks.fitted_blocks(KERNELS[2], sets, graphs[:30], y[:30], graphs[30:], Workspace())
+    diagonals = [np.diag(own).copy() for own, _ in found]
+    assert (diagonals[0] != 1.0).all()
+    assert (diagonals[1] == 1.0).all()
+
+
+class Doubled(WassersteinWL):
+    """A subclass of a user that inherits the tags but not the matrices."""
+
+    def fit_transform(self, X, y=None):
+        return 2.0 * super().fit_transform(X, y)
+
+    def transform(self, X):
+        return 2.0 * super().transform(X)
+
+
+def test_matrices_of_subclasses_are_their_own(mutag):
+    graphs, y = mutag
+    kernel = Doubled(n_iter=1, normalize=True)
+    [(own, _)] = blocks.fitted_blocks(
+        kernel, [{"gamma": 2.0}], graphs[:30], y[:30], graphs[30:], Workspace()
+    )
+    assert (np.diag(own) == 2.0).all()
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
+def test_shared_distances_change_nothing(mutag, monkeypatch, kernel, normalize):
+    kernel = clone(kernel).set_params(normalize=normalize)
     shared = evaluate(kernel, *mutag, QUICK, options=OPTIONS)
     cls = type(kernel)
     tags = replace(kernel.__graph_tags__(), distances=False)

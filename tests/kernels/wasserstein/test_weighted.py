@@ -191,7 +191,7 @@ def test_the_loss_between_two_points_and_its_slope():
     here, there = (problem.common(rng.uniform(0.5, 1.5, problem.masses.shape[1])) for _ in range(2))
     for share in (-0.3, 0.0, 0.4, 1.0):
         value, slope = problem.loss(here, there, share)
-        assert value == problem.gradient(here, there, share)[0]
+        assert value == pytest.approx(problem.gradient(here, there, share)[0], rel=1e-12)
         assert value == pytest.approx(problem.loss(here + share * (there - here))[0], rel=1e-12)
         ahead, behind = (problem.loss(here, there, share + h)[0] for h in (1e-6, -1e-6))
         assert slope == pytest.approx((ahead - behind) / 2e-6, abs=1e-7)
@@ -211,7 +211,7 @@ def test_the_loss_of_weights_is_that_of_their_common_masses(n, n_jobs):
     )
     found = problem.loss_at(second, here, out)
     np.testing.assert_array_equal(out, there)
-    assert found == problem.loss(here, there, 1.0)
+    assert found == pytest.approx(problem.loss(here, there, 1.0), rel=1e-12)
 
 
 @st.composite

@@ -15,7 +15,12 @@ from gramlet.engine.core.compiled import inner, njit
 from gramlet.engine.core.workspace import Workspace
 from gramlet.engine.machines.free_weights import move_free_weights, subtract_rows
 from gramlet.engine.machines.pair_steps import descend
-from gramlet.engine.machines.single_precision import fill_block, single_blocks, take_part
+from gramlet.engine.machines.single_precision import (
+    fill_block,
+    require_padded,
+    rounded_blocks,
+    take_part,
+)
 
 __all__ = ["decide_by_cost", "solve"]
 
@@ -272,8 +277,9 @@ def decide_by_cost(
     """
     if gram.dtype != np.float32:
         space = Workspace() if space is None else space
-        gram, cross, factor = single_blocks(gram, cross, space)
+        gram, cross, factor = rounded_blocks(gram, cross, space)
         costs = costs / factor
+    require_padded(gram, cross)
     found: tuple[Floats, int] = _decide_by_cost(gram, classes, weights, cross, costs, tol, max_iter)
     return found
 

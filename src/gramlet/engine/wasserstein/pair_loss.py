@@ -46,7 +46,7 @@ class Hinge(NamedTuple):
 
 
 class PairMinima:
-    """The linear map from weights to S, and its transpose.
+    """The linear map from weights to S, its transpose, and losses of S.
 
     Parameters
     ----------
@@ -292,7 +292,6 @@ def _pair_losses(
     """
     total, along = 0.0, 0.0
     keep = len(slopes) > 0
-    steepness, half = 1.0 / sigma, 0.5 / sigma  # a division takes longer than all the rest
     for j in range(len(here)):
         same = classes[j] == own
         direction = there[j] - here[j]
@@ -301,8 +300,8 @@ def _pair_losses(
         excess = d - alpha_same if same else alpha_diff - d
         weight = weight_same if same else weight_diff
         limited = min(max(excess, 0.0), sigma)
-        total += weight * (limited * limited * half + max(excess - sigma, 0.0))
-        slope = (-weight if same else weight) * limited * steepness
+        total += weight * (limited * limited / (2.0 * sigma) + max(excess - sigma, 0.0))
+        slope = (-weight if same else weight) * limited / sigma
         if keep:
             slopes[j] = slope
         along += slope * direction

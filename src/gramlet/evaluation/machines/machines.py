@@ -79,7 +79,8 @@ class Machine(ABC):
     chooses_cost : bool
         Whether C is chosen among ``costs`` by `losses` over inner folds.
     takes_single : bool
-        Whether `tried` takes matrices in single precision as well (`engine.machines`).
+        Whether `tried` takes matrices in single precision as well, scaled and padded as
+        `engine.machines.single_precision` has them.
     unfinished : list of int
         Machines that reached the limit of steps.
     blocks : Workspaces

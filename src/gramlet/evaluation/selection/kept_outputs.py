@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from gramlet.common.arrays import Floats
 from gramlet.evaluation.digests import digest_of
 from gramlet.evaluation.machines.blocks import Features
@@ -16,7 +18,9 @@ _MOST_BYTES = 1 << 30
 
 
 class KeptOutputs:
-    """Outputs of estimators, kept in memory; the oldest are dropped if there are too many.
+    """Outputs of estimators, kept in memory until there is no more room.
+
+    Evaluations ask for them in the same order, so that the first are worth most.
 
     Parameters
     ----------
@@ -35,7 +39,7 @@ class KeptOutputs:
     """
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
-        self._most_bytes = most_bytes
+        self._left = most_bytes
         self._found: dict[str, list[Floats | Features]] = {}
 
     def outputs(
@@ -47,16 +51,18 @@ class KeptOutputs:
     ) -> list[Floats | Features]:
         """What an estimator gives for all graphs with each set of options; computed if unknown."""
         key = digest_of(graphs, estimator, list(option_sets))
-        if key not in self._found:
-            self._found[key] = compute()
-            while len(self._found) > 1 and self._bytes() > self._most_bytes:
-                del self._found[next(iter(self._found))]
-        return self._found[key]
-
-    def _bytes(self) -> int:
-        return sum(_size(output) for outputs in self._found.values() for output in outputs)
+        if key in self._found:
+            return self._found[key]
+        found = compute()
+        n_bytes = sum(_size(output) for output in found)
+        if n_bytes <= self._left:
+            self._found[key] = found
+            self._left -= n_bytes
+        return found
 
 
 def _size(output: Floats | Features) -> int:
-    rows = output.rows if isinstance(output, Features) else output
-    return int(rows.data.nbytes)
+    rows: Any = output.rows if isinstance(output, Features) else output
+    if isinstance(rows, np.ndarray):
+        return int(rows.nbytes)
+    return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)

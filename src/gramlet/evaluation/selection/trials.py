@@ -18,7 +18,7 @@ import numpy as np
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.engine.core.compiling import clock
 from gramlet.engine.core.workspace import Workspace
-from gramlet.engine.machines.single_precision import factor_of, fill_block, single_room
+from gramlet.engine.machines.single_precision import fill_block, padded_rows, scale_to_one
 from gramlet.evaluation.machines.baselines import Baseline, size_features
 from gramlet.evaluation.machines.blocks import (
     Features,
@@ -263,7 +263,8 @@ class _Sliced(_KernelMachine):
         with self._machine.blocks.borrowed() as space:
             for option_set in option_sets:
                 gram = self._grams[self._option_sets.index(option_set)]
-                rounded = single and not self._of_features and factor_of(gram) == 1.0
+                own_values = np.diagonal(gram)[train]
+                rounded = single and not self._of_features and scale_to_one(own_values) == 1.0
                 own = _block(gram, train, train, space, "own", rounded)
                 blocks = own, _block(gram, held, train, space, "cross", rounded)
                 yield self._machine, *(centred_and_scaled(*blocks) if self._of_features else blocks)
@@ -297,7 +298,7 @@ def _block(
     """Part of a Gram matrix, in the memory that a workspace has under a name."""
     shape = len(rows), len(columns)
     if single:
-        block = single_room(*shape, space, f"{name} in single precision")
+        block = padded_rows(*shape, space, f"{name} in single precision")
     else:
         block = space.array(name, shape[0] * shape[1], np.float64).reshape(shape)
     fill_block(gram, rows, columns, block)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -32,9 +32,9 @@ class DecayKernel(GraphKernel):
         distances: Floats = profile.distances(fitted, self._tiling())
         return distances
 
-    def decays(self, X: Any = None) -> Decays:
+    def decays(self, X: Any = None, precision: Any = np.float64) -> Decays:
         """Compute the distances of X, or of the fitted graphs, for the matrices of several γ."""
-        return Decays(self, X)
+        return Decays(self, X, precision)
 
     def _repairs(self) -> bool:
         """Whether whole matrices are changed before they are normalised."""
@@ -53,31 +53,29 @@ class Decays:
         Fitted.
     X : GraphBatch or any input of `gramlet.as_batch`, optional
         The rows; by default the fitted graphs.
+    precision : type
+        ``np.float32`` for matrices that will be rounded anyway.
     """
 
-    def __init__(self, kernel: DecayKernel, X: Any = None) -> None:
+    def __init__(self, kernel: DecayKernel, X: Any = None, precision: Any = np.float64) -> None:
         check_is_fitted(kernel)
         self._kernel = kernel
         self._rows: Any = None if X is None else kernel.profile_of(X)
-        fitted: Any = kernel.profile_
-        first: Any = fitted if X is None else self._rows
-        require_room(len(first), len(fitted), type(kernel).__name__)
-        self._distances: Array = first.distances(None if X is None else fitted, kernel._tiling())
-        self._normalized = kernel.normalize and not kernel._repairs()
-        if self._normalized:
-            _normalize(self._distances, first.own_distances(), fitted.own_distances())
-
-    def rounded(self) -> Self:
-        """The same in single precision, for matrices that will be rounded anyway."""
-        self._distances = self._distances.astype(np.float32)
-        return self
+        self._precision = precision
+        self._distances: dict[bool, Array] = {}  # by whether they are normalised
+        n_fitted = len(kernel.profile_)
+        n_rows = n_fitted if X is None else len(self._rows)
+        require_room(n_rows, n_fitted, type(kernel).__name__)
+        self._distances_for(self._normalized())
 
     def matrix(self, out: Array | None = None) -> Array:
-        """The matrix of `transform`, or of `fit_transform`, with the kernel's current γ.
+        """The matrix of `transform`, or of `fit_transform`, with the kernel's current parameters.
 
-        The matrix is written to ``out``, if given. Normalised values may differ in the last digits.
+        Parameters may have changed that `fit` does not use: see the tag ``after_fit``. The matrix
+        may use the memory of ``out``, if given. Normalised values may differ in the last digits.
         """
-        kernel, distances = self._kernel, self._distances
+        kernel = self._kernel
+        distances = self._distances_for(self._normalized())
         out = np.empty_like(distances) if out is None else out
         fitted = kernel._current(kernel.profile_)
         rows = fitted if self._rows is None else kernel._current(self._rows)
@@ -85,13 +83,27 @@ class Decays:
         if kernel._repairs():
             whole = self._rows is None
             return kernel._finished_gram(out) if whole else kernel._finished(out, rows, fitted)
-        if self._normalized:
+        if kernel.normalize:
             own, other = rows.norms(), fitted.norms()
             out[own <= 0] = 0.0
             out[:, other <= 0] = 0.0
             if self._rows is None:
                 np.fill_diagonal(out, np.where(own > 0, 1.0, 0.0))
         return out
+
+    def _normalized(self) -> bool:
+        return self._kernel.normalize and not self._kernel._repairs()
+
+    def _distances_for(self, normalized: bool) -> Array:
+        if normalized not in self._distances:
+            fitted: Any = self._kernel.profile_
+            rows = fitted if self._rows is None else self._rows
+            others = None if self._rows is None else fitted
+            found: Floats = rows.distances(others, self._kernel._tiling())
+            if normalized:
+                _normalize(found, rows.own_distances(), fitted.own_distances())
+            self._distances[normalized] = found.astype(self._precision, copy=False)
+        return self._distances[normalized]
 
 
 def _normalize(distances: Floats, own: Floats, others: Floats) -> None:
