@@ -43,13 +43,15 @@ import numpy as np
 
 __all__ = ["CASES", "measure", "message"]
 
-# Kernel, its parameters, graphs, chunk: tiles that cost little more than writing them, and others.
+# Kernel, its parameters, graphs, chunk: first tiles that cost little more than writing them, last
+# those that cost far more.
 CASES: dict[str, tuple[dict[str, Any], int, int]] = {
     "wl": ({"n_iter": 3}, 30_720, 2048),
     "wl-oa": ({"n_iter": 3}, 16_384, 2048),
     "pyramid-match": ({}, 16_384, 2048),
     "nspdk": ({}, 20_480, 2048),
     "rw": ({}, 1_536, 192),
+    "emd": ({}, 2_048, 256),
 }
 SIDES = ("one core", "one process", "one worker", "two workers")
 FITTING_THREADS = dict(zip(SIDES, (1, 1, 1, 2), strict=True))

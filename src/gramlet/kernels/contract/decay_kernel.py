@@ -64,7 +64,7 @@ class Decays:
         self._precision = precision
         self._distances: dict[bool, Array] = {}  # by whether they are normalised
         n_fitted = len(kernel.profile_)
-        n_rows = n_fitted if X is None else len(self._rows)
+        n_rows = n_fitted if self._rows is None else len(self._rows)
         require_room(n_rows, n_fitted, type(kernel).__name__)
         self._distances_for(self._normalized())
 
