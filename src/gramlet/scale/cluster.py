@@ -161,8 +161,10 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
 
 def stopped(client: Any) -> None:
     """Close a client of `started` and its workers."""
-    # Workers that end slowly on a busy machine are killed; the user need not be told.
-    logging.getLogger("distributed.nanny").setLevel(logging.ERROR)
+    # On a busy machine workers that end slowly are killed, and messages to them arrive too late; the
+    # user need not be told.
+    for name in ("distributed", "distributed.nanny", "tornado.application"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     cluster = client.cluster
     with contextlib.suppress(Exception):  # closing fails if the scheduler is lost
         client.close()
