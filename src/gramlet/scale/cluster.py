@@ -161,8 +161,8 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
 
 def stopped(client: Any) -> None:
     """Close a client of `started` and its workers."""
-    # On a busy machine workers that end slowly are killed, and messages to them arrive too late; the
-    # user need not be told.
+    # On a busy machine workers that end slowly are killed, and messages to them arrive too late;
+    # the user need not be told.
     for name in ("distributed", "distributed.nanny", "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     cluster = client.cluster
