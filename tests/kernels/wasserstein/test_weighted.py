@@ -163,12 +163,12 @@ def test_gradient_by_finite_differences(balanced):
     problem = problem_of(balanced=balanced)
     rng = np.random.default_rng(1)
     weights = rng.uniform(0.5, 1.5, problem.masses.shape[1])
-    gradient = problem.gradient(problem.common(weights))[1]
+    gradient = problem.gradient(problem.common(weights)[0])[1]
     for _ in range(10):
         direction = rng.normal(size=len(weights))
         step = 1e-6
-        ahead = problem.loss(problem.common(weights + step * direction))[0]
-        behind = problem.loss(problem.common(weights - step * direction))[0]
+        ahead = problem.common(weights + step * direction)[1]
+        behind = problem.common(weights - step * direction)[1]
         assert (ahead - behind) / (2 * step) == pytest.approx(gradient @ direction, abs=1e-7)
 
 
@@ -179,7 +179,7 @@ def test_lipschitz_bound_holds_and_is_not_slack(fixed_levels):
     n = len(rows)
     vectors = np.minimum(rows[:, None], rows[None, :]).reshape(n * n, -1)
     vectors = vectors[:, problem.constraint.free]
-    exact = np.linalg.eigvalsh(vectors.T @ vectors / n**2)[-1] / problem.sigma
+    exact = np.linalg.eigvalsh(vectors.T @ vectors / n**2)[-1] / problem.hinge.sigma
     assert exact <= problem.lipschitz() * (1 + 1e-12)
     assert problem.lipschitz() < 1.5 * exact
     assert exact <= problem.curvature_bound() * (1 + 1e-12)
@@ -188,11 +188,13 @@ def test_lipschitz_bound_holds_and_is_not_slack(fixed_levels):
 def test_the_loss_between_two_points_and_its_slope():
     problem = problem_of()
     rng = np.random.default_rng(2)
-    here, there = (problem.common(rng.uniform(0.5, 1.5, problem.masses.shape[1])) for _ in range(2))
+    here, there = (
+        problem.common(rng.uniform(0.5, 1.5, problem.masses.shape[1]))[0] for _ in range(2)
+    )
     for share in (-0.3, 0.0, 0.4, 1.0):
         value, slope = problem.loss(here, there, share)
         assert value == pytest.approx(problem.gradient(here, there, share)[0], rel=1e-12)
-        assert value == pytest.approx(problem.loss(here + share * (there - here))[0], rel=1e-12)
+        assert value == pytest.approx(problem.gradient(here + share * (there - here))[0], rel=1e-12)
         ahead, behind = (problem.loss(here, there, share + h)[0] for h in (1e-6, -1e-6))
         assert slope == pytest.approx((ahead - behind) / 2e-6, abs=1e-7)
 
@@ -204,14 +206,14 @@ def test_the_loss_of_weights_is_that_of_their_common_masses(n, n_jobs):
     assert problem.fixed_common is not None  # some graphs are empty
     rng = np.random.default_rng(3)
     first, second = (rng.uniform(0.5, 1.5, problem.masses.shape[1]) for _ in range(2))
-    here, there, out = (
-        problem.common(first),
-        problem.common(second),
-        np.empty(problem.pairs.starts[-1]),
-    )
+    here, there = (problem.pairs.forward(w) + problem.fixed_common for w in (first, second))
+    out = np.empty(problem.pairs.starts[-1])
     found = problem.loss_at(second, here, out)
     np.testing.assert_array_equal(out, there)
     assert found == pytest.approx(problem.loss(here, there, 1.0), rel=1e-12)
+    common, loss = problem.common(second)
+    np.testing.assert_array_equal(common, there)
+    assert loss == pytest.approx(found[0], rel=1e-12)
 
 
 @st.composite

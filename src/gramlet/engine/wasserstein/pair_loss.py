@@ -65,9 +65,9 @@ class PairMinima:
         self._ranges = row_ranges(self.n_graphs, self._costs, self._n_tiles)
         self._n_jobs = n_jobs
 
-    def forward(self, weights: Floats, out: Floats | None = None) -> Floats:
-        """S of all pairs i ≤ j, packed; in the memory of ``out``, if given."""
-        packed = np.empty(self.starts[-1]) if out is None else out
+    def forward(self, weights: Floats) -> Floats:
+        """S of all pairs i ≤ j, packed."""
+        packed = np.empty(self.starts[-1])
 
         def fill(begin: int, end: int) -> None:
             _sum_minima(begin, end, *self._entries, weights, self.starts, packed)

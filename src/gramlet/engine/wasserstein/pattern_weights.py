@@ -41,20 +41,15 @@ class PairProblem:
         Mass on a symbol that graphs share, with weight 1, which is not learned.
     classes : array of int64
     constraint : WeightConstraint
-    weight_same, weight_diff : float
-        The weight of an ordered pair of one class, and of a pair of two classes.
+    hinge : Hinge
+        The constants of the loss.
     """
 
     masses: sparse.csr_matrix
     fixed: Floats
     classes: Ints
     constraint: WeightConstraint
-    weight_same: float
-    weight_diff: float
-    offset: float
-    alpha_diff: float
-    alpha_same: float
-    sigma: float
+    hinge: Hinge
     n_jobs: int | None = None
 
     def __post_init__(self) -> None:
@@ -65,27 +60,18 @@ class PairProblem:
             self.fixed_common = np.concatenate(
                 [np.minimum(self.fixed[i], self.fixed[i:]) for i in range(n)]
             )
-        self._hinge = Hinge(
-            self.weight_same, self.weight_diff, self.offset, self.alpha_diff, self.alpha_same,
-            self.sigma,
-        )  # fmt: skip
 
-    def common(self, weights: Floats, out: Floats | None = None) -> Floats:
-        """S of all pairs, packed: the weighted mass two graphs share."""
-        found = self.pairs.forward(weights, out)
-        if self.fixed_common is not None:
-            found += self.fixed_common
-        return found
+    def common(self, weights: Floats) -> tuple[Floats, float]:
+        """S of all pairs, packed: the weighted mass two graphs share; and the loss there."""
+        found = np.zeros(self.pairs.starts[-1])
+        return found, self.loss_at(weights, found, found)[0]
 
-    def loss(
-        self, common: Floats, towards: Floats | None = None, share: float = 0.0
-    ) -> tuple[float, float]:
-        """The loss at S, or at a share of the way from it towards another S.
+    def loss(self, here: Floats, there: Floats, share: float) -> tuple[float, float]:
+        """The loss at a share of the way from one S to another.
 
         Returns the loss and its derivative with respect to the share.
         """
-        there = common if towards is None else towards
-        return self.pairs.losses(common, there, share, self._hinge, self.classes)
+        return self.pairs.losses(here, there, share, self.hinge, self.classes)
 
     def loss_at(self, weights: Floats, common: Floats, out: Floats) -> tuple[float, float]:
         """S of some weights, in ``out``; their loss, and its derivative on the way from another S.
@@ -93,18 +79,18 @@ class PairProblem:
         The derivative is with respect to the share of the way, at its end.
         """
         return self.pairs.losses_at(
-            weights, common, self._hinge, self.classes, out, self.fixed_common
+            weights, common, self.hinge, self.classes, out, self.fixed_common
         )
 
     def gradient(
         self, common: Floats, towards: Floats | None = None, share: float = 0.0
     ) -> tuple[float, Floats]:
-        """The loss as for `loss`, and its derivative with respect to every weight.
+        """The loss at S, or at a share of the way from it towards another S, and its gradient.
 
-        The derivative is 0 where weights are fixed.
+        The gradient is with respect to the weights; it is 0 where they are fixed.
         """
         there = common if towards is None else towards
-        loss, found = self.pairs.loss_and_gradient(common, there, share, self._hinge, self.classes)
+        loss, found = self.pairs.loss_and_gradient(common, there, share, self.hinge, self.classes)
         return loss, np.where(self.constraint.free, found, 0.0)
 
     def curvature_bound(self) -> float:
@@ -114,9 +100,9 @@ class PairProblem:
         minima are at most the masses of either graph. `lipschitz` is closer and takes longer.
         """
         sizes = np.bincount(self.classes)[self.classes]
-        weights = self.weight_same * sizes + self.weight_diff * (len(sizes) - sizes)
+        weights = self.hinge.weight_same * sizes + self.hinge.weight_diff * (len(sizes) - sizes)
         squares = self.masses.multiply(self.masses) @ self.constraint.free
-        return float(weights @ squares) / self.sigma
+        return float(weights @ squares) / self.hinge.sigma
 
     def lipschitz(self, n_rounds: int = 6) -> float:
         """An upper bound of the gradient's Lipschitz constant.
@@ -129,7 +115,7 @@ class PairProblem:
         weight = np.empty(self.pairs.starts[-1])
         for i in range(n):
             same = self.classes[i:] == self.classes[i]
-            row = 2.0 * np.where(same, self.weight_same, self.weight_diff)
+            row = 2.0 * np.where(same, self.hinge.weight_same, self.hinge.weight_diff)
             row[0] *= 0.5
             weight[self.pairs.starts[i] : self.pairs.starts[i + 1]] = row
         vector = self.constraint.free.astype(np.float64)
@@ -142,7 +128,7 @@ class PairProblem:
                 return 0.0
             bound = min(bound, float((image[support] / vector[support]).max()))
             vector = image / image.max()
-        return bound / self.sigma
+        return bound / self.hinge.sigma
 
     def lower_bound(self, value: float, weights: Floats, gradient: Floats) -> float:
         """A lower bound of the loss, by convexity, from its value and gradient at one point."""
@@ -160,8 +146,8 @@ def batch(
     """Projected gradient descent on the full loss with a fixed step, starting from w = 1."""
     step = min(step, _LONGEST_STEP)
     weights = np.ones(problem.masses.shape[1])
-    common = problem.common(weights)
-    history = [problem.loss(common)[0]]
+    common, loss = problem.common(weights)
+    history = [loss]
     for done in range(1, max_iter + 1):
         weights = problem.constraint.project(weights - step * problem.gradient(common)[1])
         loss = problem.loss_at(weights, common, common)[0]
@@ -192,9 +178,8 @@ def accelerated(
     """
     smallest = _step_of(problem.curvature_bound())
     current = previous = np.ones(problem.masses.shape[1])
-    common = problem.common(current)
+    common, loss = problem.common(current)
     previous_common, spare = np.empty_like(common), np.empty_like(common)
-    loss = problem.loss(common)[0]
     history, bound, momentum = [loss], -np.inf, 1.0
     given, finished = step, False
     for done in range(1, max_iter + 1):
@@ -326,8 +311,12 @@ def stochastic(
     masses, n = problem.masses, problem.masses.shape[0]
     pairs = rng.randint(0, n, size=(max_iter, 2)).astype(np.int64)
     weights = np.ones(masses.shape[1])
-    first = problem.loss(problem.common(weights))[0]
-    scale_same, scale_diff = problem.weight_same * n * n, problem.weight_diff * n * n
+    first = problem.common(weights)[1]
+    hinge = problem.hinge
+    # A pair counts as the mean over all pairs.
+    hinge = hinge._replace(
+        weight_same=hinge.weight_same * n * n, weight_diff=hinge.weight_diff * n * n
+    )
     allowed = problem.constraint
     radii, starts = allowed.radii, allowed.level_starts
     levels = np.searchsorted(starts, np.arange(masses.shape[1]), side="right") - 1
@@ -338,14 +327,13 @@ def stochastic(
     for i, j in pairs:
         touched = _pair_step(
             i, j, masses.indptr.astype(np.int64), masses.indices.astype(np.int64), masses.data,
-            problem.fixed, problem.classes[i] == problem.classes[j], scale_same, scale_diff,
-            problem.offset, problem.alpha_diff, problem.alpha_same, problem.sigma, step,
+            problem.fixed, problem.classes[i] == problem.classes[j], *hinge, step,
             weights, levels, allowed.free, distances,
         )  # fmt: skip
         if touched and (one_by_one or (distances > radii**2).any()):
             weights = allowed.project(weights)
             distances[:] = np.bincount(levels, weights=(weights - 1.0) ** 2, minlength=len(radii))
-    return weights, [first, problem.loss(problem.common(weights))[0]]
+    return weights, [first, problem.common(weights)[1]]
 
 
 @njit(nogil=True, cache=True)

@@ -26,6 +26,7 @@ from gramlet.common.stored_state import (
 )
 from gramlet.engine.core.tiles import Tiling, one_blas_thread
 from gramlet.engine.wasserstein import pattern_weights as importance
+from gramlet.engine.wasserstein.pair_loss import Hinge
 from gramlet.engine.wasserstein.weight_constraint import CONSTRAINTS, WeightConstraint
 from gramlet.files.target import check_target
 from gramlet.graphs.batch import GraphBatch
@@ -345,11 +346,13 @@ class WeightedWassersteinWL(DecayKernel):
         constraint = WeightConstraint(
             self._level_starts(), self._radii(), self.constraint, self._fixed_places()
         )
-        return importance.PairProblem(
-            masses.shares, masses.empty, classes, constraint, weight_same, weight_diff,
-            float(self.offset), float(self.alpha_diff), float(self.alpha_same), float(self.sigma),
-            self.n_jobs,
+        hinge = Hinge(
+            weight_same, weight_diff, float(self.offset), float(self.alpha_diff),
+            float(self.alpha_same), float(self.sigma),
         )  # fmt: skip
+        return importance.PairProblem(
+            masses.shares, masses.empty, classes, constraint, hinge, self.n_jobs
+        )
 
     def _solve(self, problem: importance.PairProblem) -> Floats:
         self.gap_: float | None = None
