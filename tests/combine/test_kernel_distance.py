@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -94,10 +95,21 @@ def test_similarity_is_one_number():
         assert isinstance(value, float)
         assert value == pytest.approx(gramlet.gram([a, b], kernel, normalize=True)[0, 1])
         assert similarity(a, b, kernel, normalize=False) == gramlet.gram([a, b], kernel)[0, 1]
-    assert similarity(a, a) == pytest.approx(1.0)
+    for kernel in ("wl", "sp", "rw", "graphlet", "wl + 0.5 * sp"):
+        assert all(similarity(g, g, kernel) == 1.0 for g in (a, b, *MUTAG.graphs[:10]))
     assert similarity(a, b, VertexHistogram()) == 1.0
     assert similarity(a, b, "wl", n_iter=0) == 1.0
     assert similarity(a, b, VertexHistogram(normalize=True), normalize=False) == 9.0
+
+
+def test_similarity_of_a_symmetric_matrix_and_one_that_is_not():
+    edge, arc = np.array([[0, 1], [1, 0]]), np.array([[0, 1], [0, 0]])
+    for a, b in ((edge, arc), (arc, edge), (sparse.csr_array(edge), arc)):
+        assert similarity(a, b, "wl", n_iter=1) == gramlet.gram(
+            [edge, arc], "wl", n_iter=1, normalize=True
+        )[0, 1]  # fmt: skip
+    with pytest.raises(ValueError, match="directed"):
+        similarity(nx.path_graph(2), nx.path_graph(2, nx.DiGraph))
 
 
 def test_similarity_of_embeddings_is_the_cosine():

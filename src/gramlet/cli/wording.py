@@ -21,6 +21,7 @@ _PHRASES = {
     ", call the file .smi, or give sep=": ", call the file .smi",
     "node_labels='none' none.": "--node-labels none takes none.",
     "number between 0 and 1, or None for folds": "number between 0 and 1",
+    "leave out output= to compute it in memory": "write it to a file such as K.npz",
     "The field 'skipped' lists them.": "",
     "The field 'skipped' of each block lists them.": "",
     "The property 'skipped' of the store lists them.": "",

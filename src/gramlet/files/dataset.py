@@ -52,7 +52,8 @@ class Dataset(dict[str, Any]):
     target_name : str, optional
         The name of the target: the heading of its column.
     skipped : sequence of Skipped, optional
-        The rows or files that a reader left out, with the reasons.
+        The rows or files that a reader left out, with the reasons. The field ``places`` then
+        contains the place of each graph that remains.
     task : {"classification", "regression"}, optional
         The task of the whole set, if this is a part of it; by default derived from the target.
     **fields

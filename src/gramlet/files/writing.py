@@ -35,7 +35,7 @@ _GRAPH_COLUMNS = (
 )
 # Fields that are written, and fields about the file that was read.
 _FIELDS = {"graphs", "target", "name", "target_name", "ids", "molecules", "skipped", "unread"}
-_FIELDS |= set(_NAMES)
+_FIELDS |= {"places", *_NAMES}
 _TABLES = (".csv", ".tsv", ".smi")
 _SUFFIXES = (".zip", ".jsonl", ".json", ".graphml", ".smi", ".csv", ".tsv")
 

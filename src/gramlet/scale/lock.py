@@ -31,6 +31,10 @@ def locked(folder: Path) -> Iterator[None]:
     StoreInUseError
         If another process holds it; the message names the process.
 
+    Notes
+    -----
+    A folder that this process may not write to is not locked: it can only be read.
+
     Examples
     --------
     >>> import tempfile
@@ -42,6 +46,10 @@ def locked(folder: Path) -> Iterator[None]:
     []
     """
     path = folder / LOCK
+    if _is_read_only(folder):
+        _refuse_if_held(path)
+        yield
+        return
     stream = _acquire(path)
     try:
         stream.truncate(0)
@@ -52,6 +60,18 @@ def locked(folder: Path) -> Iterator[None]:
         # Removed before it is unlocked: a process that opened the file meanwhile notices it.
         path.unlink(missing_ok=True)
         stream.close()
+
+
+def _is_read_only(folder: Path) -> bool:
+    return folder.is_dir() and not os.access(folder, os.W_OK)
+
+
+def _refuse_if_held(path: Path) -> None:
+    with contextlib.suppress(FileNotFoundError), path.open(encoding="utf-8") as stream:
+        try:
+            _lock(stream.fileno())
+        except OSError as why:
+            raise StoreInUseError(_refusal(path)) from why
 
 
 def _acquire(path: Path) -> Any:

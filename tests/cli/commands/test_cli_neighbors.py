@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
+import numpy as np
 import pytest
 
 import gramlet
@@ -29,6 +31,12 @@ def molecules(tmp_path):
     path = tmp_path / "molecules.csv"
     path.write_text(SMILES)
     return path
+
+
+def node_link(n_nodes, edges=(), **data):
+    """A line of a .jsonl file."""
+    links = [{"source": a, "target": b} for a, b in edges]
+    return json.dumps({"graph": data, "nodes": [{"id": i} for i in range(n_nodes)], "links": links})
 
 
 def table(text):
@@ -84,6 +92,63 @@ def test_duplicates_are_printed(run, molecules):
     assert code == 0
     assert [(row["graph"], row["smiles"]) for row in table(out)] == [("0", "CCO"), ("1", "OCC")]
     assert "1 of them repeat" in err
+
+
+def test_rows_that_are_left_out_do_not_rename_the_others(run, tmp_path):
+    pytest.importorskip("rdkit", reason="SMILES strings are read by RDKit")
+    path = tmp_path / "molecules.csv"
+    path.write_text("smiles\nCCO\nxx(\nOCC\nCCN\nyy(\nNCC\n")
+    code, out, err = run("duplicates", path, "--on-error", "skip")
+    assert code == 0, err
+    assert [(row["graph"], row["smiles"]) for row in table(out)] == [
+        ("line 2", "CCO"), ("line 4", "OCC"), ("line 5", "CCN"), ("line 7", "NCC"),
+    ]  # fmt: skip
+    assert "molecules.csv, line 3: 'xx('" in err
+    assert "molecules.csv, line 6: 'yy('" in err
+    code, out, _ = run("neighbors", path, "-n", 1, "--on-error", "skip")
+    assert [(row["query"], row["neighbour"]) for row in table(out)] == [
+        ("line 2", "line 4"), ("line 4", "line 2"), ("line 5", "line 7"), ("line 7", "line 5"),
+    ]  # fmt: skip
+    assert run("gram", path, "-o", tmp_path / "K.npz", "--on-error", "skip")[0] == 0
+    assert np.load(tmp_path / "K.npz")["ids"].tolist() == ["line 2", "line 4", "line 5", "line 7"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_no_graph_is_left_out_for_a_target_that_is_not_needed(ending, run, tmp_path):
+    path = tmp_path / f"graphs.{ending}"
+    if ending == "csv":
+        pytest.importorskip("rdkit", reason="SMILES strings are read by RDKit")
+        path.write_text("smiles,y\nCCO,1\nOCC,\nxx(,0\nCCN,0\n")
+    else:
+        lines = [node_link(2, [(0, 1)], target=1), node_link(2, [(0, 1)], target=None),
+                 node_link(2, [(0, 9)], target=0), node_link(3, [(0, 1)], target=0)]  # fmt: skip
+        path.write_text("\n".join(lines))
+    code, out, err = run("duplicates", path, "--on-error", "skip")
+    assert code == 0, err
+    assert [row["graph"] for row in table(out)] == [f"line {1 + (ending == 'csv')}",
+                                                    f"line {2 + (ending == 'csv')}"]  # fmt: skip
+    assert err.count("were left out") == 1
+    assert "It is not needed here" in err
+
+
+def test_an_empty_graph_is_similar_to_none(run, tmp_path):
+    path = tmp_path / "graphs.jsonl"
+    lines = [node_link(3, [(0, 1), (1, 2)]), node_link(0), node_link(2), node_link(0)]
+    path.write_text("\n".join(lines))
+    for kernel in ("wwl", "emd", "wl"):
+        code, out, err = run("neighbors", path, "-k", kernel)
+        assert code == 0, err
+        found = {(row["query"], row["neighbour"]): row["similarity"] for row in table(out)}
+        assert all(value == "0" for pair, value in found.items() if {"1", "3"} & set(pair))
+
+
+def test_nothing_in_common_is_zero(run, tmp_path):
+    path = tmp_path / "atoms.smi"
+    pytest.importorskip("rdkit", reason="SMILES strings are read by RDKit")
+    path.write_text("C a\n[Na+] b\n[Cl-] c\nO d\n")
+    code, out, _ = run("neighbors", path)
+    assert code == 0
+    assert {row["similarity"] for row in table(out)} == {"0"}
 
 
 def test_mistakes_in_an_expression_are_shown(run, tmp_path):

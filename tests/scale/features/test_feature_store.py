@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from sklearn.linear_model import SGDClassifier
 
 import gramlet
 from gramlet import Dataset, FeatureStore, HashedFeatures
+from gramlet.scale import lock
 from gramlet.scale.features import feature_store
 from scale.conftest import labelled_graphs
 
@@ -215,6 +217,56 @@ def test_a_part_that_is_lost_is_written_again_without_verify(data, tmp_path, cha
 
 
 @pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (2, "garbage"),
+        (2, None),
+        (5, None),  # the last part
+        (2, '{"part": [1, 6], "checksum": "%s"}'),
+        (6, '{"part": [-1, 999], "checksum": "end"}'),
+    ],
+)
+@pytest.mark.parametrize("verify", [False, True])
+def test_a_damaged_journal_loses_no_part(line, text, verify, data, tmp_path):
+    place = tmp_path / "store"
+    before = FeatureStore.write(place, data, HASHED, 5).to_csr()
+    journal = place / "gramlet.journal"
+    lines = journal.read_text().splitlines()
+    whole = sorted(lines)
+    if text is None:
+        del lines[line]
+    else:
+        lines[line] = text % json.loads(lines[line])["checksum"] if "%s" in text else text
+    journal.write_text("\n".join(lines) + "\n")
+    with pytest.raises(ValueError, match=r"store' has a damaged journal: .*again with the same"):
+        FeatureStore(place)
+    with pytest.warns(UserWarning, match="damaged journal|missing or damaged") as said:
+        mended = FeatureStore.write(place, data, HASHED, 5, verify=verify)
+    assert len(said) == 1
+    assert (mended.to_csr() != before).nnz == 0
+    assert sorted(journal.read_text().splitlines()) == whole
+
+
+def test_the_current_folder_may_change(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    store = FeatureStore.write("store", data, HASHED, 5)
+    before = store.to_csr()
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir("other")
+    assert (store.to_csr() != before).nnz == 0
+
+
+def test_a_finished_store_that_cannot_be_written(data, tmp_path, monkeypatch):
+    store = FeatureStore.write(tmp_path / "store", data, HASHED, 5)
+    monkeypatch.setattr(lock, "_is_read_only", lambda folder: True)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "store").iterdir()}
+    for verify in (False, True):
+        again = FeatureStore.write(tmp_path / "store", data, HASHED, 5, verify=verify)
+        assert (again.to_csr() != store.to_csr()).nnz == 0
+    assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "store").iterdir()}
+
+
+@pytest.mark.parametrize(
     "changes",
     [
         {"indices": np.full(3, 10**9, dtype=np.int32)},
@@ -255,6 +307,13 @@ def test_refusals(data, tmp_path):
     gramlet.gram(data.graphs, "wl", output=tmp_path / "K.zarr")
     with pytest.raises(ValueError, match="gramlet Gram matrix"):
         FeatureStore.write(tmp_path / "K.zarr", data, HASHED)
+    with pytest.raises(ValueError, match="names no folder"):
+        FeatureStore.write("", data, HASHED)
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match=r"link' is a link to '.*nowhere', which does not"):
+        FeatureStore.write(tmp_path / "link", data, HASHED)
+    with pytest.raises(TypeError, match=r"learns from a FeatureStore .* got Dataset"):
+        gramlet.HashedLinearModel().fit(data)
     with pytest.raises(TypeError, match="target= is for files"):
         FeatureStore.write(tmp_path / "store", data, HASHED, target="y")
 

@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 
 import gramlet
 from gramlet.kernels import registry
+from gramlet.scale import lock
 from gramlet.scale.journal import Journal
 from gramlet.scale.matrices import tile_writer
 from gramlet.scale.matrices.tile_store import TileStore
@@ -135,8 +136,9 @@ def test_another_matrix_in_the_same_place(change, named, graphs, tmp_path):
     given = {"X": graphs, "kernel": "wl", "n_iter": 3, "chunk": 5, "output": tmp_path / "K.zarr"}
     gramlet.gram(**given)
     before = array_bytes(tmp_path / "K.zarr")
-    with pytest.raises(ValueError, match=named):
+    with pytest.raises(ValueError, match=named) as why:
         gramlet.gram(**{**given, **change})
+    assert "kernel" not in change or "params" not in str(why.value)
     assert array_bytes(tmp_path / "K.zarr") == before
     stored = gramlet.gram(**{**given, **change}, resume=False)
     again = {key: value for key, value in {**given, **change}.items() if key != "output"}
@@ -325,6 +327,36 @@ def TileStoreOf(place, n_graphs, chunk):
     from gramlet.scale.matrices.tile_grid import TileGrid
 
     return TileStore(place, TileGrid(n_graphs, n_graphs, chunk, symmetric=True))
+
+
+def test_tiles_that_the_matrix_does_not_have_are_ignored(graphs, tmp_path, recwarn):
+    place = tmp_path / "K.zarr"
+    gramlet.gram(graphs, "wl", output=place, chunk=5)
+    with (place / "gramlet.journal").open("a") as journal:
+        for tile in ([99, 99], [-1, 0], [1, 0]):
+            journal.write(json.dumps({"tile": tile, "checksum": "0"}) + "\n")
+    stored = gramlet.gram(graphs, "wl", output=place, chunk=5, verify=True)
+    assert np.array_equal(stored[:], gramlet.gram(graphs, "wl"))
+    assert not recwarn.list
+
+
+def test_the_current_folder_may_change(graphs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stored = gramlet.gram(graphs, "wl", output="K.zarr", chunk=5)
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir("other")
+    assert np.array_equal(stored[:], gramlet.gram(graphs, "wl"))
+
+
+def test_a_finished_matrix_that_cannot_be_written(graphs, tmp_path, monkeypatch):
+    place = tmp_path / "K.zarr"
+    gramlet.gram(graphs, "wl", output=place, chunk=5)
+    monkeypatch.setattr(lock, "_is_read_only", lambda folder: True)
+    before = {path: path.stat().st_mtime_ns for path in place.rglob("*")}
+    for verify in (False, True):
+        stored = gramlet.gram(graphs, "wl", output=place, chunk=5, verify=verify)
+        assert np.array_equal(stored[:], gramlet.gram(graphs, "wl"))
+    assert before == {path: path.stat().st_mtime_ns for path in place.rglob("*")}
 
 
 def test_a_lost_file_is_written_again(graphs, tmp_path):

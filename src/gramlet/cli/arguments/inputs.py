@@ -65,7 +65,7 @@ def stream_input(text: str, reading: Reading) -> Iterator[Dataset]:
         return
     refuse_foreign(path, reading)
     options = reading.options()
-    if reading.target is None and reading.on_error is OnError.stop:
+    if reading.target is None:
         with _told(text):
             missing = missing_target(path, **options)
         if missing is not None:
@@ -112,8 +112,9 @@ def told_values(text: str) -> Iterator[None]:
 
 def _read_leniently(text: str, reading: Reading) -> Dataset:
     """The result of `_read`; without the target if only that cannot be read."""
+    skips = reading.target is None and reading.on_error is OnError.skip
     try:
-        return _read(text, reading)
+        return _read_most(text, reading) if skips else _read(text, reading)
     except ValueError as why:
         if reading.target is not None or not _exists(Path(text).expanduser()):
             raise
@@ -123,6 +124,25 @@ def _read_leniently(text: str, reading: Reading) -> Dataset:
             raise why from None
         _warn_of_target(str(why).split(". Correct it")[0])
         return data
+
+
+def _read_most(text: str, reading: Reading) -> Dataset:
+    """The result of `_read`; without the target if graphs would be left out for it alone."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        data = _read(text, reading)
+    if data.skipped and data.target is not None:
+        with warnings.catch_warnings(record=True) as said_without:
+            warnings.simplefilter("always")
+            without = _read(text, reading, target=False)
+        if len(without.graphs) > len(data.graphs):
+            unreadable = {each.place for each in without.skipped or ()}
+            first = next(each for each in data.skipped if each.place not in unreadable)
+            _warn_of_target(str(first))
+            data, said = without, said_without
+    for each in said:
+        warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    return data
 
 
 def _warn_of_target(problem: str) -> None:
@@ -138,6 +158,8 @@ def _read(text: str, reading: Reading, **others: Any) -> Dataset:
 
     if not text.strip() or "\0" in text:
         raise WrongUse(f"INPUT {text!r} is empty; give a data set's name, a file or a folder.")
+    if text == "-":
+        raise WrongUse("INPUT '-': standard input is not read; give a file or a folder.")
     path = Path(text).expanduser()
     if path.name != text or kind_of(path) is not None or _is_there(path):
         if not _exists(path):

@@ -56,11 +56,13 @@ class OnDisk:
 
 def check_folder(output: Path, inputs: Inputs) -> None:
     """Refuse a folder that cannot be created, or that is read, before any work is done."""
+    from gramlet.scale.store_folder import place_of
+
     refuse_inputs(output, inputs)
-    if output.exists() and not output.is_dir():
-        raise WrongUse(f"{str(output)!r} is a file; name a folder.")
-    if not output.absolute().parent.is_dir():
-        raise WrongUse(f"{str(output)!r}: there is no folder {str(output.parent)!r}.")
+    try:
+        place_of(output, "K.zarr")
+    except (FileNotFoundError, ValueError) as why:
+        raise WrongUse(str(why)) from why
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from gramlet.cli.arguments.inputs import read_input
 from gramlet.cli.arguments.option_groups import Reading
 from gramlet.cli.arguments.options import Input, output_option
 from gramlet.cli.results.output import check_place, note
-from gramlet.cli.results.tables import names_of, write_table
+from gramlet.cli.results.tables import names_of, note_skipped, warn_of_repeated_ids, write_table
 
 __all__ = ["duplicates"]
 
@@ -25,6 +25,8 @@ def duplicates(
     if output is not None:
         check_place(output, [".csv"], inputs={"INPUT": source})
     data = read_input(source, reading, needs_target=False)
+    note_skipped(data)
+    warn_of_repeated_ids(data, source)
     from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()

@@ -17,7 +17,7 @@ from gramlet.cli.errors import WrongUse
 from gramlet.cli.results.matrix_files import ENDINGS, write_matrix
 from gramlet.cli.results.output import check_place
 from gramlet.cli.results.stores import write_store
-from gramlet.cli.results.tables import ids_of
+from gramlet.cli.results.tables import ids_of, note_skipped
 from gramlet.cli.work.estimators import seeded, tell_unused, working_estimator
 
 __all__ = ["embed"]
@@ -46,9 +46,14 @@ def embed(
         ),
     ] = None,
     batch_size: Annotated[
-        int,
-        typer.Option("--batch-size", metavar="N", min=1, help="With --hashed: graphs per part."),
-    ] = 10_000,
+        int | None,
+        typer.Option(
+            "--batch-size",
+            metavar="N",
+            min=1,
+            help="With --hashed: graphs per part. [default: 10000]",
+        ),
+    ] = None,
     kernel: Kernel = "wl",
     param: Params = None,
     seed: Seed = 0,
@@ -63,9 +68,11 @@ def embed(
 
     if hashed is not None:
         write_store(source, output, reading, on_disk, kernel, parse_params(param), hashed,
-                    batch_size)  # fmt: skip
+                    batch_size or 10_000)  # fmt: skip
         return
     on_disk.refuse_for(output)
+    if batch_size is not None:
+        raise WrongUse(f"--batch-size is for --hashed; {str(output)!r} is written as a whole.")
     check_place(output, ENDINGS, inputs={"INPUT": source})
     row = registry.get(kernel)
     params = seeded(row, parse_params(param), seed)
@@ -74,6 +81,7 @@ def embed(
     if not asked.__graph_tags__().features_by_graphs:
         _require_features(asked, kernel)
     data = read_input(source, reading, needs_target=row.tags.supervised)
+    note_skipped(data)
     from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()

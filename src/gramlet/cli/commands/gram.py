@@ -24,7 +24,7 @@ from gramlet.cli.arguments.params import parse_params
 from gramlet.cli.errors import WrongUse
 from gramlet.cli.results.matrix_files import ENDINGS, write_matrix
 from gramlet.cli.results.output import check_place
-from gramlet.cli.results.tables import ids_of
+from gramlet.cli.results.tables import ids_of, note_skipped
 from gramlet.cli.work.estimators import seeded, tell_unused, working_estimator
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def gram(
     params = seeded(row, params, seed)
     row.make(**params)._validate_params()
     data = read_input(source, reading, needs_target=row.tags.supervised)
+    note_skipped(data)
     from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()

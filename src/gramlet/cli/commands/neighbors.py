@@ -13,7 +13,7 @@ from gramlet.cli.arguments.option_groups import Reading
 from gramlet.cli.arguments.options import Input, Jobs, Kernel, Params, Seed, output_option
 from gramlet.cli.arguments.params import parse_params
 from gramlet.cli.results.output import check_place
-from gramlet.cli.results.tables import names_of, warn_of_repeated_ids, write_table
+from gramlet.cli.results.tables import names_of, note_skipped, warn_of_repeated_ids, write_table
 from gramlet.cli.work.estimators import seeded, tell_unused
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def neighbors(
     estimator = row.make(**seeded(row, parse_params(param), seed))
     data = read_input(source, reading, needs_target=False)
     queries = data if query is None else read_input(query, reading, needs_target=False)
-    warn_of_repeated_ids(data, source)
-    if query is not None:
-        warn_of_repeated_ids(queries, query)
+    for given, text in ((data, source),) if query is None else ((data, source), (queries, query)):
+        note_skipped(given)
+        warn_of_repeated_ids(given, text)
     from gramlet.engine.core.compiling import announce_compilation
 
     announce_compilation()
@@ -81,13 +81,15 @@ def neighbors(
 def _lines(
     distances: Any, positions: Any, index: Any, data: Dataset, queries: Dataset
 ) -> Iterator[list[Any]]:
-    """One line per graph and neighbour; a graph of norm 0 is similar to none."""
+    """One line per graph and neighbour; a graph that is empty or has norm 0 is similar to none."""
     blank = index.kernel_.diagonal(queries.graphs) == 0
+    blank |= queries.graphs.sizes == 0
     names, query_names = names_of(data), names_of(queries)
     for i, (row, places) in enumerate(zip(distances, positions, strict=True)):
         for rank, (distance, place) in enumerate(zip(row, places, strict=True), start=1):
             nothing = blank[i] or index.kinds_[place] != 0
-            similarity = 0.0 if nothing else 1.0 - distance**2 / 2.0
+            # As for neighbours, differences beyond the 12th decimal are rounding errors.
+            similarity = 0.0 if nothing else round(1.0 - distance**2 / 2.0, 12) + 0.0
             line = [query_names[i], rank, names[place], f"{similarity:.6g}"]
             line += [] if queries.molecules is None else [queries.molecules[i]]
             yield line + ([] if data.molecules is None else [data.molecules[place]])

@@ -13,6 +13,7 @@ from gramlet.cli.arguments.inputs import stream_input
 from gramlet.cli.arguments.option_groups import OnError, Reading
 from gramlet.cli.arguments.options import Input, Jobs, Model, output_option
 from gramlet.cli.results.output import check_place, note
+from gramlet.cli.results.tables import note_skipped
 from gramlet.cli.work.models import load_classifier
 from gramlet.common.notices import counted
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset
 
 __all__ = ["predict"]
-
-_MOST_LISTED = 20  # skipped rows that are shown on a terminal; the file lists all
 
 
 def predict(
@@ -76,11 +75,7 @@ def predict(
 
 def _shown(predictor: Any, data: Dataset) -> Any:
     """Print predictions, and list the rows that were left out."""
-    for number, each in enumerate(data.skipped or ()):
-        if number == _MOST_LISTED:
-            note(f"... and {len(data.skipped or ()) - number} more; --output lists all.")
-            break
-        note(str(each))
+    note_skipped(data, "; --output lists all")
     if not len(data.graphs):
         return None
     predicted = predictor.predict(data.graphs)

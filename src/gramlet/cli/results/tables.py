@@ -8,13 +8,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gramlet.cli.results.output import note
 from gramlet.common.notices import counted, warn_caller
 from gramlet.common.safe_writing import writing
 
 if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset
 
-__all__ = ["ids_of", "names_of", "warn_of_repeated_ids", "write_table"]
+__all__ = ["ids_of", "names_of", "note_skipped", "warn_of_repeated_ids", "write_table"]
+
+_MOST_LISTED = 20  # rows that were left out
 
 
 def write_table(path: Path | None, heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -31,15 +34,33 @@ def write_table(path: Path | None, heading: Sequence[str], rows: Iterable[Sequen
 
 
 def names_of(data: Dataset) -> Sequence[Any]:
-    """The names of graphs in tables: their ids, or their positions."""
-    return range(len(data.graphs)) if data.ids is None else data.ids
+    """The names of graphs in tables: their ids, or their positions.
+
+    If rows of the file were left out, their lines: positions would be those of other rows.
+    """
+    if data.ids is not None:
+        return data.ids
+    places = data.get("places")
+    if places is not None:
+        return [str(place).rsplit(", ", 1)[-1] for place in places]
+    return range(len(data.graphs))
 
 
 def ids_of(data: Dataset) -> Any:
-    """The ids of graphs as an array of strings; None if there are none."""
+    """The ids of graphs as an array of strings, or their lines as for `names_of`; or None."""
     import numpy as np
 
-    return None if data.ids is None else np.asarray([str(name) for name in data.ids], dtype=str)
+    names = names_of(data)
+    return None if isinstance(names, range) else np.asarray(list(map(str, names)), dtype=str)
+
+
+def note_skipped(data: Dataset, others: str = "") -> None:
+    """List rows that were left out, on standard error; ``others`` says where all are listed."""
+    skipped = data.skipped or ()
+    for each in skipped[:_MOST_LISTED]:
+        note(str(each))
+    if len(skipped) > _MOST_LISTED:
+        note(f"... and {len(skipped) - _MOST_LISTED} more{others}.")
 
 
 def warn_of_repeated_ids(data: Dataset, text: str) -> None:

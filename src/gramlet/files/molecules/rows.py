@@ -75,6 +75,8 @@ def dataset_of_rows(
     skipped = problems.finish(path, len(kept), "molecule")
     has_ids = any(row.id for row in kept)
     others: dict[str, Any] = {"unread": list(unread)} if unread else {}
+    if skipped:
+        others["places"] = [row.place for row in kept]
     return Dataset(
         graphs,
         target,

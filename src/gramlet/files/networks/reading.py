@@ -83,6 +83,8 @@ def dataset_of_graphs(
     unread = _unread(graphs, {target_name, id_name, *(["smiles"] if "molecules" in notes else [])})
     if unread:
         notes["unread"] = unread
+    if skipped:
+        notes["places"] = [graph.place for graph in kept]
     return Dataset(
         batch_of_graphs(described, names, directed, path),
         values,

@@ -21,7 +21,7 @@ from gramlet._version import __version__
 from gramlet.common.arrays import Array
 from gramlet.common.checks import require_count
 from gramlet.common.notices import counted, warn_caller
-from gramlet.common.safe_writing import naming_place, remove_leftovers
+from gramlet.common.safe_writing import remove_leftovers
 from gramlet.files.dataset import Dataset, Skipped
 from gramlet.files.stream import LeftOut, slices_of, stream_blocks
 from gramlet.graphs.conversion.convert import as_batch
@@ -32,6 +32,7 @@ from gramlet.scale.features.feature_parts import (
     is_whole,
     part_path,
     read_part,
+    rows_in,
     skipped_in,
     write_part,
 )
@@ -39,8 +40,9 @@ from gramlet.scale.features.graph_kind import GraphKind
 from gramlet.scale.features.hashed_features import HashedFeatures
 from gramlet.scale.fingerprint import described, graphs_digest, values_digest
 from gramlet.scale.journal import JOURNAL, Journal, differences
-from gramlet.scale.lock import LOCK, locked
+from gramlet.scale.lock import LOCK
 from gramlet.scale.progress import tile_progress
+from gramlet.scale.store_folder import open_folder, place_of
 
 __all__ = ["FORMAT", "FeatureStore", "OtherContentError"]
 
@@ -84,15 +86,17 @@ class FeatureStore:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        self._folder = self.path.absolute()  # the current folder may change while it is in use
         self._journal = Journal(self.path, "part")
         if not self._journal.exists():
             raise ValueError(f"{str(self.path)!r} is not a feature store: it has no {JOURNAL!r}.")
         self._header = _checked_header(self._journal)
         parts = self._journal.finished()
-        if not any(number == _END for number, _ in parts):
+        problem = _problem(parts)
+        if problem is not None:
             raise ValueError(
-                f"{str(self.path)!r} is not finished: it has {len(parts)} parts. Call "
-                "FeatureStore.write, or gramlet embed, again with the same arguments."
+                f"{str(self.path)!r} {problem}. Call FeatureStore.write, or gramlet embed, again "
+                "with the same arguments."
             )
         self._parts = sorted((number, rows, digest) for (number, rows), digest in parts.items())[1:]
         self.features = self._described()
@@ -133,7 +137,7 @@ class FeatureStore:
 
     def _members(self, number: int) -> dict[str, Any]:
         number, rows, expected = self._parts[number]
-        return read_part(part_path(self.path, number), expected, (rows, self.shape[1]))
+        return read_part(part_path(self._folder, number), expected, (rows, self.shape[1]))
 
     def to_csr(self) -> sparse.csr_matrix:
         """The features of all graphs as one matrix."""
@@ -158,7 +162,7 @@ class FeatureStore:
     @property
     def skipped(self) -> list[Skipped]:
         """The rows left out of the file with ``on_error="skip"``: places with reasons."""
-        parts = (part_path(self.path, number) for number, _, _ in self._parts)
+        parts = (part_path(self._folder, number) for number, _, _ in self._parts)
         return [each for part in parts for each in skipped_in(part)]
 
     @property
@@ -167,7 +171,7 @@ class FeatureStore:
 
         Each is None if it is not known: stores of earlier versions do not record it.
         """
-        parts = (part_path(self.path, number) for number, _, _ in self._parts)
+        parts = (part_path(self._folder, number) for number, _, _ in self._parts)
         return GraphKind.joined(graph_kind_in(part) for part in parts)
 
     def _all_members(self) -> Iterator[dict[str, Any]]:
@@ -234,15 +238,8 @@ class FeatureStore:
             )
         batch_size = require_count("batch_size", batch_size, 1)
         header, blocks = _plan(source, features, batch_size, reader_options)
-        folder = Path(path)
-        if folder.exists() and not folder.is_dir():
-            raise ValueError(f"{str(folder)!r} is a file; name a folder.")
-        if not folder.absolute().parent.is_dir():
-            raise FileNotFoundError(
-                f"{str(folder)!r}: there is no folder {str(folder.parent)!r}. Create it first."
-            )
-        folder.mkdir(exist_ok=True)
-        with naming_place(folder, "Finished parts are kept"), locked(folder):
+        folder = place_of(path, "store")
+        with open_folder(folder, "Finished parts are kept"):
             finished = _begin(folder, header, resume, verify)
             _write_parts(folder, blocks, features, finished, client)
         return cls(folder)
@@ -338,8 +335,23 @@ def _begin(
             "start again with resume=False (--fresh), which deletes them."
         )
     finished = _kept(folder, finished, verify)
-    journal.rewrite(header, finished)  # without an incomplete line
+    if _problem(finished) is not None:
+        journal.rewrite(header, finished)  # without incomplete lines and lost parts
     return finished
+
+
+def _problem(finished: dict[tuple[int, int], str]) -> str | None:
+    """What is missing from a journal's parts; None if the store is complete."""
+    ends = [rows for number, rows in finished if number == _END]
+    parts = sorted(part for part in finished if part[0] != _END)
+    if not ends:
+        return f"is not finished: it has {counted(len(parts), 'part')}"
+    if [number for number, _ in parts] != list(range(len(parts))):
+        return "has a damaged journal: its parts are not numbered from 0 without gaps"
+    listed = sum(rows for _, rows in parts)
+    if ends != [listed]:
+        return f"has a damaged journal: it lists {listed:,} of {ends[0]:,} graphs"
+    return None
 
 
 def _kept(
@@ -347,17 +359,27 @@ def _kept(
 ) -> dict[tuple[int, int], str]:
     """The parts that are there and, if requested, have the right checksums.
 
-    One warning names the others, and without them the store is not complete.
+    One warning names the others, and without them the store is not complete. If the journal
+    contradicts itself, parts also need the number of rows that it lists.
     """
     parts = {part: digest for part, digest in finished.items() if part[0] != _END}
-    kept = {
-        part: digest
-        for part, digest in parts.items()
-        if is_whole(part_path(folder, part[0]))
-        and (not verify or is_intact(part_path(folder, part[0]), digest))
-    }
+    problem = _problem(finished)
+    damaged = problem is not None and len(parts) < len(finished)
+
+    def is_kept(part: tuple[int, int], digest: str) -> bool:
+        path = part_path(folder, part[0])
+        return (
+            is_whole(path)
+            and (not (verify or damaged) or rows_in(path) == part[1])
+            and (not verify or is_intact(path, digest))
+        )
+
+    kept = {part: digest for part, digest in parts.items() if is_kept(part, digest)}
     if len(kept) == len(parts):
-        return finished
+        if not damaged:
+            return finished
+        warn_caller(f"{str(folder)!r} {problem}. Parts that it does not list are written again.")
+        return kept
     lost = [part_path(folder, part[0]).name for part in sorted(parts) if part not in kept]
     more = ", ..." if len(lost) > _NAMED_PARTS else ""
     was = "is" if len(lost) == 1 else "are"

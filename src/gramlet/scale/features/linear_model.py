@@ -151,8 +151,13 @@ class HashedLinearModel(BaseEstimator):
         settings = self._settings()
         if y is not None:
             raise TypeError("The store has targets of its own; leave out y.")
-        if not isinstance(store, FeatureStore):
+        if isinstance(store, str | os.PathLike):
             store = FeatureStore(store)
+        if not isinstance(store, FeatureStore):
+            raise TypeError(
+                f"HashedLinearModel learns from a FeatureStore or its path; got "
+                f"{type(store).__name__}. FeatureStore.write(folder, graphs) makes one."
+            )
         summary = summarize(store, self.task)
         scorer = scorer_of(self.scoring, summary.task, len(summary.classes))
         epochs = self._epochs(summary.n_graphs)

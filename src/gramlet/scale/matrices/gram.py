@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from gramlet.combine.gram import gram as gram_in_memory
+from gramlet.common.checks import require_count
 from gramlet.kernels.expression import estimator_of
 
 __all__ = ["gram"]
@@ -76,6 +77,7 @@ def gram(
                 f"{given}= is for matrices on disk; name their folder with output=, such as "
                 'output="K.zarr".'
             )
+        require_count("chunk", chunk, 1)
         return gram_in_memory(X, kernel, Y, **params)
     from gramlet.scale.matrices.gram_store import write_gram
 

@@ -6,18 +6,16 @@ a process writes, a lock file.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from gramlet._version import __version__
 from gramlet.common.checks import require_count
-from gramlet.common.safe_writing import naming_place, remove_leftovers
+from gramlet.common.safe_writing import remove_leftovers
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
@@ -31,12 +29,13 @@ from gramlet.scale.fingerprint import (
     with_drawn_seeds,
 )
 from gramlet.scale.journal import Journal, differences
-from gramlet.scale.lock import LOCK, locked
+from gramlet.scale.lock import LOCK
 from gramlet.scale.matrices.tile_grid import Tile, TileGrid
 from gramlet.scale.matrices.tile_store import TileStore, require_zarr
 from gramlet.scale.matrices.tile_work import prepared
 from gramlet.scale.matrices.tile_writer import run_here
 from gramlet.scale.progress import tile_progress
+from gramlet.scale.store_folder import open_folder, place_of
 
 __all__ = ["FORMAT", "write_gram"]
 
@@ -112,10 +111,10 @@ def write_gram(
     X, Y = as_batch(X), None if Y is None else as_batch(Y)
     chunk = require_count("chunk", chunk, 1)
     grid = TileGrid(len(X), len(X if Y is None else Y), chunk, symmetric=Y is None)
-    folder = Path(output)
+    folder = place_of(output, "K.zarr")
     _refuse_names_of_files(folder)
     task = _Task(estimator, X, Y, y, TileStore(folder, grid), Journal(folder))
-    with naming_place(folder, "Finished tiles are kept"), _folder(folder), locked(folder):
+    with open_folder(folder, "Finished tiles are kept"):
         _run(task, client, resume, verify)
     return task.store.open()
 
@@ -136,25 +135,6 @@ def _refuse_names_of_files(folder: Path) -> None:
             f"{folder.with_suffix('.zarr').name!r}; for a file, leave out output= and save the "
             "array that is returned, for example with numpy.save."
         )
-
-
-@contextlib.contextmanager
-def _folder(folder: Path) -> Iterator[None]:
-    """The folder, created if necessary and removed again if it stays empty."""
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{str(folder)!r} is a file; output= names a folder.")
-    new = not folder.exists()
-    if not folder.parent.is_dir():
-        raise FileNotFoundError(
-            f"output={str(folder)!r}: there is no folder {str(folder.parent)!r}. Create it first."
-        )
-    folder.mkdir(exist_ok=True)
-    try:
-        yield
-    finally:
-        if new:
-            with contextlib.suppress(OSError):  # it is not empty
-                folder.rmdir()
 
 
 def _run(task: _Task, client: Any, resume: bool, verify: bool) -> None:
@@ -208,6 +188,8 @@ def _seeded(task: _Task, drawn: Any) -> tuple[_Task, dict[str, Any]]:
 def _refuse_other(stored: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
     # A seed that was drawn before and is given now counts as the same seed.
     stored, wanted = ({**line, "drawn": None} for line in (stored, wanted))
+    if stored.get("kernel") != wanted["kernel"]:  # whose parameters say nothing
+        stored, wanted = ({**line, "params": None} for line in (stored, wanted))
     found = differences(stored, wanted)
     if found:
         raise ValueError(
@@ -264,7 +246,7 @@ def _kept(
         for tile, digest in listed.items()
         if tile in valid and not _files_of(store, tile) & missing_files
     }
-    lost = [tile for tile in listed if tile not in kept]
+    lost = [tile for tile in listed if tile in valid and tile not in kept]
     if verify:
         damaged = [tile for tile, digest in kept.items() if not store.is_intact(tile, digest)]
         lost += damaged
@@ -272,7 +254,7 @@ def _kept(
             del kept[tile]
         _mend_indices(store)
     # An incomplete last line would damage the next one; a lost tile must not stay listed.
-    if len(kept) < len(store.grid.tiles()):
+    if len(kept) < len(valid):
         journal.rewrite(header, kept)
     if lost:
         _warn(store, lost)

@@ -204,7 +204,8 @@ class TileStore:
 
     def open(self) -> Any:
         """The array, read-only."""
-        return require_zarr().open_array(str(self.folder), mode="r")
+        # Absolute: after a change of the current folder Zarr would find no files, and read zeros.
+        return require_zarr().open_array(str(self.folder.absolute()), mode="r")
 
     def delete(self) -> None:
         """Remove the array's own files and nothing else."""
