@@ -6,6 +6,8 @@ in a table of their own. `hash_table` finds the signatures.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from gramlet.common.arrays import Array, Bools, Int32s, Ints
@@ -138,6 +140,23 @@ class SignatureTable:
             offsets, data.astype(width, copy=False), self.offsets, known, self._slots, ids, alone
         )
         return ids, first
+
+    @staticmethod
+    def joined(tables: Sequence[SignatureTable]) -> tuple[Ints, Array]:
+        """Offsets and data of the signatures of several tables, one table after the other.
+
+        >>> tables = [SignatureTable.fit(*pack_rows(np.array([[i, 5]])))[0] for i in (1, 2)]
+        >>> [part.tolist() for part in SignatureTable.joined(tables)]
+        [[0, 2, 4], [1, 5, 2, 5]]
+        """
+        offsets = np.zeros(1 + sum(map(len, tables)), dtype=np.int64)
+        begin = 0
+        for table in tables:
+            own = offsets[begin : begin + len(table) + 1]
+            own[1:] = table._offsets[1:]
+            own[1:] += own[0]
+            begin += len(table)
+        return offsets, np.concatenate([np.zeros(0, np.int32), *(each._data for each in tables)])
 
     def signature(self, i: int) -> Ints:
         """Signature number ``i``."""

@@ -141,9 +141,7 @@ def _joined(
     new = np.zeros(1, np.int64), nothing
     if table is None and len(parts) == 1:
         return parts[0], [np.arange(len(parts[0]), dtype=np.int64)], new
-    lengths = np.concatenate([nothing, *(np.diff(part.offsets) for part in parts)])
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    data = np.concatenate([nothing, *(part.data for part in parts)])
+    offsets, data = SignatureTable.joined(parts)
     if table is None:
         table, ids = SignatureTable.fit(offsets, data)
     else:
