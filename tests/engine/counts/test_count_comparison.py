@@ -75,11 +75,43 @@ def test_threads_give_the_same_bits(measure, divisor):
 
 
 @pytest.mark.parametrize("measure", ["dot", "min"])
-def test_rows_against_other_rows(measure):
-    rows, columns = counts(9, 40, seed=1), counts(70, 40)
-    index = comparison.CountIndex.build(columns, measure)
-    found = comparison.compare(rows, index, measure)
+@pytest.mark.parametrize("n_rows", [1, 9, 300])
+@pytest.mark.parametrize("scale", [1.0, 0.25, 2.0**14, 2.0**-21])
+def test_rows_against_other_rows(measure, n_rows, scale):
+    rows, columns = counts(n_rows, 40, seed=1), counts(70, 40)
+    rows.data *= scale
+    found = comparison.compare(rows, columns, measure)
     assert np.array_equal(found, plain(rows, columns, measure))
+    assert np.array_equal(comparison.compare(columns, rows, measure), found.T)
+    assert np.array_equal(comparison.compare(rows, columns, measure, n_jobs=2), found)
+
+
+@pytest.mark.parametrize(
+    ("measure", "values", "type_"),
+    [
+        ("min", [1.0, 2.0**24 - 2], np.float32),
+        ("min", [1.0, 2.0**24 - 1], np.float64),
+        ("min", [0.125, 2.0**21 - 1], np.float32),
+        ("min", [0.125, 2.0**21], np.float64),
+        ("min", [0.375, 5.0], np.float32),
+        ("min", [1 / 3, 1.0], np.float64),
+        ("min", [2.0**-21, 1e-3], np.float64),
+        ("min", [1e300], np.float64),
+        ("min", [], np.float32),
+        ("dot", [1.0, 4095.0], np.float32),
+        ("dot", [1.0, 4096.0], np.float64),
+        ("dot", [0.5, 2047.0], np.float32),
+        ("dot", [0.5, 2048.0], np.float64),
+    ],
+)
+def test_single_precision_only_where_all_sums_are_exact(measure, values, type_):
+    row = sparse.csr_matrix(np.array([values]))
+    side = row.data, comparison.norms(row, measure)
+    assert comparison.number_type(measure, side) is type_
+    small = np.ones(1), np.ones(1)
+    assert comparison.number_type(measure, small, side) is type_
+    found = comparison.compare(row, row, measure)
+    assert np.array_equal(found, plain(row, row, measure))
 
 
 @pytest.mark.parametrize("measure", ["dot", "min"])

@@ -1,14 +1,15 @@
 """Sparse counts, and two measures that compare them: dot products and sums of minima.
 
 Frequent features are stored as dense columns (BLAS for the dot product, plain loops for minima),
-rare ones as an inverted index; `row_sums` adds them up. `self_comparison` compares the rows of one
-matrix with each other.
+rare ones as an inverted index; `row_sums` adds them up. Sums are in single precision if all of them
+are exact there, which halves the time of BLAS and of memory. `self_comparison` compares the rows of
+one matrix with each other.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +21,7 @@ from gramlet.engine.counts.row_sums import add_minima, add_products, position_ty
 
 __all__ = [
     "DENSE_PART", "LARGE", "CountIndex", "IndexedRows", "Measure", "compare", "count_codes",
-    "frequencies", "frequent_features", "norms", "row_arrays",
+    "frequencies", "frequent_features", "norms", "number_type", "row_arrays",
 ]  # fmt: skip
 
 Measure = Literal["dot", "min"]
@@ -31,6 +32,12 @@ _DENSE_SHARE = {"dot": 0.15, "min": 0.25}
 DENSE_PART = 0.05
 # A result of this many bytes is large.
 LARGE = 1 << 26
+
+# Whole numbers up to this one, and thus their sums, are exact in single precision.
+_EXACT = 1 << 24
+_FINEST = 2.0**-20  # the smallest unit of numbers that are tried
+# Rows that are added up and then converted to double precision: they stay in the cache of one core.
+_STRIP = 32
 
 
 def count_codes(offsets: Ints, codes: Ints, n_codes: int) -> sparse.csr_matrix:
@@ -112,9 +119,13 @@ class CountIndex:
 
     @classmethod
     def build(
-        cls, counts: sparse.csr_matrix, measure: Measure, drop_single: bool = False
-    ) -> CountIndex:
-        """Index the columns of ``counts``; ``drop_single`` leaves out features of one graph."""
+        cls, counts: sparse.csr_matrix, measure: Measure, drop_single: bool = False,
+        number: Any = np.float64,
+    ) -> CountIndex:  # fmt: skip
+        """Index the columns of ``counts``; ``drop_single`` leaves out features of one graph.
+
+        ``number`` is the type of the values.
+        """
         n_rows, n_features = counts.shape
         frequency = frequencies(counts.indices, n_features)
         place = np.full(n_features, -1, dtype=np.int64)
@@ -122,7 +133,7 @@ class CountIndex:
             place[frequency <= 1] = -2
         frequent = frequent_features(frequency, n_rows, measure)
         place[frequent] = np.arange(len(frequent))
-        split = split_columns(*row_arrays(counts), place, frequency, len(frequent))
+        split = split_columns(*row_arrays(counts), place, frequency, len(frequent), number)
         return cls(n_rows, *split, place)
 
 
@@ -157,14 +168,15 @@ def _add_ones(places: Int32s, out: Int32s) -> None:
 
 
 def split_columns(
-    indptr: Ints, columns: Int32s, values: Floats, place: Ints, frequency: Int32s, n_dense: int
-) -> tuple[Ints, Int32s, Floats, Floats]:
+    indptr: Ints, columns: Int32s, values: Floats, place: Ints, frequency: Int32s, n_dense: int,
+    number: Any = np.float64,
+) -> tuple[Ints, Int32s, Array, Array]:  # fmt: skip
     """The inverted index of rare features, and the lines of dense ones; see `CountIndex`."""
     starts = np.zeros(len(place) + 1, dtype=np.int64)
     np.cumsum(np.where(place == -1, frequency, 0), out=starts[1:])
     owners = np.empty(starts[-1], dtype=np.int32)
-    kept = np.empty(starts[-1], dtype=np.float64)
-    dense = np.zeros((n_dense, len(indptr) - 1))
+    kept = np.empty(starts[-1], dtype=number)
+    dense = np.zeros((n_dense, len(indptr) - 1), dtype=number)
     _split(indptr, columns, values, place, starts[:-1].copy(), owners, kept, dense)
     return starts, owners, kept, dense
 
@@ -172,7 +184,7 @@ def split_columns(
 @njit(nogil=True, cache=True)
 def _split(
     indptr: Ints, columns: Int32s, values: Floats, place: Ints, cursor: Ints,
-    owners: Int32s, kept: Floats, dense: Floats,
+    owners: Int32s, kept: Array, dense: Array,
 ) -> None:  # fmt: skip
     for row in range(len(indptr) - 1):
         for p in range(indptr[row], indptr[row + 1]):
@@ -187,19 +199,29 @@ def _split(
 
 def compare(
     counts: sparse.csr_matrix,
-    index: CountIndex,
+    others: sparse.csr_matrix,
     measure: Measure,
     *,
     n_jobs: int | None = None,
     verbose: int | bool = False,
     label: str = "",
 ) -> Floats:
-    """Every row of ``counts`` against every indexed row: dot products or sums of minima."""
-    out = np.zeros((counts.shape[0], index.n_rows))
-    rows = IndexedRows(counts, index, measure)
+    """Every row of ``counts`` against every row of ``others``: dot products or sums of minima.
+
+    >>> compare(sparse.csr_matrix([[1.0, 2.0]]), sparse.csr_matrix([[0.0, 3.0]]), "min")
+    array([[2.]])
+    """
+    out = np.empty((counts.shape[0], others.shape[0]))
+    rows = IndexedRows(counts, others, measure)
 
     def fill_rows(begin: int, end: int) -> None:
-        rows.add(begin, end, out[begin:end])
+        step = end - begin if rows.number == out.dtype else _STRIP
+        for at in range(begin, end, max(1, step)):
+            part = out[at : min(at + step, end)]
+            sums = part if rows.number == out.dtype else np.empty(part.shape, rows.number)
+            rows.set(at, sums)
+            if sums is not part:
+                part[...] = sums
 
     # Calling a tile of a few short rows takes longer than computing it.
     n_tiles = min(64, 1 + len(out) // 8)
@@ -208,23 +230,38 @@ def compare(
 
 
 class IndexedRows:
-    """Rows of counts that are compared with indexed rows, some at a time."""
+    """Rows of counts that are compared with the rows of another matrix, some at a time.
 
-    def __init__(self, counts: sparse.csr_matrix, index: CountIndex, measure: Measure) -> None:
+    Attributes
+    ----------
+    number : type
+        That of the sums.
+    """
+
+    def __init__(
+        self, counts: sparse.csr_matrix, others: sparse.csr_matrix, measure: Measure
+    ) -> None:
+        sides = ((each.data, norms(each, measure)) for each in (counts, others))
+        self.number = number_type(measure, *sides)
+        index = CountIndex.build(others, measure, number=self.number)
         self._rows, self._index, self._measure = row_arrays(counts), index, measure
         self._owners = index.rows.view(np.uint32)
 
-    def add(self, begin: int, end: int, out: Floats) -> None:
-        """Compare rows ``begin:end``; ``out``, their part of the result, contains zeros before."""
+    def set(self, begin: int, out: Array) -> None:
+        """Compare the rows from ``begin`` on; ``out`` is their part of the result."""
         (indptr, columns, values), index = self._rows, self._index
+        end = begin + len(out)
         entries = slice(indptr[begin], indptr[end])
-        offsets, value = indptr[begin : end + 1] - indptr[begin], values[entries]
+        offsets = indptr[begin : end + 1] - indptr[begin]
+        value = values[entries].astype(self.number, copy=False)
         first, last = _lists(index, columns[entries])
+        if self._measure == "dot" and len(index.dense):
+            part = np.zeros((end - begin, len(index.dense)), dtype=self.number)
+            _write_dense(indptr, columns, values, index.place, begin, end, part)
+            np.matmul(part, index.dense, out=out)
+        else:
+            out[...] = 0.0
         if self._measure == "dot":
-            if len(index.dense):
-                part = np.zeros((end - begin, len(index.dense)))
-                _write_dense(indptr, columns, values, index.place, begin, end, part)
-                np.matmul(part, index.dense, out=out)
             add_products(0, offsets, first, last, value, self._owners, index.values, out)
         else:
             add_minima(
@@ -238,6 +275,39 @@ def _lists(index: CountIndex, columns: Int32s) -> tuple[Array, Array]:
     first = np.where(place >= 0, place + 1, index.indptr[columns])
     last = np.where(place >= 0, 0, index.indptr[columns + 1])
     return first.astype(position), last.astype(position)
+
+
+def number_type(measure: Measure, *sides: tuple[Floats, Floats]) -> Any:
+    """Single precision if every sum of products, or of minima, is exact there; else double.
+
+    So it is if all counts are multiples of one power of two and no sum is 2²⁴ units or more; a sum
+    is not larger than the largest that a row has with itself. A side is given by its counts and by
+    the `norms` of its rows.
+
+    >>> number_type("min", (np.array([0.25, 3.0]), np.array([3.25]))) is np.float32
+    True
+    >>> number_type("min", (np.array([0.1, 3.0]), np.array([3.1]))) is np.float32
+    False
+    """
+    largest = max(float(own.max(initial=0.0)) for _, own in sides)
+    if not largest < _EXACT:
+        return np.float64
+    unit = min(_unit(values) for values, _ in sides)
+    if measure == "dot":
+        unit *= unit
+    return np.float32 if largest < _EXACT * unit else np.float64
+
+
+def _unit(values: Floats) -> float:
+    """The largest power of two up to 1 that all values are multiples of; 0 if it is too small."""
+    if np.array_equal(values, np.rint(values)):
+        return 1.0
+    scaled = values / _FINEST
+    whole = scaled.astype(np.int64)
+    if not np.array_equal(whole, scaled):
+        return 0.0
+    bits = int(np.bitwise_or.reduce(whole))
+    return (bits & -bits) * _FINEST
 
 
 def norms(counts: sparse.csr_matrix, measure: Measure) -> Floats:
@@ -263,7 +333,7 @@ def row_arrays(counts: sparse.csr_matrix) -> tuple[Ints, Int32s, Floats]:
 
 @njit(nogil=True, cache=True)
 def _write_dense(
-    indptr: Ints, columns: Int32s, values: Floats, place: Ints, begin: int, end: int, part: Floats
+    indptr: Ints, columns: Int32s, values: Floats, place: Ints, begin: int, end: int, part: Array
 ) -> None:
     for i in range(begin, end):
         for p in range(indptr[i], indptr[i + 1]):

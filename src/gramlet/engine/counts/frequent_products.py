@@ -13,7 +13,7 @@ from scipy import sparse
 
 from gramlet.common.arrays import Floats
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
-from gramlet.engine.counts.comparison import CountIndex, compare
+from gramlet.engine.counts.comparison import compare
 from gramlet.engine.counts.self_comparison import compare_self
 
 __all__ = ["products", "products_self"]
@@ -36,7 +36,7 @@ def products(left: sparse.csr_matrix, right: sparse.csr_matrix, tiling: Tiling) 
     frequency = np.bincount(right.indices, minlength=right.shape[1])
     frequent = np.flatnonzero(frequency > _SHARE * right.shape[0])
     rare = np.flatnonzero((frequency > 0) & (frequency <= _SHARE * right.shape[0]))
-    out = compare(left[:, rare], CountIndex.build(right[:, rare], "dot"), "dot", **tiling)
+    out = compare(left[:, rare], right[:, rare], "dot", **tiling)
     _add_frequent(out, left[:, frequent].tocsc(), right[:, frequent].tocsc(), False, tiling)
     return out
 

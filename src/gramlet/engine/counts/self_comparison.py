@@ -2,8 +2,7 @@
 
 A tile of some hundred rows is computed from the diagonal on and then mirrored. Its index contains,
 for each entry of a row, the later rows that have the same feature; features of one row are left
-out. Whole numbers are added up in single precision if all sums stay exact, which halves the time of
-BLAS and of memory. `row_sums` does the additions.
+out. Sums are in single precision as in `comparison`; `row_sums` does the additions.
 """
 
 from __future__ import annotations
@@ -25,14 +24,13 @@ from gramlet.engine.counts.comparison import (
     frequencies,
     frequent_features,
     norms,
+    number_type,
     row_arrays,
 )
 from gramlet.engine.counts.row_sums import add_minima, add_products, position_type
 
 __all__ = ["LaterRows", "compare_self", "index_later"]
 
-# Whole numbers up to this one, and thus their sums, are exact in single precision.
-_EXACT = 1 << 24
 # An index larger than this share of a large result is built in parts of a smaller share, because
 # each part goes through the result again; and their largest number.
 _WHOLE_INDEX, _INDEX_PART, _MOST_PARTS = 0.06, 0.04, 32
@@ -64,8 +62,7 @@ def compare_self(
     """
     n = counts.shape[0]
     own = norms(counts, measure)
-    number = _number_type(counts.data, own)
-    features = _Features.of(_shared(counts), measure, number)
+    features = _Features.of(_shared(counts), measure, number_type(measure, (counts.data, own)))
     release_free(n, n)
     out = np.empty((n, n))
     height = MIRROR_ROWS if n >= _FEW_ROWS else MIRROR_ROWS // 2
@@ -81,7 +78,7 @@ def compare_self(
 
 def index_later(counts: sparse.csr_matrix, measure: Measure) -> LaterRows:
     """The index for comparisons of each row with the later ones, in one piece."""
-    number = _number_type(counts.data, norms(counts, measure))
+    number = number_type(measure, (counts.data, norms(counts, measure)))
     features = _Features.of(counts, measure, number)
     return features.index(0, features.n)
 
@@ -106,12 +103,6 @@ def _shared(counts: sparse.csr_matrix) -> sparse.csr_matrix:
         (counts.data[entries], places[counts.indices[entries]], before[counts.indptr]),
         shape=(counts.shape[0], n_kept),
     )
-
-
-def _number_type(values: Floats, own: Floats) -> Any:
-    """Single precision for whole numbers if no product or sum of minima can exceed 2²⁴."""
-    exact = own.max(initial=0.0) < _EXACT and np.array_equal(values, np.rint(values))
-    return np.float32 if exact else np.float64
 
 
 class LaterRows(NamedTuple):

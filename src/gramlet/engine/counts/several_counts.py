@@ -18,7 +18,7 @@ from gramlet.common.arrays import Array, Floats
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.memory import release_free
 from gramlet.engine.core.tiles import MIRROR_ROWS, Mirror, for_tiles
-from gramlet.engine.counts.comparison import CountIndex, IndexedRows, Measure
+from gramlet.engine.counts.comparison import IndexedRows, Measure
 from gramlet.engine.counts.self_comparison import index_later
 
 __all__ = ["Combine", "compare_several", "compare_several_self", "jaccard", "quotients", "weighted"]
@@ -39,13 +39,13 @@ def compare_several(
 ) -> Floats:
     """The rows of the first matrix of each pair against those of the second."""
     out = np.zeros(shape)
-    parts = [IndexedRows(a, CountIndex.build(b, measure), measure) for a, b in pairs]
+    parts = [IndexedRows(a, b, measure) for a, b in pairs]
 
     def fill(begin: int, end: int) -> None:
-        products = np.empty((end - begin, shape[1]))
+        memory = np.empty((end - begin) * shape[1])
         for number, part in enumerate(parts):
-            products[:] = 0.0
-            part.add(begin, end, products)
+            products = memory.view(part.number)[: memory.size].reshape(end - begin, shape[1])
+            part.set(begin, products)
             combine(number, slice(begin, end), 0, products, out[begin:end])
 
     for_tiles(fill, shape[0], n_tiles=-(-shape[0] // _ROWS), **tiling)

@@ -19,7 +19,7 @@ from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_counts, require_integer
 from gramlet.engine.core.ragged import row_numbers
 from gramlet.engine.core.tiles import Tiling, one_blas_thread
-from gramlet.engine.counts.comparison import CountIndex, Measure, compare, norms
+from gramlet.engine.counts.comparison import Measure, compare, norms
 from gramlet.engine.counts.self_comparison import compare_self
 
 __all__ = ["QUIET", "CountProfile", "FeatureProfile", "Profile"]
@@ -91,7 +91,7 @@ class CountProfile(Profile):
 
     def compare(self, other: CountProfile, tiling: Tiling = QUIET) -> Floats:
         mine, theirs = self.shared_counts(other)
-        return compare(mine, CountIndex.build(theirs, self.measure), self.measure, **tiling)
+        return compare(mine, theirs, self.measure, **tiling)
 
     def shared_counts(self, other: CountProfile) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
         """The counts of both, without features that one side has not seen in `fit`."""

@@ -10,7 +10,7 @@ from scipy import sparse
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require_array, require_counts, require_flag, require_real
 from gramlet.engine.core.tiles import Tiling
-from gramlet.engine.counts.comparison import CountIndex, compare
+from gramlet.engine.counts.comparison import compare
 from gramlet.engine.counts.self_comparison import compare_self
 from gramlet.kernels.contract.decay_profile import DecayProfile
 from gramlet.kernels.contract.profile import QUIET
@@ -52,7 +52,7 @@ class MassProfile(DecayProfile):
             common = compare_self(self.masses, "min", **tiling)
             np.fill_diagonal(common, self.own)
         else:
-            common = compare(self.masses, CountIndex.build(other.masses, "min"), "min", **tiling)
+            common = compare(self.masses, other.masses, "min", **tiling)
         return self._distances(common)
 
     def own_distances(self) -> Floats:

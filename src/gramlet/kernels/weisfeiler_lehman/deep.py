@@ -19,7 +19,7 @@ from gramlet.common.stored_state import (
     require_instance,
 )
 from gramlet.engine.core.tiles import Tiling, one_blas_thread
-from gramlet.engine.counts.comparison import CountIndex, compare
+from gramlet.engine.counts.comparison import compare
 from gramlet.engine.counts.pattern_vectors import pattern_vectors
 from gramlet.engine.counts.self_comparison import compare_self
 from gramlet.graphs.batch import GraphBatch
@@ -69,7 +69,7 @@ class DeepProfile(Profile):
         return DeepProfile(self.rows[rows], self.lone[rows], self.unseen[rows])
 
     def compare(self, other: DeepProfile, tiling: Tiling = QUIET) -> Floats:
-        matrix = compare(self.lone, CountIndex.build(other.lone, "dot"), "dot", **tiling)
+        matrix = compare(self.lone, other.lone, "dot", **tiling)
         with one_blas_thread():
             matrix += self.rows @ other.rows.T
         return matrix
