@@ -525,3 +525,49 @@ def test_mutag_as_in_the_literature():
     assert 0.80 < results["wl"].mean < 0.90
     assert 0.82 < results["wl-oa"].mean < 0.91
     assert compare_results(results["wl-oa"], results["majority"]).p_value < 0.001
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), None])
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_values_that_are_missing_in_a_list_of_strings(bad, kind):
+    batch, y = spiders(12)
+    words = ["a" if value else "b" for value in y]
+    words[4] = bad
+    with pytest.raises(ValueError, match="at position 4"):
+        evaluate("vertex", batch, kind(words), QUICK)
+    if bad != float("inf"):
+        with pytest.raises(ValueError, match="position 4"):
+            evaluate("vertex", batch, y, QUICK, groups=kind(words))
+    mixed = ["a" if value else "b" for value in y]
+    mixed[4] = 1
+    with pytest.raises(ValueError, match="values of one type"):
+        evaluate("vertex", batch, kind(mixed), QUICK)
+
+
+def test_results_tell_groups_and_class_weights():
+    batch, y = spiders(24)
+    groups = np.arange(24) // 3
+    result = evaluate("vertex", batch, y, QUICK, groups=groups, class_weight="balanced")
+    assert "groups kept whole" in result.protocol.describe()
+    assert result.class_weight == "balanced"
+    again = Result.from_json(result.to_json())
+    assert again.class_weight == "balanced"
+    assert again.protocol == result.protocol == Protocol(
+        folds=4, repeats=2, inner_folds=3, C=(0.1, 1.0, 10.0), groups=groups
+    )  # fmt: skip
+    weighted = evaluate("vertex", batch, y, QUICK, class_weight={0: 2.0, 1: 1.0})
+    assert Result.from_json(weighted.to_json()).class_weight == {0: 2.0, 1: 1.0}
+    assert "class_weight" not in evaluate("vertex", batch, y, QUICK).to_dict()
+
+
+def test_a_share_of_groups_is_not_a_share_of_graphs():
+    batch, y = spiders(60)
+    groups = np.minimum(np.arange(60) // 5, 9)  # the last has 15 graphs
+    protocol = Protocol.holdout(0.2, repeats=4, inner_folds=2, C=(1.0,), groups=groups)
+    assert protocol.describe().startswith("80/20 split of groups × 4, groups kept whole")
+    first, second = (evaluate(name, batch, y, protocol) for name in ("wl", "vertex"))
+    tested = (first.folds >= 0).mean()
+    differences = first.scores - second.scores
+    spread = differences.var(ddof=1) * (1 / 4 + tested / (1 - tested))
+    found = compare_results(first, second)
+    assert found.statistic == pytest.approx(differences.mean() / np.sqrt(spread))

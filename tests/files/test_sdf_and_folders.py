@@ -32,6 +32,19 @@ def sdf(folder: Path, *records: str, name: str = "m.sdf") -> Path:
 # SDF
 
 
+def test_a_property_that_is_cut_or_repeated(tmp_path: Path) -> None:
+    whole = record("CCO", y=1.5) + record("CC", y=2.5)
+    path = sdf(tmp_path, whole[:-8])  # up to "2."
+    assert path.read_text().endswith("2.")
+    with pytest.raises(ValueError, match=r"line \d+: the file ends inside the property 'y'"):
+        gramlet.read(path)
+    path = sdf(tmp_path, whole.removesuffix("$$$$\n"))  # complete, and often written so
+    assert gramlet.read(path).target.tolist() == [1.5, 2.5]
+    twice = record("CC", y=2.5).replace("$$$$", ">  <y>\n3.5\n\n$$$$")
+    with pytest.raises(ValueError, match=r"the property 'y' is there twice"):
+        gramlet.read(sdf(tmp_path, record("CCO", y=1.5), twice))
+
+
 def test_molecules_with_properties(tmp_path: Path) -> None:
     path = sdf(
         tmp_path,

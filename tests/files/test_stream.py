@@ -157,11 +157,13 @@ def test_wrong_use(tmp_path):
 def test_blocks_have_the_task_of_the_whole_file(cells, task, read_first, tmp_path):
     path = tmp_path / "sorted.csv"
     path.write_text("\n".join(["smiles;y", *(f"CC;{cell}" for cell in cells)]) + "\n")
-    whole = gramlet.read(path)
-    if read_first:
-        blocks = [block() for block in slices_of(whole, 100)]
-    else:
-        blocks = list(gramlet.stream(path, 100))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*while most others are whole numbers")
+        whole = gramlet.read(path)
+        if read_first:
+            blocks = [block() for block in slices_of(whole, 100)]
+        else:
+            blocks = list(gramlet.stream(path, 100))
     assert whole.task == task
     assert {block.task for block in blocks} == {task}
     assert {pickle.loads(pickle.dumps(block)).task for block in blocks} == {task}

@@ -194,3 +194,25 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
             gramlet.write(data, tmp_path / name)
         gramlet.write(Dataset(data.graphs, [2]), tmp_path / name, overwrite=True)
         assert gramlet.read(tmp_path / name).target.tolist() == [2]
+
+
+def test_numbers_that_json_cannot_store_are_named(tmp_path: Path) -> None:
+    graphs = GraphBatch.from_edges([[(0, 1)], [(0, 1)]], edge_weights=[[1.0], [np.inf]])
+    for ending in ("json", "jsonl"):
+        path = tmp_path / f"g.{ending}"
+        with pytest.raises(ValueError, match=rf"g\.{ending}: graph 1 has a number in its edges"):
+            gramlet.write(Dataset(graphs), path)
+        assert not path.exists()
+    labelled = GraphBatch.from_edges([[(0, 1)]], node_labels=[[float("inf"), 1]])
+    empty = GraphBatch.from_edges([[(0, 1)]], node_attributes=[np.ones((2, 0))])
+    for data in (labelled, empty):
+        with pytest.raises(ValueError, match="cannot be stored"):
+            gramlet.write(Dataset(data), tmp_path / "tu")
+        assert not (tmp_path / "tu").exists()
+
+
+def test_a_target_called_id_is_refused_in_tables(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit", reason="SMILES strings are read by RDKit")
+    data = Dataset(gramlet.as_batch(["C", "CC"]), [0, 1], molecules=["C", "CC"], target_name="id")
+    with pytest.raises(ValueError, match="the target is called 'id'"):
+        gramlet.write(data, tmp_path / "m.csv")

@@ -218,3 +218,29 @@ def test_every_class_on_the_list_is_in_one_of_them(tmp_path):
             elif isinstance(node, list):
                 waiting.extend(node)
     assert set(SCHEMAS) <= seen
+
+
+@pytest.mark.parametrize("kernel", ["wl", "sp", "vertex"])
+@pytest.mark.parametrize(
+    ("make", "last"),
+    [
+        (lambda k: gramlet.GraphNystroem(k, n_components=5, random_state=0), svm.SVC()),
+        (lambda k: gramlet.KernelMap(k, n_components=3), linear_model.LogisticRegression()),
+        (gramlet.KernelDistance, neighbors.KNeighborsClassifier(3, metric="precomputed")),
+        (
+            lambda k: gramlet.GraphNeighbors(k, 5),
+            neighbors.KNeighborsClassifier(3, metric="precomputed"),
+        ),
+        (gramlet.FeatureMap, linear_model.LogisticRegression(max_iter=500)),
+    ],
+)
+def test_pipelines_that_begin_with_a_map_of_a_kernel(kernel, make, last, tmp_path):
+    mutag = gramlet.load_dataset("MUTAG")
+    from gramlet.kernels.registry import get
+
+    first = make(get(kernel).make())
+    model = pipeline.make_pipeline(first, last).fit(mutag.graphs[:40], mutag.target[:40])
+    gramlet.save(model, tmp_path / "m.gramlet")
+    again = gramlet.load(tmp_path / "m.gramlet")
+    new = mutag.graphs[40:60]
+    assert np.array_equal(again.predict(new), model.predict(new))

@@ -507,3 +507,23 @@ def test_the_evaluation_as_python_gives_the_same_scores(mutag):
     assert np.array_equal(again.predictions, unlike.predictions)
     assert again.tried == unlike.tried
     assert "normalize=False" in second
+
+
+def test_groups_and_class_weights_are_part_of_the_evaluation_as_python(mutag):
+    from gramlet.report.material import material_of
+    from gramlet.report.sections.provenance import provenance_section
+
+    groups = np.arange(188) // 4
+    result = evaluate(
+        "vertex", mutag.graphs, mutag.target, QUICK, groups=groups, class_weight="balanced"
+    )
+    section = provenance_section(material_of([result], mutag, {}), None)
+    assert "class_weight='balanced'" in section["python"]
+    assert "groups=groups" in section["python"]
+    namespace = {"graphs": mutag.graphs, "y": mutag.target, "groups": groups}
+    *lines, call = section["python"].split("\n")
+    exec("\n".join(lines), namespace)
+    assert np.array_equal(eval(call, namespace).scores, result.scores)
+    cells = {row[0].text: row[1].text for row in section["protocol"].rows}
+    assert cells["class weights"] == "balanced"
+    assert cells["groups"] == "47 groups, one value per graph"

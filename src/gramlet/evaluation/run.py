@@ -172,6 +172,8 @@ def evaluate(
     names = graphs.target_names if isinstance(graphs, Dataset) else None
     target = target_of(y, None if batch is None else len(batch), task, min_class_size, names)
     codes = groups_of(groups, protocol, graphs, len(target.plain))
+    if groups is not None:
+        protocol = replace(protocol, groups=groups)  # which the result contains
     case = _Case(
         batch, target, codes, protocol, scorer_of(scoring, target.task, target.n_classes),
         classifier, class_weight, draws or 1, _store_of(store), dataset,
@@ -280,7 +282,10 @@ class _Case:
         left_out = len(target.plain) - len(target.kept)
         facts = assembly.facts_of(target.values, target.classes, left_out, splits, self.dataset)
         result = assembly.join_draws(
-            [assembly.result_of(r, self.protocol, facts, self._machine_name) for r in races]
+            [
+                assembly.result_of(r, self.protocol, facts, self._machine_name, self.class_weight)
+                for r in races
+            ]
         )
         if not self.baselines or subject.kind == "baseline":
             return result

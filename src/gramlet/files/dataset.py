@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gramlet.common.arrays import Array
-from gramlet.files.target import Task, infer_task
+from gramlet.files.target import Task, as_values, infer_task
 from gramlet.graphs.batch import GraphBatch
 
 __all__ = ["Dataset", "DatasetNotFoundError", "Skipped"]
@@ -104,7 +102,7 @@ class Dataset(dict[str, Any]):
         **fields: Any,
     ) -> None:
         if target is not None:
-            target = np.asarray(target)
+            target = as_values(target)
             if target.ndim == 0 or len(target) != len(graphs):
                 raise ValueError(
                     f"Dataset {name!r}: the target has shape {target.shape} for {len(graphs)} "

@@ -21,13 +21,33 @@ __all__ = ["write_graphml", "write_json", "write_json_lines", "write_table"]
 
 def write_json_lines(dataset: Dataset, kind: str) -> str:
     """One node-link graph per line."""
-    return "".join(f"{json.dumps(graph, allow_nan=False)}\n" for graph in _node_link(dataset))
+    return "".join(f"{line}\n" for line in _lines(dataset))
 
 
 def write_json(dataset: Dataset, kind: str) -> str:
     """A list of node-link graphs."""
-    lines = [json.dumps(graph, allow_nan=False) for graph in _node_link(dataset)]
-    return "[\n" + ",\n".join(lines) + "\n]\n"
+    return "[\n" + ",\n".join(_lines(dataset)) + "\n]\n"
+
+
+def _lines(dataset: Dataset) -> Iterator[str]:
+    for position, graph in enumerate(_node_link(dataset)):
+        try:
+            yield json.dumps(graph, allow_nan=False)
+        except ValueError as why:
+            columns = {"target or data": graph["graph"], "nodes": graph["nodes"]}
+            what = next((name for name, part in columns.items() if not _is_json(part)), "edges")
+            raise ValueError(
+                f"graph {position} has a number in its {what} that is NaN or infinite, which JSON "
+                "cannot store. Write a TU folder or .graphml, or leave the graph out."
+            ) from why
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _node_link(dataset: Dataset) -> Iterator[dict[str, Any]]:

@@ -27,7 +27,7 @@ from gramlet.files.problems import Problems
 from gramlet.files.read import ReadOptions, adjusted, read, refuse_foreign_options
 from gramlet.files.scanned_target import ScannedTarget
 from gramlet.files.tables import Table
-from gramlet.files.target import Task, is_missing
+from gramlet.files.target import Task, is_missing, odd_word_text
 
 __all__ = ["LeftOut", "missing_target", "slices_of", "stream", "stream_blocks"]
 
@@ -178,6 +178,8 @@ def _table_blocks(path: Path, kind: str, batch_size: int, options: ReadOptions) 
     how = MoleculeOptions(tuple(options.atoms), options.hydrogens, options.n_jobs)
     columns, scanned = _scanned(path, kind, batch_size, options)
     written, task = (None, None) if scanned is None else (scanned.written, scanned.task())
+    if written is not None and written.odd_word is not None:
+        warn_caller(f"{path}: a target is {odd_word_text(written.odd_word)}")
     for table, _ in _tables(path, kind, batch_size, options):
 
         def block(table: Any = table) -> Dataset:

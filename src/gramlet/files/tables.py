@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from gramlet.common.notices import warn_caller
 from gramlet.files.opening import DEFAULT_MAX_BYTES, is_text, open_text
 
 __all__ = [
@@ -94,6 +95,8 @@ def read_table(
         raise ValueError(f"{path} has no rows.")
     _refuse_problem(path, table[0])
     headings = table.pop(0).cells if is_headings(table[0].cells) else None
+    if headings is not None:
+        _warn_of_data(path, headings, table[:_HEAD])
     if not table:
         raise ValueError(f"{path} has a line of headings and no rows.")
     width = len(headings) if headings is not None else len(table[0].cells)
@@ -119,6 +122,10 @@ def stream_tables(
         headings = first.cells if is_headings(first.cells) else None
         if headings is None:
             rows = itertools.chain([first], rows)
+        else:
+            following = list(itertools.islice(rows, _HEAD))
+            _warn_of_data(path, headings, following)
+            rows = itertools.chain(following, rows)
         width = len(first.cells)
         empty = True
         while block := list(itertools.islice(rows, batch_size)):
@@ -126,6 +133,17 @@ def stream_tables(
             yield Table(path, headings, [_filled(row, width) for row in block])
         if empty:
             raise ValueError(f"{path} has a line of headings and no rows.")
+
+
+def _warn_of_data(path: Path, headings: list[str], rows: list[Row]) -> None:
+    """Warn if a heading is also a value of its column: the first row may be data."""
+    for i, heading in enumerate(headings):
+        if heading and any(row.cells[i : i + 1] == [heading] for row in rows):
+            warn_caller(
+                f"{path}: the first row is read as headings, but {heading!r} is also a value of "
+                "its column. If the row is data, correct it, or give header=False."
+            )
+            return
 
 
 def stream_lines(path: Path, batch_size: int, max_bytes: int) -> Iterator[list[Row]]:

@@ -19,9 +19,11 @@ __all__ = [
     "MISSING",
     "CellFormat",
     "Task",
+    "as_values",
     "check_target",
     "infer_task",
     "is_missing",
+    "odd_word_text",
     "target_from_cells",
 ]
 
@@ -29,8 +31,11 @@ Task = Literal["classification", "regression"]
 
 # Cells that stand for a missing value.
 MISSING = frozenset(
-    ("", "nan", "NaN", "NAN", "na", "NA", "n/a", "N/A", "#N/A", "<NA>", "null", "NULL", "None")
-)
+    ("", "na", "NA", "n/a", "N/A", "#N/A", "<NA>", "null", "NULL", "None",
+     "#NUM!", "#DIV/0!", "#VALUE!")
+)  # fmt: skip
+# As C and Fortran programs write what is not a number.
+_NAN = re.compile(r"[+-]?(nan|1\.#(ind|qnan|snan)0*)(\(\w*\))?", re.IGNORECASE)
 
 _MANY_GRAPHS = 50
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
@@ -83,9 +88,24 @@ def infer_task(y: Any, *, warn: bool = False) -> Task:
     return "regression"
 
 
+def as_values(y: Any) -> Array:
+    """Values as an array; strings and others in one list stay what they are.
+
+    numpy would make strings of all: NaN would become a class "nan".
+
+    >>> as_values(["a", float("nan")])
+    array(['a', nan], dtype=object)
+    """
+    values = np.asarray(y)
+    are_words = isinstance(y, list | tuple) and values.dtype.kind == "U" and values.ndim == 1
+    if are_words and not all(isinstance(value, str) for value in y):
+        return np.array(y, dtype=object)
+    return values
+
+
 def check_target(y: Any) -> Array:
     """The target as an array of strings, booleans, numbers or objects, with no value missing."""
-    values = np.asarray(y)
+    values = as_values(y)
     if values.ndim != 1:
         raise ValueError(f"The target must have one value per graph; got shape {values.shape}.")
     if values.dtype.kind == "O":
@@ -120,8 +140,12 @@ def _plain_array(values: Array) -> Array:
 
 
 def is_missing(cell: str) -> bool:
-    """Whether a cell of a table stands for a missing value."""
-    return cell in MISSING
+    """Whether a cell of a table stands for a missing value.
+
+    >>> is_missing("NA"), is_missing("-nan"), is_missing("Na")
+    (True, True, False)
+    """
+    return cell in MISSING or _NAN.fullmatch(cell) is not None
 
 
 class CellFormat:
@@ -141,6 +165,7 @@ class CellFormat:
     def __init__(self) -> None:
         self._n_cells = self._n_numbers = self._n_decimals = self._n_points = 0
         self._only_thousands = True  # in every cell with a comma it may separate thousands
+        self._word: str | None = None  # the first cell that is not a number
         # Of the cells as they are, and with decimal commas as points.
         self._plain, self._pointed = _Numbers(), _Numbers()
 
@@ -155,6 +180,8 @@ class CellFormat:
             self._n_decimals += decimal
             self._n_points += pointed
             self._plain.add(number)
+            if number is None and not decimal and self._word is None:
+                self._word = cell
             if decimal:
                 self._only_thousands &= _THOUSANDS.fullmatch(cell) is not None
                 number = _number(cell.replace(",", "."))
@@ -167,6 +194,18 @@ class CellFormat:
         most = 2 * (self._n_decimals + self._n_numbers) > self._n_cells
         points = self._n_points > 0 if self._only_thousands else self._n_points >= self._n_decimals
         return self._n_decimals > 0 and most and not points
+
+    @property
+    def odd_word(self) -> str | None:
+        """The first cell that is not a number, if most cells are numbers and yet are strings.
+
+        >>> CellFormat().learn(["10", "250", ">10000"]).odd_word
+        '>10000'
+        """
+        found = self._pointed if self._commas_are_points else self._plain
+        if found.has_fraction or 2 * self._n_numbers <= self._n_cells:
+            return None
+        return self._word
 
     def values(self, cells: Sequence[str]) -> tuple[Array, dict[int, str]]:
         """Cells as an array, and the positions of those that do not fit, with reasons.
@@ -211,6 +250,14 @@ class _Numbers:
         self.has_fraction |= isinstance(number, float) and not number.is_integer()
 
 
+def odd_word_text(word: str) -> str:
+    """The end of a warning of `CellFormat.odd_word`."""
+    return (
+        f"{word[:40]!r}, while most others are whole numbers: all are read as classes. If they are "
+        "numbers to predict, correct it or leave the row out."
+    )
+
+
 def target_from_cells(
     cells: Sequence[str], written: CellFormat | None = None
 ) -> tuple[Array, dict[int, str]]:
@@ -250,7 +297,8 @@ def _number(cell: str) -> int | float | None:
         return None
     for kind in (int, float):
         try:
-            return kind(cell)
+            number = kind(cell)
         except (ValueError, OverflowError):
             continue
+        return None if math.isnan(number) else number
     return None

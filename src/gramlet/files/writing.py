@@ -20,6 +20,7 @@ from gramlet.common.safe_writing import writing
 from gramlet.files.dataset import Dataset
 from gramlet.files.formats import write_graphml, write_json, write_json_lines, write_table
 from gramlet.files.kinds import kind_of
+from gramlet.files.molecules.tables import ID_HEADINGS, MOLECULE_HEADINGS
 from gramlet.files.read import ReadOptions, read, read_as
 from gramlet.files.tu.write import write_tu
 
@@ -142,7 +143,10 @@ def write(
         return
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} already exists; give overwrite=True to replace it.")
-    text = _WRITERS[kind](dataset, kind).encode("utf-8")
+    try:
+        text = _WRITERS[kind](dataset, kind).encode("utf-8")
+    except ValueError as why:
+        raise ValueError(f"{path}: {why}") from why
     path.parent.mkdir(parents=True, exist_ok=True)
     with writing(path) as place:
         if path.suffix.lower() == ".gz":
@@ -181,6 +185,12 @@ def _refuse_losses(dataset: Dataset, path: Path, kind: str) -> None:
                 f"{path}: {kind} files contain molecules, but this data set has no SMILES strings."
             )
         lost += [name for name in _NAMES if dataset.get(name)]
+        taken = (*MOLECULE_HEADINGS, *ID_HEADINGS)
+        if dataset.target is not None and str(dataset.target_name).lower() in taken:
+            raise ValueError(
+                f"{path}: the target is called {dataset.target_name!r}, which is the heading of "
+                "molecules or ids. Set another target_name."
+            )
     if kind == ".smi" and dataset.target is not None:
         lost.append("target")
     if dataset.target is not None and dataset.target.ndim > 1 and kind != ".zip":

@@ -21,8 +21,8 @@ _MOST_STEPS = 500_000
 def machine_for(view: KernelView, regression: bool, gram: Floats | None = None) -> Any:
     """A machine like that of the evaluation, with the C chosen most often, unfitted.
 
-    A support vector machine for classes; ridge regression on the centred matrix for numbers, its
-    penalty the mean self-similarity divided by C.
+    A support vector machine for classes, with their weights if these are "balanced"; ridge
+    regression on the centred matrix for numbers, its penalty the mean self-similarity divided by C.
     """
     matrix = view.gram if gram is None else gram
     spread = float(np.trace(matrix)) / len(matrix) - float(matrix.mean())
@@ -32,7 +32,9 @@ def machine_for(view: KernelView, regression: bool, gram: Floats | None = None) 
 
         if view.result.protocol.scale_C and spread > 0:
             cost /= spread
-        return SVC(kernel="precomputed", C=cost, max_iter=_MOST_STEPS)
+        balanced = view.result.class_weight == "balanced"
+        weights = "balanced" if balanced else None
+        return SVC(kernel="precomputed", C=cost, class_weight=weights, max_iter=_MOST_STEPS)
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.pipeline import make_pipeline

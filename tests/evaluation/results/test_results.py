@@ -200,3 +200,22 @@ class TestReadyMatrices:
             evaluate({}, None, y, QUICK)
         with pytest.raises(ValueError, match="y is missing"):
             evaluate({"mine": gram}, None, None, QUICK)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"baselines": []},
+        {"folds": [[10**30]]},
+        {"target": ["low"]},
+        {"scores": 0},
+        {"predictions": [["low"]]},
+        {"data": None},
+    ],
+)
+def test_damaged_results_are_refused(changes, three):
+    fields = three[1].to_dict()
+    with pytest.raises(ValueError, match="damaged"):
+        Result.from_dict({**fields, **changes})
+    with pytest.raises(ValueError, match="not a result"):
+        Result.from_json("[" * 100_000)

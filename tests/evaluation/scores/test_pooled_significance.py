@@ -61,7 +61,7 @@ def test_a_remark_says_how_many_parts_were_pooled(leave_one_out):
     n = leave_one_out[0].scores.size
     text = table(leave_one_out)
     assert text.count(
-        f"The scores of {n} of {n} test parts were pooled, because these parts have fewer than two "
+        f"The scores of {n} of {n} test parts were pooled, because some parts have fewer than two "
         "graphs. They are not independent: there is no test of significance."
     ) == 1  # fmt: skip
     assert "significantly better" not in text

@@ -68,7 +68,46 @@ def test_a_table_without_headings(tmp_path: Path) -> None:
 def test_headings_may_be_forced(tmp_path: Path) -> None:
     path = put(tmp_path, "t.csv", "C,N\nCC,1\nCO,0\n")
     assert gramlet.read(path, header=True, molecules="C").target.tolist() == [1, 0]
-    assert gramlet.read(path, header=False, molecules=0).molecules == ["C", "CC", "CO"]
+    with pytest.warns(UserWarning, match="'N', while most others are whole numbers"):
+        assert gramlet.read(path, header=False, molecules=0).molecules == ["C", "CC", "CO"]
+
+
+@pytest.mark.parametrize("cell", ["-nan", "+NaN", "Nan", "-1.#IND", "1.#QNAN", "nan(ind)", "#NUM!"])
+def test_what_is_not_a_number_is_missing(tmp_path: Path, cell: str) -> None:
+    path = put(tmp_path, "t.csv", f"smiles,y\nCCO,1.5\nCC,{cell}\nCO,2.5\n")
+    with pytest.raises(ValueError, match=r"line 3: the target 'y' is "):
+        gramlet.read(path)
+    with pytest.warns(UserWarning, match="1 of 3 molecules were left out"):
+        assert gramlet.read(path, on_error="skip").target.tolist() == [1.5, 2.5]
+    classes = put(tmp_path, "c.csv", "smiles,y\nCCO,Na\nCC,none\nCO,K\n")
+    assert gramlet.read(classes).target.tolist() == ["Na", "none", "K"]
+
+
+def test_a_word_among_whole_numbers_is_told(tmp_path: Path) -> None:
+    path = put(tmp_path, "t.csv", "smiles,IC50\nCCO,10\nCC,250\nCO,>10000\nCN,31\n")
+    with pytest.warns(UserWarning, match=r"line 4: the target 'IC50' is '>10000', while most"):
+        assert gramlet.read(path).target.tolist() == ["10", "250", ">10000", "31"]
+    with pytest.warns(UserWarning, match="a target is '>10000', while most"):
+        list(gramlet.stream(path))
+
+
+def test_headings_that_may_be_data_are_told(tmp_path: Path) -> None:
+    path = put(tmp_path, "t.csv", "C(C,act\nCC,inact\nCCC,act\nCCO,inact\n")
+    for read in (gramlet.read, lambda path: list(gramlet.stream(path))):
+        with pytest.warns(UserWarning, match="read as headings, but 'act' is also a value"):
+            read(path)
+    with pytest.raises(ValueError, match="line 1: "):
+        gramlet.read(path, header=False)
+
+
+def test_names_that_begin_late_in_a_stream(tmp_path: Path) -> None:
+    path = put(tmp_path, "late.smi", "CC\n" * 5 + "CO methanol\n")
+    whole = gramlet.read(path)
+    blocks = list(gramlet.stream(path, 2))
+    assert [name for block in blocks for name in block.ids] == whole.ids == [""] * 5 + ["methanol"]
+    path.write_text("smiles name\n" + "CC\n" * 4 + "CO x\n")
+    names = [name for block in gramlet.stream(path, 2) for name in block.ids]
+    assert names == gramlet.read(path).ids
 
 
 def test_the_molecules_are_found_by_what_they_are(tmp_path: Path) -> None:

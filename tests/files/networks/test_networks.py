@@ -497,3 +497,33 @@ def test_a_graph_of_a_graphml_file_with_a_stray_edge_may_be_left_out(tmp_path: P
         gramlet.read(path)
     with pytest.warns(UserWarning, match="1 of 3 graphs were left out"):
         assert gramlet.read(path, on_error="skip").graphs.n_edges.tolist() == [1, 0]
+
+
+GEXF = '<gexf version="1.2"><graph><nodes>{}</nodes><edges>{}</edges></graph></gexf>'
+
+
+@pytest.mark.parametrize(
+    ("nodes", "edges", "message"),
+    [
+        ('<node id="0"/><node id="1"/>', '<edge id="0" source="0" target="9"/>', "ends at '9'"),
+        ('<node id="0" label="C"/><node id="0" label="D"/>', "", "2 nodes have the id '0'"),
+    ],
+)
+def test_gexf_nodes_that_edges_lack_or_repeat(nodes, edges, message, tmp_path: Path) -> None:
+    path = put(tmp_path / "g.gexf", GEXF.format(nodes, edges))
+    with pytest.raises(ValueError, match=message):
+        gramlet.read(path)
+
+
+def test_the_first_of_parallel_edges_in_gml(tmp_path: Path) -> None:
+    text = """graph [ node [ id 0 ] node [ id 1 ]
+    edge [ source 0 target 1 label "a" ] edge [ source 1 target 0 label "b" ] ]"""
+    with pytest.warns(UserWarning, match="parallel"):
+        data = gramlet.read(put(tmp_path / "g.gml", text))
+    assert data.graphs == GraphBatch.from_edges([[(0, 1)]], n_nodes=[2], edge_labels=[["a"]])
+
+
+def test_edges_and_links_at_once(tmp_path: Path) -> None:
+    both = {"nodes": [{"id": 0}, {"id": 1}], "links": [], "edges": [{"source": 0, "target": 1}]}
+    with pytest.raises(ValueError, match="both 'edges' and 'links'"):
+        gramlet.read(put(tmp_path / "g.jsonl", json.dumps(both)))

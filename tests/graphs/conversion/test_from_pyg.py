@@ -182,3 +182,16 @@ class TestDirection:
     def test_columns_of_the_wrong_length_are_refused(self):
         with pytest.raises(ValueError, match="Graph 1 has 4 columns in edge_index, but 2 rows"):
             as_batch([Data(PATH), Data(PATH, edge_weight=[1.0, 1.0])])
+
+
+def test_rows_are_labels_only_if_they_are_one_hot_in_all_graphs():
+    one_hot = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    others = [[1.0, 1.0], [1.0, 1.0], [0.0, 1.0], [0.0, 1.0]]
+    edges = [(0, 1), (1, 2)]
+    labels = as_batch([Data(PATH, edge_attr=one_hot), Data([], edge_attr=np.zeros((0, 2)))])
+    assert labels == GraphBatch.from_edges([edges, []], n_nodes=[3, 3], edge_labels=[[0, 1], []])
+    rows = [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [0.0, 1.0]]]
+    for order in ((0, 1), (1, 0)):
+        both = [(one_hot, others)[i] for i in order]
+        found = as_batch([Data(PATH, edge_attr=values) for values in both])
+        assert found == GraphBatch.from_edges([edges] * 2, edge_attributes=[rows[i] for i in order])

@@ -180,3 +180,14 @@ def test_gaussian_processes_use_the_derivatives():
         for s in (1e-5, -1e-5)
     )
     np.testing.assert_allclose(gradient[:, :, 0], (ahead - behind) / 2e-5, rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [MarginalizedKernel, gramlet.GraphHopper])
+def test_new_graphs_without_the_weights_of_the_fitted_ones(kernel):
+    fitted = GraphBatch.from_edges([[(0, 1), (1, 2)]], edge_weights=[[2.0, 5.0]])
+    new = GraphBatch.from_edges([[], [(0, 1), (1, 2)]], n_nodes=[3, 3])
+    with pytest.raises(ValueError, match=r"fitted on graphs with edge weights, but graph 1 has"):
+        kernel(weighted=True).fit(fitted).transform(new)
+    assert kernel(weighted=True).fit(fitted).transform(new[0]).shape == (1, 1)
+    assert kernel(weighted=True).fit(new).transform(new).shape == (2, 2)
+    assert kernel().fit(fitted).transform(new).shape == (2, 1)

@@ -31,11 +31,14 @@ __all__ = [
 ]
 
 
-def read_input(text: str, reading: Reading, needs_target: bool = True) -> Dataset:
+def read_input(
+    text: str, reading: Reading, needs_target: bool = True, all_graphs: bool = True
+) -> Dataset:
     """Read whatever INPUT names.
 
     Where no target is needed, one that cannot be read is left out with a warning, unless it was
-    requested by name.
+    requested by name. With ``--on-error skip``, it is left out if ``all_graphs`` and some graphs
+    have none, else these graphs are.
 
     Raises
     ------
@@ -45,7 +48,10 @@ def read_input(text: str, reading: Reading, needs_target: bool = True) -> Datase
         If it exists and cannot be read.
     """
     with _told(text):
-        data = _read(text, reading) if needs_target else _read_leniently(text, reading)
+        if needs_target:
+            data = _read(text, reading)
+        else:
+            data = _read_leniently(text, reading, all_graphs)
     if reading.node_labels is not None:
         data.node_label_names = None  # they belong to the labels in the file
     return data
@@ -110,11 +116,11 @@ def told_values(text: str) -> Iterator[None]:
         raise Failure(with_place(with_options(why), text)) from why
 
 
-def _read_leniently(text: str, reading: Reading) -> Dataset:
+def _read_leniently(text: str, reading: Reading, all_graphs: bool) -> Dataset:
     """The result of `_read`; without the target if only that cannot be read."""
-    skips = reading.target is None and reading.on_error is OnError.skip
+    most = all_graphs and reading.target is None and reading.on_error is OnError.skip
     try:
-        return _read_most(text, reading) if skips else _read(text, reading)
+        return _read_most(text, reading) if most else _read(text, reading)
     except ValueError as why:
         if reading.target is not None or not _exists(Path(text).expanduser()):
             raise

@@ -81,8 +81,9 @@ def explain(
 
     For weighted-wwl the values are the weights that the kernel learned (1 is neutral). For other
     kernels with explicit features the value of a pattern is what one occurrence adds to the
-    decision of a support vector machine, or to the number that a regression predicts. A new fit
-    uses all graphs, C chosen as by 'gramlet train', and n_iter=2 unless --param sets it; for a
+    decision of a support vector machine, or to the number that a regression predicts; with
+    --normalize, the default, it is to be divided by the norm of the graph. A new fit uses all
+    graphs, C chosen as by 'gramlet train', and n_iter=2 unless --param sets it; for a
     regression the default kernel is wl. The patterns that matter most are shown; patterns.csv
     contains all.
     """

@@ -25,7 +25,7 @@ def info(
     """Show the contents of a data set."""
     import numpy as np
 
-    data = read_input(source, reading, needs_target=False)
+    data = read_input(source, reading, needs_target=False, all_graphs=False)
     screen = console()
     noun = "graph" if len(data.graphs) == 1 else "graphs"
     screen.print(f"{data.name}: {len(data.graphs)} {noun}", markup=False, style="bold")

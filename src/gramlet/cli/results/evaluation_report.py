@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Report"]
 
+# Scorers that depend on which of two classes counts as positive.
+_OF_ONE_CLASS = ("f1", "precision", "recall", "jaccard", "average_precision")
+
 
 @dataclass(frozen=True)
 class Report:
@@ -93,8 +96,8 @@ class Report:
         screen.print(f"Best: [bold]{escape(best.name)}[/]{escape(beside)}")
         for text in remarks(results):
             screen.print(with_options(text), markup=False)
-        for text in self._footnotes(compiled, found):
-            screen.print(f"[dim]{text}[/]")
+        for text in [*self._footnotes(compiled, found), *self._positive(best.scoring)]:
+            screen.print(f"[dim]{escape(text)}[/]")
 
     def _footnotes(self, compiled: bool, found: Sequence[str]) -> list[str]:
         spread = "repeats' means" if self.protocol.repeats > 1 else "folds"
@@ -107,6 +110,12 @@ class Report:
                 f"Kept from an earlier run: {', '.join(found)}. --fresh computes everything again."
             )
         return lines
+
+    def _positive(self, scoring: str) -> list[str]:
+        """The class that a scorer of one class is about."""
+        if scoring not in _OF_ONE_CLASS or self.target.n_classes != 2:
+            return []
+        return [f"{scoring} is that of the class {str(self.target.shown_classes[-1])!r}."]
 
     def write(self, path: Path, results: Sequence[Result]) -> None:
         """All results as JSON."""

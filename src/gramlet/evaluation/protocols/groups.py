@@ -9,6 +9,7 @@ import numpy as np
 from gramlet.common.arrays import Ints
 from gramlet.evaluation.protocols.protocol import Protocol
 from gramlet.files.dataset import Dataset
+from gramlet.files.target import as_values
 
 __all__ = ["groups_of"]
 
@@ -32,7 +33,7 @@ def groups_of(given: Any, protocol: Protocol, graphs: Any, n_graphs: int) -> Int
         if groups != "scaffold":
             raise ValueError(f"groups must be 'scaffold' or one value per graph; got {groups!r}.")
         groups = _scaffolds(graphs)
-    values = np.asarray(groups)
+    values = as_values(groups)
     if values.ndim != 1 or len(values) != n_graphs:
         raise ValueError(
             f"groups must have one value per graph: got shape {values.shape} for {n_graphs} graphs."

@@ -16,6 +16,7 @@ from gramlet.common.arrays import Array, Ints
 from gramlet.common.checks import is_integer
 from gramlet.evaluation.protocols.splits import Split, make_splits, split_whole
 from gramlet.evaluation.protocols.task import check_target
+from gramlet.files.target import as_values
 
 __all__ = ["DEFAULT_C", "Protocol", "Split", "check_target"]
 
@@ -146,7 +147,7 @@ class Protocol:
     def _checked_groups(self) -> str | tuple[Any, ...] | None:
         if self.groups is None or (isinstance(self.groups, str) and self.groups == "scaffold"):
             return self.groups
-        values = np.asarray(self.groups)
+        values = as_values(self.groups)
         if isinstance(self.groups, str) or values.ndim != 1:
             raise ValueError(
                 "The 'groups' parameter of Protocol must be 'scaffold', one value per graph, or "
@@ -160,7 +161,8 @@ class Protocol:
     ) -> Protocol:
         """Hold out a share of the graphs several times; choose options by folds of the rest.
 
-        The setting of the multiscale Laplacian kernel's experiments (Kondor and Pan, 2016).
+        The setting of the multiscale Laplacian kernel's experiments (Kondor and Pan, 2016). With
+        groups, it is a share of the groups.
         """
         return cls(test_size=test_size, repeats=repeats, inner_folds=inner_folds, **others)
 
@@ -205,7 +207,8 @@ class Protocol:
             outer = f"{self.folds}-fold cross-validation × {self.repeats}"
         else:
             share = round(100 * self.test_size)
-            outer = f"{100 - share}/{share} split × {self.repeats}"
+            of_groups = "" if self.groups is None else " of groups"
+            outer = f"{100 - share}/{share} split{of_groups} × {self.repeats}"
         if self.groups is not None:
             outer += (
                 ", scaffolds kept whole" if self.groups == "scaffold" else ", groups kept whole"

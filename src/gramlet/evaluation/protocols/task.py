@@ -14,7 +14,7 @@ import numpy as np
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.checks import require_count
 from gramlet.common.notices import warn_caller
-from gramlet.files.target import Task, infer_task
+from gramlet.files.target import Task, as_values, infer_task
 
 __all__ = ["Target", "check_target", "target_of"]
 
@@ -96,7 +96,7 @@ def target_of(
     """
     if task not in ("auto", "classification", "regression"):
         raise ValueError(f"task must be 'auto', 'classification' or 'regression'; got {task!r}.")
-    values = np.asarray(y)
+    values = as_values(y)
     expected = len(values) if n_graphs is None and values.ndim else n_graphs
     if values.ndim != 1 or len(values) != expected:
         raise ValueError(

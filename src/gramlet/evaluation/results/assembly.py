@@ -31,7 +31,9 @@ def scores_of(race: Race) -> Floats:
     return np.array(rows)
 
 
-def result_of(race: Race, protocol: Protocol, facts: DataFacts, classifier: str) -> Result:
+def result_of(
+    race: Race, protocol: Protocol, facts: DataFacts, classifier: str, class_weight: Any = None
+) -> Result:
     """Everything that one race found."""
     target = race.data.target
     per_repeat = protocol.folds_a_repeat
@@ -49,6 +51,7 @@ def result_of(race: Race, protocol: Protocol, facts: DataFacts, classifier: str)
         task=target.task,
         scoring=race.scorer.name,
         classifier="" if machineless else classifier,
+        class_weight=None if machineless else class_weight,
         classes=target.classes,
         target=target.plain,
         folds=_spread(folds, target.kept, len(target.plain), -1),

@@ -151,7 +151,7 @@ def pooled_hints(pooled: Bools, task: str) -> list[Hint]:
     why = "fewer than two graphs" + " or one class" * (task == "classification")
     so = "they count as one per repeat in tests" if tested else "there is no test"
     text = (
-        f"The scores of {n_pooled} of {pooled.size} test parts were pooled, because these parts "
+        f"The scores of {n_pooled} of {pooled.size} test parts were pooled, because some parts "
         f"have {why}. They are not independent: {so} of significance."
     )
     return [Hint("pooled", text, {"parts": pooled.size, "pooled": n_pooled, "runs": n_runs})]

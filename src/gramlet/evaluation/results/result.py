@@ -67,6 +67,8 @@ class Result:
     data : DataFacts
     task, scoring, classifier : str
         The task, the scorer, and the machine ("" if there is none).
+    class_weight : None, "balanced" or dict
+        The weights of classes in the machine.
     classes : array
         In sorted order, the last one positive; empty for a regression.
     target : array, shape (n,), or None
@@ -97,6 +99,7 @@ class Result:
     task: str = "classification"
     scoring: str = "accuracy"
     classifier: str = ""
+    class_weight: Any = None
     classes: Array = field(default_factory=lambda: np.zeros(0))
     target: Array | None = None
     folds: Ints | None = None
@@ -310,4 +313,8 @@ class Result:
     @classmethod
     def from_json(cls, text: str) -> Result:
         """The result that `to_json` wrote."""
-        return cls.from_dict(json.loads(text))
+        try:
+            fields = json.loads(text)
+        except RecursionError:
+            raise ValueError("This is not a result that gramlet wrote: it is nested.") from None
+        return cls.from_dict(fields)

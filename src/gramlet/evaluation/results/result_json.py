@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -25,6 +26,7 @@ def to_dict(result: Result) -> dict[str, Any]:
         "task": result.task,
         "scoring": result.scoring,
         "classifier": result.classifier,
+        **_weights(result.class_weight),
         "optimistic": result.optimistic,
         "mean": result.mean,
         "std": result.std,
@@ -64,7 +66,8 @@ def from_dict(fields: dict[str, Any]) -> Result:
         task = fields["task"]
         classes = np.array(fields["classes"])
         target, folds = fields["target"], fields["folds"]
-        return Result(
+        weights = fields.get("class_weight")
+        result = Result(
             name=fields["name"],
             scores=np.array(fields["scores"], dtype=np.float64),
             chosen=fields["chosen"],
@@ -76,6 +79,7 @@ def from_dict(fields: dict[str, Any]) -> Result:
             task=task,
             scoring=fields["scoring"],
             classifier=fields["classifier"],
+            class_weight=dict(weights) if isinstance(weights, list) else weights,
             classes=classes,
             target=None if target is None else np.array(target),
             folds=None if folds is None else np.array(folds, dtype=np.int64),
@@ -86,8 +90,33 @@ def from_dict(fields: dict[str, Any]) -> Result:
             baselines={k: np.array(v, dtype=np.float64) for k, v in fields["baselines"].items()},
             hints=tuple(Hint(**hint) for hint in fields["hints"]),
         )
-    except (KeyError, TypeError) as why:
+        _require_shapes(result)
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as why:
         raise ValueError(f"This result is damaged: {why}.") from why
+    return result
+
+
+def _require_shapes(result: Result) -> None:
+    """Raise a ValueError if arrays do not fit together."""
+    if result.scores.ndim != 2:
+        raise ValueError("scores must have one row per repeat")
+    repeats = len(result.scores)
+    n = None if result.target is None else len(result.target)
+    for name in ("folds", "predictions", "decisions"):
+        values = getattr(result, name)
+        if values is None:
+            continue
+        if values.ndim < 2 or len(values) != repeats or (n is not None and values.shape[1] != n):
+            raise ValueError(f"{name} has the shape {values.shape}, for {n} graphs")
+
+
+def _weights(class_weight: Any) -> dict[str, Any]:
+    """Class weights as a field, if there are any; those of classes as pairs."""
+    if class_weight is None:
+        return {}
+    if isinstance(class_weight, Mapping):
+        class_weight = [[plain_value(key), float(value)] for key, value in class_weight.items()]
+    return {"class_weight": class_weight}
 
 
 def _listed(values: Array | None) -> Any:

@@ -178,7 +178,7 @@ def _compared(a: Result, b: Result) -> Comparison:
         raise ValueError("A comparison needs at least two test parts; there is one.")
     pooled = a.pooled
     runs = independent_runs(differences, pooled)
-    overlap = overlap_of_runs(overlap_of(a.protocol), pooled)
+    overlap = overlap_of_runs(_overlap(a), pooled)
     return Comparison(
         _name(a), _name(b), float(differences.mean()), *corrected_t(runs, overlap), runs.size,
         a.scoring, n_pooled=int(pooled.sum()),
@@ -209,6 +209,15 @@ def overlap_of(protocol: Protocol) -> float:
     """n_test / n_train."""
     share = protocol.test_size
     return 1 / (protocol.folds - 1) if share is None else share / (1 - share)
+
+
+def _overlap(result: Result) -> float:
+    """n_test / n_train; that of the graphs themselves where a share of groups was held out."""
+    protocol = result.protocol
+    if protocol.test_size is None or protocol.groups is None or result.folds is None:
+        return overlap_of(protocol)
+    tested = float((result.folds >= 0).mean())
+    return tested / (1.0 - tested)
 
 
 def _check_same_folds(a: Result, b: Result) -> None:

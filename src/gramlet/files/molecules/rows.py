@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gramlet.common.notices import warn_caller
 from gramlet.files.dataset import Dataset
 from gramlet.files.problems import Problems
-from gramlet.files.target import CellFormat, is_missing, target_from_cells
+from gramlet.files.target import CellFormat, is_missing, odd_word_text, target_from_cells
 from gramlet.graphs.batch import GraphBatch
 
 __all__ = ["MoleculeOptions", "MoleculeRow", "dataset_of_rows"]
@@ -103,6 +104,11 @@ def _targets(
         if is_missing(cell)
     }
     there = [i for i in range(len(rows)) if i not in unfit]
+    if written is None:
+        written = CellFormat().learn([cells[i] for i in there])
+        if written.odd_word is not None:
+            place = next(rows[i].place for i in there if cells[i] == written.odd_word)
+            warn_caller(f"{place}: {what} is {odd_word_text(written.odd_word)}")
     _, others = target_from_cells([cells[i] for i in there], written)
     unfit.update({there[position]: f"{what}: {why}" for position, why in others.items()})
     return cells, unfit

@@ -32,6 +32,7 @@ class _Record:
     line: int
     block: str
     properties: dict[str, str]
+    problem: str | None = None
 
     @property
     def title(self) -> str:
@@ -61,7 +62,7 @@ def read_sdf(
         place = f"{path}, line {record.line}"
         molecule, smiles, problem = None, "", None
         try:
-            molecule, smiles = _structure(record.block)
+            molecule, smiles = _structure(record)
         except ValueError as why:
             problem = str(why)
         identifier = record.title if id is None else record.properties.get(id, "")
@@ -79,7 +80,7 @@ def molecules_of_sdf(path: Path, problems: Problems, max_bytes: int) -> list[tup
     found = []
     for record in _records(path, max_bytes):
         try:
-            found.append(_structure(record.block))
+            found.append(_structure(record))
         except ValueError as why:
             problems.add(f"{path}, line {record.line}", str(why))
     return found
@@ -94,37 +95,47 @@ def _records(path: Path, max_bytes: int) -> Iterator[_Record]:
             if size > _LONGEST_RECORD:
                 raise ValueError(f"{path}, line {first}: a record of more than {size:,} bytes.")
             if line.startswith(_END):
-                yield _record(first, lines)
+                yield _record(first, lines, True)
                 lines, first, size = [], number + 1, 0
             else:
                 lines.append(line.rstrip("\r\n"))
         if any(line.strip() for line in lines):
-            yield _record(first, lines)
+            yield _record(first, lines, False)
 
 
-def _record(first: int, lines: list[str]) -> _Record:
+def _record(first: int, lines: list[str], has_end: bool) -> _Record:
     end = next((i for i, line in enumerate(lines) if line.startswith("M  END")), None)
     stop = len(lines) if end is None else end + 1
     properties: dict[str, str] = {}
     name: str | None = None
+    problem = None
     for line in lines[stop:]:
         heading = _PROPERTY.match(line)
         if heading is not None:
             name = heading[1].strip()
+            if name in properties:
+                problem = f"the property {name!r} is there twice"
             properties[name] = ""
         elif not line.strip():
             name = None
         elif name is not None:
             properties[name] = f"{properties[name]}\n{line}".strip()
-    return _Record(first, "\n".join(lines[:stop]) + "\n", properties)
+    if name is not None and not has_end:
+        problem = (
+            f"the file ends inside the property {name!r}, which may be cut; a record ends with a "
+            "line '$$$$'"
+        )
+    return _Record(first, "\n".join(lines[:stop]) + "\n", properties, problem)
 
 
-def _structure(block: str) -> tuple[Any, str]:
+def _structure(record: _Record) -> tuple[Any, str]:
     """RDKit's molecule and its SMILES string."""
     from gramlet.graphs.molecules.parsing import molecule_from_block, rdkit
 
+    if record.problem is not None:
+        raise ValueError(record.problem)
     try:
-        molecule = molecule_from_block(block)
+        molecule = molecule_from_block(record.block)
         return molecule, rdkit().MolToSmiles(molecule)
     except RuntimeError:  # RDKit's own checks, on damaged molecules
         raise ValueError("RDKit cannot read its atoms and bonds") from None

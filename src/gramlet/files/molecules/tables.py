@@ -5,7 +5,7 @@ Decides which column is which; `files.tables` reads rows and cells, `rows` makes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -168,7 +168,9 @@ def _smi_table(
     path: Path, named: list[str], last_column: int, header: bool | None, max_bytes: int
 ) -> Table:
     rows = read_lines(path, max_bytes)
-    layout, rows = _smi_layout(path, rows, named, last_column, header)
+    layout = _smi_layout(lambda: (row.cells[0] for row in rows), named, last_column, header)
+    if layout.headings is not None:
+        rows = rows[1:]
     if not rows:
         raise ValueError(f"{path} has a line of headings and no rows.")
     return layout.table(path, rows)
@@ -196,21 +198,20 @@ class _SmiLayout:
 
 
 def _smi_layout(
-    path: Path, rows: list[Row], named: list[str], last_column: int, header: bool | None
-) -> tuple[_SmiLayout, list[Row]]:
-    """Lines of a `.smi` file: a molecule, then its name, which may contain spaces.
+    lines: Callable[[], Iterator[str]], named: list[str], last_column: int, header: bool | None
+) -> _SmiLayout:
+    """How lines of a `.smi` file are split: a molecule, then its name, which may contain spaces.
 
     Cells are separated by tabs if every line has one, else by white space; what is left at the end
-    of a line belongs to the last cell. Returns the rows without the headings.
+    of a line belongs to the last cell. ``lines`` gives all lines each time it is called.
     """
-    sep = "\t" if all("\t" in row.cells[0] for row in rows) else None
-    first = rows[0].cells[0].split(sep)
+    sep = "\t" if all("\t" in line for line in lines()) else None
+    first = next(lines()).split(sep)
     has_names = first[0].lower() in MOLECULE_HEADINGS or not set(named).isdisjoint(first)
     if header or (header is None and has_names):
-        return _SmiLayout(sep, first, len(first)), rows[1:]
+        return _SmiLayout(sep, first, len(first))
     most = max(2, last_column + 1)
-    width = max(len(row.cells[0].split(sep, most - 1)) for row in rows)
-    return _SmiLayout(sep, None, width), rows
+    return _SmiLayout(sep, None, max(len(line.split(sep, most - 1)) for line in lines()))
 
 
 def stream_molecule_tables(
@@ -265,12 +266,14 @@ def _stream_smi(
     path: Path, named: list[str], last_column: int, header: bool | None, batch_size: int,
     max_bytes: int,
 ) -> Iterator[Table]:  # fmt: skip
-    layout = None
-    for rows in stream_lines(path, batch_size, max_bytes):
-        if layout is None:
-            layout, rows = _smi_layout(path, rows, named, last_column, header)
-        if rows:
-            yield layout.table(path, rows)
+    def lines() -> Iterator[str]:
+        return (row.cells[0] for rows in stream_lines(path, batch_size, max_bytes) for row in rows)
+
+    layout = _smi_layout(lines, named, last_column, header)
+    for number, rows in enumerate(stream_lines(path, batch_size, max_bytes)):
+        data = rows[1:] if number == 0 and layout.headings is not None else rows
+        if data:
+            yield layout.table(path, data)
 
 
 def _is_heading(cells: list[str], named: list[str], header: bool | None) -> bool:

@@ -74,6 +74,8 @@ def _graph(place: str, item: Any) -> FileGraph:
             f"{place}: not a node-link graph but one with 'adjacency'; write it with networkx's "
             "node_link_data."
         )
+    if "edges" in item and "links" in item:
+        raise ValueError(f"{place}: there are both 'edges' and 'links'; give one of them.")
     edges = item.get("edges", item.get("links", []))
     directed = item.get("directed", False)
     data = item.get("graph", {})

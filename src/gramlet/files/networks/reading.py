@@ -6,6 +6,7 @@ data of the graphs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -31,6 +32,7 @@ __all__ = ["NETWORK_KINDS", "dataset_of_graphs", "parse_graphs"]
 
 TARGET_NAMES = ("target", "label", "class", "y")
 ID_NAMES = ("id", "name")
+_GRAPH = re.compile(r"^\s*graph\s*\[", re.MULTILINE)
 _OF_FORMATS = ("mode", "start", "end", "timeformat")  # data that GEXF has about every graph
 
 # sparse6 can state a million nodes in six characters; up to this many are accepted without edges.
@@ -158,8 +160,25 @@ def _read_graphml(path: Path, problems: Problems, max_bytes: int) -> list[FileGr
 
 
 def _read_gexf(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
+    nodes: dict[str, int] = {}
+    ends: dict[str, None] = {}
+
+    def note(tag: str, attributes: dict[str, str]) -> None:
+        kind = tag.rpartition(":")[2]
+        if kind == "node" and "id" in attributes:
+            nodes[attributes["id"]] = nodes.get(attributes["id"], 0) + 1
+        elif kind == "edge":
+            ends.update(dict.fromkeys(attributes.get(end, "") for end in ("source", "target")))
+
     with open_bytes(path, max_bytes) as stream:
-        parse_guarded(guarded_parser(path), stream, path)
+        parse_guarded(guarded_parser(path, note), stream, path)
+    # networkx would keep the last of such nodes, and add nodes that edges name.
+    for name, times in nodes.items():
+        if times > 1:
+            raise ValueError(f"{path}: {times} nodes have the id {name!r}.")
+    for name in ends:
+        if name and name not in nodes:
+            raise ValueError(f"{path}: an edge ends at {name!r}, which is not a node.")
     networkx = _networkx(path)
     with open_bytes(path, max_bytes) as stream:
         graph = _parsed(path, "GEXF", lambda: networkx.read_gexf(stream))
@@ -168,8 +187,14 @@ def _read_gexf(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph
 
 def _read_gml(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
     networkx = _networkx(path)
-    with open_text(path, max_bytes) as text:
-        # By id: names in GML are labels, and need not be distinct.
+    with open_text(path, max_bytes) as stream:
+        text = stream.read()
+    # By id: names in GML are labels, and need not be distinct.
+    try:
+        graph = networkx.parse_gml(text, label="id")
+    except networkx.NetworkXError as why:
+        if "duplicated" in str(why) and str(why).startswith("edge"):  # parallel edges
+            text = _GRAPH.sub("graph [ multigraph 1 ", text, count=1)
         graph = _parsed(path, "GML", lambda: networkx.parse_gml(text, label="id"))
     return [_from_networkx(str(path), graph)]
 

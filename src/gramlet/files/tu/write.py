@@ -114,6 +114,10 @@ def _contents(
     if graphs.directed:
         extras["directed"] = True
     _add_edge_attributes(graphs, roles, extras)
+    for what in ("node_attributes", "edge_attributes"):
+        rows = getattr(graphs, what)
+        if rows is not None and len(rows) and not rows.shape[1]:
+            raise ValueError(f"write_tu: {what} without columns cannot be stored; drop them.")
     if graphs.node_attributes is not None:
         roles["node_attributes"] = _float_table(graphs.node_attributes, "node_attributes")
         if not len(graphs.node_attributes):
@@ -165,7 +169,14 @@ def _named(
         if dataset.description:
             contents["README.txt"] = dataset.description + "\n"
     if extras:
-        contents[f"{name}_gramlet.json"] = json.dumps({**header(), **extras}, indent=1) + "\n"
+        try:
+            text = json.dumps({**header(), **extras}, indent=1, allow_nan=False)
+        except ValueError as why:
+            raise ValueError(
+                "write_tu: a label or target is NaN or infinite, which cannot be stored. Use "
+                "strings or finite numbers."
+            ) from why
+        contents[f"{name}_gramlet.json"] = text + "\n"
     return contents
 
 

@@ -18,7 +18,7 @@ from gramlet.graphs.conversion.from_igraph import from_igraph
 from gramlet.graphs.conversion.from_matrix import from_matrix
 from gramlet.graphs.conversion.from_networkx import from_networkx, to_networkx
 from gramlet.graphs.conversion.from_pandas import graphs_of, is_pandas
-from gramlet.graphs.conversion.from_pyg import from_pyg
+from gramlet.graphs.conversion.from_pyg import from_pyg, settle_one_hot
 from gramlet.graphs.conversion.names import (
     ATTR,
     LABEL,
@@ -97,7 +97,7 @@ def as_batch(
           attributes;
         - PyTorch Geometric ``Data``: ``x`` gives attributes (labels, if it is a single column of
           integers), ``edge_weight`` weights, ``edge_attr`` labels (one column of integers, or
-          one-hot rows), weights (one column of floats) or edge attributes;
+          one-hot rows in all graphs), weights (one column of floats) or edge attributes;
         - RDKit molecules or SMILES strings: atoms' symbols and charges become node labels, bond
           types ("single", "aromatic", ...) edge labels; :func:`molecules` has options.
     directed : bool or None, default=None
@@ -147,6 +147,7 @@ def as_batch(
     for item in items:
         _convert(item, names, records)
     check_names(records, names)
+    settle_one_hot(records)
     return label_nodes(join_records(records, directed), node_labels)
 
 

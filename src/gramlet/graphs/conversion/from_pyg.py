@@ -11,7 +11,7 @@ from gramlet.graphs.conversion.names import AttributeNames
 from gramlet.graphs.conversion.record import GraphRecord
 from gramlet.graphs.conversion.symmetry import is_symmetric
 
-__all__ = ["from_pyg"]
+__all__ = ["from_pyg", "settle_one_hot"]
 
 
 def from_pyg(position: int, data: Any, names: AttributeNames) -> GraphRecord:
@@ -27,10 +27,10 @@ def from_pyg(position: int, data: Any, names: AttributeNames) -> GraphRecord:
             f"Graph {position}: this Data object stores its edges in adj_t; "
             "give it an edge_index instead."
         )
-    found = _array(data.edge_index)
+    found, edge_attr = _array(data.edge_index), _array(data.edge_attr)
     edges = np.zeros((0, 2), dtype=np.int64) if found is None else found.T
     node_labels, node_attributes = _of_nodes(_array(data.x))
-    on = _of_edges(_array(data.edge_attr), _array(getattr(data, "edge_weight", None)))
+    on = _of_edges(edge_attr, _array(getattr(data, "edge_weight", None)))
     _refuse_wrong_lengths(position, len(edges), on)
     symmetric = edges.ndim != 2 or is_symmetric(edges, *on)
     return GraphRecord(
@@ -42,7 +42,21 @@ def from_pyg(position: int, data: Any, names: AttributeNames) -> GraphRecord:
         node_attributes=node_attributes,
         edge_attributes=on.attributes,
         directed=None if symmetric else True,
+        one_hot=edge_attr if edge_attr is not None and _are_labels(edge_attr) else None,
     )
+
+
+def settle_one_hot(records: list[GraphRecord]) -> None:
+    """Turn one-hot rows back into attributes if some graph has rows that are not one-hot.
+
+    Which bonds a molecule has must not decide what its columns mean.
+    """
+    if not any(record.edge_attributes is not None for record in records):
+        return
+    for record in records:
+        if record.one_hot is not None:
+            record.edge_labels = None
+            record.edge_attributes = record.one_hot.astype(np.float64)
 
 
 class _EdgeColumns(NamedTuple):
@@ -77,13 +91,16 @@ def _of_edges(edge_attr: Array | None, edge_weight: Array | None) -> _EdgeColumn
         return _EdgeColumns(edge_attr.reshape(-1), weights, None)
     if _one_column(edge_attr) and weights is None:
         return _EdgeColumns(None, edge_attr.reshape(-1), None)
-    if not _one_column(edge_attr) and edge_attr.ndim == 2 and _is_one_hot(edge_attr):
+    if _are_labels(edge_attr):
         return _EdgeColumns(edge_attr.argmax(axis=1), weights, None)
     rows = edge_attr.reshape(len(edge_attr), -1).astype(np.float64)
     return _EdgeColumns(None, weights, rows)
 
 
-def _is_one_hot(rows: Array) -> bool:
+def _are_labels(rows: Array) -> bool:
+    """Whether these are one-hot rows of several columns."""
+    if _one_column(rows) or rows.ndim != 2:
+        return False
     return bool(((rows == 0) | (rows == 1)).all() and (rows.sum(axis=1) == 1).all())
 
 

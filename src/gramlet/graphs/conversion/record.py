@@ -37,7 +37,8 @@ class GraphRecord:
     ``ones_only`` marks weights that are all 1 in a format that always has weights (an adjacency
     matrix): they are used only if other graphs are weighted. ``directed`` is None if the format
     does not specify it and every arc has its opposite. ``node_names`` and ``edge_names`` are the
-    names of all data in a networkx or igraph graph, read or not.
+    names of all data in a networkx or igraph graph, read or not. ``one_hot`` contains the rows
+    that gave edge labels: they are edge attributes if other graphs have rows that are not one-hot.
     """
 
     edges: Any
@@ -51,6 +52,7 @@ class GraphRecord:
     directed: bool | None = False
     node_names: frozenset[Any] | None = None
     edge_names: frozenset[Any] | None = None
+    one_hot: Any = None
 
 
 def complete_column(

@@ -10,7 +10,13 @@ import numpy as np
 from gramlet.common.arrays import Floats
 from gramlet.graphs.batch import GraphBatch
 
-__all__ = ["checked_weights", "place_of", "required_attributes", "required_edge_attributes"]
+__all__ = [
+    "checked_weights",
+    "place_of",
+    "require_fitted_weights",
+    "required_attributes",
+    "required_edge_attributes",
+]
 
 
 _LARGEST = 1e140  # sums of squares of larger numbers may overflow
@@ -108,6 +114,16 @@ def checked_weights(batch: GraphBatch, name: str, *, positive: bool) -> Floats |
     if positive:
         _require_finite_sums(batch, weights, name)
     return weights
+
+
+def require_fitted_weights(batch: GraphBatch, name: str) -> None:
+    """Raise a ValueError if new graphs have no weights; those that were fitted have."""
+    if batch.edge_weights is None and len(batch.indices):
+        graph = int(np.flatnonzero(batch.n_edges)[0])
+        raise ValueError(
+            f"{name}(weighted=True) was fitted on graphs with edge weights, but graph {graph} has "
+            "none. Give edge_weights to every graph, or use weighted=False."
+        )
 
 
 def _require_finite_sums(batch: GraphBatch, weights: Floats, name: str) -> None:

@@ -18,6 +18,7 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.columns import (
     checked_weights,
+    require_fitted_weights,
     required_attributes,
     required_edge_attributes,
 )
@@ -176,12 +177,16 @@ class MarginalizedKernel(GraphKernel):
         self.edge_labels_ = EdgeLabels("label" in self.edge_kernel)
         self.edge_labels_.fit(batch)
         self.widths_ = (-1, -1)  # any number of columns
+        self.has_weights_ = False
         profile = self._profile(batch, tiling)
         self.widths_ = _widths(profile)
+        self.has_weights_ = bool(self.weighted) and batch.edge_weights is not None
         return profile
 
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> MarginalizedProfile:
         name = type(self).__name__
+        if self.has_weights_:
+            require_fitted_weights(batch, name)
         weights = checked_weights(batch, name, positive=True) if self.weighted else None
         edges = self.edge_labels_.encode(batch)
         node_width, edge_width = (None if width < 0 else width for width in self.widths_)
@@ -224,6 +229,7 @@ class MarginalizedKernel(GraphKernel):
         same = profile.pairs == self._pair_kernel()
         require(same, "parameters were changed after fit; fit the kernel again")
         require("label" not in self.node_kernel or self.labels_.used, "labels_ must be used")
+        require(type(self.has_weights_) is bool, "has_weights_ must be True or False")
         found = _widths(profile)
         require(self.widths_ == found, "widths_ are not those of the fitted graphs")
         for kind, width in zip((self.node_kernel, self.edge_kernel), found, strict=True):

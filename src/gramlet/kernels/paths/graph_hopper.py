@@ -29,6 +29,7 @@ from gramlet.engine.paths.place_comparison import (
     compare_places,
 )
 from gramlet.graphs.batch import GraphBatch
+from gramlet.kernels.contract.columns import require_fitted_weights
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import LABEL_CHOICE
 from gramlet.kernels.contract.parameter_texts import shared_texts
@@ -213,6 +214,7 @@ class GraphHopper(GraphKernel):
         if self.node_kernel == "auto":
             self.node_kernel_ = "label" if batch.node_attributes is None else "gaussian"
         linear = self.node_kernel_ == "linear"
+        self.has_weights_ = bool(self.weighted) and batch.edge_weights is not None
         if self.node_kernel_ in _EXPLICIT:
             use_labels = self.use_labels if linear else True
             self.counter_: Any = PlaceCounter(use_labels, self.weighted, linear)
@@ -223,6 +225,8 @@ class GraphHopper(GraphKernel):
         return self._with_scale(self.counter_.fit(batch, tiling))
 
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> Profile:
+        if self.has_weights_:
+            require_fitted_weights(batch, type(self).__name__)
         if self.node_kernel_ not in _EXPLICIT:
             return self._with_scale(self.counter_.read(batch, tiling))
         counts = self.counter_.count(batch, tiling)
@@ -245,6 +249,7 @@ class GraphHopper(GraphKernel):
         explicit = self.node_kernel_ in _EXPLICIT
         require_instance("counter_", counter, PlaceCounter if explicit else PlaceReader)
         require(counter.weighted == self.weighted, "counter_ does not fit weighted")
+        require(type(self.has_weights_) is bool, "has_weights_ must be True or False")
         if explicit:
             linear = self.node_kernel_ == "linear"
             require(linear == (counter.reader is not None), "counter_ does not fit node_kernel")

@@ -77,10 +77,12 @@ def _width(step: Any) -> int | None:
     """The number of output columns of a fitted kernel or feature map of gramlet."""
     if hasattr(step, "n_fitted_"):
         return int(step.n_fitted_)
-    inner = getattr(step, "kernel_", None)
-    if inner is not None and hasattr(inner, "counter_"):
-        return int(inner.counter_.n_features)
-    return None if inner is not None else len(step.get_feature_names_out())
+    counter = getattr(getattr(step, "kernel_", None), "counter_", None)
+    if type(step).__name__ == "FeatureMap" and counter is not None:  # names take long
+        return int(counter.n_features)
+    if not hasattr(step, "get_feature_names_out"):
+        return None
+    return len(step.get_feature_names_out())
 
 
 def _check_several(model: Any, dims: Dims) -> None:

@@ -103,7 +103,8 @@ def curve_figure(material: Material, view: KernelView) -> Figure:
         "deviation of three splits; C as chosen most often at full size"
     )
     if not material.regression:
-        caption += ", without class weights"
+        balanced = view.result.class_weight == "balanced"
+        caption += ", with balanced class weights" if balanced else ", without class weights"
     if curve.n_graphs < len(view.gram):
         caption += f"; made with {curve.n_graphs:,} of {len(view.gram):,} graphs"
     return Figure(

@@ -68,6 +68,10 @@ def _protocol(material: Material) -> Table:
     machines = dict.fromkeys(result.classifier for result in material.results if result.classifier)
     rows += [("task", first.task), ("scoring", first.scoring),
              ("machine", ", ".join(machines) or "none")]  # fmt: skip
+    weights = dict.fromkeys(str(result.class_weight) for result in material.results
+                            if result.class_weight is not None)  # fmt: skip
+    if weights:
+        rows.append(("class weights", ", ".join(weights)))
     return Table("Protocol", ("setting", "value"), [(Cell(a), Cell(b)) for a, b in rows])
 
 
@@ -96,6 +100,10 @@ def _settings(material: Material, result: Result) -> str:
     found: dict[str, Any] = {"scoring": result.scoring}
     if result.classifier and result.classifier != CLASSIFIERS[result.task][0]:
         found["classifier"] = result.classifier
+    if result.class_weight is not None:
+        found["class_weight"] = result.class_weight
+    if len(result.by_draw) > 1 and result.protocol.retrainings == 1:
+        found["draws"] = len(result.by_draw)
     options = {key: list(values) for key, values in result.tried.items() if key != "C"}
     if options or is_registered(result.name):  # by default evaluate tries those of the registry
         found["options"] = options
@@ -103,4 +111,7 @@ def _settings(material: Material, result: Result) -> str:
     params = {} if kernel is None else kernel.get_params()
     if params.get("normalize") is False and "normalize" not in options:
         found["normalize"] = False
-    return ", ".join(f"{key}={value!r}" for key, value in found.items())
+    given = [f"{key}={value!r}" for key, value in found.items()]
+    if isinstance(result.protocol.groups, tuple):
+        given.append("groups=groups")
+    return ", ".join(given)
