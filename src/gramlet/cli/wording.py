@@ -22,6 +22,7 @@ _PHRASES = {
     "node_labels='none' none.": "--node-labels none takes none.",
     "number between 0 and 1, or None for folds": "number between 0 and 1",
     "leave out output= to compute it in memory": "write it to a file such as K.npz",
+    " If the row is data, correct it, or give header=False.": " If the row is data, correct it.",
     "The field 'skipped' lists them.": "",
     "The field 'skipped' of each block lists them.": "",
     "The property 'skipped' of the store lists them.": "",

@@ -38,7 +38,7 @@ def _lines(dataset: Dataset) -> Iterator[str]:
             what = next((name for name, part in columns.items() if not _is_json(part)), "edges")
             raise ValueError(
                 f"graph {position} has a number in its {what} that is NaN or infinite, which JSON "
-                "cannot store. Write a TU folder or .graphml, or leave the graph out."
+                "cannot store. Correct it, or leave the graph out."
             ) from why
 
 

@@ -527,3 +527,9 @@ def test_edges_and_links_at_once(tmp_path: Path) -> None:
     both = {"nodes": [{"id": 0}, {"id": 1}], "links": [], "edges": [{"source": 0, "target": 1}]}
     with pytest.raises(ValueError, match="both 'edges' and 'links'"):
         gramlet.read(put(tmp_path / "g.jsonl", json.dumps(both)))
+
+
+@pytest.mark.parametrize("text", ["graph [ node 5 ]", "graph [ node [ id 0 ", "graph 3", ""])
+def test_damaged_gml_is_one_line(text, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"g\.gml cannot be read as GML \("):
+        gramlet.read(put(tmp_path / "g.gml", text))

@@ -215,13 +215,14 @@ def compare(
     rows = IndexedRows(counts, others, measure)
 
     def fill_rows(begin: int, end: int) -> None:
-        step = end - begin if rows.number == out.dtype else _STRIP
-        for at in range(begin, end, max(1, step)):
-            part = out[at : min(at + step, end)]
-            sums = part if rows.number == out.dtype else np.empty(part.shape, rows.number)
+        if rows.number == out.dtype:
+            rows.set(begin, out[begin:end])
+            return
+        for at in range(begin, end, _STRIP):
+            part = out[at : min(at + _STRIP, end)]
+            sums = np.empty(part.shape, rows.number)
             rows.set(at, sums)
-            if sums is not part:
-                part[...] = sums
+            part[...] = sums
 
     # Calling a tile of a few short rows takes longer than computing it.
     n_tiles = min(64, 1 + len(out) // 8)

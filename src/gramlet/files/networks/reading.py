@@ -188,15 +188,19 @@ def _read_gexf(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph
 def _read_gml(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
     networkx = _networkx(path)
     with open_text(path, max_bytes) as stream:
-        text = stream.read()
-    # By id: names in GML are labels, and need not be distinct.
-    try:
-        graph = networkx.parse_gml(text, label="id")
-    except networkx.NetworkXError as why:
-        if "duplicated" in str(why) and str(why).startswith("edge"):  # parallel edges
-            text = _GRAPH.sub("graph [ multigraph 1 ", text, count=1)
-        graph = _parsed(path, "GML", lambda: networkx.parse_gml(text, label="id"))
+        graph = _parsed(path, "GML", lambda: _parse_gml(networkx, stream.read()))
     return [_from_networkx(str(path), graph)]
+
+
+def _parse_gml(networkx: Any, text: str) -> Any:
+    """A graph by the ids of its nodes: names in GML are labels, and need not be distinct."""
+    try:
+        return networkx.parse_gml(text, label="id")
+    except networkx.NetworkXError as why:
+        if not re.match(r"edge .* is duplicated", str(why)):
+            raise
+    # Parallel edges, of which the first is kept as in other formats.
+    return networkx.parse_gml(_GRAPH.sub("graph [ multigraph 1 ", text, count=1), label="id")
 
 
 def _read_graph6(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
