@@ -313,3 +313,11 @@ class TestWhatIsWrong:
         code, out, _ = run("info", "NCI1.smi")
         assert code == 0
         assert out.startswith("NCI1: 1 graph\n")
+
+
+@pytest.mark.parametrize(("scoring", "named"), [("f1", True), ("accuracy", False)])
+def test_the_class_that_a_score_is_about_is_named(scoring, named, capsys):
+    quick = ("--folds", "3", "--repeats", "1", "--inner-folds", "2")
+    assert main(["evaluate", "MUTAG", "-k", "vertex", "--scoring", scoring, *quick]) == 0
+    told = f"{scoring} is that of the class 'mutagenic'." in capsys.readouterr().out
+    assert told == named
