@@ -1,7 +1,7 @@
 """The command line: ``python -m benchmarks [NAME ...] [--quick] [--data-dir FOLDER]``.
 
-The commands ``limits``, ``large-graphs``, ``memory``, ``parent``, ``cold`` and ``two-cores``, given
-instead of a name, have their own options.
+The commands ``limits``, ``large-graphs``, ``memory``, ``parent``, ``cold``, ``two-cores`` and
+``papers``, given instead of a name, have their own options.
 """
 
 from __future__ import annotations
@@ -62,18 +62,20 @@ def _run(case: Case | Growth, source: Source, repeats: int, memory: bool) -> boo
 
 def main() -> int:
     """List or run cases; returns 1 if a result differs from the peer's, 2 for an unknown name."""
-    if sys.argv[1:2] == ["limits"]:
-        return limits.main(sys.argv[2:])
-    if sys.argv[1:2] == ["large-graphs"]:
-        return large_graphs.main(sys.argv[2:])
-    if sys.argv[1:2] == ["memory"]:
-        return memory.main(sys.argv[2:])
-    if sys.argv[1:2] == ["parent"]:
-        return parent.main(sys.argv[2:])
-    if sys.argv[1:2] == ["cold"]:
-        return cold.main(sys.argv[2:])
-    if sys.argv[1:2] == ["two-cores"]:
-        return two_cores.main(sys.argv[2:])
+    if sys.argv[1:2] == ["papers"]:
+        from benchmarks.papers import command
+
+        return command.main(sys.argv[2:])
+    commands = {
+        "limits": limits.main,
+        "large-graphs": large_graphs.main,
+        "memory": memory.main,
+        "parent": parent.main,
+        "cold": cold.main,
+        "two-cores": two_cores.main,
+    }
+    if len(sys.argv) > 1 and sys.argv[1] in commands:
+        return commands[sys.argv[1]](sys.argv[2:])
     arguments = _arguments()
     cases = all_cases()
     if not arguments.names:

@@ -2,7 +2,7 @@
 
 A cell is one name of the registry on one data set: accuracy, processor seconds and peak memory of
 the matrix. Each cell is measured in a separate process with a limited number of processor minutes
-and written to ``docs/results/kernel_comparison.json`` immediately. Cells in the file are not
+and written to ``papers/results/kernel_comparison.json`` immediately. Cells in the file are not
 computed again, so the script can be stopped and continued. Cheap cells come first: all cells are
 tried with a small limit, and those that exceed it again with a larger one. Before its second try a
 cell is timed on parts of its data set, and skipped if it would exceed the last limit. The file
@@ -35,10 +35,18 @@ import numpy as np
 from benchmarks.extrapolation import estimate, next_size, part
 
 __all__ = [
-    "DATASETS", "OPTIONS", "cells", "limits", "main", "measured", "outcome_of", "probed", "wanted"
-]  # fmt: skip
+    "DATASETS",
+    "OPTIONS",
+    "cells",
+    "limits",
+    "main",
+    "measured",
+    "outcome_of",
+    "probed",
+    "wanted",
+]
 
-OUTPUT = Path(__file__).parents[1] / "docs" / "results" / "kernel_comparison.json"
+OUTPUT = Path(__file__).parent / "papers" / "results" / "kernel_comparison.json"
 # From small to large, so that cheap cells come first.
 DATASETS = ("MUTAG", "PTC_MR", "ENZYMES", "IMDB-BINARY", "IMDB-MULTI", "PROTEINS", "NCI1")
 BASELINES = ("majority", "size")
@@ -268,10 +276,14 @@ def _accuracy(name: str, data: Any, store: Path | None) -> dict[str, Any]:
     begun = time.process_time()
     options = DECAYS.get((name, data.name), OPTIONS.get(name, {}))
     result = gramlet.evaluate(
-        name, data, protocol=gramlet.Protocol(**PROTOCOL),
+        name,
+        data,
+        protocol=gramlet.Protocol(**PROTOCOL),
         options=None if name in BASELINES else options,
-        baselines=False, store=store, n_jobs=1,
-    )  # fmt: skip
+        baselines=False,
+        store=store,
+        n_jobs=1,
+    )
     chosen = {key: [str(v), share] for key, (v, share) in result.most_chosen().items()}
     return {
         "accuracy": float(result.scores.mean()),

@@ -73,11 +73,22 @@ def library(repaired: bool = False) -> ctypes.CDLL:
         mended = built.with_suffix(".cpp")
         mended.write_text(text)
         subprocess.run(
-            ["g++", "-std=c++17", "-O3", "-fPIC", "-shared", "-w",
-             f"-I{os.environ['GRAPHKERNELS_SOURCE']}", f"-I{os.environ['EIGEN_INCLUDE']}",
-             str(_SHIM), str(mended), "-o", str(built)],
+            [
+                "g++",
+                "-std=c++17",
+                "-O3",
+                "-fPIC",
+                "-shared",
+                "-w",
+                f"-I{os.environ['GRAPHKERNELS_SOURCE']}",
+                f"-I{os.environ['EIGEN_INCLUDE']}",
+                str(_SHIM),
+                str(mended),
+                "-o",
+                str(built),
+            ],
             check=True,
-        )  # fmt: skip
+        )
     loaded = ctypes.CDLL(str(built))
     loaded.graphs_new.restype = _POINTER
     loaded.graphs_new.argtypes = [ctypes.c_int, *[_POINTER] * 4]

@@ -6,12 +6,13 @@ import re
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from comparison_tables import write_comparison
+from benchmarks.papers.comparison_tables import write_comparison
+from benchmarks.papers.pages import write_paper_tables
+from benchmarks.papers.result_tables import write_result_tables
 from docutils import nodes
-from paper_tables import write_paper_tables
-from result_tables import write_result_tables
 from tables import write_tables
 
 from gramlet import __version__

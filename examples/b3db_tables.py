@@ -5,7 +5,7 @@ and RMSE). Every table is evaluated with random folds and with folds that keep m
 same Murcko scaffold together. The latter are harder and more realistic for new compounds. Finished
 kernels are stored in a folder, so the script can be stopped and continued.
 
-    python examples/b3db_tables.py --store FOLDER [--repeats N] [--output docs/results/b3db.json]
+    python examples/b3db_tables.py --store FOLDER [--repeats N] [--output FILE.json]
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import gramlet
 from gramlet.common.safe_writing import writing
 from gramlet.evaluation import Result
 
-OUTPUT = Path(__file__).parents[1] / "docs" / "results" / "b3db.json"
+OUTPUT = Path(__file__).parents[1] / "benchmarks" / "papers" / "results" / "b3db.json"
 SPLITS = {"random": None, "scaffold": "scaffold"}
 
 

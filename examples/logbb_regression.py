@@ -3,8 +3,8 @@
 The targets are measured logBB values of the B3DB data set. A Gaussian process on the marginalised
 kernel predicts each value with an error bar; its parameters are chosen by marginal likelihood with
 exact derivatives. It is compared with kernel ridge regression on Weisfeiler-Lehman features. The
-results of a few random splits are stored in ``docs/results/logbb.json``, from which the results
-page is made.
+results of a few random splits are stored in ``benchmarks/papers/results/logbb.json``, from
+which the results page is made.
 
     python examples/logbb_regression.py [--molecules 300] [--splits 3] [--output FILE]
 """
@@ -27,7 +27,7 @@ from sklearn.pipeline import make_pipeline
 import gramlet
 from gramlet.common.safe_writing import writing
 
-OUTPUT = Path(__file__).parents[1] / "docs" / "results" / "logbb.json"
+OUTPUT = Path(__file__).parents[1] / "benchmarks" / "papers" / "results" / "logbb.json"
 # Marginal likelihood is maximised on this many molecules; the process is fitted on all.
 N_TUNE = 100
 
@@ -108,8 +108,11 @@ def main() -> None:
     chosen = np.random.default_rng(0).permutation(len(data.graphs))[: given.molecules]
     X, y = data.graphs[chosen], np.asarray(data.target, dtype=float)[chosen]
     document: dict[str, Any] = {
-        "gramlet": gramlet.__version__, "n_molecules": len(y), "n_tuned": N_TUNE, "splits": []
-    }  # fmt: skip
+        "gramlet": gramlet.__version__,
+        "n_molecules": len(y),
+        "n_tuned": N_TUNE,
+        "splits": [],
+    }
     for seed in range(given.splits):
         document["splits"].append(one_split(X, y, seed))
         print(_told(document["splits"][-1]), flush=True)

@@ -55,9 +55,12 @@ def distances(graphs: gramlet.GraphBatch, chosen: argparse.Namespace) -> Distanc
     found = {}
     for max_nodes in MAX_NODES:
         embedding = gramlet.RandomGraphEmbedding(
-            n_components=chosen.components, anchors=chosen.anchors, max_nodes=max_nodes,
-            random_state=0, n_jobs=chosen.jobs,
-        )  # fmt: skip
+            n_components=chosen.components,
+            anchors=chosen.anchors,
+            max_nodes=max_nodes,
+            random_state=0,
+            n_jobs=chosen.jobs,
+        )
         found[max_nodes] = embedding.fit(graphs).distance(graphs)
     return found
 
@@ -178,9 +181,13 @@ def main() -> None:
     parser.add_argument("--anchors", default="uniform", choices=["uniform", "gaussian", "data"])
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument(
-        "--costs", type=float, nargs="+", default=[0.1, 1.0, 10.0, 100.0, 1000.0], metavar="C",
+        "--costs",
+        type=float,
+        nargs="+",
+        default=[0.1, 1.0, 10.0, 100.0, 1000.0],
+        metavar="C",
         help="values of C, ascending, for features with a mean square of one",
-    )  # fmt: skip
+    )
     parser.add_argument("--save", type=Path, help="folder for the results as JSON")
     parser.add_argument("--jobs", type=int, default=None)
     chosen = parser.parse_args()

@@ -47,9 +47,13 @@ def accuracy_against_components(
             model.fit_transform(data.graphs)
             curve["seconds"].append(time.process_time() - begin)
             result = gramlet.evaluate(
-                model, data.graphs, data.target, protocol,
-                options={"gamma": [1.0, 10.0]}, fit_once=True,
-            )  # fmt: skip
+                model,
+                data.graphs,
+                data.target,
+                protocol,
+                options={"gamma": [1.0, 10.0]},
+                fit_once=True,
+            )
             curve["accuracy"].append(result.mean)
             curve["spread"].append(float(np.std(result.accuracies.mean(axis=0))))
         curves[name] = curve

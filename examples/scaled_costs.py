@@ -21,10 +21,16 @@ import gramlet
 from gramlet.common.safe_writing import writing
 from gramlet.evaluation import Result
 
-OUTPUT = Path(__file__).parents[1] / "docs" / "results" / "scaled_costs.json"
+OUTPUT = Path(__file__).parents[1] / "benchmarks" / "papers" / "results" / "scaled_costs.json"
 DATASETS = (
-    "MUTAG", "PTC_MR", "ENZYMES", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI", "NCI1",
-)  # fmt: skip
+    "MUTAG",
+    "PTC_MR",
+    "ENZYMES",
+    "PROTEINS",
+    "IMDB-BINARY",
+    "IMDB-MULTI",
+    "NCI1",
+)
 KERNELS: dict[str, dict[str, Any]] = {
     "vertex": {},
     "edge": {},
@@ -51,9 +57,14 @@ def compared(data: Any, name: str, given: argparse.Namespace) -> dict[str, Any]:
             repeats=given.repeats, inner_folds=given.inner_folds, scale_C=scaled
         )
         results[scaled] = gramlet.evaluate(
-            name, data, protocol=protocol, options=KERNELS[name], baselines=False,
-            store=given.store, n_jobs=given.jobs,
-        )  # fmt: skip
+            name,
+            data,
+            protocol=protocol,
+            options=KERNELS[name],
+            baselines=False,
+            store=given.store,
+            n_jobs=given.jobs,
+        )
     difference = gramlet.compare_results(results[True], results[False])
     return {
         "plain": results[False].mean,

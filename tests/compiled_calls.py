@@ -1,4 +1,4 @@
-"""Calls from tests to functions that only compiled code calls (`inner`)."""
+"""Calls from tests to functions that only compiled code calls."""
 
 from __future__ import annotations
 

@@ -154,10 +154,14 @@ def main(arguments: Sequence[str]) -> int:
     found: dict[str, Limit] = {}
     with one_blas_thread():
         bandwidth, peak = measured_bandwidth(parsed.repeats), measured_peak(parsed.repeats)
-        print(f"{bandwidth / 1e9:.2f} GB/s written to new memory, {peak / 1e9:.1f} GFlop/s, "
-              f"one thread; {len(graphs):,} graphs\n")  # fmt: skip
-        print(f"{'kernel':<8}{'before s':>10}{'pairs s':>10}{'MB':>9}{'s':>9}{'MFlop':>11}"
-              f"{'s':>9}{'limit s':>9}{'ratio':>8}")  # fmt: skip
+        print(
+            f"{bandwidth / 1e9:.2f} GB/s written to new memory, {peak / 1e9:.1f} GFlop/s, "
+            f"one thread; {len(graphs):,} graphs\n"
+        )
+        print(
+            f"{'kernel':<8}{'before s':>10}{'pairs s':>10}{'MB':>9}{'s':>9}{'MFlop':>11}"
+            f"{'s':>9}{'limit s':>9}{'ratio':>8}"
+        )
         for name in parsed.names or known:
             kernel, measure = known[name]
             measure(kernel, few, 1)  # compiles

@@ -32,14 +32,42 @@ N_GRAPHS = 4110
 # How many graphs, where those of NCI1 leave less than some 0.3 s to the tiles, or take minutes. A
 # set that is larger than NCI1 repeats its graphs.
 SIZES = {
-    "vertex": 12330, "edge": 12330, "v-oa": 12330, "e-oa": 12330, "wl": 8220, "wl-edge": 8220,
-    "wl-oa": 8220, "hadamard": 8220, "neighborhood-hash": 8220, "wl-sp": 2000, "wwl": 8220,
-    "wwl-attr": 240, "weighted-wwl": 3000, "deep": 1000, "sp": 8220, "graph-hopper": 1200,
-    "rw": 400, "rw-exp": 4110, "rw-steps": 12330, "marginalized": 100, "propagation": 8220,
-    "nspdk": 2000, "odd-sth": 8220, "subgraph-matching": 8220, "pyramid-match": 2500,
-    "geometric-assignment": 150, "emd": 300, "rge": 600, "svm-theta": 8220, "netlsd": 8220,
-    "spectral": 12330, "graphlet": 12330, "flg": 2500, "mlg": 800, "evaluation": 1000,
-}  # fmt: skip
+    "vertex": 12330,
+    "edge": 12330,
+    "v-oa": 12330,
+    "e-oa": 12330,
+    "wl": 8220,
+    "wl-edge": 8220,
+    "wl-oa": 8220,
+    "hadamard": 8220,
+    "neighborhood-hash": 8220,
+    "wl-sp": 2000,
+    "wwl": 8220,
+    "wwl-attr": 240,
+    "weighted-wwl": 3000,
+    "deep": 1000,
+    "sp": 8220,
+    "graph-hopper": 1200,
+    "rw": 400,
+    "rw-exp": 4110,
+    "rw-steps": 12330,
+    "marginalized": 100,
+    "propagation": 8220,
+    "nspdk": 2000,
+    "odd-sth": 8220,
+    "subgraph-matching": 8220,
+    "pyramid-match": 2500,
+    "geometric-assignment": 150,
+    "emd": 300,
+    "rge": 600,
+    "svm-theta": 8220,
+    "netlsd": 8220,
+    "spectral": 12330,
+    "graphlet": 12330,
+    "flg": 2500,
+    "mlg": 800,
+    "evaluation": 1000,
+}
 
 
 @dataclass
@@ -77,9 +105,7 @@ def _turn(run: Callable[[int], Any], n_jobs: int) -> dict[str, float]:
         run(n_jobs)
         wall, processor = time.perf_counter() - wall, time.process_time() - processor
     inside, within = sum(watch.wall), sum(watch.processor)
-    return {
-        "wall": wall, "processor": processor, "tiles_wall": inside, "tiles_processor": within
-    }  # fmt: skip
+    return {"wall": wall, "processor": processor, "tiles_wall": inside, "tiles_processor": within}
 
 
 def compare(run: Callable[[int], Any], repeats: int) -> dict[str, float]:

@@ -68,9 +68,11 @@ def theirs(data: Any, inner: str) -> Any:
         spread = np.trace(block) / len(block) - block.mean()
         penalties = spread / np.array(COSTS)
         search = GridSearchCV(
-            model, {"transformedtargetregressor__regressor__alpha": penalties}, cv=folds,
+            model,
+            {"transformedtargetregressor__regressor__alpha": penalties},
+            cv=folds,
             scoring="neg_mean_squared_error",
-        )  # fmt: skip
+        )
         search.fit(block, target[split.train])
         search.predict(matrix[np.ix_(split.test, split.train)])
         chosen.append(COSTS[search.best_index_])

@@ -46,9 +46,13 @@ def matrices(source: Source, n_graphs: int) -> Matrices:
 def ours(data: Matrices) -> Floats:
     """Level, C and accuracy per outer part; includes computing the kernel."""
     result = evaluate(
-        WeisfeilerLehman(normalize=True), data.graphs, data.target, data.protocol,
-        options={"n_iter": list(LEVELS)}, baselines=False,
-    )  # fmt: skip
+        WeisfeilerLehman(normalize=True),
+        data.graphs,
+        data.target,
+        data.protocol,
+        options={"n_iter": list(LEVELS)},
+        baselines=False,
+    )
     chosen = [(options["n_iter"], options["C"]) for options in result.chosen[0]]
     return np.column_stack([np.array(chosen, dtype=float), result.scores[0]])
 
@@ -67,9 +71,11 @@ def theirs(data: Matrices) -> Floats:
         best = (-1.0, 0, 0.0, 0.0)
         for level, gram in zip(LEVELS, data.grams, strict=True):
             search = GridSearchCV(
-                SVC(kernel="precomputed"), {"C": list(data.protocol.C)}, cv=inner,
+                SVC(kernel="precomputed"),
+                {"C": list(data.protocol.C)},
+                cv=inner,
                 refit=partial(_most_right, sizes=sizes),
-            ).fit(gram[np.ix_(split.train, split.train)], data.target[split.train])  # fmt: skip
+            ).fit(gram[np.ix_(split.train, split.train)], data.target[split.train])
             right = float(_right(search.cv_results_, sizes).max())
             if right > best[0]:
                 told = search.predict(gram[np.ix_(split.test, split.train)])

@@ -56,10 +56,16 @@ def edge(axes: Axes, start: Point, end: Point, label: str, taken: bool, bend: fl
     lift = -bend * (end[0] - start[0]) / 2
     side = -1 if bend > 0 else 1
     axes.text(
-        middle_x, middle_y + lift + 0.13 * side, label,
-        ha="center", va="center", fontsize=8, color=colour, zorder=5,
+        middle_x,
+        middle_y + lift + 0.13 * side,
+        label,
+        ha="center",
+        va="center",
+        fontsize=8,
+        color=colour,
+        zorder=5,
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
-    )  # fmt: skip
+    )
 
 
 def all_subsets_graph(d: int = 4) -> Figure:

@@ -30,12 +30,12 @@ _HOMES = {
     "stochastic_block_model_classes": "gramlet.files.datasets.synthetic",
     "planted_subtrees": "gramlet.files.datasets.synthetic",
     "random_labelled_graphs": "gramlet.files.datasets.synthetic",
-    "gram": "gramlet.scale.matrices.gram",
-    "HashedFeatures": "gramlet.scale.features.hashed_features",
+    "gram": "gramlet.combine.gram",
+    "HashedFeatures": "gramlet.scale.hashed_features",
     "stream": "gramlet.files.stream",
-    "FeatureStore": "gramlet.scale.features.feature_store",
-    "HashedLinearModel": "gramlet.scale.features.linear_model",
-    "predict_stream": "gramlet.scale.features.stream_prediction",
+    "FeatureStore": "gramlet.scale.feature_store",
+    "HashedLinearModel": "gramlet.scale.linear_model",
+    "predict_stream": "gramlet.scale.stream_prediction",
     "VertexHistogram": "gramlet.kernels.histograms.label_histograms",
     "EdgeHistogram": "gramlet.kernels.histograms.label_histograms",
     "OptimalAssignment": "gramlet.kernels.histograms.label_histograms",
@@ -108,7 +108,7 @@ _HOMES = {
 }
 
 # Modules of functions, public as modules.
-_MODULES = ("learned", "paths", "theory")
+_MODULES = ("paths", "theory")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

@@ -1,4 +1,4 @@
-"""Fixtures of the command line's tests: a separate folder for stored work."""
+"""Fixtures of the command line tests: one folder for stored work, one for compiled code."""
 
 from __future__ import annotations
 
@@ -12,4 +12,6 @@ def kept_work(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     """A cache folder that is empty at the beginning of a test."""
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("GRAMLET_CACHE", str(folder))
+    # Otherwise every process would compile anew.
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "compiled"))
     return folder

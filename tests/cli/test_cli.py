@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import gramlet
 from gramlet.cli import main
-from gramlet.cli.arguments.params import parse_params
+from gramlet.cli.options import parse_params
 from gramlet.cli.program import app
 from gramlet.common.safe_writing import writing
 from gramlet.evaluation import Result
@@ -51,7 +51,12 @@ def molecules(tmp_path):
 
 def command(*arguments: str, **more):
     """Run a command in a separate process."""
-    line = [sys.executable, "-c", "import sys; from gramlet.cli import main; sys.exit(main())"]
+    # Under nohup Ctrl-C is ignored, also in processes that are started.
+    program = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from gramlet.cli import main; sys.exit(main())"
+    )
+    line = [sys.executable, "-c", program]
     return subprocess.Popen(
         [*line, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
     )
@@ -75,8 +80,10 @@ class TestStart:
         assert run()[:2] == (0, out)
 
     def test_each_command_has_help(self):
-        names = [registered.name or registered.callback.__name__
-                 for registered in app.registered_commands]  # fmt: skip
+        names = [
+            registered.name or registered.callback.__name__
+            for registered in app.registered_commands
+        ]
         for name in names:
             shown = CliRunner().invoke(app, [name, "--help"])
             assert shown.exit_code == 0
@@ -190,9 +197,7 @@ class TestGram:
     @pytest.mark.parametrize("ending", ["npy", "npz", "csv"])
     def test_it_writes_what_gram_gives(self, run, tmp_path, ending):
         path = tmp_path / f"K.{ending}"
-        code, out, _ = run(
-            "gram", "MUTAG", "-k", "wl", "-p", "n_iter=2", "--normalize", "-o", path
-        )  # fmt: skip
+        code, out, _ = run("gram", "MUTAG", "-k", "wl", "-p", "n_iter=2", "--normalize", "-o", path)
         assert code == 0
         assert out.startswith("188 × 188 matrix of WeisfeilerLehman(n_iter=2, normalize=True) in")
         mutag = gramlet.load_dataset("MUTAG")
@@ -242,6 +247,18 @@ class TestModels:
         assert "C=7" in out
         assert "cross-validation" not in out
         assert gramlet.load(model)[-1].C == 7.0
+
+    def test_ids_before_predictions(self, run, molecules, tmp_path):
+        model, new = tmp_path / "m.gramlet", tmp_path / "new.csv"
+        assert run("train", molecules, "-k", "vertex", "--C", "1", "-o", model)[0] == 0
+        new.write_text('smiles,name\nCCCCO,a\nCCCC,"b,2"\n')
+        code, out, _ = run("predict", model, new, "--id", "name")
+        assert code == 0
+        rows = list(csv.reader(out.splitlines()))
+        assert [name for name, _ in rows] == ["a", "b,2"]
+        assert [[answer] for _, answer in rows] == [
+            [line] for line in run("predict", model, new)[1].splitlines()
+        ]
 
     def test_words_as_classes(self, run, molecules, tmp_path):
         model = tmp_path / "m.gramlet"
@@ -313,7 +330,7 @@ class TestErrors:
             ("evaluate --folds 100", "Class 'not mutagenic' has 63 graphs, fewer than the 100"),
             ("evaluate --param depth=1", "none of the kernels has a parameter 'depth'"),
             ("evaluate --param n_iter=-1", "'n_iter' parameter of WeisfeilerLehman"),
-            ("evaluate --holdout 2", "--holdout must be a number"),
+            ("evaluate --holdout 2", "'--holdout': Input should be"),
             ("evaluate --json no/such/x.json", "there is no folder 'no/such'"),
             ("evaluate no/such.zip", "there is no file or folder 'no/such.zip'"),
             ("evaluate no.csv", "there is no file or folder 'no.csv'"),
@@ -328,7 +345,7 @@ class TestErrors:
             ("gram MUTAG -o K.npy -p n_iter=1 -p n_iter=2", "--param 'n_iter' is given twice"),
             ("gram MUTAG -o K.npy -p n_iter=-1", "'n_iter' parameter of WeisfeilerLehman"),
             ("train MUTAG -o .", "is a folder; name a file"),
-            ("train MUTAG -o m.gramlet --C -1 -p n_iter=1", "--C must be positive"),
+            ("train MUTAG -o m.gramlet --C -1 -p n_iter=1", "must be positive"),
             ("predict no.gramlet MUTAG", "there is no file 'no.gramlet'"),
             ("kernels nope", "No kernel is called 'nope'"),
         ],
@@ -423,9 +440,15 @@ class TestFiles:
     def test_values_of_parameters(self):
         given = ["a=1", "b=-1e-3", "c=true", "d=None", "e=edge", "f=1,2.5", "g=[1, 'x']", "h=a,b"]
         assert parse_params(given) == {
-            "a": 1, "b": -1e-3, "c": True, "d": None, "e": "edge", "f": [1, 2.5], "g": [1, "x"],
+            "a": 1,
+            "b": -1e-3,
+            "c": True,
+            "d": None,
+            "e": "edge",
+            "f": [1, 2.5],
+            "g": [1, "x"],
             "h": ["a", "b"],
-        }  # fmt: skip
+        }
         assert parse_params(["x=__import__('os')"]) == {"x": "__import__('os')"}
 
 
@@ -447,13 +470,14 @@ class TestProcesses:
     @pytest.mark.skipif(os.name == "nt", reason="SIGINT is sent differently on Windows")
     def test_ctrl_c_ends_it_with_one_line(self, tmp_path):
         path = tmp_path / "r.json"
-        process = command(
-            "evaluate", "MUTAG", "-k", "wwl", "--repeats", "500", "--json", str(path)
-        )  # fmt: skip
-        time.sleep(8)
-        assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        process = command("evaluate", "MUTAG", "-k", "wwl", "--repeats", "500", "--json", str(path))
+        try:
+            time.sleep(8)
+            assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
         assert process.returncode == 130
         assert out == "" or "Stopped after" in out  # finished rows, if there are any
         said = [line for line in err.splitlines() if "compiling" not in line]

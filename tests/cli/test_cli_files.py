@@ -35,7 +35,7 @@ def test_columns_and_rows_that_cannot_be_read(run):
     code, _, err = run("info", "few.csv", *options)
     assert code == 1
     assert "line 4" in err
-    assert "--on-error skip" in err
+    assert 'on_error="skip"' in err
     code, out, err = run("info", "few.csv", *options, "--on-error", "skip")
     assert code == 0, err
     assert "few: 2 graphs" in out
@@ -84,11 +84,11 @@ def test_options_of_readers_have_their_own_names(run, tmp_path):
     (tmp_path / "a.json").write_text('{"nodes": [{"id": 0, "kind": "x"}], "edges": []}')
     code, _, err = run("info", "a.json", "--label", "nix")
     assert code != 0
-    assert "no node has 'nix' (--label); nodes have 'kind'." in err
+    assert "no node has 'nix' (label=); nodes have 'kind'." in err
     put(tmp_path)
     code, _, err = run("info", "SET", "--label", "nix")
     assert code == 2
-    assert "SET is TU data, to which --label does not apply." in err
+    assert "SET is TU data, to which label= does not apply." in err
 
 
 def test_options_that_do_not_apply_are_wrong_use(run, tmp_path):
@@ -98,16 +98,16 @@ def test_options_that_do_not_apply_are_wrong_use(run, tmp_path):
     for name, option in (("few.csv", "--label"), ("a.sdf", "--molecules"), ("nets", "--id")):
         code, _, err = run("info", name, option, "x")
         assert code == 2
-        assert f"to which {option} does not apply." in err
+        assert f"to which {option[2:]}= does not apply." in err
 
 
 def test_a_task_that_does_not_fit_is_wrong_use(run, tmp_path):
     (tmp_path / "words.csv").write_text("smiles,y\nCC,a\nCO,b\nCN,a\n")
     (tmp_path / "one.csv").write_text("smiles,y\nCC,a\nCO,a\nCN,a\n")
-    for name, expected in (("words.csv", 2), ("one.csv", 1)):
+    for name in ("words.csv", "one.csv"):
         code, _, err = run("train", name, "--task", "regression", "-o", "m.gramlet")
-        assert code == expected
-        assert "--task regression needs numbers" in err
+        assert code == 2
+        assert "task='regression' needs numbers" in err
 
 
 def test_graphs_with_and_without_directions(run, tmp_path):
@@ -115,7 +115,7 @@ def test_graphs_with_and_without_directions(run, tmp_path):
     (tmp_path / "a.jsonl").write_text(f"{graph}true}}\n{graph}false}}\n")
     code, _, err = run("info", "a.jsonl")
     assert code == 1
-    assert "Read them with --directed or --undirected." in err
+    assert "Read them with directed=True or directed=False." in err
     assert run("info", "a.jsonl", "--undirected")[0] == 0
 
 
@@ -139,7 +139,7 @@ def test_molecules_of_one_scaffold(run, tmp_path):
         code, _, err = run("evaluate", "chains.csv", *options, *parts)
         assert code == 2
         assert "All graphs are in one group." in err
-        assert "Evaluate without --groups." in err
+        assert "Evaluate without groups=." in err
 
 
 def test_neighbours_of_a_single_graph(run, tmp_path):

@@ -9,9 +9,19 @@ from gramlet import gram, molecules
 from gramlet.cli import main
 
 SMILES = [
-    "CCO", "CCN", "CCC", "CCCC", "CCCN", "CCCO",
-    "c1ccccc1", "c1ccccc1C", "c1ccncc1", "c1ccccc1O", "C1CCCCC1", "c1ccccc1N",
-]  # fmt: skip
+    "CCO",
+    "CCN",
+    "CCC",
+    "CCCC",
+    "CCCN",
+    "CCCO",
+    "c1ccccc1",
+    "c1ccccc1C",
+    "c1ccncc1",
+    "c1ccccc1O",
+    "C1CCCCC1",
+    "c1ccccc1N",
+]
 CLASSES = ["chain"] * 6 + ["ring"] * 6
 TEXTS = ["wl + sp", "core(wl)", "wl(n_iter=3) * sp", "WL", "WL(SP) + 0.5 * vertex_histogram"]
 # The arguments of each command besides the data and the kernel.
@@ -70,7 +80,7 @@ def test_every_command_reads_expressions(command, text, data, capsys):
 
 @pytest.mark.parametrize(
     ("text", "place"),
-    [("wl + spp", 5), ("core(wl", 7), ("wl(n_iterr=3) * sp", 3), ("wl(n_iter=3) * LOVT", 15)],
+    [("wl + spp", 5), ("core(wl", 4), ("wl(n_iterr=3) * sp", 3), ("wl(n_iter=3) * LOVT", 15)],
 )
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_command_shows_where_the_mistake_is(command, text, place, data, capsys):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gramlet.cli.arguments.comparing import Comparing
+from gramlet.cli.options import Comparing
 
 
 @pytest.mark.parametrize(

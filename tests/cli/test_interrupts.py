@@ -13,12 +13,26 @@ import pytest
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals differ on Windows")
 
-# Prints a line when the program has installed its handler for Ctrl-C, which it does first.
+# Prints a line when the program has installed its handler for Ctrl-C, which it does first. Under
+# nohup Ctrl-C is ignored, also in processes that are started: its usual meaning is restored.
 PROGRAM = (
-    "import os, sys; import gramlet.cli as cli; begin = cli.end_on_interrupt; "
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "import gramlet.cli as cli; begin = cli.end_on_interrupt; "
     "cli.end_on_interrupt = lambda: (begin(), os.write(1, b'>')); "
     "{} sys.exit(cli.main())"
 )
+
+
+_started: list[subprocess.Popen] = []
+
+
+@pytest.fixture(autouse=True)
+def ended():
+    """Leave no process behind, also if a test fails."""
+    yield
+    while _started:
+        with _started.pop() as process:
+            process.kill()
 
 
 def start(*arguments: str, first: str = "", **more) -> subprocess.Popen:
@@ -28,6 +42,7 @@ def start(*arguments: str, first: str = "", **more) -> subprocess.Popen:
         stderr=subprocess.PIPE,
         **more,
     )
+    _started.append(process)
     assert process.stdout.read(1) == b">"
     return process
 
@@ -96,8 +111,10 @@ def test_while_a_file_is_written(tmp_path):
         "import numpy as np, time; np.save = lambda file, matrix: "
         "(file.write(b'half'), os.write(1, b'w'), time.sleep(60));"
     )
-    for number, code, word in ((signal.SIGINT, 130, "interrupted"),
-                               (signal.SIGTERM, 143, "terminated")):  # fmt: skip
+    for number, code, word in (
+        (signal.SIGINT, 130, "interrupted"),
+        (signal.SIGTERM, 143, "terminated"),
+    ):
         process = start("gram", "MUTAG", "-k", "vertex", "-o", tmp_path / "K.npy", first=slow)
         assert process.stdout.read(1) == b"w"
         assert len(os.listdir(tmp_path)) == 1

@@ -11,8 +11,20 @@ import pytest
 
 from gramlet.cli import main
 
-LINE = ("evaluate", "MUTAG", "-k", "wl", "-p", "n_iter=1", "--folds", "3", "--repeats", "1",
-        "--inner-folds", "2")  # fmt: skip
+LINE = (
+    "evaluate",
+    "MUTAG",
+    "-k",
+    "wl",
+    "-p",
+    "n_iter=1",
+    "--folds",
+    "3",
+    "--repeats",
+    "1",
+    "--inner-folds",
+    "2",
+)
 BASELINES = ["majority", "size", "vertex", "edge"]
 
 
@@ -96,7 +108,8 @@ def test_a_disk_that_is_full(run, monkeypatch):
 @pytest.mark.skipif(os.name == "nt", reason="signals differ on Windows")
 def test_a_stopped_run_shows_its_rows_and_goes_on(run, computed):
     program = (
-        "import os, sys, time\n"
+        "import os, signal, sys, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored under nohup\n"
         "from gramlet import evaluation\n"
         "from gramlet.cli import main\n"
         "real = evaluation.evaluate\n"
@@ -111,18 +124,19 @@ def test_a_stopped_run_shows_its_rows_and_goes_on(run, computed):
     process = subprocess.Popen(
         [sys.executable, "-c", program, *LINE], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    said = b""
-    while not said.endswith(b"now"):
-        said += process.stderr.read(1)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    try:
+        said = b""
+        while not said.endswith(b"now"):
+            said += process.stderr.read(1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert err == b"gramlet: interrupted\n"
     shown = out.decode()
     assert [row.split()[0] for row in rows(shown)] == BASELINES
-    assert shown.endswith(
-        "Stopped after 4 of 5 rows; the same command continues.\n"
-    )  # fmt: skip
+    assert shown.endswith("Stopped after 4 of 5 rows; the same command continues.\n")
     code, out, _ = run(*LINE)
     assert code == 0
     assert computed == ["wl"]

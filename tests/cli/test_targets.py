@@ -106,8 +106,11 @@ class TestNumbers:
         assert code == 0, said
         assert out.splitlines()[1].startswith("wl fitted with C=")
         assert sorted(os.listdir(tmp_path / "why")) == [
-            "graphs.csv", "graphs.png", "patterns.csv", "patterns.png",
-        ]  # fmt: skip
+            "graphs.csv",
+            "graphs.png",
+            "patterns.csv",
+            "patterns.png",
+        ]
         head = (tmp_path / "why" / "graphs.csv").read_text().splitlines()[0]
         assert head == "graph,target,prediction,added most by"
         code, _, said = run("explain", solubility, "-k", "weighted-wwl", "-o", "again")
@@ -185,12 +188,12 @@ class TestClasses:
         code, out, said = run("evaluate", rare, *QUICK)
         assert code == 2
         assert out == ""
-        assert "--min-class-size" in said[0]
+        assert "min_class_size=3" in said[0]
         code, out, said = run("evaluate", rare, *QUICK, "--min-class-size", "4")
         assert code == 0, said
         assert "2 graphs of smaller classes are left out" in out
         assert len(said) == 1
-        assert said[0].startswith("gramlet: warning: --min-class-size 4 leaves out 2 of 202 graphs")
+        assert said[0].startswith("gramlet: warning: min_class_size=4 leaves out 2 of 202 graphs")
 
     def test_scaffolds_stay_together(self, run, tmp_path):
         data = gramlet.load_dataset("B3DB")
@@ -210,10 +213,8 @@ class TestClasses:
         assert len(parts) < len(chosen)
         code, _, said = run("evaluate", "MUTAG", *QUICK, "--groups", "scaffold")
         assert code == 2
-        assert said == [
-            "gramlet: error: --groups scaffold needs the molecules: read them from a file of "
-            "molecules."
-        ]
+        assert len(said) == 1
+        assert said[0].startswith("gramlet: error: groups='scaffold' needs the molecules: ")
 
     def test_on_test_parts_and_with_draws(self, run, rare, tmp_path):
         line = ("evaluate", rare, *QUICK, "-k", "rge", "--draws", "2", "--json", "r.json")
@@ -237,10 +238,10 @@ HEAD = "smiles,y\n"
 WRONG = {
     "nan": (HEAD + "C,1.5\nCC,nan\nCCC,2.5\n", 1, "line 3"),
     "empty": (HEAD + "C,1.5\nCC,\nCCC,2.5\n", 1, "line 3"),
-    "one class": (HEAD + "C,a\nCC,a\nCCC,a\n", 1, "'y' has 1 class ('a')"),
-    "constant": (HEAD + "C,2.5\nCC,2.5\nCCC,2.5\n", 1, "'y' is 2.5 for all 3 graphs"),
+    "one class": (HEAD + "C,a\nCC,a\nCCC,a\n", 2, "'y' has 1 class ('a')"),
+    "constant": (HEAD + "C,2.5\nCC,2.5\nCCC,2.5\n", 2, "'y' is 2.5 for all 3 graphs"),
     "unreadable": (HEAD + "X,1\nC(,2\n(C,1\n", 1, "line 2"),
-    "no column": ("smiles,y,z\nC,1,1\nCC,2,2\n", 2, "--target"),
+    "no column": ("smiles,y,z\nC,1,1\nCC,2,2\n", 2, "target="),
     "separator": ("smiles|y\nC|1\nCC|2\n", 2, "wrong.csv"),
     "cut off": (HEAD + 'C,1\n"CC,2\n', 1, "wrong.csv"),
 }
@@ -288,8 +289,8 @@ class TestWhatIsWrong:
             ("--classifier nope", "--classifier"),
             ("--class-weight 5=1", "there is no class '5'; the classes are -1, 1"),
             ("--class-weight 1=x", "write 'balanced', or a class and a number above 0"),
-            ("--class-weight balanced --classifier ridge", "--class-weight"),
-            ("--task regression --min-class-size 3", "--min-class-size"),
+            ("--class-weight balanced --classifier ridge", "class_weight"),
+            ("--task regression --min-class-size 3", "min_class_size"),
             ("--groups nope", "--groups"),
             ("--selection nope", "--selection"),
             ("--draws 0", "--draws"),

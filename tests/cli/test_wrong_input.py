@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet.cli import main
-from gramlet.cli.arguments.params import parse_params
 from gramlet.cli.errors import WrongUse
-from gramlet.cli.results.matrix_files import write_matrix
+from gramlet.cli.options import parse_params
+from gramlet.cli.output import write_matrix
 
 READING = {
     "info": ["info", "{}"],
@@ -144,12 +144,22 @@ def test_messages_of_the_system_end_in_one_full_stop(refused, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--holdout", "2"], "--holdout must be a number between 0 and 1. Got 2.0 instead."),
-        (["--C", "-1"], "--C must be positive numbers. Got -1.0 instead."),
-        (["--C", "1", "--C", "0"], "--C must be positive numbers. Got 1.0, 0.0 instead."),
+        (
+            ["--holdout", "2"],
+            "Invalid value for '--holdout': Input should be less than or equal to 1. "
+            "Try 'gramlet evaluate --help'.",
+        ),
+        (
+            ["--C", "-1"],
+            "The 'C' parameter of Protocol must be positive numbers. Got (-1.0,) instead.",
+        ),
+        (
+            ["--C", "1", "--C", "0"],
+            "The 'C' parameter of Protocol must be positive numbers. Got (1.0, 0.0) instead.",
+        ),
     ],
 )
-def test_options_of_the_protocol_have_their_own_names(refused, options, message):
+def test_wrong_options_of_the_protocol(refused, options, message):
     said = refused("evaluate", "MUTAG", "-k", "vertex", *options)
     assert said == f"gramlet: error: {message}\n"
 

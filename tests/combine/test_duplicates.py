@@ -199,10 +199,18 @@ def test_regular_graphs_are_told_apart_in_time(name):
 
 @pytest.mark.parametrize(
     "graph",
-    [paley(37), nx.hypercube_graph(5), nx.complete_graph(40), nx.star_graph(60), nx.path_graph(90),
-     nx.petersen_graph(), nx.empty_graph(50), nx.complete_bipartite_graph(15, 15)],
+    [
+        paley(37),
+        nx.hypercube_graph(5),
+        nx.complete_graph(40),
+        nx.star_graph(60),
+        nx.path_graph(90),
+        nx.petersen_graph(),
+        nx.empty_graph(50),
+        nx.complete_bipartite_graph(15, 15),
+    ],
     ids=lambda g: f"{len(g)}-{g.number_of_edges()}",
-)  # fmt: skip
+)
 def test_symmetric_graphs_find_their_copies(graph):
     batch = as_batch(
         [nx.Graph(shuffled(graph, s).edges) if len(graph.edges) else graph for s in (1, 2)]

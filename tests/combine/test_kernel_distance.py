@@ -105,9 +105,10 @@ def test_similarity_is_one_number():
 def test_similarity_of_a_symmetric_matrix_and_one_that_is_not():
     edge, arc = np.array([[0, 1], [1, 0]]), np.array([[0, 1], [0, 0]])
     for a, b in ((edge, arc), (arc, edge), (sparse.csr_array(edge), arc)):
-        assert similarity(a, b, "wl", n_iter=1) == gramlet.gram(
-            [edge, arc], "wl", n_iter=1, normalize=True
-        )[0, 1]  # fmt: skip
+        assert (
+            similarity(a, b, "wl", n_iter=1)
+            == gramlet.gram([edge, arc], "wl", n_iter=1, normalize=True)[0, 1]
+        )
     with pytest.raises(ValueError, match="directed"):
         similarity(nx.path_graph(2), nx.path_graph(2, nx.DiGraph))
 

@@ -73,9 +73,22 @@ def by_sorting(kernel, fitted, queries, k):
 
 
 @pytest.mark.parametrize(
-    "name", ["wl", "wl-oa", "wl-edge", "sp", "vertex", "e-oa", "graphlet", "pyramid-match", "wwl",
-             "rw-steps", "propagation", "wl + 0.5 * sp"],
-)  # fmt: skip
+    "name",
+    [
+        "wl",
+        "wl-oa",
+        "wl-edge",
+        "sp",
+        "vertex",
+        "e-oa",
+        "graphlet",
+        "pyramid-match",
+        "wwl",
+        "rw-steps",
+        "propagation",
+        "wl + 0.5 * sp",
+    ],
+)
 def test_every_kernel_gives_the_sorted_rows(name):
     kernel = gramlet.kernels.registry.make(name)
     index = GraphNeighbors(kernel, n_neighbors=7).fit(MUTAG.graphs[:120])
@@ -91,9 +104,12 @@ def test_bounds_skip_nothing_that_counts(cls):
     rng = np.random.default_rng(0)
     sizes = rng.integers(4, 30, 1500)
     graphs = random_labelled_graphs(
-        1500, sizes.tolist(), np.minimum(sizes + 2, sizes * (sizes - 1) // 2).tolist(), 4,
+        1500,
+        sizes.tolist(),
+        np.minimum(sizes + 2, sizes * (sizes - 1) // 2).tolist(),
+        4,
         random_state=0,
-    )  # fmt: skip
+    )
     index = GraphNeighbors(cls(n_iter=3), n_neighbors=10, n_jobs=2).fit(graphs)
     distances, positions = index.kneighbors()
     expected = by_sorting(cls(n_iter=3), graphs, None, 10)
@@ -205,10 +221,15 @@ def test_bad_input():
 
 @pytest.mark.parametrize(
     ("n", "message"),
-    [(2, "n_neighbors=2, of which transform finds one more, but only 2 graphs were fitted. Use at "
-         "most 1."),
-     (1, "only 1 graph was fitted. Fit at least two graphs.")],
-)  # fmt: skip
+    [
+        (
+            2,
+            "n_neighbors=2, of which transform finds one more, but only 2 graphs were fitted. "
+            "Use at most 1.",
+        ),
+        (1, "only 1 graph was fitted. Fit at least two graphs."),
+    ],
+)
 def test_transform_needs_one_graph_more(n, message):
     graphs = gramlet.load_dataset("MUTAG").graphs[:n]
     with pytest.raises(ValueError, match=re.escape(message)):

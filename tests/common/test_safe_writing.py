@@ -91,11 +91,13 @@ def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path):
 
 def test_files_of_the_living_of_other_machines_and_of_others_stay(tmp_path):
     names = [
-        f".K.{safe_writing._host()}-{os.getpid()}-00ff00ff.part.npy",  # of this process
+        f".K.{safe_writing._HOST}-{os.getpid()}-00ff00ff.part.npy",  # of this process
         ".K.00000000-4194305-00ff00ff.part.npy",  # of a dead process on another machine
-        f".K.{safe_writing._host()}-x-00ff00ff.part.npy",
-        "K.part.npy", ".hidden", "thesis.part.tex",
-    ]  # fmt: skip
+        f".K.{safe_writing._HOST}-x-00ff00ff.part.npy",
+        "K.part.npy",
+        ".hidden",
+        "thesis.part.tex",
+    ]
     for name in names:
         (tmp_path / name).touch()
     with writing(tmp_path / "K.npy") as place:
@@ -194,23 +196,6 @@ def test_a_folder_left_aside_by_a_killed_process_is_put_back(tmp_path):
         raise RuntimeError
     assert os.listdir(tmp_path) == ["X"]
     assert os.listdir(tmp_path / "X") == ["old.txt"]
-
-
-def test_a_process_that_is_ended_puts_a_folder_back(tmp_path, monkeypatch):
-    (tmp_path / "X").mkdir()
-    rename = os.rename
-
-    def end_on_the_new(source, target):
-        if ".part" in os.fspath(source):
-            remove_unfinished()
-            assert os.listdir(tmp_path) == ["X"]
-            raise SystemExit
-        rename(source, target)
-
-    monkeypatch.setattr(os, "rename", end_on_the_new)
-    with pytest.raises(SystemExit), writing_folder(tmp_path / "X"):
-        pass
-    assert os.listdir(tmp_path) == ["X"]
 
 
 @pytest.mark.parametrize("context", [writing, writing_folder])

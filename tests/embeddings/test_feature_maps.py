@@ -16,7 +16,6 @@ from gramlet import (
     RandomWalkSampler,
     UniformSampler,
 )
-from gramlet.embeddings.optical_map import LightOnDevice
 from gramlet.engine.graphlets.patterns import adjacency_matrices, patterns
 from gramlet.engine.graphlets.sampling import sample_codes
 from reference.kernels import graphlets as reference
@@ -243,50 +242,3 @@ def test_devices_that_fail_are_named():
         blind.fit(random_batch())
     with pytest.raises(ValueError, match="'device' parameter of OpticalMap"):
         OpticalMap(device=object()).fit(np.zeros((1, 3, 3)))
-
-
-class StandInOPU:
-    """The two methods of ``lightonml.OPU`` that gramlet uses, with their restrictions."""
-
-    def __init__(self, m):
-        self.m, self.fitted = m, []
-
-    def fit1d(self, X=None, n_features=None):
-        self.fitted.append(n_features)
-        rng = np.random.default_rng(n_features)
-        shape = (n_features, self.m)
-        self.matrix = rng.normal(size=shape) + 1j * rng.normal(size=shape)
-
-    def transform(self, X):
-        assert self.fitted, "Call fit1d or fit2d before transform"
-        assert X.dtype == np.uint8
-        assert X.max(initial=0) <= 1
-        return (np.abs(X @ self.matrix) ** 2).astype(np.float32)
-
-
-def check_lighton(opu, matrix_of):
-    batch = random_batch(5)
-    feature_map = OpticalMap(device=LightOnDevice(opu))
-    embedding = GraphSampling(4, 100, feature_map=feature_map, random_state=0)
-    found = embedding.fit_transform(batch)
-    np.testing.assert_array_equal(embedding.transform(batch), found)
-    codes = sample_codes(batch, 4, 100, embedding.seed_)
-    matrix = matrix_of(opu)
-    vectors = adjacency_matrices(codes[4], 4).reshape(100, 16)
-    expected = (np.abs(vectors @ matrix) ** 2).mean(axis=0) / np.sqrt(matrix.shape[1])
-    np.testing.assert_allclose(found[4], expected, rtol=1e-4)
-
-
-def test_lighton_stand_in():
-    opu = StandInOPU(30)
-    check_lighton(opu, lambda opu: opu.matrix)
-    assert opu.fitted == [16]
-    with pytest.raises(TypeError, match="no method 'fit1d'"):
-        LightOnDevice(Recorder(9, 4))
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_lighton_simulated_device():
-    lightonml = pytest.importorskip("lightonml", reason="LightOn's package is not installed")
-    opu = lightonml.OPU(n_components=30, simulated=True, max_n_features=16, disable_pbar=True)
-    check_lighton(opu, lambda opu: opu.device.random_matrix)

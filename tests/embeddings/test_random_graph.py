@@ -20,9 +20,14 @@ KINDS = ("uniform", "gaussian", "data")
 
 def reference(embedding: RandomGraphEmbedding, graphs) -> np.ndarray:
     return rge.rge_features(
-        as_batch(graphs), embedding.anchors_, embedding.n_dims, embedding.gamma, embedding.labels_,
-        embedding.label_weight, embedding.masses,
-    )  # fmt: skip
+        as_batch(graphs),
+        embedding.anchors_,
+        embedding.n_dims,
+        embedding.gamma,
+        embedding.labels_,
+        embedding.label_weight,
+        embedding.masses,
+    )
 
 
 def random_graphs(n_graphs: int, seed: int = 0, labels: bool = True) -> GraphBatch:

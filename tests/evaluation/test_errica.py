@@ -64,9 +64,11 @@ def test_final_fits_differ_in_their_seed_and_share_their_options(mutag, tmp_path
     for draw in result.by_draw:
         assert draw.chosen == result.chosen
     once = evaluate(
-        embedding, mutag, protocol=Protocol.errica(folds=3, retrainings=1, C=(1.0, 100.0)),
+        embedding,
+        mutag,
+        protocol=Protocol.errica(folds=3, retrainings=1, C=(1.0, 100.0)),
         **arguments,
-    )  # fmt: skip
+    )
     np.testing.assert_array_equal(once.scores, result.by_draw[0].scores)
     again = evaluate(embedding, mutag, protocol=protocol, store=Store(tmp_path), **arguments)
     np.testing.assert_array_equal(again.scores, result.scores)

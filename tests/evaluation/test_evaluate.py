@@ -346,8 +346,12 @@ class TestErrors:
     def test_targets(self, target, message):
         graphs, _ = spiders(24)
         with pytest.raises(ValueError, match=message):
-            evaluate("vertex", graphs, np.array(target, dtype=object)
-                     if isinstance(target, list) else target, QUICK)  # fmt: skip
+            evaluate(
+                "vertex",
+                graphs,
+                np.array(target, dtype=object) if isinstance(target, list) else target,
+                QUICK,
+            )
 
     def test_too_few_for_the_inner_folds(self):
         graphs, _ = spiders(24)
@@ -444,9 +448,7 @@ class TestResults:
         result = result_of("wl", [[0.8, 0.9, 1.0], [0.7, 0.8, 0.9]])
         assert result.mean == pytest.approx(0.85)
         assert result.std == pytest.approx(np.std([0.9, 0.8], ddof=1))
-        assert result.std_folds == pytest.approx(
-            np.std([0.8, 0.9, 1.0, 0.7, 0.8, 0.9], ddof=1)
-        )  # fmt: skip
+        assert result.std_folds == pytest.approx(np.std([0.8, 0.9, 1.0, 0.7, 0.8, 0.9], ddof=1))
         once = result_of("wl", [[0.8, 0.9, 1.0]])
         assert once.std == once.std_folds == pytest.approx(0.1)
 
@@ -505,8 +507,10 @@ class TestResults:
         a, b = result_of("a", [[0.8, 0.6]]), result_of("b", [[0.7, 0.5]])
         same = compare_results(a, a)
         assert (same.statistic, same.p_value) == (0.0, 1.0)
-        assert compare_results(result_of("c", [[0.5, 0.5]]), result_of("d", [[0.25, 0.25]])
-                               ).p_value == 0.0  # fmt: skip
+        assert (
+            compare_results(result_of("c", [[0.5, 0.5]]), result_of("d", [[0.25, 0.25]])).p_value
+            == 0.0
+        )
         assert compare_results(a, b).difference == pytest.approx(0.1)
 
     def test_results_on_other_folds_are_not_compared(self):
@@ -552,9 +556,11 @@ def test_results_tell_groups_and_class_weights():
     assert result.class_weight == "balanced"
     again = Result.from_json(result.to_json())
     assert again.class_weight == "balanced"
-    assert again.protocol == result.protocol == Protocol(
-        folds=4, repeats=2, inner_folds=3, C=(0.1, 1.0, 10.0), groups=groups
-    )  # fmt: skip
+    assert (
+        again.protocol
+        == result.protocol
+        == Protocol(folds=4, repeats=2, inner_folds=3, C=(0.1, 1.0, 10.0), groups=groups)
+    )
     weighted = evaluate("vertex", batch, y, QUICK, class_weight={0: 2.0, 1: 1.0})
     assert Result.from_json(weighted.to_json()).class_weight == {0: 2.0, 1: 1.0}
     assert "class_weight" not in evaluate("vertex", batch, y, QUICK).to_dict()

@@ -130,9 +130,11 @@ class TestOtherMachines:
             for k, (_, held) in enumerate(split.inner):
                 place[held] = k
             search = GridSearchCV(
-                SVR(kernel="precomputed", tol=1e-6), {"C": rules.C},
-                cv=PredefinedSplit(place[split.train]), scoring="r2",
-            )  # fmt: skip
+                SVR(kernel="precomputed", tol=1e-6),
+                {"C": rules.C},
+                cv=PredefinedSplit(place[split.train]),
+                scoring="r2",
+            )
             search.fit(gram[np.ix_(split.train, split.train)], numbers[split.train])
             assert result.chosen[0][split.fold]["C"] == search.best_params_["C"]
             told = search.predict(gram[np.ix_(split.test, split.train)])
@@ -150,9 +152,11 @@ class TestOtherMachines:
             for k, (_, held) in enumerate(split.inner):
                 place[held] = k
             search = GridSearchCV(
-                SVC(kernel="precomputed", tol=1e-6), {"C": rules.C},
-                cv=PredefinedSplit(place[split.train]), scoring=scoring,
-            )  # fmt: skip
+                SVC(kernel="precomputed", tol=1e-6),
+                {"C": rules.C},
+                cv=PredefinedSplit(place[split.train]),
+                scoring=scoring,
+            )
             search.fit(gram[np.ix_(split.train, split.train)], y[split.train])
             chosen = rules.C.index(result.chosen[0][split.fold]["C"])
             scores = search.cv_results_["mean_test_score"]

@@ -10,15 +10,16 @@ import sys
 import time
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.preprocessing import FunctionTransformer
 
 from gramlet import Protocol, RandomGraphEmbedding, WeisfeilerLehman, evaluate
-from gramlet.evaluation.digests import digest_of
 from gramlet.evaluation.machines.machines import _SupportVectors
 from gramlet.evaluation.store import Store
+from gramlet.graphs.fingerprint import digest_of
 from reference.evaluation import trees
 
 QUICK = Protocol(folds=3, repeats=2, inner_folds=2, C=(0.1, 10.0))
@@ -122,7 +123,11 @@ def test_other_calls_do_not_find_it(data, tmp_path, monkeypatch):
         lambda: evaluate("wl", graphs[::-1], y, QUICK, options=OPTIONS, store=tmp_path),
         lambda: evaluate("wl", graphs, y, QUICK, options=OPTIONS, store=tmp_path, scoring="f1"),
         lambda: evaluate(
-            "wl", graphs, y, Protocol(folds=3, repeats=2, inner_folds=2), options=OPTIONS,
+            "wl",
+            graphs,
+            y,
+            Protocol(folds=3, repeats=2, inner_folds=2),
+            options=OPTIONS,
             store=tmp_path,
         ),
         lambda: evaluate("wl", graphs, y, QUICK, options=OPTIONS, store=tmp_path, normalize=False),
@@ -132,7 +137,7 @@ def test_other_calls_do_not_find_it(data, tmp_path, monkeypatch):
         lambda: evaluate(
             "wl", graphs, y, QUICK, options=OPTIONS, store=tmp_path, groups=np.arange(36) // 2
         ),
-    ]  # fmt: skip
+    ]
     for call in others:
         calls = count(monkeypatch)
         call()
@@ -190,18 +195,29 @@ def test_what_refers_to_itself_is_refused():
     endless = []
     endless.append(endless)
     with pytest.raises(TypeError, match="cannot be written down"):
-        digest_of(lambda given=endless: given)
+        digest_of(endless)
 
 
-def test_functions_count_by_what_they_compute(data, tmp_path):
-    def scores(factor):
-        kernel = FunctionTransformer(lambda graphs: (graphs.sizes[:, None] - 5.0) ** factor)
+def powers(graphs, exponent):
+    return (graphs.sizes[:, None] - 5.0) ** exponent
+
+
+def test_functions_are_known_by_name_and_arguments(data, tmp_path):
+    def scores(exponent):
+        kernel = FunctionTransformer(partial(powers, exponent=exponent))
         return evaluate(kernel, *data, QUICK, store=tmp_path)
 
     first, again, other = scores(1), scores(1), scores(2)
     same(again, first)
     assert len(list(tmp_path.iterdir())) == 2
     assert not np.array_equal(other.decisions, first.decisions)
+
+
+def test_functions_without_a_name_cannot_be_stored(data, tmp_path):
+    kernel = FunctionTransformer(lambda graphs: graphs.sizes[:, None])
+    with pytest.raises(TypeError, match=r"<lambda>' is a function without a name.*store= or out"):
+        evaluate(kernel, *data, QUICK, store=tmp_path)
+    evaluate(kernel, *data, QUICK)  # nothing is stored
 
 
 def test_draws_and_estimators_are_kept(data, tmp_path):

@@ -36,14 +36,16 @@ def fitted(kernel, y=Y, **params):
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize(
     "name",
-    [
-        row.name
-        for row in registry.entries("kernel")
-        if row.tags.features and not row.tags.needs
-    ]
-    + ["wl(sp, n_iter=1)", "wl(vertex(normalize=True), n_iter=1)", "core(wl(n_iter=1))",
-       "core(vertex(normalize=True))", "core(svm-theta)", "core(sp) + wl"],
-)  # fmt: skip
+    [row.name for row in registry.entries("kernel") if row.tags.features and not row.tags.needs]
+    + [
+        "wl(sp, n_iter=1)",
+        "wl(vertex(normalize=True), n_iter=1)",
+        "core(wl(n_iter=1))",
+        "core(vertex(normalize=True))",
+        "core(svm-theta)",
+        "core(sp) + wl",
+    ],
+)
 def test_contributions_add_up_for_every_kernel_with_features(name, normalize):
     params = {"random_state": 0} if "random_state" in registry.make(name).get_params() else {}
     model = fitted(registry.make(name, normalize=normalize, **params))

@@ -18,9 +18,33 @@ nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet
 Chem = pytest.importorskip("rdkit.Chem")
 
 PIECES = [
-    b"\x00", b"\xff", b",", b";", b"\n", b"\r", b'"', b"-1", b"1e999", b"nan", b"9" * 30, b"<",
-    b">", b"&", b"[", b"{", b"]", b"}", b"null", b"true", b"~", b":", b"$$$$\n", b"\t", b"  ", b"1",
-]  # fmt: skip
+    b"\x00",
+    b"\xff",
+    b",",
+    b";",
+    b"\n",
+    b"\r",
+    b'"',
+    b"-1",
+    b"1e999",
+    b"nan",
+    b"9" * 30,
+    b"<",
+    b">",
+    b"&",
+    b"[",
+    b"{",
+    b"]",
+    b"}",
+    b"null",
+    b"true",
+    b"~",
+    b":",
+    b"$$$$\n",
+    b"\t",
+    b"  ",
+    b"1",
+]
 
 
 def whole_files(folder: Path) -> dict[str, bytes]:

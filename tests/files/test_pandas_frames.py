@@ -104,8 +104,9 @@ def test_it_agrees_with_a_plain_construction():
     ends = rng.integers(0, 12, (3000, 2))
     proper = ends[:, 0] != ends[:, 1]
     table = pd.DataFrame({"graph": graph, "source": ends[:, 0], "target": ends[:, 1]})[proper]
-    data = gramlet.from_pandas(table, pd.DataFrame({"graph": np.repeat(range(40), 12),
-                                                    "node": np.tile(range(12), 40)}))  # fmt: skip
+    data = gramlet.from_pandas(
+        table, pd.DataFrame({"graph": np.repeat(range(40), 12), "node": np.tile(range(12), 40)})
+    )
     plain = [table[table.graph == g][["source", "target"]].to_numpy() for g in range(40)]
     assert data.graphs == GraphBatch.from_edges(plain, n_nodes=[12] * 40)
 
@@ -128,19 +129,24 @@ def test_it_agrees_with_a_plain_construction():
         ({"node_label": "label"}, "names a column of nodes; give nodes="),
         ({"edge_label": "kind"}, "edges has no column 'kind'"),
         (
-            {"edges": pd.DataFrame({"graph": [0, 0], "source": [1, 2], "target": [2, 1],
-                                    "label": ["a", "b"]})},
+            {
+                "edges": pd.DataFrame(
+                    {"graph": [0, 0], "source": [1, 2], "target": [2, 1], "label": ["a", "b"]}
+                )
+            },
             "lists the edge .* more than once, with different",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         gramlet.from_pandas(**{"edges": edges(), **arguments})
 
 
 def test_what_is_no_frame():
-    with pytest.raises(TypeError, match="edges must be a pandas DataFrame; got list"):
+    with pytest.raises(
+        TypeError, match="edges must be a DataFrame of pandas, polars or pyarrow; got list"
+    ):
         gramlet.from_pandas([(0, 1)])
     with pytest.raises(TypeError, match="targets must be a pandas Series"):
         gramlet.from_pandas(edges(), targets=[1, 2])

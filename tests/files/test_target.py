@@ -132,3 +132,22 @@ def test_the_format_of_a_whole_column_decides_for_its_blocks():
     assert written.values(["3", "2,5"])[0].tolist() == [3.0, 2.5]
     unclear = CellFormat().learn(["1,234", "12,500"]).learn(["7"])
     assert unclear.values(["7"])[0].tolist() == [7.0]
+
+
+def test_classes_beyond_64_bits_stay_apart() -> None:
+    from gramlet.files.target import check_target, target_from_cells
+
+    numbers = [2**64 + 1, 2**64 + 2, 5]
+    assert len(set(check_target(numbers).tolist())) == 3
+    assert len(set(check_target([2**63 + 1, 2**63 + 2, -1]).tolist())) == 3
+    cells = [str(number) for number in numbers]
+    assert target_from_cells(cells)[0].tolist() == cells
+
+
+def test_a_target_of_309_digits_is_not_finite() -> None:
+    from gramlet.files.target import check_target, target_from_cells
+
+    _, unfit = target_from_cells(["0.5", "9" * 309])
+    assert list(unfit) == [1]
+    assert "is not finite" in unfit[1]
+    assert check_target([10**310, 1]).tolist() == [str(10**310), "1"]

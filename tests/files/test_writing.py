@@ -136,14 +136,18 @@ def test_graphs_that_are_not_those_of_the_strings(tmp_path: Path) -> None:
     pytest.importorskip("rdkit")
     graphs = gramlet.as_batch(["CCO", "CC"])
     for data, message in (
-        (Dataset(graphs, molecules=["CCO", "CCC"]),
-         r"molecule 1 has 2 nodes and 1 edge instead of 3 nodes and 2 edges in .* string 'CCC'"),
+        (
+            Dataset(graphs, molecules=["CCO", "CCC"]),
+            r"molecule 1 has 2 nodes and 1 edge instead of 3 nodes and 2 edges in .* string 'CCC'",
+        ),
         (Dataset(graphs, molecules=["CCO", "CN"]), r"molecule 1 has other labels or edges .* 'CN'"),
         (Dataset(graphs, molecules=["COC", "CC"]), r"molecule 0 has other labels or edges"),
         (Dataset(gramlet.as_batch(graphs, directed=True), molecules=["CCO", "CC"]), "directed"),
-        (Dataset(graphs.with_columns(edge_weights=np.ones(6)), molecules=["CCO", "CC"]),
-         r"cannot store 'edge_weights' unchanged"),
-    ):  # fmt: skip
+        (
+            Dataset(graphs.with_columns(edge_weights=np.ones(6)), molecules=["CCO", "CC"]),
+            r"cannot store 'edge_weights' unchanged",
+        ),
+    ):
         with pytest.raises(ValueError, match=message):
             gramlet.write(data, tmp_path / "x.smi")
         assert list(tmp_path.iterdir()) == []

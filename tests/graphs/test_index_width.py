@@ -10,8 +10,8 @@ import pytest
 import gramlet
 from gramlet import GraphBatch, as_batch
 from gramlet.graphs import build
+from gramlet.graphs.fingerprint import graphs_digest
 from gramlet.kernels import registry
-from gramlet.scale.fingerprint import graphs_digest
 
 EDGES = [[(0, 1), (1, 2), (2, 0), (2, 3)], [], [(0, 3), (3, 1)], [(0, 1), (1, 2), (2, 3), (3, 4)]]
 SIZES = [4, 2, 4, 5]

@@ -68,22 +68,27 @@ def test_meaning(text, expected):
     [
         ("wl + vertx", 5, "Did you mean 'vertex'"),
         ("wl +", 4, "found the end"),
-        ("wl sp", 3, r"Expected '\+', '\*' or the end, found 'sp'"),
-        ("(wl + sp", 8, "'\\(' at position 0 is still open"),
+        ("wl sp", 3, r"Expected '\+', '\*', a value or the end, found 'sp'"),
+        ("(wl + sp", 0, "'\\(' is still open"),
         ("wl)", 2, "found '\\)'"),
         ("wl(n_itr=3)", 3, "no parameter 'n_itr'"),
-        ("wl(n_iter=)", 10, "Expected a value"),
+        ("wl(n_iter=)", 10, "a value"),
         ("wl(n_iter=3, n_iter=4)", 13, "given twice"),
         ("vertex(wl)", 7, "takes no base"),
-        ("wl % sp", 3, "'%' cannot be read"),
+        ("wl % sp", 3, "found '%'"),
         ("2 + wl", 0, "A number is not a kernel"),
         ("2 * 3", 0, "A number is not a kernel"),
         ("wl + -1 * sp", 5, "at least 0"),
         ("wl + 1e999 * sp", 5, "finite"),
+        ("wl + 1e308 * sp", 5, "at most 1e\\+100"),
+        ("1e99 * 1e99 * wl", 7, "product of the factors"),
+        ("wl.fit", 0, "Expected a kernel's name"),
+        ("(lambda: wl)()", 0, "Expected a kernel's name"),
+        ("wl(*sp)", 3, "not followed by a kernel"),
         ("wl * rge", 5, "An embedding cannot be"),
         ("", 0, "empty"),
         ("__import__('os')", 0, "No kernel is called '__import__'"),
-        ("wl(n_iter=[1, 2)", 15, "'\\[' at position 10"),
+        ("wl(n_iter=[1, 2)", 15, "found '\\)'"),
         ("(" * 100 + "wl" + ")" * 100, 50, "too deeply"),
     ],
 )
@@ -98,14 +103,25 @@ def test_mistakes_are_shown_with_a_caret(text, place, message):
 
 @pytest.mark.parametrize(
     ("text", "place", "hint"),
-    [("2 wl", 2, "Did you mean 'wl'"), ("wl sp", 3, "Did you mean 'wl-sp'"),
-     ("wl - sp", 3, "found '-'"), ("wl$", 2, "cannot be read"),
-     ("wll sp2", 0, "Did you mean 'wl'"), ("sp,", 2, "found ','")],
-)  # fmt: skip
+    [
+        ("2 wl", 2, "Did you mean 'wl'"),
+        ("wl sp", 3, "Did you mean 'wl-sp'"),
+        ("wl - sp", 3, "found '-'"),
+        ("wl$", 2, "found '\\$'"),
+        ("wll sp2", 4, "Did you mean 'wl-sp'"),
+        ("sp,", 0, "Expected a kernel's name"),
+    ],
+)
 def test_a_text_without_operators_shows_its_place_too(text, place, hint):
     with pytest.raises(ExpressionError, match=hint) as caught:
         registry.get(text)
     assert f"(at position {place})" in str(caught.value)
+
+
+def test_long_sums_are_read_or_refused():
+    assert len(parse_kernel("+".join(["vertex"] * 200)).kernels) == 200
+    with pytest.raises(ExpressionError, match="at most 10000 characters"):
+        parse_kernel("+".join(["vertex"] * 5000))
 
 
 def test_every_door_reads_expressions():

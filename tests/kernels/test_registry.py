@@ -345,10 +345,21 @@ def test_tags_tell_the_truth(entry, train, test):
 # Directed graphs: a kernel supports them or refuses them
 
 DIRECTED = {
-    "VertexHistogram", "EdgeHistogram", "OptimalAssignment", "WeisfeilerLehman",
-    "WLOptimalAssignment", "WassersteinWL", "WeightedWassersteinWL", "ShortestPath", "RandomWalk",
-    "MarginalizedKernel", "Propagation", "GraphHopper", "ODDSTh", "DeepGraphKernel",
-}  # fmt: skip
+    "VertexHistogram",
+    "EdgeHistogram",
+    "OptimalAssignment",
+    "WeisfeilerLehman",
+    "WLOptimalAssignment",
+    "WassersteinWL",
+    "WeightedWassersteinWL",
+    "ShortestPath",
+    "RandomWalk",
+    "MarginalizedKernel",
+    "Propagation",
+    "GraphHopper",
+    "ODDSTh",
+    "DeepGraphKernel",
+}
 
 each_directed = pytest.mark.parametrize(
     "entry", [e for e in KERNELS if e.tags.directed], ids=lambda e: e.name
@@ -360,10 +371,15 @@ def arcs_of(batch: GraphBatch, seed: int = 0) -> GraphBatch:
     tails, heads = batch.arcs()
     kept = np.flatnonzero(np.random.default_rng(seed).random(len(tails)) < 0.6)
     return GraphBatch.from_arcs(
-        batch.node_offsets, tails[kept], heads[kept], node_labels=batch.node_labels,
-        edge_labels=batch.edge_labels.take(kept), edge_weights=batch.edge_weights[kept],
-        node_attributes=batch.node_attributes, directed=True,
-    )  # fmt: skip
+        batch.node_offsets,
+        tails[kept],
+        heads[kept],
+        node_labels=batch.node_labels,
+        edge_labels=batch.edge_labels.take(kept),
+        edge_weights=batch.edge_weights[kept],
+        node_attributes=batch.node_attributes,
+        directed=True,
+    )
 
 
 @each_kernel

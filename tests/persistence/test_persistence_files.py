@@ -210,10 +210,18 @@ def test_pickles_are_refused(tmp_path):
 @pytest.mark.parametrize(
     "name",
     [
-        "../../evil.npy", "/tmp/evil", "arrays/../evil.npy", "arrays/00.npy", "arrays/1.npy",
-        "arrays/-1.npy", "arrays/0.npy.exe", "manifest.json/", "ARRAYS/0.npy", "arrays\\0.npy",
+        "../../evil.npy",
+        "/tmp/evil",
+        "arrays/../evil.npy",
+        "arrays/00.npy",
+        "arrays/1.npy",
+        "arrays/-1.npy",
+        "arrays/0.npy.exe",
+        "manifest.json/",
+        "ARRAYS/0.npy",
+        "arrays\\0.npy",
     ],
-)  # fmt: skip
+)
 def test_members_under_other_names_are_refused(name, tmp_path):
     path = tmp_path / "inner" / "m"
     path.parent.mkdir()

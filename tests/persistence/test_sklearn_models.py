@@ -202,12 +202,15 @@ def test_fitted_estimators_give_the_same_numbers(name, tmp_path):
 def test_every_class_on_the_list_is_in_one_of_them(tmp_path):
     seen: set[str] = set()
     splitters = [
-        model_selection.KFold(), model_selection.GroupKFold(), model_selection.LeaveOneOut(),
+        model_selection.KFold(),
+        model_selection.GroupKFold(),
+        model_selection.LeaveOneOut(),
         model_selection.ShuffleSplit(),
-    ]  # fmt: skip
+    ]
     networks = [neural_network.MLPClassifier((2,), max_iter=2).fit(X, TWO)]
-    models = [model.fit(data, y) if y is not None else model.fit(data)
-              for model, data, y in FITS.values()]  # fmt: skip
+    models = [
+        model.fit(data, y) if y is not None else model.fit(data) for model, data, y in FITS.values()
+    ]
     for model in (*models, *splitters, *networks):
         gramlet.save(model, tmp_path / "m")
         waiting = [read_container(tmp_path / "m")[0]["model"]]

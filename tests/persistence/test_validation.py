@@ -114,9 +114,9 @@ UNFITTED = [
     if issubclass(classes.find_class(name), BaseEstimator)
     and not name.rpartition(":")[2].startswith("_")
     and not getattr(classes.find_class(name), "_required_parameters", [])
-    and name.rpartition(":")[2] not in ("Pipeline", "FeatureUnion", "GridSearchCV",
-                                        "RandomizedSearchCV")
-]  # fmt: skip
+    and name.rpartition(":")[2]
+    not in ("Pipeline", "FeatureUnion", "GridSearchCV", "RandomizedSearchCV")
+]
 
 
 @pytest.mark.parametrize("name", UNFITTED)

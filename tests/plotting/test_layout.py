@@ -1,56 +1,21 @@
-"""Layouts: rings are open, trees spread out, and there are no unnecessary crossings."""
+"""Layouts: rings are round, large graphs are sampled, the same graph has the same picture."""
 
 from __future__ import annotations
 
+import sys
 import time
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from gramlet import GraphBatch, load_dataset
-from gramlet.plotting.crossings import count_crossings
+from gramlet import GraphBatch
 from gramlet.plotting.layout import component_nodes, edges_of, layout, sampled
-from gramlet.plotting.outer_face import blocks_of, flat_start, ring_basis
-from gramlet.plotting.stress import majorise_flat
+
+pytest.importorskip("networkx", reason="needs networkx")
 
 
 def one(edges, n=None):
     return GraphBatch.from_edges([edges], n_nodes=None if n is None else [n])
-
-
-def plain_crossings(points, edges):
-    """The definition: two segments cross if the ends of each are on both sides of the other."""
-
-    def side(a, b, c):
-        (ax, ay), (bx, by), (cx, cy) = points[a], points[b], points[c]
-        return (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
-
-    count = 0
-    for i, (a, b) in enumerate(edges):
-        for c, d in edges[i + 1 :]:
-            if {a, b} & {c, d}:
-                continue
-            count += side(a, b, c) * side(a, b, d) < 0 and side(c, d, a) * side(c, d, b) < 0
-    return count
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_crossings_are_those_of_the_definition(seed):
-    rng = np.random.default_rng(seed)
-    points = rng.normal(size=(8, 2))
-    edges = np.array([(i, j) for i in range(8) for j in range(i) if rng.random() < 0.4])
-    assert count_crossings(points, edges.reshape(-1, 2)) == plain_crossings(points, edges.tolist())
-
-
-def test_no_molecule_of_mutag_crosses_itself():
-    crossing = [
-        (i, count_crossings(layout(graph), edges_of(graph)))
-        for i, graph in enumerate(load_dataset("MUTAG").graphs)
-    ]
-    assert [pair for pair in crossing if pair[1]] == []
 
 
 @pytest.mark.parametrize("n", range(3, 17))
@@ -66,42 +31,6 @@ def test_two_nodes_are_drawn_apart():
     np.testing.assert_allclose(np.linalg.norm(np.diff(layout(one([(0, 1)])), axis=0)), 1.0)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(3, 25))
-def test_trees_with_rings_do_not_cross(seed, n):
-    """A random tree in which some edges are replaced by rings of three to six nodes."""
-    rng = np.random.default_rng(seed)
-    edges, total = [], 1
-    while total < n:
-        root, size = int(rng.integers(total)), int(rng.integers(1, 6))
-        ring = [root, *range(total, total + size)]
-        edges += list(pairwise(ring))
-        if size > 1:
-            edges.append((ring[-1], root))
-        total += size
-    graph = one(edges)
-    assert count_crossings(layout(graph), edges_of(graph)) == 0
-
-
-def test_moves_that_would_cross_are_not_made():
-    """Distances that would pull corners of a square across each other cause no crossing."""
-    edges = np.array([[0, 1], [1, 2], [2, 3], [3, 0]])
-    square = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]])
-    distances = np.array([[0, 3, 1, 3], [3, 0, 3, 1], [1, 3, 0, 3], [3, 1, 3, 0]], float)
-    moved = majorise_flat(square, distances, edges, 50)
-    assert count_crossings(moved, edges) == 0
-    assert not np.allclose(moved, square)
-
-
-def test_rings_and_blocks():
-    naphthalene = [(i, (i + 1) % 10) for i in range(10)] + [(0, 5)]
-    rings = ring_basis(naphthalene)
-    assert sorted(ring.bit_count() for ring in rings) == [6, 6]
-    around = [[1, 2], [0, 2], [0, 1, 3], [2, 4], [3]]
-    assert sorted(len(block) for block in blocks_of(around)) == [1, 1, 3]
-    complete = [[j for j in range(5) if j != i] for i in range(5)]
-    assert flat_start(complete) is None  # K5 is not planar
-
-
 def test_a_thousand_nodes_take_seconds():
     rng = np.random.default_rng(0)
     edges = [(i, int(rng.integers(i))) for i in range(1, 1000)]
@@ -109,7 +38,7 @@ def test_a_thousand_nodes_take_seconds():
     graph = one(edges, 1000)
     started = time.process_time()
     points = layout(graph)
-    assert time.process_time() - started < 20.0  # about one on an idle machine
+    assert time.process_time() - started < 20.0  # about five on an idle machine
     assert np.isfinite(points).all()
     assert len(np.unique(points.round(6), axis=0)) > 990
 
@@ -133,3 +62,20 @@ def test_many_components_stand_in_rows():
     assert len(np.unique(points, axis=0)) == 60
     assert np.ptp(points[:, 0]) < 20
     assert np.ptp(points[:, 1]) > 2
+
+
+def test_the_same_graph_has_the_same_picture():
+    rng = np.random.default_rng(0)
+    for n in (30, 250):
+        graph = one([(i, int(rng.integers(i))) for i in range(1, n)])
+        points = layout(graph)
+        assert np.array_equal(points, layout(graph))
+        ends = edges_of(graph)
+        lengths = np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1)
+        assert np.median(lengths) == pytest.approx(1.0)
+
+
+def test_without_networkx_the_message_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(ImportError, match=r"pip install gramlet\[plot\]"):
+        layout(one([(0, 1), (1, 2)]))

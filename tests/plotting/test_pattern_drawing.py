@@ -22,6 +22,8 @@ from gramlet import (
 )
 from gramlet.plotting.pattern_drawing import can_draw, pattern_drawing
 
+pytest.importorskip("networkx", reason="needs networkx")
+
 MUTAG = load_dataset("MUTAG")
 GRAPHS = MUTAG.graphs[:30]
 NAMES = {"node_names": MUTAG.node_label_names, "edge_names": MUTAG.edge_label_names}

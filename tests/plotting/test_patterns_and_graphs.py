@@ -18,6 +18,7 @@ from gramlet import (
 from gramlet.plotting import draw_graph, layout
 from reference.examples import random_graphs
 
+pytest.importorskip("networkx", reason="needs networkx")
 mpl = pytest.importorskip("matplotlib", reason="needs matplotlib")
 mpl.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")

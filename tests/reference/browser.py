@@ -30,12 +30,22 @@ class Browser:
         if program is None:
             pytest.skip("needs Chromium (apt-get install chromium)")
         self.process = subprocess.Popen(
-            [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
-             "--disable-dev-shm-usage", "--disable-background-networking",
-             "--remote-debugging-port=0", "--remote-allow-origins=*",
-             f"--user-data-dir={folder}", "about:blank"],
-            stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            [
+                program,
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--no-first-run",
+                "--disable-dev-shm-usage",
+                "--disable-background-networking",
+                "--remote-debugging-port=0",
+                "--remote-allow-origins=*",
+                f"--user-data-dir={folder}",
+                "about:blank",
+            ],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.loop = asyncio.new_event_loop()
         self.errors: list[str] = []
         self.requests: list[str] = []
@@ -80,14 +90,16 @@ class Browser:
         elif method == "Page.javascriptDialogOpening":
             self.errors.append(f"dialog: {params['message']}")
             self._number += 1
-            self.loop.create_task(self._send(self._number, "Page.handleJavaScriptDialog",
-                                             {"accept": True}))  # fmt: skip
+            self.loop.create_task(
+                self._send(self._number, "Page.handleJavaScriptDialog", {"accept": True})
+            )
 
     async def _send(self, number: int, method: str, params: dict) -> dict:
         answer = self.loop.create_future()
         self._answers[number] = answer
-        await self.socket.write_message(json.dumps({"id": number, "method": method,
-                                                    "params": params}))  # fmt: skip
+        await self.socket.write_message(
+            json.dumps({"id": number, "method": method, "params": params})
+        )
         return await asyncio.wait_for(answer, _PATIENCE)
 
     def call(self, method: str, **params) -> dict:
@@ -110,19 +122,28 @@ class Browser:
 
     def run(self, script: str):
         """The value of an expression in the page."""
-        found = self.call("Runtime.evaluate", expression=script, returnByValue=True,
-                          awaitPromise=True)  # fmt: skip
+        found = self.call(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
     def size(self, width: int, height: int, dark: bool = False) -> None:
         """Set the size of the window and the preferred colour scheme."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                  deviceScaleFactor=1, mobile=width < 600)  # fmt: skip
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 600,
+        )
         self.call("Emulation.setScrollbarsHidden", hidden=True)
         scheme = "dark" if dark else "light"
-        self.call("Emulation.setEmulatedMedia", media="",
-                  features=[{"name": "prefers-color-scheme", "value": scheme}])  # fmt: skip
+        self.call(
+            "Emulation.setEmulatedMedia",
+            media="",
+            features=[{"name": "prefers-color-scheme", "value": scheme}],
+        )
 
     def at(self, selector: str) -> tuple[float, float]:
         """Scroll to an element; returns its centre."""
@@ -142,15 +163,18 @@ class Browser:
         """Click on the centre of an element."""
         x, y = self.at(selector)
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left",
-                      clickCount=1)  # fmt: skip
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def press(self, key: str) -> None:
         """Press a key."""
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key,
-                      windowsVirtualKeyCode={"ArrowRight": 39, "Enter": 13, "Tab": 9}.get(key, 0),
-                      )  # fmt: skip
+            self.call(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                windowsVirtualKeyCode={"ArrowRight": 39, "Enter": 13, "Tab": 9}.get(key, 0),
+            )
 
     def type(self, text: str) -> None:
         """Type text into the element with the focus."""

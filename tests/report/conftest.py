@@ -35,9 +35,13 @@ def regression():
     whole = load_dataset("B3DB-logBB")
     some = np.arange(0, len(whole.graphs), 8)
     return Dataset(
-        whole.graphs[some], whole.target[some], name="logBB", target_name="logBB",
-        ids=[whole.ids[i] for i in some], molecules=[whole.molecules[i] for i in some],
-    )  # fmt: skip
+        whole.graphs[some],
+        whole.target[some],
+        name="logBB",
+        target_name="logBB",
+        ids=[whole.ids[i] for i in some],
+        molecules=[whole.molecules[i] for i in some],
+    )
 
 
 @pytest.fixture(scope="session")
@@ -55,9 +59,12 @@ def hostile():
     bonds = [[f"'\">{HOSTILE}" for _ in range(4)] for _ in range(24)]
     graphs = GraphBatch.from_edges(edges, node_labels=labels, edge_labels=bonds)
     return Dataset(
-        graphs, np.array([f"{HOSTILE}{i % 2}" for i in range(24)]), name=HOSTILE,
-        ids=[f"{HOSTILE}{i}" for i in range(24)], target_names={f"{HOSTILE}1": f"{HOSTILE}named"},
-    )  # fmt: skip
+        graphs,
+        np.array([f"{HOSTILE}{i % 2}" for i in range(24)]),
+        name=HOSTILE,
+        ids=[f"{HOSTILE}{i}" for i in range(24)],
+        target_names={f"{HOSTILE}1": f"{HOSTILE}named"},
+    )
 
 
 @pytest.fixture(scope="session")

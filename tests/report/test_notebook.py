@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -10,6 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from gramlet import GraphBatch, KernelMap, WeisfeilerLehman, explain_linear, explain_model
+
+pytest.importorskip("networkx", reason="needs networkx")
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -32,6 +35,13 @@ def test_batches_show_facts_and_some_graphs(mutag):
     shown(mutag.graphs[:0])
     clique = GraphBatch.from_edges([[(i, j) for i in range(300) for j in range(i)]])
     assert "60 of 300 nodes" in shown(clique)
+
+
+def test_without_networkx_the_facts_stay(mutag, monkeypatch):
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    text = shown(mutag.graphs)
+    assert "188 graphs, 3371 nodes" in text
+    assert "pip install gramlet[plot]" in text
 
 
 def test_results_show_scores_and_baselines(mutag_results):

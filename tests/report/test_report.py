@@ -82,14 +82,34 @@ def test_the_page_of_mutag_has_everything(mutag_page, mutag_results):
     text = mutag_page.read_text(encoding="utf-8")
     reader = read(text)
     for words in (
-        "Scores of all results", "95 % interval", "majority (baseline)", "Every pair of results",
-        "Contents of the data set", "Nodes per graph", "Graphs per class", "Node labels",
-        "No two graphs are isomorphic", "ROC of pooled decision values", "Calibration", "n_iter",
-        "Learning curve", "positive semi-definite", "effective rank", "diagonal dominance",
-        "Eigenvalues, largest first", "One point per graph", "Leading patterns", "For mutagenic",
-        "Worst predicted", "Best predicted (correct and most confident)", "Most similar graphs",
-        "gramlet report MUTAG -o mutag.html", "Checksums", "seed", "scikit-learn",
-    ):  # fmt: skip
+        "Scores of all results",
+        "95 % interval",
+        "majority (baseline)",
+        "Every pair of results",
+        "Contents of the data set",
+        "Nodes per graph",
+        "Graphs per class",
+        "Node labels",
+        "No two graphs are isomorphic",
+        "ROC of pooled decision values",
+        "Calibration",
+        "n_iter",
+        "Learning curve",
+        "positive semi-definite",
+        "effective rank",
+        "diagonal dominance",
+        "Eigenvalues, largest first",
+        "One point per graph",
+        "Leading patterns",
+        "For mutagenic",
+        "Worst predicted",
+        "Best predicted (correct and most confident)",
+        "Most similar graphs",
+        "gramlet report MUTAG -o mutag.html",
+        "Checksums",
+        "seed",
+        "scikit-learn",
+    ):
         assert words in reader.text, words
     best = max(mutag_results, key=lambda result: result.mean)
     assert f"{100 * best.mean:.1f} %" in reader.text

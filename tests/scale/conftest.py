@@ -33,8 +33,14 @@ def labelled_graphs(n_graphs: int, seed: int = 0, alphabet: str = "CNO") -> Grap
 
 def array_bytes(folder: Path) -> dict[str, bytes]:
     """The files of a store's array, by their path in it."""
-    files = [path for path in (folder / "c").rglob("*") if path.is_file()]
+    files = [path for path in (folder / "c").glob("*/*") if path.name.isdecimal()]
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def finished_tiles(folder: Path) -> set[tuple[int, int]]:
+    """Tiles of the upper triangle whose chunks, and those of their mirrors, have a file."""
+    chunks = {tuple(map(int, path.split("/")[1:])) for path in array_bytes(folder)}
+    return {(i, j) for i, j in chunks if i <= j and (j, i) in chunks}
 
 
 @pytest.fixture(scope="module")

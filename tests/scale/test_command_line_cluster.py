@@ -21,7 +21,6 @@ import gramlet
 from gramlet import Dataset, FeatureStore, HashedFeatures
 from gramlet.cli.program import run
 from gramlet.files.stream import slices_of
-from gramlet.scale.journal import Journal
 from scale.conftest import array_bytes, labelled_graphs
 
 distributed = pytest.importorskip("distributed")
@@ -36,26 +35,41 @@ class Cluster:
         self.file = folder / "scheduler.json"
         self.folder = folder
         self.scheduler = self._start(
-            "scheduler", "--host", HERE, "--port", "0", "--no-dashboard", "--scheduler-file",
+            "scheduler",
+            "--host",
+            HERE,
+            "--port",
+            "0",
+            "--no-dashboard",
+            "--scheduler-file",
             str(self.file),
-        )  # fmt: skip
+        )
         self._wait(self.file.is_file)
         self.address = json.loads(self.file.read_text())["address"]
         assert self.address.startswith(f"tcp://{HERE}:")
         self.workers = [
             self._start(
-                "worker", self.address, "--host", HERE, "--nthreads", "1", "--no-nanny",
-                "--no-dashboard", "--local-directory", str(folder),
+                "worker",
+                self.address,
+                "--host",
+                HERE,
+                "--nthreads",
+                "1",
+                "--no-nanny",
+                "--no-dashboard",
+                "--local-directory",
+                str(folder),
             )
             for _ in range(2)
-        ]  # fmt: skip
+        ]
 
     def _start(self, *command: str) -> subprocess.Popen:
         with (self.folder / "log").open("a") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "distributed.cli.dask_" + command[0], *command[1:]],
-                stdout=log, stderr=log,
-            )  # fmt: skip
+                stdout=log,
+                stderr=log,
+            )
 
     @staticmethod
     def _wait(there) -> None:
@@ -166,7 +180,7 @@ def test_a_worker_and_then_the_scheduler_are_killed(cluster, client, data, tmp_p
     with pytest.raises(ConnectionError, match=r"scheduler was lost.*Finished parts are kept"):
         FeatureStore.write(lost, data, HASHED, 1, client=client)
     killer.join()
-    kept = Journal(lost, "part").finished()
+    kept = list(lost.glob("part-*"))
     assert 0 < len(kept) < 60
     store = FeatureStore.write(lost, data, HASHED, 1)
     assert part_bytes(lost) == part_bytes(tmp_path / "here")
@@ -175,8 +189,7 @@ def test_a_worker_and_then_the_scheduler_are_killed(cluster, client, data, tmp_p
 
 def kill_after(place, process) -> None:
     until = time.monotonic() + 60
-    journal = Journal(place, "part")
-    while time.monotonic() < until and not (journal.exists() and len(journal.finished()) >= 3):
+    while time.monotonic() < until and len(list(place.glob("part-*"))) < 3:
         time.sleep(0.001)
     os.kill(process.pid, signal.SIGKILL)
 
@@ -184,7 +197,39 @@ def kill_after(place, process) -> None:
 def test_processes_of_this_machine(tmp_path):
     """--workers: the command starts and ends a LocalCluster."""
     place = tmp_path / "store"
-    assert run(["embed", "MUTAG", "--hashed", "10", "--batch-size", "50", "--workers", "1",
-                "-o", str(place)]) == 0  # fmt: skip
+    assert (
+        run(
+            [
+                "embed",
+                "MUTAG",
+                "--hashed",
+                "10",
+                "--batch-size",
+                "50",
+                "--workers",
+                "1",
+                "-o",
+                str(place),
+            ]
+        )
+        == 0
+    )
     expected = HashedFeatures(n_bits=10).transform(gramlet.load_dataset("MUTAG").graphs)
     assert (FeatureStore(place).to_csr() != expected).nnz == 0
+
+
+def test_two_clusters_of_this_machine_side_by_side(recwarn):
+    """No warning about a port in use, and no port that other machines can reach."""
+    pytest.importorskip("distributed")
+    from gramlet.scale.cluster import started, stopped
+
+    clients = [started(1), started(1)]
+    try:
+        for client in clients:
+            scheduler = client.cluster.scheduler
+            assert scheduler.http_server.address == "127.0.0.1"
+            assert scheduler.address.startswith("tcp://127.0.0.1:")
+    finally:
+        for client in clients:
+            stopped(client)
+    assert not [str(one.message) for one in recwarn if "Port" in str(one.message)]

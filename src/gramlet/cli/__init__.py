@@ -14,8 +14,6 @@ TYPE_CHECKING = False  # not from typing: Ctrl-C is handled before anything is i
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["main"]
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; return its exit code.

@@ -1,70 +1,26 @@
-"""How commands fail: one line on standard error, and an exit code for the kind of error."""
+"""How commands fail: the one place that turns an exception into a line and an exit code."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from typing import ParamSpec, TypeVar
+from collections.abc import Sequence
 
 from gramlet.cli.interrupts import INTERRUPTED
-from gramlet.cli.wording import with_options
 from gramlet.common.safe_writing import NO_ROOM
-
-__all__ = [
-    "CommandError",
-    "Failure",
-    "Interrupted",
-    "WrongUse",
-    "debug_wanted",
-    "flush_output",
-    "guarded",
-    "report",
-]
 
 WRONG_USE = 2
 FAILURE = 1
 
-P = ParamSpec("P")
-T = TypeVar("T")
 
-
-class CommandError(Exception):
-    """An error whose message is shown to the user."""
-
-    exit_code = FAILURE
-
-
-class WrongUse(CommandError):
+class WrongUse(Exception):
     """The command was used wrongly: an unknown name, a missing file."""
 
-    exit_code = WRONG_USE
 
-
-class Failure(CommandError):
+class Failure(Exception):
     """The command was valid, but failed: damaged data, a full disk."""
-
-
-class Interrupted(CommandError):
-    """Ctrl-C."""
-
-    exit_code = INTERRUPTED
-
-
-def guarded(command: Callable[P, T]) -> Callable[P, T]:
-    """Turn Ctrl-C in a command into `Interrupted`, before the parser converts it otherwise."""
-
-    @functools.wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return command(*args, **kwargs)
-        except KeyboardInterrupt:
-            raise Interrupted("interrupted") from None
-
-    return run
 
 
 def debug_wanted(arguments: Sequence[str]) -> bool:
@@ -74,10 +30,12 @@ def debug_wanted(arguments: Sequence[str]) -> bool:
 
 def report(error: BaseException, debug: bool) -> int:
     """Print the error on standard error, on one line if possible; return the exit code."""
+    if type(error).__name__ == "Abort":  # typer's, in place of an EOFError
+        error = error.__cause__ or error
     if isinstance(error, BrokenPipeError):
         silence_output()
         return FAILURE
-    if isinstance(error, Interrupted | KeyboardInterrupt):
+    if isinstance(error, KeyboardInterrupt):
         line, code = "gramlet: interrupted", INTERRUPTED
     else:
         message, code = _message_and_code(error)
@@ -92,45 +50,38 @@ def report(error: BaseException, debug: bool) -> int:
 
 
 def _message_and_code(error: BaseException) -> tuple[str, int]:
-    if isinstance(error, CommandError):
-        return str(error), error.exit_code
-    if hasattr(error, "format_message"):  # from the parser: a wrong option, a missing argument
+    if hasattr(error, "format_message"):  # typer's: a wrong option, a missing argument
         context = getattr(error, "ctx", None)
         path = getattr(context, "command_path", "gramlet")
         return f"{error.format_message().rstrip('.?')}. Try '{path} --help'.", WRONG_USE
-    if isinstance(error, FileNotFoundError) and error.filename is not None:
-        return f"there is no file {_name(error)}.", WRONG_USE
     if isinstance(error, OSError) and error.strerror is not None:
-        verb = " cannot be written" if error.errno in NO_ROOM else ""
-        place = f"{_name(error)}{verb}: " if error.filename is not None else ""
-        return f"{place}{error.strerror.removesuffix('.')}.", FAILURE
-    if isinstance(error, ValueError | TypeError | FileNotFoundError):
-        # raised by gramlet's input checks
-        return with_options(error) or type(error).__name__, WRONG_USE
+        return _system_message(error)
+    text = str(error) or type(error).__name__
+    if isinstance(error, WrongUse | ValueError | TypeError | FileNotFoundError):
+        return text, WRONG_USE
     if isinstance(error, MemoryError):
         return f"not enough memory. {error}", FAILURE
-    if isinstance(error, OSError | ImportError | RuntimeError):
-        return str(error) or type(error).__name__, FAILURE
+    if isinstance(error, Failure | OSError | ImportError | RuntimeError):
+        return text, FAILURE
     hint = "This should not happen; --debug shows where it did."
     return f"{type(error).__name__}: {error}. {hint}", FAILURE
 
 
-def _name(error: OSError) -> str:
-    return repr(os.fsdecode(error.filename) if isinstance(error.filename, bytes) else
-                str(error.filename))  # fmt: skip
-
-
-def flush_output() -> None:
-    """Flush what was printed; if that fails, keep Python from failing again at exit."""
-    try:
-        sys.stdout.flush()
-    except (OSError, ValueError, CommandError):
-        silence_output()
-        raise
+def _system_message(error: OSError) -> tuple[str, int]:
+    """The system's reason, with the place; of the streams only standard output raises errors."""
+    reason = f"{str(error.strerror).removesuffix('.')}."
+    if error.filename is not None:
+        place = repr(os.fsdecode(error.filename))
+        if isinstance(error, FileNotFoundError):
+            return f"there is no file {place}.", WRONG_USE
+    elif error.errno in NO_ROOM and error.strerror == os.strerror(error.errno or 0):
+        place = "standard output"
+    else:
+        return reason, FAILURE
+    return f"{place}{' cannot be written' * (error.errno in NO_ROOM)}: {reason}", FAILURE
 
 
 def silence_output() -> None:
-    """Write nothing more to a closed pipe, not even when Python exits."""
+    """Write nothing more to a closed pipe or a full disk, not even when Python exits."""
     with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

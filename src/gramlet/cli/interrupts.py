@@ -2,8 +2,8 @@
 
 Python raises KeyboardInterrupt at whatever line is running. In the middle of compiled code, of an
 import or of a destructor this becomes another error, a printed traceback, or nothing. The program
-has nothing to clean up except its temporary files, so it removes these and ends the process without
-raising anything. Imports almost nothing, so that it can be installed early.
+has nothing to clean up except its temporary files, so a thread removes these and ends the process.
+Imports almost nothing, so that it can be installed early.
 """
 
 from __future__ import annotations
@@ -12,15 +12,11 @@ import os
 import signal
 import sys
 
-__all__ = ["INTERRUPTED", "end_on_interrupt", "ignore_interrupts", "leave_words"]
-
 INTERRUPTED = 128 + signal.SIGINT
 
 _WORDS = {int(signal.SIGINT): "interrupted", int(signal.SIGTERM): "terminated"}
-_PATIENCE = 0.5  # seconds to wait for a main thread that is in compiled code
 _CLEAR_LINE, _SHOW_CURSOR = "\r\x1b[2K", "\x1b[?25h"
 
-_ticket = [None]  # taken by the thread that ends the process
 _last_words = [b""]  # for standard output, if the process is ended now
 
 
@@ -28,17 +24,23 @@ def end_on_interrupt() -> None:
     """From now on, let Ctrl-C and SIGTERM end the process with a line on standard error.
 
     Does nothing for a signal that the process was told to ignore (``nohup``, a job in the
-    background), and nothing outside the main thread.
+    background), and nothing outside the main thread and on Windows.
     """
-    try:
-        for number in _WORDS:
-            if signal.getsignal(number) != signal.SIG_IGN:
-                signal.signal(number, lambda received, frame: _end(received))
-    except ValueError:  # not the main thread
+    if os.name != "posix":
         return
-    if os.name == "posix":
-        _watch()
-        os.register_at_fork(after_in_child=_forget)
+    from threading import Thread, current_thread, main_thread
+
+    if current_thread() is not main_thread():
+        return
+    # Python writes the number of each signal to the pipe at once, also during compiled code.
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    for number in _WORDS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda received, frame: None)
+    os.register_at_fork(after_in_child=_restore)
+    Thread(target=_wait, args=(reader,), daemon=True, name="gramlet-signals").start()
 
 
 def ignore_interrupts() -> None:
@@ -61,11 +63,13 @@ def leave_words(text: str) -> None:
     _last_words[0] = text.encode(encoding, errors)
 
 
+def _wait(reader: int) -> None:
+    while received := os.read(reader, 1):
+        if received[0] in _WORDS:
+            _end(received[0])
+
+
 def _end(number: int) -> None:
-    try:
-        _ticket.pop()
-    except IndexError:
-        return
     writing = sys.modules.get("gramlet.common.safe_writing")
     if writing is not None and hasattr(writing, "remove_unfinished"):
         writing.remove_unfinished()
@@ -73,9 +77,8 @@ def _end(number: int) -> None:
     drawn = os.isatty(2) and os.environ.get("TERM") != "dumb"
     start = _CLEAR_LINE + _SHOW_CURSOR if drawn else ""
     try:
-        _say(2, start.encode())
         _say(1, _last_words[0])
-        os.write(2, f"gramlet: {_WORDS[number]}\n".encode())
+        _say(2, f"{start}gramlet: {_WORDS[number]}\n".encode())
     finally:  # also where standard error is closed
         os._exit(128 + number)
 
@@ -84,30 +87,11 @@ def _say(stream: int, words: bytes) -> None:
     try:
         while words:
             words = words[os.write(stream, words) :]
-    except OSError:  # the pipe is closed
+    except OSError:  # the stream is closed
         return
 
 
-def _watch() -> None:
-    """Let a thread end the process if the main thread does not: compiled code sees no signals."""
-    from threading import Thread
-
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    Thread(target=_wait, args=(reader,), daemon=True, name="gramlet-signals").start()
-
-
-def _wait(reader: int) -> None:
-    from time import sleep
-
-    while received := os.read(reader, 1):
-        if received[0] in _WORDS:
-            sleep(_PATIENCE)
-            _end(received[0])
-
-
-def _forget() -> None:
+def _restore() -> None:
     """Restore the usual meaning of signals in a forked process, which is not the program."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -9,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from gramlet._version import __version__
-from gramlet.cli.arguments.option_groups import spread
 from gramlet.cli.commands import (
     convert,
     datasets,
@@ -23,15 +23,14 @@ from gramlet.cli.commands import (
     map,
     neighbors,
     predict,
-    reproduce,
     train,
     warm_up,
 )
 from gramlet.cli.commands import report as report_command
-from gramlet.cli.errors import CommandError, debug_wanted, flush_output, guarded, report
-from gramlet.cli.results.output import prepared_streams, show_warning
-
-__all__ = ["COMMANDS", "app", "run"]
+from gramlet.cli.errors import Failure, debug_wanted, report, silence_output
+from gramlet.cli.interrupts import INTERRUPTED
+from gramlet.cli.options import spread
+from gramlet.cli.output import prepare_streams, show_warning
 
 # Plain help: rich's panels would double the time that --help takes.
 app = typer.Typer(
@@ -57,7 +56,6 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "datasets": datasets.datasets,
     "info": info.info,
     "convert": convert.convert,
-    "reproduce": reproduce.reproduce,
     "warm-up": warm_up.warm_up,
 }
 
@@ -83,7 +81,7 @@ def _program(
 
 
 for _name, _command in COMMANDS.items():
-    app.command(_name)(guarded(spread(_command)))
+    app.command(_name)(spread(_command))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -91,23 +89,26 @@ def run(arguments: Sequence[str]) -> int:
     debug = debug_wanted(arguments)
     # --debug is accepted anywhere, also after the command, where the parser does not look for it.
     arguments = [argument for argument in arguments if argument != "--debug"] or ["--help"]
-    with prepared_streams():
-        with warnings.catch_warnings():
-            warnings.showwarning = show_warning
-            code = _run(arguments, debug)
-        try:
-            flush_output()
-        except (OSError, ValueError, CommandError) as error:
-            return code or report(error, debug)
+    is_closed = sys.stdout is None
+    prepare_streams()
+    with warnings.catch_warnings():
+        warnings.showwarning = show_warning
+        code = _run(arguments, debug)
+    try:
+        sys.stdout.flush()
+        if is_closed and not code:
+            raise Failure("standard output cannot be written: it is closed.")
+    except (OSError, ValueError, Failure) as error:
+        silence_output()
+        return code or report(error, debug)
     return code
 
 
 def _run(arguments: list[str], debug: bool) -> int:
     try:
-        return int(
-            app(args=arguments, prog_name="gramlet", standalone_mode=False, obj=arguments) or 0
-        )
-    except SystemExit as ending:  # raised by rich when its output is not read
+        code = app(args=arguments, prog_name="gramlet", standalone_mode=False, obj=arguments)
+        return report(KeyboardInterrupt(), debug) if code == INTERRUPTED else int(code or 0)
+    except SystemExit as ending:  # typer's and rich's, when their output is not read
         return ending.code if isinstance(ending.code, int) else 1
     except BaseException as error:
         return report(error, debug)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
@@ -35,14 +36,20 @@ def _graphs_of(X: Any) -> GraphBatch:
     return as_batch(X)
 
 
+def _snapped(value: float, bounds: Any) -> float:
+    """A value, or the bound that it equals up to the rounding of logarithms."""
+    near = [bound for bound in bounds if math.isclose(value, bound, rel_tol=1e-12)]
+    return float(near[0]) if near else value
+
+
 class GraphKernelGP(GenericKernelMixin, Kernel):
     """A graph kernel as a kernel of `GaussianProcessRegressor` and `GaussianProcessClassifier`.
 
     The input is graphs instead of vectors. It can be combined with scikit-learn's own kernels
     (``ConstantKernel() * GraphKernelGP(...) + WhiteKernel()``). Parameters named in ``tune`` are
     hyperparameters, chosen by marginal likelihood. Their gradient is exact if the kernel has
-    `gram_with_gradient`, as `MarginalizedKernel` does; otherwise it is a central difference, which
-    takes two Gram matrices per hyperparameter.
+    `gram_with_gradient`, as `MarginalizedKernel` does; otherwise it is a difference within the
+    bounds, which takes two Gram matrices per hyperparameter.
 
     Parameters
     ----------
@@ -75,6 +82,12 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
     """
 
     def __init__(self, kernel: Any, tune: Mapping[str, tuple[float, float]] | None = None) -> None:
+        if is_embedding(kernel):
+            raise TypeError(
+                f"GraphKernelGP needs a graph kernel; {type(kernel).__name__} is an embedding. Use "
+                "its features with a kernel of scikit-learn, as in make_pipeline(embedding, "
+                "GaussianProcessRegressor(RBF()))."
+            )
         self.kernel = kernel
         self.tune = tune
         self._fitted: tuple[Any, GraphBatch] | None = None
@@ -115,8 +128,11 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
 
     @theta.setter
     def theta(self, theta: Floats) -> None:
-        names = [h.name for h in self.hyperparameters]
-        values = dict(zip(names, np.exp(theta).tolist(), strict=True))
+        tuned = self.hyperparameters
+        values = {
+            h.name: _snapped(value, h.bounds[0])
+            for h, value in zip(tuned, np.exp(theta).tolist(), strict=True)
+        }
         # A clone, so that the user's kernel is not changed.
         self.kernel = clone(self.kernel).set_params(**values)
         self._fitted = None
@@ -143,7 +159,7 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
             return self._with_exact_gradient(graphs)
         matrix = fitted.fit_transform(graphs)
         self._fitted = (fitted, graphs)
-        return (matrix, self._gradient(graphs)) if eval_gradient else matrix
+        return (matrix, self._gradient(graphs, matrix)) if eval_gradient else matrix
 
     def _with_exact_gradient(self, graphs: GraphBatch) -> tuple[Floats, Floats]:
         """The matrix and its derivatives by the logarithms of the tuned parameters."""
@@ -187,15 +203,24 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
             normalize_in_place(matrix, rows.norms(), columns.norms())
         return matrix
 
-    def _gradient(self, graphs: GraphBatch) -> Floats:
+    def _gradient(self, graphs: GraphBatch, matrix: Floats) -> Floats:
+        """Central differences; at an end of the bounds, differences of second order inwards."""
         theta = self.theta
-        gradient = np.empty((len(graphs), len(graphs), len(theta)))
-        for p in range(len(theta)):
-            step = np.zeros(len(theta))
-            step[p] = _STEP
-            ahead = self.clone_with_theta(theta + step)(graphs)
-            behind = self.clone_with_theta(theta - step)(graphs)
-            gradient[:, :, p] = (ahead - behind) / (2 * _STEP)
+        gradient = np.zeros((len(graphs), len(graphs), len(theta)))
+        for p, (low, high) in enumerate(self.bounds):
+
+            def at(distance: float, p: int = p) -> Floats:
+                moved = theta.copy()
+                moved[p] += distance
+                return np.asarray(self.clone_with_theta(moved)(graphs))
+
+            below, above = theta[p] - low, high - theta[p]
+            if min(below, above) >= _STEP:
+                gradient[:, :, p] = (at(_STEP) - at(-_STEP)) / (2 * _STEP)
+                continue
+            step = min(_STEP, max(below, above) / 2) * (1 if above > below else -1)
+            if step:  # otherwise both bounds are the value itself
+                gradient[:, :, p] = (4 * at(step) - at(2 * step) - 3 * matrix) / (2 * step)
         return gradient
 
     def diag(self, X: Any) -> Floats:

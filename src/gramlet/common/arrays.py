@@ -8,9 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "Array", "Bools", "Complexes", "Floats", "Int16s", "Int32s", "Ints", "Nodes", "UInt32s",
-    "UInt64s", "UInt8s",
-]  # fmt: skip
+    "Array",
+    "Bools",
+    "Complexes",
+    "Floats",
+    "Int16s",
+    "Int32s",
+    "Ints",
+    "Nodes",
+    "UInt32s",
+    "UInt64s",
+    "UInt8s",
+]
 
 Array = NDArray[Any]
 Bools = NDArray[np.bool_]

@@ -12,12 +12,12 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats
-from gramlet.common.parameters import CheckedEstimator, require_parameters
+from gramlet.common.parameters import require_parameters
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
@@ -39,7 +39,7 @@ EMBEDDING_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class GraphEmbedding(TransformerMixin, CheckedEstimator):
+class GraphEmbedding(TransformerMixin, BaseEstimator):
     """Base class of all embeddings.
 
     A subclass defines `_fit`, `_profile` and `_features`, lists the constraints of its parameters

@@ -14,12 +14,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.common.parameters import CheckedEstimator, Interval, require_parameters
+from gramlet.common.parameters import Interval, require_parameters
 from gramlet.common.stored_state import require, require_array, require_integer, require_items
 from gramlet.embeddings.sampled_patterns import Drawn
 from gramlet.engine.core.tiles import for_tiles
@@ -68,7 +68,7 @@ def graphlet_matrices(X: Any) -> Floats:
     return array.reshape(len(array), side, side)
 
 
-class GraphletMap(TransformerMixin, CheckedEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class GraphletMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Base class of feature maps: a transformer of adjacency matrices of graphlets.
 
     `GraphSampling` prepares a map for its k and sums over the drawn subgraphs. A map can also be

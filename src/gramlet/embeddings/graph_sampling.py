@@ -179,9 +179,15 @@ class GraphSampling(GraphEmbedding):
         if self.labels_.used:
             block = LabelBlock(self.labels_.encode(batch), len(self.labels_))
         return draw(
-            batch, self.feature_map_.k_, self.n_samples_, self.seed_, self.flyback_, block,
-            n_jobs=tiling.n_jobs, verbose=tiling.verbose,
-        )  # fmt: skip
+            batch,
+            self.feature_map_.k_,
+            self.n_samples_,
+            self.seed_,
+            self.flyback_,
+            block,
+            n_jobs=tiling.n_jobs,
+            verbose=tiling.verbose,
+        )
 
     def _features(self, profile: Drawn, tiling: Tiling) -> Any:
         features = self.feature_map_.sums(profile, **tiling)

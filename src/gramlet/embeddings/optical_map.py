@@ -23,9 +23,6 @@ from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.graphlets.patterns import adjacency_matrices
 from gramlet.engine.graphlets.weighted_sums import add_weighted_rows, pair_moments
 
-__all__ = ["LightOnDevice", "OpticalMap"]
-
-
 _FEATURES = 128
 # Patterns sent to a device at a time, which bounds the memory of its results.
 _SENT = 4096
@@ -53,7 +50,7 @@ class OpticalMap(GraphletMap):
     device : object with ``transform(X)``, optional
         Optical hardware: takes rows of k² zeros and ones and returns intensities abs(W a + b)², m
         per row; the map divides by sqrt(m) and averages. n_components, bias and scale are then
-        those of the device. Every distinct pattern is sent once. See `LightOnDevice`.
+        those of the device. Every distinct pattern is sent once.
     random_state : int, RandomState or None
         Seed of W and b; None uses that of `GraphSampling`.
 
@@ -235,45 +232,3 @@ def _between(counts: SparseRows, first: int, last: int) -> tuple[Any, Any]:
     starts = counts.indptr[:-1]
     begins = starts + before[counts.indptr[1:]] - before[starts]
     return begins, begins + inside[counts.indptr[1:]] - inside[starts]
-
-
-class LightOnDevice:
-    """LightOn's optical processing unit as a device of `OpticalMap`.
-
-    Wraps a ``lightonml.OPU`` (or any object with its ``fit1d`` and ``transform``): `fit1d` is
-    called if the length of rows changes, then `transform` with the rows as unsigned bytes.
-
-    Parameters
-    ----------
-    opu : lightonml.OPU
-        ``OPU(n_components=5000)`` on a machine with the hardware, ``OPU(..., simulated=True)``
-        elsewhere.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramlet.embeddings.optical_map import LightOnDevice
-    >>> class Lamp:
-    ...     def fit1d(self, X=None, n_features=None): self.n_features = n_features
-    ...     def transform(self, X): return X.sum(axis=1, keepdims=True) ** 2
-    >>> LightOnDevice(Lamp()).transform(np.array([[1, 0, 1]])).tolist()
-    [[4.0]]
-    """
-
-    def __init__(self, opu: Any) -> None:
-        for method in ("fit1d", "transform"):
-            if not hasattr(opu, method):
-                raise TypeError(
-                    f"LightOnDevice takes a lightonml.OPU; got {type(opu).__name__}, which has no "
-                    f"method {method!r}."
-                )
-        self.opu = opu
-        self._n_features: int | None = None
-
-    def transform(self, X: Any) -> Floats:
-        """Intensities after the medium, one row per row of zeros and ones."""
-        rows = np.ascontiguousarray(X, dtype=np.uint8)
-        if rows.shape[1] != self._n_features:
-            self.opu.fit1d(n_features=rows.shape[1])
-            self._n_features = rows.shape[1]
-        return np.array(self.opu.transform(rows), dtype=np.float64)

@@ -7,10 +7,11 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from gramlet.common.arrays import Ints
-from gramlet.common.parameters import CheckedEstimator, Interval, require_parameters
+from gramlet.common.parameters import Interval, require_parameters
 from gramlet.engine.graphlets.sampling import sample_codes
 from gramlet.graphs.conversion.convert import as_batch
 
@@ -22,7 +23,7 @@ def stream_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**63 - 1, dtype=np.int64))
 
 
-class Sampler(CheckedEstimator):
+class Sampler(BaseEstimator):
     """Base class of samplers: a distribution of k nodes of a graph."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}

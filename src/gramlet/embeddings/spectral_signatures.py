@@ -239,9 +239,13 @@ class FGSD(_SpectralEmbedding):
 
     def _features(self, profile: GraphBatch, tiling: Tiling) -> Floats:
         return distance_histograms(
-            profile.node_offsets, profile.indptr, profile.indices, *self.range_, self.n_bins_,
+            profile.node_offsets,
+            profile.indptr,
+            profile.indices,
+            *self.range_,
+            self.n_bins_,
             tiling,
-        )  # fmt: skip
+        )
 
     def _names(self) -> list[str]:
         low, high = self.range_

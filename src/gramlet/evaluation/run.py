@@ -16,7 +16,6 @@ import numpy as np
 from gramlet._version import __version__
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.checks import require_count
-from gramlet.evaluation.digests import digest_of
 from gramlet.evaluation.machines.baselines import BASELINES
 from gramlet.evaluation.machines.machines import CLASSIFIERS, Machine, machine_of
 from gramlet.evaluation.protocols.groups import groups_of
@@ -36,6 +35,7 @@ from gramlet.evaluation.store import Store
 from gramlet.files.dataset import Dataset
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
+from gramlet.graphs.fingerprint import digest_of
 
 __all__ = ["Choice", "choose", "evaluate"]
 
@@ -175,10 +175,20 @@ def evaluate(
     if groups is not None:
         protocol = replace(protocol, groups=groups)  # which the result contains
     case = _Case(
-        batch, target, codes, protocol, scorer_of(scoring, target.task, target.n_classes),
-        classifier, class_weight, draws or 1, _store_of(store), dataset,
-        baselines, n_jobs, verbose,
-    )  # fmt: skip
+        batch,
+        target,
+        codes,
+        protocol,
+        scorer_of(scoring, target.task, target.n_classes),
+        classifier,
+        class_weight,
+        draws or 1,
+        _store_of(store),
+        dataset,
+        baselines,
+        n_jobs,
+        verbose,
+    )
     if ready:
         return case.ready(kernel, graphs)
     subject = subject_of(
@@ -295,9 +305,15 @@ class _Case:
     def _race(self, subject: Subject, key: str = "", draw: int = 0) -> Race:
         ledger = self.store.ledger(key, draw) if self.store is not None and key else None
         return Race(
-            subject, self.data, self._machine(), self.scorer, self.splits, self.n_jobs, ledger,
+            subject,
+            self.data,
+            self._machine(),
+            self.scorer,
+            self.splits,
+            self.n_jobs,
+            ledger,
             None if self.store is None else self.store.outputs,
-        )  # fmt: skip
+        )
 
     def _machine(self) -> Machine:
         grouped = self.groups is not None
@@ -334,11 +350,22 @@ class _Case:
     def _key(self, subject: Subject) -> str:
         estimator = subject.name if subject.kind == "baseline" else subject.estimator
         return digest_of(
-            __version__, self._graphs_digest, self.target.plain, self.target.task, self.groups,
-            subject.kind, estimator, subject.option_sets,
-            self.protocol.to_dict(), self.scorer.name, self._machine_name, self.class_weight,
-            self.target.kept, self.draws, self.baselines,
-        )  # fmt: skip
+            __version__,
+            self._graphs_digest,
+            self.target.plain,
+            self.target.task,
+            self.groups,
+            subject.kind,
+            estimator,
+            subject.option_sets,
+            self.protocol.to_dict(),
+            self.scorer.name,
+            self._machine_name,
+            self.class_weight,
+            self.target.kept,
+            self.draws,
+            self.baselines,
+        )
 
     @cached_property
     def _graphs_digest(self) -> str:

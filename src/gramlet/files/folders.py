@@ -16,14 +16,15 @@ from gramlet.files.networks.file_graphs import (
     batch_of_graphs,
     describe_graphs,
 )
-from gramlet.files.networks.reading import NETWORK_KINDS, dataset_of_graphs, parse_graphs
+from gramlet.files.networks.parsing import NETWORK_KINDS, parse_graphs
+from gramlet.files.networks.reading import dataset_of_graphs
 from gramlet.files.problems import Problems
 from gramlet.files.tables import Table, read_table
 from gramlet.files.target import is_missing, target_from_cells
 
 __all__ = ["read_folder"]
 
-_TABLES = (".csv", ".tsv")
+_TABLES = (".csv", ".tsv", ".parquet")
 _MOLECULES = (".sdf", ".smi")
 
 
@@ -61,9 +62,16 @@ def read_folder(
     if cells is None or target_name is None:
         wanted: str | Literal[False] | None = None if tables or target is None else str(target)
         return dataset_of_graphs(
-            graphs, path, names, problems, directed=directed,
-            target=False if target is False else wanted, id=None, ids=ids, name=path.name,
-        )  # fmt: skip
+            graphs,
+            path,
+            names,
+            problems,
+            directed=directed,
+            target=False if target is False else wanted,
+            id=None,
+            ids=ids,
+            name=path.name,
+        )
     described = describe_graphs(graphs, names, directed, problems)
     skipped = problems.finish(path, len(described), "file")
     cell_of = dict(zip(map(str, files), cells, strict=True))

@@ -8,15 +8,18 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from gramlet.files.dataset import Dataset
-from gramlet.files.networks.graphml import graphml_text
-from gramlet.files.networks.notes import NOTES, notes_of
+from gramlet.files.networks.reading import NOTES, notes_of
 from gramlet.files.tu.extras import encode_values
 
 __all__ = ["write_graphml", "write_json", "write_json_lines", "write_table"]
+
+
+_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def write_json_lines(dataset: Dataset, kind: str) -> str:
@@ -51,14 +54,9 @@ def _is_json(value: Any) -> bool:
 
 
 def _node_link(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    for data, nodes, edges in _plain_graphs(dataset):
-        yield {
-            "directed": dataset.graphs.directed,
-            "multigraph": False,
-            "graph": data,
-            "nodes": [{"id": i, **node} for i, node in enumerate(nodes)],
-            "edges": [{"source": u, "target": v, **edge} for u, v, edge in edges],
-        }
+    networkx = _networkx()
+    for graph in _networkx_graphs(dataset):
+        yield networkx.node_link_data(graph, edges="edges")
 
 
 Columns = dict[str, Any]
@@ -114,23 +112,61 @@ def _graph_data(dataset: Dataset) -> list[Columns]:
     return rows
 
 
+def _networkx() -> Any:
+    try:
+        import networkx
+    except ImportError:
+        raise ImportError(
+            "Writing network files needs networkx: pip install gramlet[graphs]"
+        ) from None
+    return networkx
+
+
+def _networkx_graphs(dataset: Dataset) -> Iterator[Any]:
+    networkx = _networkx()
+    kind = networkx.DiGraph if dataset.graphs.directed else networkx.Graph
+    for data, nodes, edges in _plain_graphs(dataset):
+        graph = kind()
+        graph.graph.update(data)
+        graph.add_nodes_from(enumerate(nodes))
+        graph.add_edges_from(edges)
+        yield graph
+
+
 def write_graphml(dataset: Dataset, kind: str) -> str:
     """All graphs in one GraphML document; attributes as ``attr_0``, ``attr_1``, ..."""
-    return graphml_text(_flat_graphs(dataset), dataset.graphs.directed)
+    networkx = _networkx()
+    writer = networkx.readwrite.graphml.GraphMLWriter()
+    for graph in _networkx_graphs(dataset):
+        if NOTES in graph.graph:
+            graph.graph[NOTES] = json.dumps(graph.graph[NOTES])
+        if "id" in graph.graph:  # in GraphML the name of the element
+            graph.graph["name"] = graph.graph.pop("id")
+        _flatten(graph.graph)
+        for _, data in graph.nodes(data=True):
+            _flatten(data)
+        for _, _, data in graph.edges(data=True):
+            _flatten(data)
+        writer.add_graph_element(graph)
+    text = io.BytesIO()
+    writer.dump(text)
+    return text.getvalue().decode()
 
 
-def _flat_graphs(dataset: Dataset) -> Iterator[PlainGraph]:
-    for data, nodes, edges in _plain_graphs(dataset):
-        if NOTES in data:
-            data[NOTES] = json.dumps(data[NOTES])
-        yield data, [_flat(node) for node in nodes], [(u, v, _flat(edge)) for u, v, edge in edges]
-
-
-def _flat(data: Columns) -> Columns:
-    values = data.pop("attr", None)
-    if values is not None:
-        data.update({f"attr_{i}": value for i, value in enumerate(values)})
-    return data
+def _flatten(data: Columns) -> None:
+    for i, value in enumerate(data.pop("attr", ())):
+        data[f"attr_{i}"] = value
+    for name, value in data.items():
+        if not isinstance(value, str | int | float):
+            raise ValueError(
+                f"GraphML cannot store {name!r} = {value!r}: only strings and numbers are "
+                "supported."
+            )
+        if isinstance(value, str) and _ILLEGAL.search(value):
+            raise ValueError(
+                f"GraphML cannot store {name!r}: it contains characters that are not allowed in "
+                "XML."
+            )
 
 
 def write_table(dataset: Dataset, kind: str) -> str:

@@ -14,6 +14,7 @@ _KINDS = {
     ".csv": ".csv",
     ".tsv": ".tsv",
     ".tab": ".tsv",
+    ".parquet": ".parquet",
     ".sdf": ".sdf",
     ".sd": ".sdf",
     ".mol": ".sdf",
@@ -27,7 +28,7 @@ _KINDS = {
     ".ndjson": ".jsonl",
 }
 
-TABLES = (".smi", ".csv", ".tsv")
+TABLES = (".smi", ".csv", ".tsv", ".parquet")
 
 
 def kind_of(path: Path) -> str | None:

@@ -17,6 +17,7 @@ from gramlet.files.dataset import Dataset
 from gramlet.files.target import check_target
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
+from gramlet.graphs.conversion.from_pandas import Column, Frame, plain_frame
 
 __all__ = ["from_pandas"]
 
@@ -44,6 +45,8 @@ def from_pandas(
     name: str = "",
 ) -> Dataset:
     """Graphs from data frames: one row per edge, and optionally one row per node.
+
+    Frames are of pandas, polars or pyarrow.
 
     Graphs are in the order of ``targets`` if given, else of their first row in ``nodes``, else in
     ``edges``. Nodes of a graph are in the order of their first row. The cost is linear, except for
@@ -90,6 +93,7 @@ def from_pandas(
     >>> data.graphs, data.target.tolist()
     (GraphBatch(2 graphs, 5 nodes, 3 edges), [0.5, 1.5])
     """
+    edges, nodes, targets = plain_frame(edges), plain_frame(nodes), plain_frame(targets)
     of_edges = {column: _values(edges, column, "edges") for column in (graph, source, target)}
     if isinstance(targets, str):
         targets = _target_column(targets, nodes, edges, graph)
@@ -161,7 +165,9 @@ def _values(frame: Any, column: str, what: str) -> list[Hashable]:
 
 def _require_column(frame: Any, column: str, what: str) -> None:
     if not hasattr(frame, "columns"):
-        raise TypeError(f"{what} must be a pandas DataFrame; got {type(frame).__name__}.")
+        raise TypeError(
+            f"{what} must be a DataFrame of pandas, polars or pyarrow; got {type(frame).__name__}."
+        )
     if column not in frame.columns:
         raise ValueError(
             f"{what} has no column {column!r}; it has {', '.join(map(repr, frame.columns))}."
@@ -228,13 +234,14 @@ def _targets(
     if targets is None:
         return None, None, None
     if not hasattr(targets, "columns"):
-        if not hasattr(targets, "index") or not hasattr(targets, "isna"):
+        if isinstance(targets, Column) or not hasattr(targets, "isna"):
             raise TypeError(
-                f"targets must be a pandas Series or DataFrame; got {type(targets).__name__}."
+                "targets must be a pandas Series indexed by graph, or a frame with the column "
+                f"{graph!r}; got {type(targets).__name__}."
             )
         keys, column = targets.index.tolist(), targets
     else:
-        if graph in targets.columns:
+        if graph in targets.columns or isinstance(targets, Frame):
             keys = _values(targets, graph, "targets")
         else:
             keys = targets.index.tolist()
@@ -264,14 +271,15 @@ def _target_column(name: str, nodes: Any, edges: Any, graph: str) -> Any:
     in_nodes = nodes is not None and name in nodes.columns
     what, frame = ("nodes", nodes) if in_nodes else ("edges", edges)
     _require_column(frame, name, what)
-    distinct = frame[[graph, name]].drop_duplicates()
-    twice = distinct[distinct[graph].duplicated()]
-    if len(twice):
-        raise ValueError(
-            f"{what}: column {name!r} has several values for the graph {twice[graph].iloc[0]!r}; "
-            "a target is one value per graph."
-        )
-    return distinct.set_index(graph)[name]
+    values: dict[Hashable, Any] = {}
+    for key, value in zip(_values(frame, graph, what), frame[name].tolist(), strict=True):
+        first = values.setdefault(key, value)
+        if first != value and not (first != first and value != value):
+            raise ValueError(
+                f"{what}: column {name!r} has several values for the graph {key!r}; a target is "
+                "one value per graph."
+            )
+    return Frame({graph: list(values), name: list(values.values())})
 
 
 def _dtype(column: Any) -> Any:

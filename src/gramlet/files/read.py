@@ -16,7 +16,8 @@ from gramlet.files.molecules.rows import MoleculeOptions
 from gramlet.files.molecules.sdf import read_sdf
 from gramlet.files.molecules.tables import read_molecule_table
 from gramlet.files.networks.file_graphs import ColumnNames
-from gramlet.files.networks.reading import NETWORK_KINDS, dataset_of_graphs, parse_graphs
+from gramlet.files.networks.parsing import NETWORK_KINDS, parse_graphs
+from gramlet.files.networks.reading import dataset_of_graphs
 from gramlet.files.opening import DEFAULT_MAX_BYTES
 from gramlet.files.problems import OnError, Problems
 from gramlet.files.tu.dataset import read_tu
@@ -88,6 +89,7 @@ def read(
     TU folder or ``.zip``       graphs and target, see :func:`read_tu`
     ``.csv``, ``.tsv``          a table with a column of SMILES strings, ids and a target; the
                                 separator (``,`` ``;`` tab) and the headings are found
+    ``.parquet``                a table like these, with the extra ``[tables]``
     ``.smi``                    a SMILES string per line, then a name
     ``.sdf``                    molecules with properties
     ``.graphml``, ``.gexf``,    graphs with data on nodes, edges and graphs
@@ -159,9 +161,25 @@ def read(
     """
     path = Path(path).expanduser()
     options = ReadOptions(
-        target, molecules, id, sep, header, directed, node_labels, label, edge_label, weight, attr,
-        edge_attr, edge_weights, tuple(atoms), hydrogens, on_error, n_jobs, max_bytes,
-    )  # fmt: skip
+        target,
+        molecules,
+        id,
+        sep,
+        header,
+        directed,
+        node_labels,
+        label,
+        edge_label,
+        weight,
+        attr,
+        edge_attr,
+        edge_weights,
+        tuple(atoms),
+        hydrogens,
+        on_error,
+        n_jobs,
+        max_bytes,
+    )
     return read_as(path, _kind(path), options)
 
 
@@ -175,25 +193,50 @@ def read_as(path: Path, kind: str, options: ReadOptions) -> Dataset:
         dataset = _read_tu(path, options)
     elif kind == "folder":
         dataset = read_folder(
-            path, target, options.sep, options.directed, options.columns, molecules, problems,
+            path,
+            target,
+            options.sep,
+            options.directed,
+            options.columns,
+            molecules,
+            problems,
             max_bytes,
-        )  # fmt: skip
+        )
     elif kind in TABLES:
         dataset = read_molecule_table(
-            path, smi=kind == ".smi", target=target, molecules=options.molecules, id=options.id,
-            sep=options.sep, header=options.header, options=molecules, problems=problems,
-            name=name, max_bytes=max_bytes,
-        )  # fmt: skip
+            path,
+            smi=kind == ".smi",
+            target=target,
+            molecules=options.molecules,
+            id=options.id,
+            sep=options.sep,
+            header=options.header,
+            options=molecules,
+            problems=problems,
+            name=name,
+            max_bytes=max_bytes,
+        )
     elif kind == ".sdf":
         dataset = read_sdf(
-            path, target=_name(target), id=_word(options.id), options=molecules,
-            problems=problems, name=name, max_bytes=max_bytes,
-        )  # fmt: skip
+            path,
+            target=_name(target),
+            id=_word(options.id),
+            options=molecules,
+            problems=problems,
+            name=name,
+            max_bytes=max_bytes,
+        )
     else:
         dataset = dataset_of_graphs(
-            parse_graphs(path, kind, problems, max_bytes), path, options.columns, problems,
-            directed=options.directed, target=_name(target), id=_word(options.id), name=name,
-        )  # fmt: skip
+            parse_graphs(path, kind, problems, max_bytes),
+            path,
+            options.columns,
+            problems,
+            directed=options.directed,
+            target=_name(target),
+            id=_word(options.id),
+            name=name,
+        )
     return adjusted(dataset, options.directed, options.node_labels)
 
 
@@ -229,6 +272,8 @@ def refuse_foreign_options(path: Path, kind: str, options: ReadOptions) -> None:
         allowed = {"id", *_OPTIONS_OF_NETWORKS}
     else:
         allowed = _OPTIONS_OF_TABLES if kind in TABLES else {"id"}
+        if kind == ".parquet":
+            allowed = {"molecules", "id"}
     for option in sorted({"edge_weights", *_OPTIONS_OF_TABLES, *_OPTIONS_OF_NETWORKS} - allowed):
         if getattr(options, option) is not None:
             what = {"tu": "TU data", "folder": "a folder of graphs"}.get(kind, f"a {kind} file")

@@ -161,10 +161,16 @@ def _tables(
     path: Path, kind: str, batch_size: int, options: ReadOptions
 ) -> Iterator[tuple[Table, MoleculeColumns]]:
     return stream_molecule_tables(
-        path, smi=kind == ".smi", target=options.target, molecules=options.molecules,
-        id=options.id, sep=options.sep, header=options.header, batch_size=batch_size,
+        path,
+        smi=kind == ".smi",
+        target=options.target,
+        molecules=options.molecules,
+        id=options.id,
+        sep=options.sep,
+        header=options.header,
+        batch_size=batch_size,
         max_bytes=options.max_bytes,
-    )  # fmt: skip
+    )
 
 
 def _scanned(

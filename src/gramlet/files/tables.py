@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from gramlet.common.notices import warn_caller
+from gramlet.files.kinds import kind_of
 from gramlet.files.opening import DEFAULT_MAX_BYTES, is_text, open_text
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
 SEPARATORS = (",", ";", "\t")
 
 _HEAD = 60
+_PARQUET_ROWS = 4096
 _LONGEST_LINE = 1 << 24
 
 
@@ -64,7 +66,7 @@ class Table:
 
     def place(self, row: Row) -> str:
         """The place of a row, for messages."""
-        return f"{self.path}, line {row.line}"
+        return f"{self.path}, {'row' if _is_parquet(self.path) else 'line'} {row.line}"
 
     def describe(self) -> str:
         """The columns of the table, for messages."""
@@ -86,6 +88,12 @@ def read_table(
     ``is_headings`` decides whether the first row contains headings. All rows must have as many
     cells as the first; missing cells at the end of a row count as empty.
     """
+    if _is_parquet(path):
+        names, found = _parquet_rows(path, max_bytes)
+        rows = list(found)
+        if not rows:
+            raise ValueError(f"{path} has no rows.")
+        return Table(path, names, rows)
     with open_text(path, max_bytes) as text:
         lines = _lines(text, path)
         head = list(itertools.islice(lines, _HEAD))
@@ -111,6 +119,15 @@ def stream_tables(
     max_bytes: int,
 ) -> Iterator[Table]:
     """The rows of a `.csv` or `.tsv` file in tables of ``batch_size`` rows, read lazily."""
+    if _is_parquet(path):
+        names, rows = _parquet_rows(path, max_bytes)
+        empty = True
+        while block := list(itertools.islice(rows, batch_size)):
+            empty = False
+            yield Table(path, names, block)
+        if empty:
+            raise ValueError(f"{path} has no rows.")
+        return
     with open_text(path, max_bytes, "surrogateescape") as text:
         lines = _lines(text, path)
         head = list(itertools.islice(lines, _HEAD))
@@ -133,6 +150,56 @@ def stream_tables(
             yield Table(path, headings, [_filled(row, width) for row in block])
         if empty:
             raise ValueError(f"{path} has a line of headings and no rows.")
+
+
+def _is_parquet(path: Path) -> bool:
+    return kind_of(path) == ".parquet"
+
+
+def _parquet_rows(path: Path, max_bytes: int) -> tuple[list[str], Iterator[Row]]:
+    """The headings, and the rows with cells as text, some thousand at a time."""
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise ImportError(
+            f"Reading {path.name} needs pyarrow: pip install gramlet[tables]"
+        ) from None
+    damage = (ArrowException, OSError, ValueError)
+    try:
+        file = ParquetFile(path)
+        facts = file.metadata
+        size = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
+        headings = [str(name) for name in file.schema_arrow.names]
+    except damage as why:
+        raise ValueError(f"{path} cannot be read as Parquet ({_brief(why)}).") from None
+    if size > max_bytes:
+        raise ValueError(
+            f"{path} has more than {max_bytes:,} bytes, unpacked. If you trust the file, raise "
+            "max_bytes."
+        )
+
+    def rows() -> Iterator[Row]:
+        number = 0
+        with file:
+            batches = file.iter_batches(_PARQUET_ROWS)
+            while True:
+                try:
+                    batch = next(batches, None)
+                    columns = [] if batch is None else [c.to_pylist() for c in batch.columns]
+                except damage as why:
+                    raise ValueError(f"{path} cannot be read as Parquet ({_brief(why)}).") from None
+                if batch is None:
+                    return
+                for cells in zip(*columns, strict=True):
+                    number += 1
+                    yield Row(number, ["" if c is None else str(c).strip() for c in cells])
+
+    return headings, rows()
+
+
+def _brief(why: BaseException) -> str:
+    return " ".join(str(why).split())[:200] or type(why).__name__
 
 
 def _warn_of_data(path: Path, headings: list[str], rows: list[Row]) -> None:

@@ -31,13 +31,27 @@ Task = Literal["classification", "regression"]
 
 # Cells that stand for a missing value.
 MISSING = frozenset(
-    ("", "na", "NA", "n/a", "N/A", "#N/A", "<NA>", "null", "NULL", "None",
-     "#NUM!", "#DIV/0!", "#VALUE!")
-)  # fmt: skip
+    (
+        "",
+        "na",
+        "NA",
+        "n/a",
+        "N/A",
+        "#N/A",
+        "<NA>",
+        "null",
+        "NULL",
+        "None",
+        "#NUM!",
+        "#DIV/0!",
+        "#VALUE!",
+    )
+)
 # As C and Fortran programs write what is not a number.
 _NAN = re.compile(r"[+-]?(nan|1\.#(ind|qnan|snan)0*)(\(\w*\))?", re.IGNORECASE)
 
 _MANY_GRAPHS = 50
+_MOST_LARGE = 1_000_000  # whole numbers beyond 2^53 that are compared
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3})+\.\d+|(?:\.\d{3})+,\d+)")
 _MARKS = "has thousands separators; write it without them"
@@ -100,7 +114,18 @@ def as_values(y: Any) -> Array:
     are_words = isinstance(y, list | tuple) and values.dtype.kind == "U" and values.ndim == 1
     if are_words and not all(isinstance(value, str) for value in y):
         return np.array(y, dtype=object)
+    are_floats = isinstance(y, list | tuple) and values.dtype.kind == "f" and values.ndim == 1
+    if are_floats and _merge_as_floats(y):
+        return np.array(y, dtype=object)
     return values
+
+
+def _merge_as_floats(numbers: Any) -> bool:
+    """Whether different numbers are equal, or infinite, as floating-point numbers."""
+    try:
+        return len(set(map(float, numbers))) < len(set(numbers))
+    except OverflowError:
+        return True
 
 
 def check_target(y: Any) -> Array:
@@ -135,6 +160,8 @@ def _plain_array(values: Array) -> Array:
     numbers = (int, float, np.integer, np.floating)
     if kinds and all(issubclass(k, numbers) and not issubclass(k, bool) for k in kinds):
         plain = np.array(values.tolist())
+        if plain.dtype.kind not in "iu" and _merge_as_floats(values.tolist()):
+            return values.astype(str)  # classes; as floats different ones would be equal
         return plain if plain.dtype.kind in "iuf" else values.astype(float)
     return values
 
@@ -151,7 +178,8 @@ def is_missing(cell: str) -> bool:
 class CellFormat:
     """How the cells of a target are written, learned from some or all of them.
 
-    Integers if all cells are written as such, else floats if all are numbers, else strings. If a
+    Integers if all cells are written as such and fit in 64 bits, strings if larger ones could not
+    be told apart as floats, else floats if all are numbers, else strings. If a
     cell is a number that is not whole, the target is real. Commas are decimal points if most cells
     are numbers then and more of them have a comma than a point; most, not all, so that "<0,1" and
     "2.5" among numbers are found, but "1,2" beside "1,2,3" is a list. Cells with thousands
@@ -223,7 +251,8 @@ class CellFormat:
             cells = list(cells)
             for i in decimals:
                 cells[i] = cells[i].replace(",", ".")
-        if not found.all_numbers and not found.has_fraction:
+        are_classes = not found.all_numbers or (found.merges and not found.all_integers)
+        if are_classes and not found.has_fraction:
             return np.array(list(cells), dtype=str), unfit
         numbers = [None if i in unfit else _number(cell) for i, cell in enumerate(cells)]
         for i, number in enumerate(numbers):
@@ -242,11 +271,14 @@ class _Numbers:
 
     def __init__(self) -> None:
         self.all_numbers = self.all_integers = True
-        self.has_fraction = False
+        self.has_fraction = self.merges = False
+        self._large: dict[float, int] = {}  # whole numbers by their value as floats
 
     def add(self, number: int | float | None) -> None:
         self.all_numbers &= number is not None
         self.all_integers &= isinstance(number, int) and abs(number) < 2**63
+        if isinstance(number, int) and abs(number) > 2**53 and len(self._large) < _MOST_LARGE:
+            self.merges |= self._large.setdefault(float(number), number) != number
         self.has_fraction |= isinstance(number, float) and not number.is_integer()
 
 
@@ -300,5 +332,7 @@ def _number(cell: str) -> int | float | None:
             number = kind(cell)
         except (ValueError, OverflowError):
             continue
+        if isinstance(number, int) and abs(number) >= 2**1024:
+            return math.inf
         return None if math.isnan(number) else number
     return None

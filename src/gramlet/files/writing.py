@@ -216,8 +216,11 @@ def _compare(dataset: Dataset, place: Path, kind: str, path: Path) -> None:
     except ValueError as why:
         reason = str(why).replace(str(place), str(path))
         raise ValueError(f"{path}: the data cannot be stored in a {kind} file ({reason})") from why
-    differs = [field for field in ("target", "ids", "molecules", *_NAMES)
-               if not _same(dataset.get(field), back.get(field))]  # fmt: skip
+    differs = [
+        field
+        for field in ("target", "ids", "molecules", *_NAMES)
+        if not _same(dataset.get(field), back.get(field))
+    ]
     if dataset.graphs != back.graphs:
         differs += _numbers(dataset) if kind in _TABLES else _differing_columns(dataset, back)
     if differs:
@@ -249,8 +252,10 @@ def _refuse_other_molecules(dataset: Dataset, back: Dataset, path: Path) -> None
     one, other = mine[position], theirs[position]
     reason = "has other labels or edges than"
     if (one.n_nodes_total, len(one.indices)) != (other.n_nodes_total, len(other.indices)):
-        counts = (f"{counted(g.n_nodes_total, 'node')} and {counted(int(g.n_edges[0]), 'edge')}"
-                  for g in (one, other))  # fmt: skip
+        counts = (
+            f"{counted(g.n_nodes_total, 'node')} and {counted(int(g.n_edges[0]), 'edge')}"
+            for g in (one, other)
+        )
         reason = f"has {' instead of '.join(counts)} in"
     raise ValueError(
         f"{path}: the graph of molecule {position} {reason} its SMILES string "

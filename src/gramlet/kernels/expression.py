@@ -1,6 +1,6 @@
 """Kernels written as text: ``wl(n_iter=3) * sp + 0.5 * vertex``.
 
-A small grammar with its own parser; nothing is evaluated as Python:
+A small part of Python's syntax, read by `ast.parse`; nothing is evaluated:
 
     expression := term {"+" term}
     term       := factor {"*" factor}
@@ -14,24 +14,22 @@ Names are those of the registry, which passes texts that are not plain names to 
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from gramlet.kernels import registry
 from gramlet.kernels.contract.tags import GraphTags, graph_tags, is_embedding
 
-__all__ = ["ExpressionEntry", "ExpressionError", "entry_of", "estimator_of", "parse_kernel"]
-
-_TOKENS = re.compile(
-    r"\s*(?:(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
-    r"|(?P<name>[A-Za-z_]\w*(?:-\w+)*)"
-    r"|(?P<text>'[^']*'|\"[^\"]*\")"
-    r"|(?P<sign>[-+*(),=\[\]]))"
-)
+_HYPHEN = "\N{LATIN LETTER DENTAL CLICK}"  # a letter of one place, for hyphens inside names
+_NAMES = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])[A-Za-z_]\w*(?:-\w+)+")
+_BRACKETS = re.compile(r"'[^']*'|\"[^\"]*\"|[()\[\]]")
+_WORD = re.compile(r"\s*([\w.-]+|\S)")
+_TWO_VALUES = re.compile(r"[\w.-]+\s+")
 _WORDS = {"True": True, "true": True, "False": False, "false": False, "None": None, "none": None}
-# The largest length and depth of an expression; more is a mistake.
-_LONGEST, _DEEPEST = 10_000, 50
+# The largest length and depth of an expression and the largest factor; more is a mistake.
+_LONGEST, _DEEPEST, _LARGEST = 10_000, 50, 1e100
 
 
 class ExpressionError(ValueError):
@@ -39,12 +37,6 @@ class ExpressionError(ValueError):
 
     # The command line prints messages on one line, unless they have this attribute.
     keeps_lines = True
-
-
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    place: int
 
 
 def parse_kernel(text: str) -> Any:
@@ -137,203 +129,177 @@ def entry_of(text: str) -> ExpressionEntry:
 
 
 class _Parser:
-    """Parses one text, token by token."""
+    """Turns one text into an estimator, through Python's syntax tree and a white list."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.depth = 0
-        self.tokens = self._tokens()
-        self.at = 0
+        self.start = len(text) - len(text.lstrip())
 
-    def _tokens(self) -> list[_Token]:
+    def kernel(self) -> Any:
         if len(self.text) > _LONGEST:
             raise ExpressionError(
                 f"A kernel expression has at most {_LONGEST} characters; got {len(self.text)}."
             )
-        found: list[_Token] = []
-        place = 0
-        end = len(self.text.rstrip())
-        while place < end:
-            match = _TOKENS.match(self.text, place)
-            if match is None:
-                place += len(self.text[place:]) - len(self.text[place:].lstrip())
-                raise self._error(f"{self.text[place]!r} cannot be read", place)
-            kind = str(match.lastgroup)
-            # "a+1" is a sum; a sign belongs to a number only if no value precedes it.
-            if kind == "number" and match[kind][0] in "-+" and _ends_a_value(found):
-                found.append(_Token("sign", match[kind][0], match.start(kind)))
-                place = match.start(kind) + 1
-                continue
-            found.append(_Token(kind, match[kind], match.start(kind)))
-            place = match.end()
-        return [*found, _Token("end", "", len(self.text))]
+        if not self.text.strip():
+            raise self._error("The kernel expression is empty", 0)
+        tree = self._tree()
+        return self._as_kernel(self._expression(tree), tree)
 
-    # Tokens
+    def _tree(self) -> ast.expr:
+        self._check_depth()
+        # One line, in which every character keeps its place.
+        plain = re.sub(r"\s", " ", _NAMES.sub(_without_hyphens, self.text)).strip()
+        self.plain = plain
+        try:
+            return ast.parse(plain, mode="eval").body
+        except SyntaxError as why:
+            raise self._unreadable(why) from None
+        except (ValueError, RecursionError, MemoryError):
+            raise ExpressionError("The kernel expression is too long or cannot be read.") from None
 
-    @property
-    def now(self) -> _Token:
-        return self.tokens[self.at]
+    def _check_depth(self) -> None:
+        depth = 0
+        for match in _BRACKETS.finditer(self.text):
+            depth += (match[0] in "([") - (match[0] in ")]")
+            if depth > _DEEPEST:
+                raise self._error("Parentheses are nested too deeply", match.start())
 
-    def _next(self) -> _Token:
-        token = self.now
-        self.at += token.kind != "end"
-        return token
+    def _unreadable(self, why: SyntaxError) -> ExpressionError:
+        # Python may blame "wl sp" as a whole; what follows the first name is the mistake.
+        offset = why.offset or len(self.plain) + 1  # 0: at the end
+        place = self.start + offset - 1
+        two = _TWO_VALUES.match(self.text, place) if "forgot a comma" in why.msg else None
+        place = two.end() if two else place
+        word = _WORD.match(self.text, place)
+        if "never closed" in why.msg:
+            return self._error(f"{self.text[place]!r} is still open at the end", place)
+        if place >= len(self.text.rstrip()) or word is None:
+            return self._error("Expected a kernel or a value, found the end", len(self.text))
+        return self._error(
+            f"Expected '+', '*', a value or the end, found {word[1]!r}", place, self._meant()
+        )
 
-    def _takes(self, sign: str) -> bool:
-        if self.now.kind == "sign" and self.now.text == sign:
-            self.at += 1
-            return True
-        return False
-
-    def _expect(self, sign: str, opened: _Token) -> None:
-        if not self._takes(sign):
-            found = repr(self.now.text) if self.now.text else "the end"
-            raise self._error(
-                f"Expected {sign!r} or ',' or an operator, found {found}", self.now.place,
-                f" {opened.text!r} at position {opened.place} is still open."
-            )  # fmt: skip
-
-    def _error(self, message: str, place: int, hint: str = "") -> ExpressionError:
-        line = self.text.replace("\n", " ").replace("\t", " ")
+    def _error(self, message: str, at: ast.AST | int, hint: str = "") -> ExpressionError:
+        place = at if isinstance(at, int) else self._place(at)
+        line = re.sub(r"\s", " ", self.text)
         return ExpressionError(
             f"{message} (at position {place}).{hint}\n  {line}\n  {' ' * place}^"
         )
+
+    def _place(self, node: Any) -> int:
+        # Python counts bytes.
+        return self.start + len(self.plain.encode()[: node.col_offset].decode())
 
     def _meant(self) -> str:
         """A hint that the whole text may be meant as one name, if it has no operators."""
         combines = not set(self.text).isdisjoint("+*()")
         return "" if combines else registry.unknown_name(self.text.strip())[1]
 
-    # The grammar
+    # Kernels
 
-    def kernel(self) -> Any:
-        if self.now.kind == "end":
-            raise self._error("The kernel expression is empty", 0)
-        first = self.now
-        value = self._expression()
-        if self.now.kind != "end":
-            raise self._error(
-                f"Expected '+', '*' or the end, found {self.now.text!r}", self.now.place,
-                self._meant()
-            )  # fmt: skip
-        return self._as_kernel(value, first.place)
-
-    def _as_kernel(self, value: Any, place: int) -> Any:
+    def _as_kernel(self, value: Any, node: ast.expr) -> Any:
         if isinstance(value, float):
             raise self._error(
-                "A number is not a kernel; it can be a factor, as in '0.5 * wl'", place
+                "A number is not a kernel; it can be a factor, as in '0.5 * wl'", node
             )
         return value
 
-    def _expression(self) -> Any:
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise self._error("Parentheses are nested too deeply", self.now.place)
-        place = self.now.place
-        value = self._term()
-        while self._takes("+"):
-            left, at = self._as_kernel(value, place), self.now.place
-            right = self._as_kernel(self._term(), at)
-            value = self._combined(lambda a, b: a + b, left, right, place, at)
-        self.depth -= 1
+    def _expression(self, node: ast.expr) -> Any:
+        """A kernel, or a number that is a factor."""
+        if isinstance(node, ast.BinOp):
+            return self._combined(node)
+        if isinstance(node, ast.Name):
+            return self._named(node, node, [], [])
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            return self._named(node, node.func, node.args, node.keywords)
+        number = _number(node)
+        if number is None:
+            raise self._error("Expected a kernel's name, a number or '('", node)
+        if not 0 <= number <= _LARGEST:
+            raise self._error(f"A factor must be finite, at least 0 and at most {_LARGEST:g}", node)
+        return float(number)
+
+    def _combined(self, node: ast.BinOp) -> Any:
+        chain: list[ast.BinOp] = []
+        first: ast.expr = node
+        while isinstance(first, ast.BinOp):  # long sums are deep trees
+            chain.append(first)
+            first = first.left
+        value = self._expression(first)
+        for step in reversed(chain):
+            if not isinstance(step.op, ast.Add | ast.Mult):
+                raise self._no_operator(step)
+            other = self._expression(step.right)
+            for part, at in ((value, first), (other, step.right)):
+                if isinstance(step.op, ast.Add):
+                    self._as_kernel(part, at)
+                if not isinstance(part, float) and is_embedding(part):
+                    raise self._error("An embedding cannot be added or multiplied; kernels can", at)
+            value = value + other if isinstance(step.op, ast.Add) else value * other
+            weights = [value] if isinstance(value, float) else getattr(value, "weights", None) or []
+            if any(not weight <= _LARGEST for weight in weights):
+                raise self._error(f"The product of the factors exceeds {_LARGEST:g}", step.right)
         return value
 
-    def _term(self) -> Any:
-        place = self.now.place
-        value = self._factor()
-        while self._takes("*"):
-            at = self.now.place
-            value = self._combined(lambda a, b: a * b, value, self._factor(), place, at)
-        return value
+    def _no_operator(self, node: ast.BinOp) -> ExpressionError:
+        after = len(self.plain.encode()[: node.left.end_col_offset].decode())
+        place = re.compile(r"[\s)]*").match(self.plain, after).end()  # type: ignore[union-attr]
+        found = self.plain[place]
+        return self._error(f"Expected '+' or '*', found {found!r}", self.start + place)
 
-    def _combined(self, operation: Any, left: Any, right: Any, place: int, at: int) -> Any:
-        for value, where in ((left, place), (right, at)):
-            if not isinstance(value, float) and is_embedding(value):
-                raise self._error("An embedding cannot be added or multiplied; kernels can", where)
-        return operation(left, right)
-
-    def _factor(self) -> Any:
-        token = self._next()
-        if token.kind == "number":
-            number = float(token.text)
-            if not 0 <= number < float("inf"):
-                raise self._error("A factor must be finite and at least 0", token.place)
-            return number
-        if token.kind == "name":
-            return self._named(token)
-        if token.kind == "sign" and token.text == "(":
-            value = self._expression()
-            self._expect(")", token)
-            return value
-        found = repr(token.text) if token.text else "the end"
-        raise self._error(f"Expected a kernel's name, a number or '(', found {found}", token.place)
-
-    def _named(self, name: _Token) -> Any:
-        if registry.find(name.text) is None:
-            fact, hint = registry.unknown_name(name.text)
-            hint = hint or self._meant()
+    def _named(
+        self, node: ast.expr, func: ast.Name, args: list[ast.expr], keywords: list[ast.keyword]
+    ) -> Any:
+        name = func.id.replace(_HYPHEN, "-")
+        if registry.find(name) is None:
+            fact, hint = registry.unknown_name(name)
             known = ", ".join(row.name for row in registry.entries())
-            raise self._error(fact, name.place, hint or f" There are: {known}.")
-        params: dict[str, tuple[Any, int]] = {}
-        opened = self.now
-        if self._takes("(") and not self._takes(")"):
-            self._argument(params)
-            while self._takes(","):
-                self._argument(params)
-            self._expect(")", opened)
-        return self._made(name, params)
-
-    def _argument(self, params: dict[str, tuple[Any, int]]) -> None:
-        token, after = self.now, self.tokens[min(self.at + 1, len(self.tokens) - 1)]
-        if token.kind == "name" and (after.kind, after.text) == ("sign", "="):
-            self.at += 2
-            name, value = token.text, self._value()
-        else:
-            name, value = "base", self._as_kernel(self._expression(), token.place)
-        if name in params:
-            raise self._error(f"The parameter {name!r} is given twice", token.place)
-        params[name] = (value, token.place)
-
-    def _made(self, name: _Token, params: dict[str, tuple[Any, int]]) -> Any:
-        row = registry.get(name.text)
+            raise self._error(fact, func, hint or self._meant() or f" There are: {known}.")
+        row = registry.get(name)
         allowed = row.make().get_params()
-        for key, (_, place) in params.items():
+        params: dict[str, Any] = {}
+        given = [("base", arg, arg) for arg in args]
+        for key, value, at in [*given, *((word.arg, word.value, word) for word in keywords)]:
+            if key is None or isinstance(value, ast.Starred):
+                raise self._error("'*' is not followed by a kernel", at)
+            if key in params:
+                raise self._error(f"The parameter {key!r} is given twice", at)
             if key not in allowed:
                 what = "takes no base" if key == "base" else f"has no parameter {key!r}"
                 hint = f" It has: {', '.join(sorted(allowed))}."
-                raise self._error(f"Kernel {name.text!r} ({row.class_name}) {what}", place, hint)
-        return row.make(**{key: value for key, (value, _) in params.items()})
+                raise self._error(f"Kernel {name!r} ({row.class_name}) {what}", at, hint)
+            base = isinstance(at, ast.expr)
+            params[key] = (
+                self._as_kernel(self._expression(value), value) if base else (self._value(value))
+            )
+        return row.make(**params)
 
-    def _value(self) -> Any:
-        """The value of a parameter."""
-        token, after = self.now, self.tokens[min(self.at + 1, len(self.tokens) - 1)]
-        if token.kind == "name" and (after.kind, after.text) == ("sign", "("):
-            return self._as_kernel(self._expression(), token.place)
-        self._next()
-        if token.kind == "number":
-            return float(token.text) if re.search(r"[.eE]", token.text) else int(token.text)
-        if token.kind == "text":
-            return token.text[1:-1]
-        if token.kind == "name":
-            return _WORDS.get(token.text, token.text)
-        if token.text in ("[", "("):
-            return self._values(token)
-        found = repr(token.text) if token.text else "the end"
-        raise self._error(f"Expected a value, found {found}", token.place)
-
-    def _values(self, opened: _Token) -> Any:
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise self._error("Brackets are nested too deeply", opened.place)
-        closing, values = {"[": "]", "(": ")"}[opened.text], []
-        while not self._takes(closing):
-            values.append(self._value())
-            if not self._takes(","):
-                self._expect(closing, opened)
-                break
-        self.depth -= 1
-        return values if opened.text == "[" else tuple(values)
+    def _value(self, node: ast.expr) -> Any:
+        """The value of a parameter: a number, a text, a word, a list, or a kernel."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bool | None):
+            return node.value
+        number = _number(node)
+        if number is not None:
+            return number
+        if isinstance(node, ast.Name):
+            return _WORDS.get(node.id, node.id.replace(_HYPHEN, "-"))
+        if isinstance(node, ast.List):
+            return [self._value(item) for item in node.elts]
+        if isinstance(node, ast.Tuple):
+            return tuple(self._value(item) for item in node.elts)
+        return self._as_kernel(self._expression(node), node)
 
 
-def _ends_a_value(found: list[_Token]) -> bool:
-    return bool(found) and (found[-1].kind != "sign" or found[-1].text in ")]")
+def _number(node: ast.expr) -> int | float | None:
+    sign = 1
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+        sign = -1 if isinstance(node.op, ast.USub) else 1
+        node = node.operand
+    value = node.value if isinstance(node, ast.Constant) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return sign * value
+
+
+def _without_hyphens(match: re.Match[str]) -> str:
+    return match[0] if match[0][0] in "'\"" else match[0].replace("-", _HYPHEN)

@@ -53,12 +53,42 @@ GRAKEL_NAMES = {
 }
 
 # GraKeL's names of parameters that are not used here.
-GRAKEL_PARAMETERS = frozenset({
-    "L", "M", "P", "R", "T", "algorithm_type", "as_attributes", "base_graph_kernel", "bits", "d",
-    "h", "heta", "k", "ke", "kernel_type", "kv", "lamda", "lw", "max_dim", "method_type", "metric",
-    "n_samples", "nh_type", "p", "r", "sampling", "sparse", "subsets_size_range", "t_max", "w",
-    "with_attributes", "with_labels",
-})  # fmt: skip
+GRAKEL_PARAMETERS = frozenset(
+    {
+        "L",
+        "M",
+        "P",
+        "R",
+        "T",
+        "algorithm_type",
+        "as_attributes",
+        "base_graph_kernel",
+        "bits",
+        "d",
+        "h",
+        "heta",
+        "k",
+        "ke",
+        "kernel_type",
+        "kv",
+        "lamda",
+        "lw",
+        "max_dim",
+        "method_type",
+        "metric",
+        "n_samples",
+        "nh_type",
+        "p",
+        "r",
+        "sampling",
+        "sparse",
+        "subsets_size_range",
+        "t_max",
+        "w",
+        "with_attributes",
+        "with_labels",
+    }
+)
 
 _NOT_OFFERED = frozenset({"lovasz_theta", "LOVT"})
 

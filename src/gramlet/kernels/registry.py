@@ -16,8 +16,6 @@ from typing import Any, Literal
 from gramlet.kernels.contract.tags import GraphTags, graph_tags
 from gramlet.kernels.grakel_names import GRAKEL_NAMES, GRAKEL_PARAMETERS, PAGE, not_offered
 
-__all__ = ["Entry", "entries", "find", "get", "make", "unknown_name"]
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -80,213 +78,205 @@ class Entry:
         return made.set_params(**{name: merged[name] for name in merged.keys() - set(known)})
 
 
-_H = "gramlet.kernels.histograms.label_histograms"
-_WL = "gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman"
+# The module of each class.
+_MODULES = {
+    "VertexHistogram": "gramlet.kernels.histograms.label_histograms",
+    "EdgeHistogram": "gramlet.kernels.histograms.label_histograms",
+    "OptimalAssignment": "gramlet.kernels.histograms.label_histograms",
+    "WeisfeilerLehman": "gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman",
+    "WLOptimalAssignment": "gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman",
+    "HadamardCode": "gramlet.kernels.hashing.hadamard_code",
+    "NeighborhoodHash": "gramlet.kernels.hashing.neighborhood_hash",
+    "DeepGraphKernel": "gramlet.kernels.weisfeiler_lehman.deep",
+    "WassersteinWL": "gramlet.kernels.wasserstein.wasserstein_wl",
+    "WeightedWassersteinWL": "gramlet.kernels.wasserstein.weighted",
+    "ShortestPath": "gramlet.kernels.paths.shortest_path",
+    "GraphHopper": "gramlet.kernels.paths.graph_hopper",
+    "CoreKernel": "gramlet.kernels.cores.core_kernel",
+    "RandomWalk": "gramlet.kernels.walks.random_walk",
+    "MarginalizedKernel": "gramlet.kernels.marginalized.marginalized",
+    "Propagation": "gramlet.kernels.walks.propagation",
+    "NSPDK": "gramlet.kernels.neighbourhoods.nspdk",
+    "ODDSTh": "gramlet.kernels.neighbourhoods.odd_sth",
+    "SubgraphMatching": "gramlet.kernels.neighbourhoods.subgraph_matching",
+    "PyramidMatch": "gramlet.kernels.spectral.pyramid_match",
+    "GeometricAssignment": "gramlet.kernels.spectral.geometric_assignment",
+    "EMDKernel": "gramlet.kernels.spectral.earth_mover",
+    "RandomGraphEmbedding": "gramlet.embeddings.random_graph_embedding",
+    "SVMTheta": "gramlet.kernels.spectral.svm_theta",
+    "NetLSD": "gramlet.embeddings.spectral_signatures",
+    "FGSD": "gramlet.embeddings.spectral_signatures",
+    "SpectralFeatures": "gramlet.embeddings.spectral_signatures",
+    "LocalDegreeProfile": "gramlet.embeddings.degree_profile",
+    "FeatureLaplacian": "gramlet.kernels.laplacian.laplacian",
+    "MultiscaleLaplacian": "gramlet.kernels.laplacian.multiscale",
+    "GraphletKernel": "gramlet.kernels.graphlets.graphlet",
+    "GraphSampling": "gramlet.embeddings.graph_sampling",
+}
+
+# The family and the paper of each class.
+_ORIGINS = {
+    "VertexHistogram": ("histograms", "Haussler 1999"),
+    "EdgeHistogram": ("histograms", "Haussler 1999"),
+    "OptimalAssignment": ("histograms", "Kriege, Giscard, Wilson 2016"),
+    "WeisfeilerLehman": ("Weisfeiler-Lehman", "Shervashidze et al. 2011"),
+    "WLOptimalAssignment": ("Weisfeiler-Lehman", "Kriege, Giscard, Wilson 2016"),
+    "HadamardCode": ("hashing", "Kataoka, Inokuchi 2016"),
+    "NeighborhoodHash": ("hashing", "Hido, Kashima 2009"),
+    "DeepGraphKernel": ("Weisfeiler-Lehman", "Yanardag, Vishwanathan 2015"),
+    "WassersteinWL": ("Wasserstein", "Togninalli et al. 2019"),
+    "WeightedWassersteinWL": ("Wasserstein", "Nguyen et al. 2021"),
+    "ShortestPath": ("walks and paths", "Borgwardt, Kriegel 2005"),
+    "GraphHopper": ("walks and paths", "Feragen et al. 2013"),
+    "CoreKernel": ("cores", "Nikolentzos et al. 2018"),
+    "RandomWalk": ("walks and paths", "Gärtner, Flach, Wrobel 2003"),
+    "MarginalizedKernel": ("walks and paths", "Kashima et al. 2003"),
+    "Propagation": ("walks and paths", "Neumann et al. 2016"),
+    "NSPDK": ("neighbourhoods", "Costa, De Grave 2010"),
+    "ODDSTh": ("neighbourhoods", "Da San Martino, Navarin, Sperduti 2012"),
+    "SubgraphMatching": ("neighbourhoods", "Kriege, Mutzel 2012"),
+    "PyramidMatch": ("spectral coordinates", "Nikolentzos et al. 2017"),
+    "GeometricAssignment": ("spectral coordinates", "Johansson, Dubhashi 2015"),
+    "EMDKernel": ("spectral coordinates", "Nikolentzos et al. 2017"),
+    "RandomGraphEmbedding": ("spectral coordinates", "Wu et al. 2018"),
+    "SVMTheta": ("spectra and degrees", "Johansson et al. 2014"),
+    "NetLSD": ("spectra and degrees", "Tsitsulin et al. 2018"),
+    "FGSD": ("spectra and degrees", "Verma, Zhang 2017"),
+    "SpectralFeatures": ("spectra and degrees", "de Lara, Pineau 2018"),
+    "LocalDegreeProfile": ("spectra and degrees", "Cai, Wang 2018"),
+    "FeatureLaplacian": ("Laplacians", "Kondor, Pan 2016"),
+    "MultiscaleLaplacian": ("Laplacians", "Kondor, Pan 2016"),
+    "GraphletKernel": ("graphlets", "Shervashidze et al. 2009"),
+    "GraphSampling": ("graphlets", "Ghanem et al. 2021"),
+}
+
+# Short name -> class and summary, in the order of the lists.
+_TABLE = {
+    "vertex": ("VertexHistogram", "dot product of node-label counts"),
+    "edge": ("EdgeHistogram", "dot product of edge-type counts"),
+    "v-oa": ("OptimalAssignment", "optimal assignment of nodes by label"),
+    "e-oa": ("OptimalAssignment", "optimal assignment of edges by type"),
+    "wl": ("WeisfeilerLehman", "common subtree patterns"),
+    "wl-edge": ("WeisfeilerLehman", "common edges between patterns"),
+    "wl-sp": ("WeisfeilerLehman", "common shortest paths between patterns"),
+    "wl-oa": ("WLOptimalAssignment", "optimal assignment of nodes by their patterns"),
+    "hadamard": ("HadamardCode", "sums of labels over neighbours"),
+    "neighborhood-hash": ("NeighborhoodHash", "short codes combined with those of neighbours"),
+    "deep": ("DeepGraphKernel", "patterns, similar if they occur in the same graphs"),
+    "wwl": ("WassersteinWL", "optimal transport between the patterns of two graphs"),
+    "wwl-attr": ("WassersteinWL", "optimal transport between averaged node attributes"),
+    "weighted-wwl": ("WeightedWassersteinWL", "WWL with learned weights of the patterns"),
+    "sp": ("ShortestPath", "shortest paths by end labels and length"),
+    "graph-hopper": (
+        "GraphHopper",
+        "shortest paths compared node by node, by labels or attributes",
+    ),
+    "core": ("CoreKernel", "another kernel on the nested cores of graphs"),
+    "rw": ("RandomWalk", "common walks, discounted by their length"),
+    "rw-exp": ("RandomWalk", "common walks, discounted factorially"),
+    "rw-steps": ("RandomWalk", "common walks of a few steps"),
+    "marginalized": ("MarginalizedKernel", "random walks compared step by step"),
+    "propagation": ("Propagation", "label distributions that spread and are hashed"),
+    "nspdk": ("NSPDK", "pairs of balls at a distance"),
+    "odd-sth": ("ODDSTh", "descent trees around every node"),
+    "subgraph-matching": ("SubgraphMatching", "bijections between small subgraphs"),
+    "pyramid-match": ("PyramidMatch", "nodes matched in ever finer cells"),
+    "geometric-assignment": (
+        "GeometricAssignment",
+        "best matchings of nodes to those of the fitted graphs",
+    ),
+    "emd": ("EMDKernel", "exact earth mover's distances between nodes"),
+    "rge": ("RandomGraphEmbedding", "earth mover's distances to random graphs"),
+    "svm-theta": ("SVMTheta", "bounds on the Lovász number, averaged over subsets of nodes"),
+    "netlsd": ("NetLSD", "traces of the heat or wave kernel at several times"),
+    "fgsd": ("FGSD", "histogram of harmonic distances between nodes"),
+    "spectral": ("SpectralFeatures", "the smallest eigenvalues of the normalised Laplacian"),
+    "degree-profile": (
+        "LocalDegreeProfile",
+        "histograms of degrees of nodes and of their neighbours",
+    ),
+    "flg": ("FeatureLaplacian", "overlap of Gaussians of node features"),
+    "mlg": ("MultiscaleLaplacian", "nested balls, compared by their Laplacians level by level"),
+    "graphlet": ("GraphletKernel", "frequencies of all induced subgraphs on k nodes"),
+    "gsa-match": ("GraphSampling", "mean over random subgraphs of the indicator of their pattern"),
+    "gsa-gaussian": ("GraphSampling", "mean over random subgraphs of Gaussian random features"),
+    "gsa-eigen": (
+        "GraphSampling",
+        "mean over random subgraphs of Gaussian random features of their eigenvalues",
+    ),
+    "gsa-optical": ("GraphSampling", "mean over random subgraphs of optical random features"),
+}
+
+# Parameters of rows that differ from the defaults of the class.
+_PARAMS: dict[str, dict[str, Any]] = {
+    "v-oa": {"base": "vertex"},
+    "e-oa": {"base": "edge"},
+    "wl-edge": {"base": "edge"},
+    "wl-sp": {"base": "shortest-path"},
+    "wwl-attr": {"use_attributes": True},
+    "weighted-wwl": {"solver": "accelerated"},
+    "rw-exp": {"kind": "exponential"},
+    "rw-steps": {"kind": "steps"},
+    "propagation": {"random_state": 0},
+    "rge": {"random_state": 0},
+    "mlg": {"random_state": 0},
+    "gsa-match": {"feature_map": "match", "random_state": 0},
+    "gsa-gaussian": {"feature_map": "gaussian", "random_state": 0},
+    "gsa-eigen": {"feature_map": "eigen", "random_state": 0},
+    "gsa-optical": {"feature_map": "optical", "random_state": 0},
+}
+
+# Options worth selecting by cross-validation, with the values to try.
 _ITERATIONS = {"n_iter": (1, 2, 3, 4, 5, 6)}
 _GAMMAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
-_RGE_GAMMAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
-_HASH = "gramlet.kernels.hashing"
-_NEAR = "gramlet.kernels.neighbourhoods"
-_SPECTRAL = "gramlet.kernels.spectral"
-_SIGNATURES = "gramlet.embeddings.spectral_signatures"
-_RW = "gramlet.kernels.walks.random_walk"
-_GAERTNER = "Gärtner, Flach, Wrobel 2003"
-_SHERVASHIDZE = "Shervashidze et al. 2011"
-_KRIEGE = "Kriege, Giscard, Wilson 2016"
-_KONDOR = "Kondor, Pan 2016"
+_TUNABLE: dict[str, dict[str, tuple[Any, ...]]] = {
+    "wl": _ITERATIONS,
+    "wl-edge": _ITERATIONS,
+    "wl-sp": _ITERATIONS,
+    "wl-oa": _ITERATIONS,
+    "hadamard": _ITERATIONS,
+    "neighborhood-hash": {**_ITERATIONS, "kind": ("simple", "count")},
+    "deep": {"n_components": (16, 64, 256)},
+    "wwl": {**_ITERATIONS, "gamma": _GAMMAS},
+    "wwl-attr": {**_ITERATIONS, "gamma": _GAMMAS},
+    "weighted-wwl": {**_ITERATIONS, "gamma": _GAMMAS, "radius": (0.1, 0.5, 1.0)},
+    "graph-hopper": {"mu": (None, 0.001, 0.01, 0.1, 1.0)},
+    "core": {"min_core": (0, 1, 2)},
+    "rw": {"decay": (1e-5, 1e-4, 0.001, 0.01)},
+    "rw-exp": {"decay": (1e-4, 0.001, 0.01, 0.1)},
+    "rw-steps": {"n_steps": (1, 2, 3, 4, 5), "decay": (0.01, 0.1, 1.0)},
+    "marginalized": {"stop": (0.01, 0.05, 0.2, 0.5)},
+    "propagation": {**_ITERATIONS, "width": (1e-4, 0.001, 0.01)},
+    "nspdk": {"radius": (0, 1, 2, 3), "distance": (0, 2, 4, 6)},
+    "odd-sth": {"height": (1, 2, 3, 4), "decay": (0.5, 0.8, 1.0)},
+    "subgraph-matching": {"size": (2, 3, 4), "weights": ("uniform", "increasing", "decreasing")},
+    "pyramid-match": {"n_dims": (2, 4, 6, 8), "n_levels": (2, 4, 6)},
+    "geometric-assignment": {"n_dims": (2, 4, 6, 8)},
+    "emd": {"gamma": _GAMMAS[1:]},
+    "rge": {"gamma": _GAMMAS[1:], "max_nodes": tuple(range(3, 31, 3))},
+    "svm-theta": {"sizes": ((2, 8), (2, 4), (2, 16))},
+    "netlsd": {"kind": ("heat", "wave"), "normalization": (None, "empty", "complete")},
+    "fgsd": {"n_bins": (50, 100, 200)},
+    "spectral": {"n_components": (32, 64, 128)},
+    "degree-profile": {"n_bins": (16, 32, 64)},
+    "flg": {"eta": (0.01, 0.1, 1.0)},
+    "mlg": {"eta": (0.01, 0.1, 1.0), "radius": (1, 2, 3), "n_levels": (1, 2, 3)},
+    "graphlet": {"k": (3, 4, 5), "connected_only": (False, True)},
+    "gsa-match": {"k": (3, 4, 5, 6)},
+    "gsa-gaussian": {"k": (3, 4, 5, 6)},
+    "gsa-eigen": {"k": (3, 4, 5, 6)},
+    "gsa-optical": {"k": (3, 4, 5, 6)},
+}
 
-_ROWS = (
-    Entry(
-        "vertex", _H, "VertexHistogram", "histograms", "dot product of node-label counts",
-        "Haussler 1999",
-    ),
-    Entry(
-        "edge", _H, "EdgeHistogram", "histograms", "dot product of edge-type counts",
-        "Haussler 1999",
-    ),
-    Entry(
-        "v-oa", _H, "OptimalAssignment", "histograms", "optimal assignment of nodes by label",
-        _KRIEGE, {"base": "vertex"},
-    ),
-    Entry(
-        "e-oa", _H, "OptimalAssignment", "histograms", "optimal assignment of edges by type",
-        _KRIEGE, {"base": "edge"},
-    ),
-    Entry(
-        "wl", _WL, "WeisfeilerLehman", "Weisfeiler-Lehman", "common subtree patterns",
-        _SHERVASHIDZE, {}, _ITERATIONS,
-    ),
-    Entry(
-        "wl-edge", _WL, "WeisfeilerLehman", "Weisfeiler-Lehman", "common edges between patterns",
-        _SHERVASHIDZE, {"base": "edge"}, _ITERATIONS,
-    ),
-    Entry(
-        "wl-sp", _WL, "WeisfeilerLehman", "Weisfeiler-Lehman",
-        "common shortest paths between patterns", _SHERVASHIDZE, {"base": "shortest-path"},
-        _ITERATIONS,
-    ),
-    Entry(
-        "wl-oa", _WL, "WLOptimalAssignment", "Weisfeiler-Lehman",
-        "optimal assignment of nodes by their patterns", _KRIEGE, {}, _ITERATIONS,
-    ),
-    Entry(
-        "hadamard", f"{_HASH}.hadamard_code", "HadamardCode", "hashing",
-        "sums of labels over neighbours", "Kataoka, Inokuchi 2016", {}, _ITERATIONS,
-    ),
-    Entry(
-        "neighborhood-hash", f"{_HASH}.neighborhood_hash", "NeighborhoodHash", "hashing",
-        "short codes combined with those of neighbours", "Hido, Kashima 2009", {},
-        {**_ITERATIONS, "kind": ("simple", "count")},
-    ),
-    Entry(
-        "deep", "gramlet.kernels.weisfeiler_lehman.deep", "DeepGraphKernel", "Weisfeiler-Lehman",
-        "patterns, similar if they occur in the same graphs", "Yanardag, Vishwanathan 2015", {},
-        {"n_components": (16, 64, 256)},
-    ),
-    Entry(
-        "wwl", "gramlet.kernels.wasserstein.wasserstein_wl", "WassersteinWL", "Wasserstein",
-        "optimal transport between the patterns of two graphs", "Togninalli et al. 2019", {},
-        {**_ITERATIONS, "gamma": _GAMMAS},
-    ),
-    Entry(
-        "wwl-attr", "gramlet.kernels.wasserstein.wasserstein_wl", "WassersteinWL", "Wasserstein",
-        "optimal transport between averaged node attributes", "Togninalli et al. 2019",
-        {"use_attributes": True}, {**_ITERATIONS, "gamma": _GAMMAS}
-    ),
-    Entry(
-        "weighted-wwl", "gramlet.kernels.wasserstein.weighted", "WeightedWassersteinWL",
-        "Wasserstein", "WWL with learned weights of the patterns", "Nguyen et al. 2021",
-        {"solver": "accelerated"},
-        {**_ITERATIONS, "gamma": _GAMMAS, "radius": (0.1, 0.5, 1.0)},
-    ),
-    Entry(
-        "sp", "gramlet.kernels.paths.shortest_path", "ShortestPath", "walks and paths",
-        "shortest paths by end labels and length", "Borgwardt, Kriegel 2005",
-    ),
-    Entry(
-        "graph-hopper", "gramlet.kernels.paths.graph_hopper", "GraphHopper", "walks and paths",
-        "shortest paths compared node by node, by labels or attributes", "Feragen et al. 2013",
-        {}, {"mu": (None, 1e-3, 1e-2, 1e-1, 1.0)},
-    ),
-    Entry(
-        "core", "gramlet.kernels.cores.core_kernel", "CoreKernel", "cores",
-        "another kernel on the nested cores of graphs", "Nikolentzos et al. 2018", {},
-        {"min_core": (0, 1, 2)},
-    ),
-    Entry(
-        "rw", _RW, "RandomWalk", "walks and paths", "common walks, discounted by their length",
-        _GAERTNER, {}, {"decay": (1e-5, 1e-4, 1e-3, 1e-2)},
-    ),
-    Entry(
-        "rw-exp", _RW, "RandomWalk", "walks and paths", "common walks, discounted factorially",
-        _GAERTNER, {"kind": "exponential"}, {"decay": (1e-4, 1e-3, 1e-2, 1e-1)},
-    ),
-    Entry(
-        "rw-steps", _RW, "RandomWalk", "walks and paths", "common walks of a few steps",
-        _GAERTNER, {"kind": "steps"}, {"n_steps": (1, 2, 3, 4, 5), "decay": (0.01, 0.1, 1.0)},
-    ),
-    Entry(
-        "marginalized", "gramlet.kernels.marginalized.marginalized", "MarginalizedKernel",
-        "walks and paths", "random walks compared step by step", "Kashima et al. 2003", {},
-        {"stop": (0.01, 0.05, 0.2, 0.5)},
-    ),
-    Entry(
-        "propagation", "gramlet.kernels.walks.propagation", "Propagation", "walks and paths",
-        "label distributions that spread and are hashed", "Neumann et al. 2016",
-        {"random_state": 0}, {"n_iter": (1, 2, 3, 4, 5, 6), "width": (1e-4, 1e-3, 1e-2)}
-    ),
-    Entry(
-        "nspdk", f"{_NEAR}.nspdk", "NSPDK", "neighbourhoods",
-        "pairs of balls at a distance", "Costa, De Grave 2010", {},
-        {"radius": (0, 1, 2, 3), "distance": (0, 2, 4, 6)},
-    ),
-    Entry(
-        "odd-sth", f"{_NEAR}.odd_sth", "ODDSTh", "neighbourhoods",
-        "descent trees around every node", "Da San Martino, Navarin, Sperduti 2012", {},
-        {"height": (1, 2, 3, 4), "decay": (0.5, 0.8, 1.0)},
-    ),
-    Entry(
-        "subgraph-matching", f"{_NEAR}.subgraph_matching", "SubgraphMatching", "neighbourhoods",
-        "bijections between small subgraphs", "Kriege, Mutzel 2012", {},
-        {"size": (2, 3, 4), "weights": ("uniform", "increasing", "decreasing")},
-    ),
-    Entry(
-        "pyramid-match", f"{_SPECTRAL}.pyramid_match", "PyramidMatch", "spectral coordinates",
-        "nodes matched in ever finer cells", "Nikolentzos et al. 2017", {},
-        {"n_dims": (2, 4, 6, 8), "n_levels": (2, 4, 6)},
-    ),
-    Entry(
-        "geometric-assignment", f"{_SPECTRAL}.geometric_assignment", "GeometricAssignment",
-        "spectral coordinates", "best matchings of nodes to those of the fitted graphs",
-        "Johansson, Dubhashi 2015", {}, {"n_dims": (2, 4, 6, 8)}
-    ),
-    Entry(
-        "emd", f"{_SPECTRAL}.earth_mover", "EMDKernel", "spectral coordinates",
-        "exact earth mover's distances between nodes", "Nikolentzos et al. 2017", {},
-        {"gamma": _RGE_GAMMAS}
-    ),
-    Entry(
-        "rge", "gramlet.embeddings.random_graph_embedding", "RandomGraphEmbedding",
-        "spectral coordinates",
-        "earth mover's distances to random graphs", "Wu et al. 2018", {"random_state": 0},
-        {"gamma": _RGE_GAMMAS, "max_nodes": tuple(range(3, 31, 3))},
-    ),
-    Entry(
-        "svm-theta", f"{_SPECTRAL}.svm_theta", "SVMTheta", "spectra and degrees",
-        "bounds on the Lovász number, averaged over subsets of nodes", "Johansson et al. 2014", {},
-        {"sizes": ((2, 8), (2, 4), (2, 16))},
-    ),
-    Entry(
-        "netlsd", _SIGNATURES, "NetLSD", "spectra and degrees",
-        "traces of the heat or wave kernel at several times", "Tsitsulin et al. 2018", {},
-        {"kind": ("heat", "wave"), "normalization": (None, "empty", "complete")},
-    ),
-    Entry(
-        "fgsd", _SIGNATURES, "FGSD", "spectra and degrees",
-        "histogram of harmonic distances between nodes", "Verma, Zhang 2017", {},
-        {"n_bins": (50, 100, 200)},
-    ),
-    Entry(
-        "spectral", _SIGNATURES, "SpectralFeatures", "spectra and degrees",
-        "the smallest eigenvalues of the normalised Laplacian", "de Lara, Pineau 2018", {},
-        {"n_components": (32, 64, 128)},
-    ),
-    Entry(
-        "degree-profile", "gramlet.embeddings.degree_profile", "LocalDegreeProfile",
-        "spectra and degrees", "histograms of degrees of nodes and of their neighbours",
-        "Cai, Wang 2018", {}, {"n_bins": (16, 32, 64)},
-    ),
-    Entry(
-        "flg", "gramlet.kernels.laplacian.laplacian", "FeatureLaplacian", "Laplacians",
-        "overlap of Gaussians of node features", _KONDOR, {},
-        {"eta": (0.01, 0.1, 1.0)},
-    ),
-    Entry(
-        "mlg", "gramlet.kernels.laplacian.multiscale", "MultiscaleLaplacian", "Laplacians",
-        "nested balls, compared by their Laplacians level by level", _KONDOR,
-        {"random_state": 0},
-        {"eta": (0.01, 0.1, 1.0), "radius": (1, 2, 3), "n_levels": (1, 2, 3)}
-    ),
-    Entry(
-        "graphlet", "gramlet.kernels.graphlets.graphlet", "GraphletKernel", "graphlets",
-        "frequencies of all induced subgraphs on k nodes", "Shervashidze et al. 2009", {},
-        {"k": (3, 4, 5), "connected_only": (False, True)},
-    ),
-    *(
-        Entry(
-            f"gsa-{name}", "gramlet.embeddings.graph_sampling", "GraphSampling", "graphlets",
-            f"mean over random subgraphs of {what}", "Ghanem et al. 2021",
-            {"feature_map": name, "random_state": 0}, {"k": (3, 4, 5, 6)},
-        )
-        for name, what in (
-            ("match", "the indicator of their pattern"),
-            ("gaussian", "Gaussian random features"),
-            ("eigen", "Gaussian random features of their eigenvalues"),
-            ("optical", "optical random features"),
-        )
-    ),
-)  # fmt: skip
 
+def _entry(name: str) -> Entry:
+    class_name, summary = _TABLE[name]
+    family, paper = _ORIGINS[class_name]
+    params, tunable = _PARAMS.get(name, {}), _TUNABLE.get(name, {})
+    return Entry(name, _MODULES[class_name], class_name, family, summary, paper, params, tunable)
+
+
+_ROWS = tuple(map(_entry, _TABLE))
 _BY_NAME = {row.name: row for row in _ROWS}
 # Other names of rows.
 _ALIASES = {"shortest-path": "sp", **GRAKEL_NAMES}

@@ -23,7 +23,7 @@ __all__ = ["find_class", "find_function", "qualified_name", "refusal", "refusal_
 # Packages of gramlet whose classes occur in fitted models.
 _ROOMS = ("combine", "discrepancy", "embeddings", "engine", "kernels", "paths")
 # From other packages, only these modules.
-_MODULES = ("gramlet.scale.features.hashed_features", "gramlet.scale.features.linear_model")
+_MODULES = ("gramlet.scale.hashed_features", "gramlet.scale.linear_model")
 # Scores for the selection of features: functions that compute and do nothing else.
 _SELECTION = {
     "sklearn.feature_selection._univariate_selection:chi2",
@@ -35,9 +35,23 @@ _SELECTION = {
 }
 # Classes with state besides their attributes, which cannot be rebuilt from them.
 _NOT_PLAIN = (
-    dict, list, set, frozenset, str, bytes, bytearray, int, float, complex, type, enum.Enum,
-    BaseException, types.ModuleType, np.ndarray, np.generic,
-)  # fmt: skip
+    dict,
+    list,
+    set,
+    frozenset,
+    str,
+    bytes,
+    bytearray,
+    int,
+    float,
+    complex,
+    type,
+    enum.Enum,
+    BaseException,
+    types.ModuleType,
+    np.ndarray,
+    np.generic,
+)
 
 
 def qualified_name(thing: Any) -> str:

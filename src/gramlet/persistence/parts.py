@@ -43,8 +43,12 @@ def _unpack_categorical(parts: tuple[Array, tuple[Any, ...]]) -> Categorical:
 
 
 _BATCH_COLUMNS = (
-    "node_labels", "edge_labels", "edge_weights", "node_attributes", "edge_attributes",
-)  # fmt: skip
+    "node_labels",
+    "edge_labels",
+    "edge_weights",
+    "node_attributes",
+    "edge_attributes",
+)
 
 
 def _pack_batch(value: GraphBatch) -> dict[str, Any]:

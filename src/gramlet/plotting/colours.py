@@ -23,23 +23,60 @@ __all__ = [
 
 # Readable on white and on black paper.
 ELEMENT_COLOURS = {
-    "N": "#3d6fe0", "O": "#d8402f", "S": "#a98600", "P": "#d07a1f", "F": "#3f9a3b",
-    "Cl": "#2f9e44", "Br": "#a0522d", "I": "#8546b8", "B": "#c77f7f", "Si": "#8f8060",
-    "H": "#808080", "Na": "#7d5fd3", "K": "#7d5fd3", "Li": "#7d5fd3", "Ca": "#4f8f4f",
-}  # fmt: skip
+    "N": "#3d6fe0",
+    "O": "#d8402f",
+    "S": "#a98600",
+    "P": "#d07a1f",
+    "F": "#3f9a3b",
+    "Cl": "#2f9e44",
+    "Br": "#a0522d",
+    "I": "#8546b8",
+    "B": "#c77f7f",
+    "Si": "#8f8060",
+    "H": "#808080",
+    "Na": "#7d5fd3",
+    "K": "#7d5fd3",
+    "Li": "#7d5fd3",
+    "Ca": "#4f8f4f",
+}
 
 # Pale, so that dark letters are readable on them; neighbours differ in hue and in lightness.
 _LABEL_COLOURS = (
-    "#bcd2e8", "#f5c396", "#bfe3c0", "#e8b7c8", "#d5c8ea", "#eadf9c", "#b7dedd", "#d9d9d9",
-    "#8fb3d9", "#e59a5c", "#86c58a", "#d585a4", "#a992d4", "#c9b84e", "#79bdbb", "#ababab",
-    "#dfeaf6", "#fbe3cd", "#e2f3e2", "#f6e1e9",
-)  # fmt: skip
+    "#bcd2e8",
+    "#f5c396",
+    "#bfe3c0",
+    "#e8b7c8",
+    "#d5c8ea",
+    "#eadf9c",
+    "#b7dedd",
+    "#d9d9d9",
+    "#8fb3d9",
+    "#e59a5c",
+    "#86c58a",
+    "#d585a4",
+    "#a992d4",
+    "#c9b84e",
+    "#79bdbb",
+    "#ababab",
+    "#dfeaf6",
+    "#fbe3cd",
+    "#e2f3e2",
+    "#f6e1e9",
+)
 
 # Ten colours and seven markers: the pair differs for up to seventy classes.
 CLASS_COLOURS = (
-    "#3a76b5", "#d1603d", "#3f8f5a", "#9467bd", "#b58a1d",
-    "#2aa198", "#c2508b", "#7a7a7a", "#8c6239", "#5c6bc0",
-)  # fmt: skip
+    "#3a76b5",
+    "#d1603d",
+    "#3f8f5a",
+    "#9467bd",
+    "#b58a1d",
+    "#2aa198",
+    "#c2508b",
+    "#7a7a7a",
+    "#8c6239",
+    "#5c6bc0",
+)
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 _BLUE, _WHITE, _RED = (np.array(c, float) for c in ((33, 102, 172), (247, 247, 247), (178, 24, 43)))

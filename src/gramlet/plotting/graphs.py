@@ -102,8 +102,16 @@ def put_on_axes(
         ring = {"s": 480.0, "facecolors": "none", "edgecolors": "0.1", "zorder": 3}
         ax.scatter(*drawing.points[list(drawing.marked)].T, **ring)
     if drawing.note:
-        ax.text(0.5, 0, drawing.note, transform=ax.transAxes, ha="center", va="top", fontsize=7,
-                color="0.35")  # fmt: skip
+        ax.text(
+            0.5,
+            0,
+            drawing.note,
+            transform=ax.transAxes,
+            ha="center",
+            va="top",
+            fontsize=7,
+            color="0.35",
+        )
     ax.set_aspect("equal")
     ax.margins(0.12)
     ax.axis("off")
@@ -114,8 +122,17 @@ def _draw_boxes(drawing: Drawing, ax: Any) -> Any:
     """Texts in boxes: the nodes of a tree."""
     box = {"boxstyle": "round,pad=0.18", "ec": "0.45", "lw": 0.7}
     for (x, y), text, fill in zip(drawing.points, drawing.texts, drawing.colours, strict=True):
-        ax.text(x, y, text, fontsize=8, ha="center", va="center", zorder=2, color=text_on(fill),
-                bbox=box | {"fc": fill})  # fmt: skip
+        ax.text(
+            x,
+            y,
+            text,
+            fontsize=8,
+            ha="center",
+            va="center",
+            zorder=2,
+            color=text_on(fill),
+            bbox=box | {"fc": fill},
+        )
     (left, low), (right, high) = drawing.points.min(axis=0), drawing.points.max(axis=0)
     ax.set_xlim(left - 0.8, max(right, left + 4.0) + 0.8)
     ax.set_ylim(low - 0.5, high + 0.5)
@@ -142,9 +159,13 @@ def _draw_nodes(
     largest = float(np.abs(drawing.values).max(initial=0.0))
     full = max(largest if reach is None else reach, 1e-12)
     dots = ax.scatter(
-        *drawing.points.T, c=drawing.values + centre, cmap="RdBu_r", vmin=centre - full,
-        vmax=centre + full, **style,
-    )  # fmt: skip
+        *drawing.points.T,
+        c=drawing.values + centre,
+        cmap="RdBu_r",
+        vmin=centre - full,
+        vmax=centre + full,
+        **style,
+    )
     if label or reach is None:
         ax.figure.colorbar(dots, ax=ax, label=label, shrink=0.8)
     return (np.abs(drawing.values) > _DARK * full).tolist()
@@ -159,8 +180,9 @@ def _draw_lines(drawing: Drawing, ax: Any, small: bool) -> None:
         rim = 3.5 if small else 9.5
         arrow = {"arrowstyle": "-|>", "color": "0.55", "shrinkA": 0, "shrinkB": rim, "zorder": 1}
         for stroke in drawing.strokes:
-            ax.annotate("", xy=points[stroke.head], xytext=points[stroke.tail],
-                        arrowprops=arrow, zorder=1)  # fmt: skip
+            ax.annotate(
+                "", xy=points[stroke.head], xytext=points[stroke.tail], arrowprops=arrow, zorder=1
+            )
         return
     whole: list[Any] = []
     broken: list[Any] = []
@@ -168,8 +190,10 @@ def _draw_lines(drawing: Drawing, ax: Any, small: bool) -> None:
         a, b = points[stroke.tail], points[stroke.head]
         along = (b - a) / max(float(np.hypot(*(b - a))), 1e-9)
         across = np.array([-along[1], along[0]])
-        cut = [_GAP * along if drawing.molecule and drawing.texts[node] else 0.0 * along
-               for node in (stroke.tail, stroke.head)]  # fmt: skip
+        cut = [
+            _GAP * along if drawing.molecule and drawing.texts[node] else 0.0 * along
+            for node in (stroke.tail, stroke.head)
+        ]
         for rail, dashed in drawing.rails(stroke):
             shift = rail * _BESIDE * across
             (broken if dashed else whole).append([a + cut[0] + shift, b - cut[1] + shift])

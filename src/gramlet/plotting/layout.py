@@ -1,45 +1,36 @@
-"""Positions of the nodes of a graph: rings open, trees spread, components side by side.
+"""Positions of the nodes of a graph by networkx, components side by side.
 
-A component starts from a drawing without crossings if `outer_face` finds one; `stress` then moves
-its nodes so that their distances are near the graph's distances. Molecules have their own
-coordinates, see `molecule_layout`.
+Kamada-Kawai, started from the planar layout if there is one; the spring layout with a fixed seed
+for large components. Molecules have RDKit's coordinates, see `molecule_drawing`.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import breadth_first_order, connected_components, shortest_path
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+from threadpoolctl import threadpool_limits
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.graphs.batch import GraphBatch
-from gramlet.plotting.crossings import count_crossings
-from gramlet.plotting.outer_face import flat_start
-from gramlet.plotting.stress import majorise, majorise_flat, turned
-
-__all__ = ["LARGEST_DRAWN", "component_nodes", "edges_of", "layout", "sampled"]
 
 LARGEST_DRAWN = 1000
 _GAP = 1.2  # between components
 _NARROWEST = 9.0  # rows of components
-# Limit of rounds times squared nodes per component: some tenths of a second.
-_WORK = 6e7
-_MOST_EDGES_CHECKED = 400
+_LARGEST_KAMADA_KAWAI = 200  # nodes of a component
 
 
-def layout(graph: GraphBatch, n_rounds: int = 200) -> Floats:
-    """Positions of the nodes of one graph, with drawn distances near the graph's distances.
+def layout(graph: GraphBatch) -> Floats:
+    """Positions of the nodes of one graph, with edges about 1 long.
 
-    Deterministic. Edges of graphs that consist of rings and trees do not cross. Components are
-    placed side by side. Cost: O(n²) per round for a component of n nodes; fewer rounds if n is
-    large.
+    Deterministic. Components are placed side by side. Needs networkx.
 
     Parameters
     ----------
     graph : GraphBatch
         A batch of one graph.
-    n_rounds : int
-        The largest number of rounds of improvement.
 
     Examples
     --------
@@ -55,7 +46,7 @@ def layout(graph: GraphBatch, n_rounds: int = 200) -> Floats:
     parts = []
     for members in component_nodes(graph):
         inside = np.searchsorted(members, edges[np.isin(edges[:, 0], members)])
-        points = _component(len(members), inside, n_rounds)
+        points = _component(len(members), inside)
         parts.append((members, points - points.min(axis=0)))
     for (members, points), corner in zip(parts, _corners([p for _, p in parts]), strict=True):
         placed[members] = points + corner
@@ -114,34 +105,34 @@ def _matrix(n: int, edges: Ints) -> csr_matrix:
     return csr_matrix((ones, (edges[:, 0], edges[:, 1])), shape=(n, n))
 
 
-def _component(n: int, edges: Ints, n_rounds: int) -> Floats:
-    if n == 1:
-        return np.zeros((1, 2))
-    if n == 2:
-        return np.array([[0.0, 0.0], [1.0, 0.0]])
-    distances = shortest_path(_matrix(n, edges), directed=False, unweighted=True)
-    n_rounds = max(10, min(n_rounds, int(_WORK / n**2)))
-    radius = float(distances.max()) / 2
-    start = flat_start(_neighbours(n, edges))
-    if start is None:
-        return turned(majorise(_circle(distances) * radius, distances, n_rounds))
-    points = majorise(start * radius, distances, n_rounds)
-    if len(edges) <= _MOST_EDGES_CHECKED and count_crossings(points, edges):
-        points = majorise_flat(start * radius, distances, edges, n_rounds // 2)
-    return turned(points)
+def _component(n: int, edges: Ints) -> Floats:
+    """Positions of a connected graph: centred, the longest direction horizontal."""
+    if n <= 2:
+        return np.array([[0.0, 0.0], [1.0, 0.0]])[:n]
+    networkx = import_networkx()
+    graph = networkx.Graph()
+    graph.add_nodes_from(range(n))
+    graph.add_edges_from(edges.tolist())
+    if n > _LARGEST_KAMADA_KAWAI:
+        found = networkx.spring_layout(graph, seed=0)
+    else:
+        planar, _ = networkx.check_planarity(graph)
+        start = networkx.planar_layout(graph) if planar else None
+        with threadpool_limits(1):  # BLAS threads make the tiny steps of L-BFGS ten times slower
+            found = networkx.kamada_kawai_layout(graph, pos=start)
+    points = np.array([found[node] for node in range(n)])
+    lengths = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
+    centred = (points - points.mean(axis=0)) / max(float(np.median(lengths)), 1e-9)
+    axes = np.linalg.svd(centred, full_matrices=False)[2]
+    return np.asarray(centred @ axes.T)
 
 
-def _neighbours(n: int, edges: Ints) -> list[list[int]]:
-    around: list[list[int]] = [[] for _ in range(n)]
-    for u, v in edges.tolist():
-        around[u].append(v)
-        around[v].append(u)
-    return around
-
-
-def _circle(distances: Floats) -> Floats:
-    """Nodes on a circle in breadth-first order."""
-    n = len(distances)
-    order = np.argsort(np.argsort(distances[0], kind="stable"), kind="stable")
-    angles = 2 * np.pi * order / n
-    return np.column_stack([np.cos(angles), np.sin(angles)])
+def import_networkx() -> Any:
+    """networkx, or an error that names the extra."""
+    try:
+        import networkx
+    except ImportError:
+        raise ImportError(
+            "Drawings of graphs need networkx. Install it with: pip install gramlet[plot]"
+        ) from None
+    return networkx

@@ -96,9 +96,14 @@ def _draw_classes(
     for i, value in enumerate(known.tolist()):
         colour, marker = class_style(i)
         ax.scatter(
-            *scores[classes == value, :2].T, s=22, alpha=0.75, linewidths=0, color=colour,
-            marker=marker, label=str(names.get(value, value)) if i in largest else None,
-        )  # fmt: skip
+            *scores[classes == value, :2].T,
+            s=22,
+            alpha=0.75,
+            linewidths=0,
+            color=colour,
+            marker=marker,
+            label=str(names.get(value, value)) if i in largest else None,
+        )
     if values is not None:
         title = "class" if len(known) <= _MOST_IN_LEGEND else f"the largest of {len(known)} classes"
         place: dict[str, Any] = {"loc": "best"}
@@ -139,9 +144,13 @@ def _draw_examples(
             graphs[int(graph)], ax=inset, node_names=node_names, edge_names=edge_names, small=True
         )
         ax.annotate(
-            "", xy=points[graph], xytext=centre, textcoords="axes fraction", zorder=0,
+            "",
+            xy=points[graph],
+            xytext=centre,
+            textcoords="axes fraction",
+            zorder=0,
             arrowprops={"arrowstyle": "-", "color": "0.6", "lw": 0.8, "shrinkA": 22},
-        )  # fmt: skip
+        )
 
 
 def _spread(points: Floats, count: int) -> Ints:

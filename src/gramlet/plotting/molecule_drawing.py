@@ -19,8 +19,14 @@ from gramlet.graphs.molecules.parsing import quiet
 __all__ = ["BOND_ORDERS", "Atom", "atom_of", "atoms_of", "molecule_points"]
 
 # Lines per bond type; aromatic bonds have a solid line and a dashed one.
-BOND_ORDERS = {"single": 1.0, "double": 2.0, "triple": 3.0, "aromatic": 1.5, "quadruple": 4.0,
-               "dative": 1.0}  # fmt: skip
+BOND_ORDERS = {
+    "single": 1.0,
+    "double": 2.0,
+    "triple": 3.0,
+    "aromatic": 1.5,
+    "quadruple": 4.0,
+    "dative": 1.0,
+}
 
 _ELEMENTS = (
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se "
@@ -83,8 +89,13 @@ def molecule_points(atoms: Sequence[Atom], edges: Ints, orders: Sequence[float])
         from rdkit.Chem import rdDepictor
     except ImportError:
         return None
-    kinds = {1.0: Chem.BondType.SINGLE, 2.0: Chem.BondType.DOUBLE, 3.0: Chem.BondType.TRIPLE,
-             1.5: Chem.BondType.AROMATIC, 4.0: Chem.BondType.QUADRUPLE}  # fmt: skip
+    kinds = {
+        1.0: Chem.BondType.SINGLE,
+        2.0: Chem.BondType.DOUBLE,
+        3.0: Chem.BondType.TRIPLE,
+        1.5: Chem.BondType.AROMATIC,
+        4.0: Chem.BondType.QUADRUPLE,
+    }
     try:
         with quiet():
             return _coordinates(Chem, rdDepictor, atoms, edges, [kinds[o] for o in orders])

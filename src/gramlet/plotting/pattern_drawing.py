@@ -206,13 +206,14 @@ def _chain(
 ) -> Drawing:
     """Nodes in a row."""
     return Drawing(
-        points=np.column_stack([np.arange(len(names)) * (0.75 if small else 1.3),
-                                np.zeros(len(names))]),
+        points=np.column_stack(
+            [np.arange(len(names)) * (0.75 if small else 1.3), np.zeros(len(names))]
+        ),
         texts=[name if len(name) <= 4 else name[:3] + "…" for name in names],
         names=names,
         colours=[palette.get(name, "#d9d9d9") for name in names],
         strokes=strokes,
-    )  # fmt: skip
+    )
 
 
 def _by_text(names: Names | None) -> dict[str, str]:
@@ -281,8 +282,12 @@ def _balls(
     if example is None:
         return tree_drawing(_shells(counter, column), words, colours)
     graph, nodes, roots = example
-    drawn = drawing_of(induced(graph, nodes), node_names=words and _by_label(graph, words),
-                       edge_names=edge_names, colours=colours)  # fmt: skip
+    drawn = drawing_of(
+        induced(graph, nodes),
+        node_names=words and _by_label(graph, words),
+        edge_names=edge_names,
+        colours=colours,
+    )
     marked = tuple(int(np.searchsorted(nodes, root)) for root in roots)
     return drawn.marking(marked)
 

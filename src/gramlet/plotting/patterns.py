@@ -212,6 +212,12 @@ def plot_graph_importance(
     """
     values, centre, meaning = node_importance(model, graph, output)
     return draw_graph(
-        graph, values, ax=ax, centre=centre, reach=reach, node_names=node_names,
-        edge_names=edge_names, value_label=meaning,
-    )  # fmt: skip
+        graph,
+        values,
+        ax=ax,
+        centre=centre,
+        reach=reach,
+        node_names=node_names,
+        edge_names=edge_names,
+        value_label=meaning,
+    )

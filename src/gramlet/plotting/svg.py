@@ -137,8 +137,9 @@ def _bond(drawing: Drawing, points: Floats, stroke: Stroke, offset: float) -> st
     if offset and stroke.order == 1.5:
         cut = [max(end, 3.5) for end in cut]
     shift = across * offset * _BESIDE
-    return _move(a + along * min(cut[0], length / 2.2) + shift,
-                 b - along * min(cut[1], length / 2.2) + shift)  # fmt: skip
+    return _move(
+        a + along * min(cut[0], length / 2.2) + shift, b - along * min(cut[1], length / 2.2) + shift
+    )
 
 
 def _arrow(drawing: Drawing, points: Floats, stroke: Stroke) -> str:
@@ -163,8 +164,9 @@ def _line_texts(drawing: Drawing, points: Floats) -> str:
         return ""
     return (
         '<g class="along" fill="currentColor" font-size="9" text-anchor="middle">'
-        + "".join(found) + "</g>"
-    )  # fmt: skip
+        + "".join(found)
+        + "</g>"
+    )
 
 
 def _reach(values: Floats, reach: float | None) -> float:

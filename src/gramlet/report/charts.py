@@ -124,9 +124,14 @@ class Chart:
         )
 
     def line(
-        self, points: Iterable[tuple[float, float]], colour: str = "currentColor",
-        *, width: float = 1.8, dashed: bool = False, title: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        points: Iterable[tuple[float, float]],
+        colour: str = "currentColor",
+        *,
+        width: float = 1.8,
+        dashed: bool = False,
+        title: str = "",
+    ) -> None:
         """A line through points."""
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (self.at(*point) for point in points))
         dash = ' stroke-dasharray="4 4" opacity=".6"' if dashed else ""
@@ -145,9 +150,15 @@ class Chart:
         self._parts.append(f'<polygon points="{path}" fill="{colour}" opacity=".16"/>')
 
     def dot(
-        self, x: float, y: float, colour: str = "currentColor", *, radius: float = 3.0,
-        title: str = "", opacity: float = 0.75,
-    ) -> None:  # fmt: skip
+        self,
+        x: float,
+        y: float,
+        colour: str = "currentColor",
+        *,
+        radius: float = 3.0,
+        title: str = "",
+        opacity: float = 0.75,
+    ) -> None:
         """A point."""
         px, py = self.at(x, y)
         self._parts.append(
@@ -156,9 +167,12 @@ class Chart:
         )
 
     def bar(
-        self, low: tuple[float, float], high: tuple[float, float], colour: str = "#3a76b5",
+        self,
+        low: tuple[float, float],
+        high: tuple[float, float],
+        colour: str = "#3a76b5",
         title: str = "",
-    ) -> None:  # fmt: skip
+    ) -> None:
         """A rectangle between two corners."""
         (x0, y0), (x1, y1) = self.at(*low), self.at(*high)
         self._parts.append(
@@ -197,9 +211,12 @@ class Chart:
         )
 
     def _axes(
-        self, x_label: str, y_label: str, x_names: Sequence[str] | None,
+        self,
+        x_label: str,
+        y_label: str,
+        x_names: Sequence[str] | None,
         y_names: Sequence[str] | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         right, low = self.width - _RIGHT, self.height - self.bottom
         parts = [f'<path d="M{self.left} {_TOP}V{low}H{right}" {_AXIS}/>']
         for value, words in _marks(self.x, x_names, self._log[0], self._whole[0]):
@@ -259,8 +276,10 @@ def _marks(
     if log:
         first, last = math.ceil(math.log10(ends[0])), math.floor(math.log10(ends[1]))
         step = max(1, (last - first) // 5)
-        return [(10.0**k, f"1e{k}" if k < -2 or k > 3 else shown_number(10.0**k))
-                for k in range(first, last + 1, step)]  # fmt: skip
+        return [
+            (10.0**k, f"1e{k}" if k < -2 or k > 3 else shown_number(10.0**k))
+            for k in range(first, last + 1, step)
+        ]
     values = round_ticks(*ends, whole=whole)
     texts = [shown_number(value) for value in values]
     if len(set(texts)) < len(texts):  # a narrow range: as many digits as its steps have

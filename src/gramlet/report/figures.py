@@ -47,8 +47,14 @@ def histogram(values: Array, title: str, x_label: str, n_bins: int = 24) -> Mark
     else:
         edges = np.linspace(numbers.min(), numbers.max(), n_bins + 1)
     counts, edges = np.histogram(numbers, edges)
-    chart = Chart(title, (edges[0], edges[-1]), (0, counts.max() * 1.05), x_label=x_label,
-                  y_label="graphs", whole="xy" if whole else "y")  # fmt: skip
+    chart = Chart(
+        title,
+        (edges[0], edges[-1]),
+        (0, counts.max() * 1.05),
+        x_label=x_label,
+        y_label="graphs",
+        whole="xy" if whole else "y",
+    )
     gap = 0.06 * (edges[1] - edges[0])
     for low, high, count in zip(edges, edges[1:], counts.tolist(), strict=False):
         words = f"{shown_number(low)} to {shown_number(high)}: {count}"
@@ -57,15 +63,26 @@ def histogram(values: Array, title: str, x_label: str, n_bins: int = 24) -> Mark
 
 
 def bars(
-    names: Sequence[str], counts: Sequence[float], title: str, x_label: str,
-    colours: Sequence[str] | None = None, fixed: bool = False,
-) -> Markup:  # fmt: skip
+    names: Sequence[str],
+    counts: Sequence[float],
+    title: str,
+    x_label: str,
+    colours: Sequence[str] | None = None,
+    fixed: bool = False,
+) -> Markup:
     """Horizontal bars with their names; ``fixed``: colours do not change on dark pages."""
     n = len(names)
     height = 56 + 22.0 * n
-    chart = Chart(title, (0, max(counts) * 1.12 or 1), (n - 0.5, -0.5 if n else 0.5)[::-1],
-                  x_label=x_label, y_names=[str(name) for name in reversed(names)],
-                  height=height, left=110, whole="x")  # fmt: skip
+    chart = Chart(
+        title,
+        (0, max(counts) * 1.12 or 1),
+        (n - 0.5, -0.5 if n else 0.5)[::-1],
+        x_label=x_label,
+        y_names=[str(name) for name in reversed(names)],
+        height=height,
+        left=110,
+        whole="x",
+    )
     for i, (name, count) in enumerate(zip(names, counts, strict=True)):
         at = n - 1 - i
         colour = _BLUE if colours is None else colours[i]
@@ -75,23 +92,38 @@ def bars(
 
 
 def intervals(
-    rows: Sequence[tuple[str, float, float, float]], title: str, x_label: str,
+    rows: Sequence[tuple[str, float, float, float]],
+    title: str,
+    x_label: str,
     plain: Collection[str] = (),
-) -> Markup:  # fmt: skip
+) -> Markup:
     """A point and its interval per row: (name, low, middle, high); names in ``plain`` are grey."""
     low = min(row[1] for row in rows)
     high = max(row[3] for row in rows)
     margin = 0.05 * (high - low) or 0.05
     n = len(rows)
-    chart = Chart(title, (low - margin, high + margin), (-0.5, n - 0.5), x_label=x_label,
-                  y_names=[row[0] for row in reversed(rows)], height=64 + 24.0 * n, left=120,
-                  width=440)  # fmt: skip
+    chart = Chart(
+        title,
+        (low - margin, high + margin),
+        (-0.5, n - 0.5),
+        x_label=x_label,
+        y_names=[row[0] for row in reversed(rows)],
+        height=64 + 24.0 * n,
+        left=120,
+        width=440,
+    )
     for i, (name, begin, middle, end) in enumerate(rows):
         at = n - 1 - i
         colour = _GREY if name in plain else _BLUE
         chart.line([(begin, at), (end, at)], colour, width=2.4)
-        chart.dot(middle, at, colour, radius=4.5, opacity=1,
-                  title=f"{name}: {middle:.3f}, {begin:.3f} to {end:.3f}")  # fmt: skip
+        chart.dot(
+            middle,
+            at,
+            colour,
+            radius=4.5,
+            opacity=1,
+            title=f"{name}: {middle:.3f}, {begin:.3f} to {end:.3f}",
+        )
     return chart.write()
 
 
@@ -109,8 +141,10 @@ def confusion_chart(counts: Ints, names: Sequence[str], title: str) -> Markup | 
     parts = []
     for row in range(n):
         y = top + cell * row
-        parts.append(f'<text x="{left - 6}" y="{y + cell / 2 + 4}" text-anchor="end">'
-                     f"{escape(cut[row])}</text>")  # fmt: skip
+        parts.append(
+            f'<text x="{left - 6}" y="{y + cell / 2 + 4}" text-anchor="end">'
+            f"{escape(cut[row])}</text>"
+        )
         for column in range(n):
             share = float(shares[row, column])
             x = left + cell * column
@@ -124,13 +158,18 @@ def confusion_chart(counts: Ints, names: Sequence[str], title: str) -> Markup | 
             )
             if n <= 10:
                 ink = ' class="on-dark"' if share > 0.55 else ""
-                parts.append(f'<text x="{x + cell / 2}" y="{y + cell / 2 + 4}" '
-                             f'text-anchor="middle"{ink}>{counts[row, column]}</text>')  # fmt: skip
+                parts.append(
+                    f'<text x="{x + cell / 2}" y="{y + cell / 2 + 4}" '
+                    f'text-anchor="middle"{ink}>{counts[row, column]}</text>'
+                )
     foot = top + cell * n + 14
     for column in range(n):
         x = left + cell * (column + 0.5)
-        turned = f'x="{x}" y="{foot + 2}" text-anchor="middle"' if flat else (
-            f'transform="translate({x + 3} {foot - 4}) rotate(-40)" text-anchor="end"')  # fmt: skip
+        turned = (
+            f'x="{x}" y="{foot + 2}" text-anchor="middle"'
+            if flat
+            else (f'transform="translate({x + 3} {foot - 4}) rotate(-40)" text-anchor="end"')
+        )
         parts.append(f"<text {turned}>{escape(cut[column])}</text>")
     width, height = left + cell * n + 10, foot + (10 if flat else 74)
     return Markup(
@@ -152,8 +191,15 @@ class RocCurve(NamedTuple):
 def roc_chart(curves: Sequence[RocCurve], title: str) -> Markup:
     """False against true positives, with a legend below."""
     room = 44.0 + 17 * -(-len(curves) // 2)
-    chart = Chart(title, (0, 1), (0, 1), x_label="false positive rate",
-                  y_label="true positive rate", height=260 + room, bottom=room)  # fmt: skip
+    chart = Chart(
+        title,
+        (0, 1),
+        (0, 1),
+        x_label="false positive rate",
+        y_label="true positive rate",
+        height=260 + room,
+        bottom=room,
+    )
     chart.line([(0, 0), (1, 1)], dashed=True, width=1)
     names = short_names([curve.name for curve in curves], _LETTERS)
     for place, curve in enumerate(curves):
@@ -171,13 +217,24 @@ def calibration_chart(bins: Mapping[str, list[float]], title: str, regression: b
     values, observed = bins["value"], bins["observed"]
     if regression:
         low, high = min(values + observed), max(values + observed)
-        chart = Chart(title, (low, high), (low, high), x_label="predicted (mean of the bin)",
-                      y_label="true (mean)", height=300)  # fmt: skip
+        chart = Chart(
+            title,
+            (low, high),
+            (low, high),
+            x_label="predicted (mean of the bin)",
+            y_label="true (mean)",
+            height=300,
+        )
         chart.line([(low, low), (high, high)], dashed=True, width=1)
     else:
-        chart = Chart(title, (min(values), max(values)), (0, 1), height=300,
-                      x_label="decision value (mean of the bin)", y_label="share of the class",
-                      )  # fmt: skip
+        chart = Chart(
+            title,
+            (min(values), max(values)),
+            (0, 1),
+            height=300,
+            x_label="decision value (mean of the bin)",
+            y_label="share of the class",
+        )
         chart.line([(min(values), 0.5), (max(values), 0.5)], dashed=True, width=1)
     chart.line(zip(values, observed, strict=True), _BLUE)
     for value, share, count in zip(values, observed, bins["count"], strict=True):
@@ -204,15 +261,24 @@ def scatter(truth: Floats, predicted: Floats, names: Sequence[str], title: str) 
 
 
 def curve_chart(
-    sizes: Sequence[int], means: Sequence[float], spreads: Sequence[float], title: str, score: str,
+    sizes: Sequence[int],
+    means: Sequence[float],
+    spreads: Sequence[float],
+    title: str,
+    score: str,
     limits: tuple[float, float],
-) -> Markup:  # fmt: skip
+) -> Markup:
     """A score against the number of training graphs, with plus and minus one deviation."""
     lows = [max(m - s, limits[0]) for m, s in zip(means, spreads, strict=True)]
     highs = [min(m + s, limits[1]) for m, s in zip(means, spreads, strict=True)]
     margin = 0.05 * (max(highs) - min(lows)) or 0.05
-    chart = Chart(title, (0, max(sizes)), (min(lows) - margin, max(highs) + margin),
-                  x_label="training graphs", y_label=score)  # fmt: skip
+    chart = Chart(
+        title,
+        (0, max(sizes)),
+        (min(lows) - margin, max(highs) + margin),
+        x_label="training graphs",
+        y_label=score,
+    )
     chart.area(list(zip(sizes, lows, highs, strict=True)), _BLUE)
     chart.line(zip(sizes, means, strict=True), _BLUE)
     for size, mean in zip(sizes, means, strict=True):
@@ -227,11 +293,22 @@ def spectrum_chart(eigenvalues: Floats, title: str) -> Markup:
     low = max(top * 1e-10, 1e-300)
     shown = np.abs(values[np.abs(values) > low])
     floor = float(shown.min()) / 2 if len(shown) else low
-    chart = Chart(title, (1, max(2, len(values))), (floor, top * 1.5), x_label="rank",
-                  y_label="eigenvalue", log_y=True, log_x=len(values) > 30)  # fmt: skip
+    chart = Chart(
+        title,
+        (1, max(2, len(values))),
+        (floor, top * 1.5),
+        x_label="rank",
+        y_label="eigenvalue",
+        log_y=True,
+        log_x=len(values) > 30,
+    )
     above = [(k + 1, v) for k, v in enumerate(values.tolist()) if v > low]
-    keep = sorted({*range(min(40, len(above))), *np.geomspace(1, max(1, len(above)), 120)
-                   .astype(int).tolist()})  # fmt: skip
+    keep = sorted(
+        {
+            *range(min(40, len(above))),
+            *np.geomspace(1, max(1, len(above)), 120).astype(int).tolist(),
+        }
+    )
     chart.line([above[k] for k in keep if k < len(above)], _BLUE)
     for k, v in enumerate(values.tolist()):
         if v < -low:

@@ -17,10 +17,21 @@ __all__ = ["block_means", "heatmap", "png", "scale_colour"]
 _MOST_CELLS = 220  # per side
 
 # Ten points of a scale from dark blue over green to yellow, of uniform lightness steps.
-_SCALE = np.array([
-    (68, 1, 84), (72, 40, 120), (62, 74, 137), (49, 104, 142), (38, 130, 142), (31, 158, 137),
-    (53, 183, 121), (109, 205, 89), (180, 222, 44), (253, 231, 37),
-], dtype=np.float64)  # fmt: skip
+_SCALE = np.array(
+    [
+        (68, 1, 84),
+        (72, 40, 120),
+        (62, 74, 137),
+        (49, 104, 142),
+        (38, 130, 142),
+        (31, 158, 137),
+        (53, 183, 121),
+        (109, 205, 89),
+        (180, 222, 44),
+        (253, 231, 37),
+    ],
+    dtype=np.float64,
+)
 
 
 def scale_colour(share: float) -> str:
@@ -64,9 +75,9 @@ def png(pixels: Array) -> bytes:
     rows[:, 1:] = pixels.reshape(height, -1)
 
     def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(
-            ">I", zlib.crc32(kind + body)
-        )  # fmt: skip
+        return (
+            struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        )
 
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return (

@@ -83,8 +83,9 @@ def learning_curve(view: KernelView, codes: Array, regression: bool, seed: int) 
         )
     rows, values = view.sample, codes[view.sample]
     if len(rows) < _FEWEST:
-        raise ValueError(f"A learning curve needs at least {_FEWEST} graphs; there are "
-                         f"{len(rows)}.")  # fmt: skip
+        raise ValueError(
+            f"A learning curve needs at least {_FEWEST} graphs; there are {len(rows)}."
+        )
     gram = view.gram[np.ix_(rows, rows)]
     rng = np.random.default_rng(seed)
     orders = [rng.permutation(len(rows)) for _ in range(_SPLITS)]

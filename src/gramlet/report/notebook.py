@@ -45,6 +45,15 @@ def batch_html(
     if len(batch):
         sizes = batch.sizes
         rows.append(("nodes per graph", f"{sizes.min()} to {sizes.max()}, mean {sizes.mean():.1f}"))
+    try:
+        pictures = _pictures(batch, node_names, edge_names)
+    except ImportError as why:  # networkx; the facts need none of it
+        pictures = f"<p>{escape(str(why))}</p>"
+    return f"<div>{_table(rows)}{pictures}</div>"
+
+
+def _pictures(batch: GraphBatch, node_names: Any, edge_names: Any) -> str:
+    """A sample of the graphs, drawn."""
     chosen = np.unique(np.linspace(0, len(batch) - 1, min(_GRAPHS, len(batch))).astype(int))
     cells = []
     for i in chosen.tolist():
@@ -61,7 +70,7 @@ def batch_html(
             '<figure style="display:inline-block;margin:4px 12px;text-align:center">'
             f"{picture}<figcaption>graph {i}{note}</figcaption></figure>"
         )
-    return f"<div>{_table(rows)}{''.join(cells)}</div>"
+    return "".join(cells)
 
 
 def result_html(result: Any) -> str:
@@ -74,8 +83,10 @@ def result_html(result: Any) -> str:
     rows = [(result.name, f"{result.scoring} {shown(result.mean)} ± {shown(result.std)}")]
     if result.optimistic:
         rows.append(("optimistic", "C and options were chosen on the test parts"))
-    rows += [(f"{name} (baseline)", shown(float(scores.mean())))
-             for name, scores in result.baselines.items()]  # fmt: skip
+    rows += [
+        (f"{name} (baseline)", shown(float(scores.mean())))
+        for name, scores in result.baselines.items()
+    ]
     rows.append(("data", f"{result.data.name or 'unnamed'}, {result.data.n_graphs} graphs"))
     rows.append(("protocol", result.protocol.describe()))
     for key, (value, share) in result.most_chosen().items():
@@ -92,10 +103,12 @@ def map_html(graph_map: Any) -> str:
     keep = np.unique(np.linspace(0, len(scores) - 1, min(len(scores), _MOST_POINTS)).astype(int))
     low, high = scores[:, :2].min(axis=0), scores[:, :2].max(axis=0)
     chart = Chart(
-        f"Map of {len(scores)} graphs", (low[0], high[0]), (low[1], high[1]),
+        f"Map of {len(scores)} graphs",
+        (low[0], high[0]),
+        (low[1], high[1]),
         x_label=f"component 1 ({share[0]:.0%} of the variance)",
         y_label=f"component 2 ({share[1]:.0%})",
-    )  # fmt: skip
+    )
     for i in keep.tolist():
         x, y = scores[i, :2].tolist()
         chart.dot(x, y, class_style(0)[0], title=f"graph {i}")

@@ -14,6 +14,7 @@ from typing import Any
 from gramlet._version import __version__
 from gramlet.common.safe_writing import check_place, writing
 from gramlet.evaluation.results.result import Result
+from gramlet.plotting.layout import import_networkx
 from gramlet.report.decisions import Decision, decisions_of
 from gramlet.report.kernel_view import KernelView, view_of
 from gramlet.report.material import Material, material_of
@@ -96,9 +97,15 @@ def write_report(
         raise ValueError(f"{str(place)!r}: the name of a report must end in .html.")
     check_place(place)
     text = report_html(
-        results, data, kernels=kernels, baselines=baselines, title=title, command=command,
-        n_jobs=n_jobs, progress=progress,
-    )  # fmt: skip
+        results,
+        data,
+        kernels=kernels,
+        baselines=baselines,
+        title=title,
+        command=command,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
     with writing(place) as file:
         file.write_text(text, encoding="utf-8", errors="replace")
     return place
@@ -157,7 +164,11 @@ def report_html(
 
 
 def require_template() -> Any:
-    """The template of the page; an ImportError names what to install."""
+    """The template of the page; an ImportError names what to install.
+
+    Drawings need networkx, so that it is missed here and not after hours of evaluation.
+    """
+    import_networkx()
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
@@ -165,9 +176,12 @@ def require_template() -> Any:
             "Reports need jinja2. Install it with: pip install gramlet[report]"
         ) from None
     environment = Environment(
-        loader=FileSystemLoader(_FILES), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=FileSystemLoader(_FILES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     return environment.get_template("report.html")
 
 
@@ -185,12 +199,17 @@ def _kernel_sections(
             "baseline": result.name in material.baselines,
             "words": baseline_text(result.name) if result.name in material.baselines else "",
             "score": f"{score_text(result.scoring)} "
-                     f"{percent_or_number(result.mean, result.scoring)}",
+            f"{percent_or_number(result.mean, result.scoring)}",
             "predictions": predictions_figures(material, result),
             "chosen": chosen_figures(result),
-            "gram": None, "map": None, "curve": None, "patterns": None, "why_not": "",
-            "why_no_patterns": "", "pattern_words": "",
-        }  # fmt: skip
+            "gram": None,
+            "map": None,
+            "curve": None,
+            "patterns": None,
+            "why_not": "",
+            "why_no_patterns": "",
+            "pattern_words": "",
+        }
         if result.name not in featured:
             reason = material.why_not.get(result.name)
             section["why_not"] = reason or (
@@ -205,9 +224,11 @@ def _kernel_sections(
 
 
 def _add_view(
-    section: dict[str, Any], material: Material, result: Result,
+    section: dict[str, Any],
+    material: Material,
+    result: Result,
     views: dict[str, tuple[KernelView, list[Decision]]],
-) -> None:  # fmt: skip
+) -> None:
     try:
         view = view_of(material, result)
     except (ValueError, TypeError) as why:
@@ -243,8 +264,12 @@ def _templates(
     """The drawings that maps and tables show on demand."""
     if material.graphs is None or not wanted:
         return []
-    near = [n["position"] for kind in ("worst", "best") for case in cases.get(kind, ())
-            for n in case["neighbours"]]  # fmt: skip
+    near = [
+        n["position"]
+        for kind in ("worst", "best")
+        for case in cases.get(kind, ())
+        for n in case["neighbours"]
+    ]
     return list(pictures.templates([*cases.get("positions", ()), *near]).items())
 
 

@@ -8,58 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import os
 import signal
-import time
-import uuid
-from collections import deque
-from collections.abc import Callable, Hashable, Iterator
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from typing import Any
 
-__all__ = [
-    "Task",
-    "bounded_results",
-    "connected",
-    "require_client",
-    "started",
-    "stopped",
-    "waiting_for_disk",
-]
-
-_ASK_AGAIN = 2.0  # seconds after which the number of workers is requested again
 _PATIENCE = "20s"  # time limit for the answer of a scheduler
 _TASKS_PER_THREAD = 3  # with the scheduler: one that runs and two that wait
-_KEPT_BYTES = 2**28  # of free memory that a worker keeps for its next tile
-_MOST_LOSSES = 20  # how often the same task may be lost before an error is raised
-
-
-@dataclass(frozen=True)
-class Task:
-    """A call for a worker. ``name`` is returned with the result; ``shown`` is for messages."""
-
-    name: Hashable
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    shown: str
-
-
-@dataclass(frozen=True)
-class _Failed:
-    """The error of a task, as its result."""
-
-    error: Exception
-
-
-def _attempt(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of a call, or its error: workers print tracebacks of errors that are raised."""
-    try:
-        return function(*arguments)
-    except Exception as error:
-        return _Failed(error)
+_RETRIES = 2  # of a call that raises an error, by Dask; calls of lost workers are repeated anyway
+_MOST_LOSSES = 10  # how often what all calls share may be lost with the workers
 
 
 def require_client(client: Any) -> None:
@@ -80,28 +40,12 @@ def started(n_workers: int) -> Any:
     distributed = _distributed()
     import dask
 
-    settings = {
-        # Dask samples its workers' stacks a hundred times per second, for a dashboard.
-        "distributed.worker.profile.enabled": False,
-        # Dask's monitoring of its own loops takes 7 % of a core with two workers, and 2 % with
-        # these intervals.
-        "distributed.admin.tick.interval": "500ms",
-        "distributed.admin.system-monitor.interval": "5s",
-        "distributed.worker.memory.monitor-interval": "500ms",
-    }
-    # Dask has its workers give memory back to the system at once. Tiles use the same memory again
-    # and again; to get it anew each time takes half as long as computing a tile of wl.
-    kept = dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), str(_KEPT_BYTES))
+    # Workers that are stopped in the middle of a task would say so; what matters is raised here.
     # Python's cleaner of semaphores warns of those that a killed process left behind, and removes
     # them.
-    earlier = os.environ.get("PYTHONWARNINGS")
-    quiet = ",".join(filter(None, (earlier, "ignore:resource_tracker")))
-    kept["MALLOC_ARENA_MAX"] = "1"  # so that all threads use what is kept
-    before = "distributed.nanny.pre-spawn-environ."
-    settings |= {before + name: int(value) for name, value in kept.items()}
-    # Workers that are stopped in the middle of a task would say so; what matters is raised here.
-    settings[f"{before}DASK_LOGGING__DISTRIBUTED"] = "critical"
-    with dask.config.set(settings), _environment({**kept, "PYTHONWARNINGS": quiet}):
+    quiet = ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), "ignore:resource_tracker")))
+    settings = {"distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical"}
+    with dask.config.set(settings), _environment({"PYTHONWARNINGS": quiet}):
         cluster = _without_interrupts(
             lambda: distributed.LocalCluster(
                 n_workers=n_workers,
@@ -142,11 +86,7 @@ def _block_interrupts() -> None:
 
 @contextlib.contextmanager
 def _environment(variables: dict[str, str]) -> Iterator[None]:
-    """Environment variables for what is started inside.
-
-    Dask prefers the variables of this process to its configuration, and leaves those of an earlier
-    cluster behind.
-    """
+    """Environment variables for what is started inside."""
     earlier = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -193,157 +133,108 @@ def _distributed() -> Any:
     return distributed
 
 
-@contextlib.contextmanager
-def waiting_for_disk() -> Iterator[None]:
-    """On a worker, let the next task begin while this one waits; anywhere else nothing."""
-    distributed = _distributed()
-    with contextlib.suppress(ValueError):  # not on a worker
-        distributed.secede()
-    yield
+def results(
+    client: Any,
+    function: Callable[..., Any],
+    calls: Iterator[tuple[str, tuple[Any, ...]]],
+    kept: str,
+    shared: Any = None,
+) -> Iterator[Any]:
+    """Results of calls on the workers, as they finish; a bounded number is submitted at a time.
 
-
-def bounded_results(
-    client: Any, next_task: Callable[[int], Task | None], kept: str
-) -> Iterator[list[tuple[Hashable, Any]]]:
-    """Names and results of tasks as they finish, a few at a time.
-
-    The error of a task is raised after all tasks before it are finished, so that of several errors
-    the first one is raised.
+    Dask repeats the calls of workers that die, and those that raise an error a few times. After an
+    error nothing more is submitted; of several errors that of the earliest call is raised.
 
     Parameters
     ----------
     client : dask.distributed.Client
-    next_task : callable
-        The next task, given the number of the workers' threads; None after the last one. Called
-        as workers get free.
+    function : callable
+    calls : iterator of (name, arguments)
+        The name is for messages.
     kept : str
         What is kept after an error, and where, for messages.
+    shared : object, optional
+        The first argument of every call; it is sent to each worker once.
     """
+    from distributed import as_completed
+
     require_client(client)
-    run = _Run(client, next_task, kept)
-    try:
-        while finished := run.step():
-            yield finished
-    finally:
-        run.stop()
+    running: dict[Any, tuple[int, str, tuple[Any, ...]]] = {}  # with the place of each call
+    failures: dict[int, Exception] = {}
+    numbered = ((place, *call) for place, call in enumerate(calls))
+    # Of this client: without futures Dask would use the one that was created last.
+    completed = as_completed(loop=client.loop, with_results=True, raise_errors=False)
+    first = _scattered(client, shared)
+    n_losses = 0
 
+    def submit(call: tuple[int, str, tuple[Any, ...]]) -> None:
+        future = client.submit(function, *first, *call[2], pure=False, retries=_RETRIES)
+        running[future] = call
+        completed.add(future)
 
-class _Run:
-    """Submitted tasks."""
-
-    def __init__(self, client: Any, next_task: Callable[[int], Task | None], kept: str) -> None:
-        from distributed import as_completed
-
-        self.client, self.next_task, self.kept = client, next_task, kept
-        self.label = f"gramlet-{uuid.uuid4().hex[:8]}"
-        self.again: deque[Task] = deque()
-        self.running: dict[str, Task] = {}
-        self.futures: dict[str, Any] = {}
-        # Of this client: without futures Dask would use the one that was created last.
-        self.completed = as_completed(loop=client.loop, with_results=True, raise_errors=False)
-        self.losses: dict[Hashable, int] = {}
-        self.places: dict[Hashable, int] = {}  # of the tasks that are not finished, in their order
-        self.failure: tuple[int, Exception] | None = None  # the first one, and its place
-        self.n_tasks = 0
-        self.n_submitted = self.n_threads = 0
-        self.asked = -math.inf
-
-    def step(self) -> list[tuple[Hashable, Any]]:
-        """Some finished tasks; none if all are finished."""
-        finished: list[tuple[Hashable, Any]] = []
-        while not finished:
-            self._require_scheduler()
-            self._submit_more()
-            self._raise_failure()
-            if not self.running:
-                break
-            for future, result in self.completed.next_batch(block=True):
-                task = self.running.pop(future.key)
-                del self.futures[future.key]
-                if not self._is_finished(future, result, task):
-                    self.again.append(task)
-                    continue
-                place = self.places.pop(task.name)
-                if isinstance(result, _Failed):
-                    self._note_failure(place, result.error)
-                else:
-                    finished.append((task.name, result))
-        return finished
-
-    def _note_failure(self, place: int, error: Exception) -> None:
-        if self.failure is None or place < self.failure[0]:
-            self.failure = (place, error)
-
-    def _raise_failure(self) -> None:
-        """Raise the first error, unless a task before it is not finished."""
-        if self.failure is None:
-            return
-        place, error = self.failure
-        if all(other > place for other in self.places.values()):
-            raise error
-
-    def stop(self) -> None:
-        """Cancel tasks that have not started, after an error or Ctrl-C."""
-        if self.futures:
-            with contextlib.suppress(Exception):  # the scheduler may be lost
-                self.client.cancel(list(self.futures.values()))
-
-    def _submit_more(self) -> None:
-        most = self._most_tasks()
-        while len(self.running) < most:
-            task = self.again.popleft() if self.again else self._new_task()
-            if task is None:
-                return
-            self.n_submitted += 1
-            key = f"{self.label}-{self.n_submitted}"
-            future = self.client.submit(
-                _attempt, task.function, *task.arguments, key=key, pure=False
-            )
-            self.running[key], self.futures[key] = task, future
-            self.completed.add(future)
-
-    def _new_task(self) -> Task | None:
-        """The next task; none after an error."""
-        if self.failure is not None:
-            return None
+    def submit_more() -> None:
+        most = max(1, _TASKS_PER_THREAD * sum(client.nthreads().values()))
         try:
-            task = self.next_task(self.n_threads)
-        except Exception as error:  # of reading what the task is about
-            self._note_failure(self.n_tasks, error)
-            return None
-        if task is not None:
-            self.places[task.name] = self.n_tasks
-            self.n_tasks += 1
-        return task
+            while not failures and len(running) < most and (call := next(numbered, None)):
+                submit(call)
+        except ValueError as error:  # of reading what the next call is about
+            failures[sys.maxsize] = error
 
-    def _is_finished(self, future: Any, result: Any, task: Task) -> bool:
-        """Whether a task has its result; False if it must be computed again."""
-        if future.status == "finished" and not isinstance(result, BaseException):
-            return True
-        error = future.exception() if future.status == "error" else None
-        if error is not None and type(error).__name__ != "KilledWorker":
-            raise error
-        self.losses[task.name] = self.losses.get(task.name, 0) + 1
-        if error is not None or self.losses[task.name] > _MOST_LOSSES:
-            raise RuntimeError(
-                f"The workers that computed {task.shown} died repeatedly; too little memory "
-                "is the usual reason. Give workers more memory, or start again with smaller parts. "
-                f"{self.kept}"
-            ) from error
-        return False
+    try:
+        submit_more()
+        for future, result in completed:
+            call = running.pop(future)
+            if future.status == "finished" and not isinstance(result, BaseException):
+                yield result
+                submit_more()
+                continue
+            if future.status == "error":
+                failures[call[0]] = _error(future, call[1], kept)
+                continue
+            if client.status != "running":
+                raise ConnectionError
+            # The result, or what the calls share, was lost with the workers that had it.
+            n_losses += 1
+            if n_losses > _MOST_LOSSES * _TASKS_PER_THREAD:
+                raise _died(call[1], kept)
+            if first and first[0].status != "finished":
+                first = _scattered(client, shared)
+            submit(call)
+        if failures:
+            raise failures[min(failures)]
+    except Exception as why:
+        if client.status == "running":
+            raise
+        raise ConnectionError(
+            f"The connection to the Dask scheduler was lost (client is {client.status}). "
+            f"{kept} Connect a new client and call again with the same arguments to "
+            "compute the rest."
+        ) from why
+    finally:
+        with contextlib.suppress(Exception):  # the scheduler may be lost
+            client.cancel(list(running))
 
-    def _most_tasks(self) -> int:
-        """The limit by the number of workers, which may change; the scheduler is asked for it."""
-        now = time.monotonic()
-        if now >= self.asked + _ASK_AGAIN:
-            self.asked = now
-            self.n_threads = sum(self.client.nthreads().values())
-        return max(1, _TASKS_PER_THREAD * self.n_threads)
 
-    def _require_scheduler(self) -> None:
-        if self.client.status != "running":
-            raise ConnectionError(
-                f"The connection to the Dask scheduler was lost (client is {self.client.status}). "
-                f"{self.kept} Connect a new client and call again with the same arguments to "
-                "compute the rest."
-            )
+def _scattered(client: Any, shared: Any) -> list[Any]:
+    """An object on every worker, as the first argument of calls; none if there is no object."""
+    if shared is None:
+        return []
+    client.wait_for_workers(1)
+    return [client.scatter(shared, broadcast=True, hash=False)]
+
+
+def _error(future: Any, name: str, kept: str) -> Exception:
+    """The error of a call."""
+    error: Exception = future.exception()
+    if type(error).__name__ != "KilledWorker":
+        return error
+    died = _died(name, kept)
+    died.__cause__ = error
+    return died
+
+
+def _died(name: str, kept: str) -> RuntimeError:
+    return RuntimeError(
+        f"The workers that computed {name} died repeatedly; too little memory is the usual "
+        f"reason. Give workers more memory, or start again with smaller parts. {kept}"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import subprocess
 import sys
@@ -102,7 +103,7 @@ def test_killed_in_the_middle(table, store, tmp_path):
     assert run(["train", str(store), "--linear", "-o", model, "--epochs", "1"]) == 0
     script = (
         "import os, sys\n"
-        "from gramlet.scale.features.stream_prediction import PredictionWriter\n"
+        "from gramlet.scale.stream_prediction import PredictionWriter\n"
         "original = PredictionWriter.add\n"
         "def add(self, *rest):\n"
         "    original(self, *rest)\n"
@@ -131,8 +132,8 @@ def test_killed_in_the_middle(table, store, tmp_path):
         ("store", ["--linear", "--target", "y"], 2, "--target does not apply"),
         ("store", ["--linear", "--C", "3"], 2, "--C does not apply"),
         ("store", ["--linear", "--held-out", "0.9"], 2, "--held-out"),
-        ("store", ["--linear", "--scoring", "r2"], 2, "'r2' is for regression"),
-        ("store", ["--linear", "--task", "regression"], 2, "Use --task classification"),
+        ("store", ["--linear", "--scoring", "r2"], 1, "'r2' is for regression"),
+        ("store", ["--linear", "--task", "regression"], 1, "Use task='classification'"),
         ("store", ["--linear", "--class-weight", "perhaps=2"], 2, "there is no class 'perhaps'"),
     ],
 )
@@ -151,10 +152,7 @@ def test_a_store_without_targets(tmp_path, capsys, monkeypatch):
     assert run(["embed", "a.csv", "--hashed", "8", "-o", "s"]) == 0
     capsys.readouterr()
     assert run(["train", "s", "--linear", "-o", "m.gramlet"]) == 1
-    assert capsys.readouterr().err == (
-        "gramlet: error: 's' has no targets (part 0). Write the store from a file with a target "
-        "column; --target names it.\n"
-    )
+    assert "has no targets (part 0)" in capsys.readouterr().err
 
 
 def test_a_row_that_cannot_be_read(table, tmp_path, capsys, monkeypatch):
@@ -170,7 +168,9 @@ def test_a_row_that_cannot_be_read(table, tmp_path, capsys, monkeypatch):
     table.write_text(right)
     assert run(command) == 0
     assert run([*command, "--batch-size", "9"]) == 2
-    assert "or start again with --fresh, which deletes them." in capsys.readouterr().err
+    assert (
+        "or start again with resume=False (--fresh), which deletes them." in capsys.readouterr().err
+    )
     assert run([*command, "--label", "x"]) == 2
 
 
@@ -200,17 +200,17 @@ def test_stores_that_are_not_whole(store, tmp_path, capsys):
     assert run(train) == 1
     assert "part-000001.npz' is missing or damaged" in capsys.readouterr().err
     part.write_bytes(content)
-    journal = store / "gramlet.journal"
-    lines = journal.read_bytes().splitlines(keepends=True)
-    journal.write_bytes(b"".join(lines[:-1]))
+    manifest = store / "manifest.json"
+    listed = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({name: listed[name] for name in listed if name != "parts"}))
     assert run(train) == 2
     assert "is not finished: it has 5 parts" in capsys.readouterr().err
-    journal.write_bytes(lines[0].replace(b"feature store, 1", b"feature store, 9") + lines[1])
+    manifest.write_text(json.dumps({**listed, "format": "gramlet feature store, 9"}))
     assert run(train) == 2
-    assert "expected 'gramlet feature store, 1'" in capsys.readouterr().err
+    assert "expected 'gramlet feature store, 2'" in capsys.readouterr().err
     gram = tmp_path / "K.zarr"
     pytest.importorskip("zarr")
     gramlet.gram(gramlet.molecules(["C", "CC"]), "wl", output=gram)
     assert run(["train", str(gram), "--linear", "-o", str(tmp_path / "m.gramlet")]) == 2
-    assert "gramlet Gram matrix" in capsys.readouterr().err
+    assert "is not a feature store" in capsys.readouterr().err
     assert not (tmp_path / "m.gramlet").exists()

@@ -101,14 +101,20 @@ def test_rows_that_are_left_out_do_not_rename_the_others(run, tmp_path):
     code, out, err = run("duplicates", path, "--on-error", "skip")
     assert code == 0, err
     assert [(row["graph"], row["smiles"]) for row in table(out)] == [
-        ("line 2", "CCO"), ("line 4", "OCC"), ("line 5", "CCN"), ("line 7", "NCC"),
-    ]  # fmt: skip
+        ("line 2", "CCO"),
+        ("line 4", "OCC"),
+        ("line 5", "CCN"),
+        ("line 7", "NCC"),
+    ]
     assert "molecules.csv, line 3: 'xx('" in err
     assert "molecules.csv, line 6: 'yy('" in err
     code, out, _ = run("neighbors", path, "-n", 1, "--on-error", "skip")
     assert [(row["query"], row["neighbour"]) for row in table(out)] == [
-        ("line 2", "line 4"), ("line 4", "line 2"), ("line 5", "line 7"), ("line 7", "line 5"),
-    ]  # fmt: skip
+        ("line 2", "line 4"),
+        ("line 4", "line 2"),
+        ("line 5", "line 7"),
+        ("line 7", "line 5"),
+    ]
     assert run("gram", path, "-o", tmp_path / "K.npz", "--on-error", "skip")[0] == 0
     assert np.load(tmp_path / "K.npz")["ids"].tolist() == ["line 2", "line 4", "line 5", "line 7"]
 
@@ -120,13 +126,19 @@ def test_no_graph_is_left_out_for_a_target_that_is_not_needed(ending, run, tmp_p
         pytest.importorskip("rdkit", reason="SMILES strings are read by RDKit")
         path.write_text("smiles,y\nCCO,1\nOCC,\nxx(,0\nCCN,0\n")
     else:
-        lines = [node_link(2, [(0, 1)], target=1), node_link(2, [(0, 1)], target=None),
-                 node_link(2, [(0, 9)], target=0), node_link(3, [(0, 1)], target=0)]  # fmt: skip
+        lines = [
+            node_link(2, [(0, 1)], target=1),
+            node_link(2, [(0, 1)], target=None),
+            node_link(2, [(0, 9)], target=0),
+            node_link(3, [(0, 1)], target=0),
+        ]
         path.write_text("\n".join(lines))
     code, out, err = run("duplicates", path, "--on-error", "skip")
     assert code == 0, err
-    assert [row["graph"] for row in table(out)] == [f"line {1 + (ending == 'csv')}",
-                                                    f"line {2 + (ending == 'csv')}"]  # fmt: skip
+    assert [row["graph"] for row in table(out)] == [
+        f"line {1 + (ending == 'csv')}",
+        f"line {2 + (ending == 'csv')}",
+    ]
     assert err.count("were left out") == 1
     assert "It is not needed here" in err
 
@@ -169,7 +181,7 @@ def test_expressions_train_and_predict(run, tmp_path):
 def test_too_many_neighbours(run, molecules):
     code, _, err = run("neighbors", molecules, "-n", "5")
     assert code == 2
-    assert "--neighbors 5, but only 4 other graphs were fitted. Use at most 4." in err
+    assert "n_neighbors=5, but only 4 other graphs were fitted. Use at most 4." in err
 
 
 def test_a_kernel_that_learns_is_given_the_classes(tmp_path, monkeypatch, capsys):

@@ -10,8 +10,7 @@ import pytest
 
 from gramlet.cli import main
 from gramlet.kernels import registry
-from gramlet.warming import TOOLS, names_of_work
-from gramlet.warming.work import compile_all_of
+from gramlet.warming import TOOLS, compile_all_of, names_of_work
 from without_compiler import COMPILER_IS_OFF
 
 AFTER = """
@@ -51,12 +50,15 @@ def test_a_later_process_compiles_nothing(tmp_path):
     done = [
         subprocess.run(
             [*command, "warm-up", "vertex", "--processes", "1"],
-            env=environment, capture_output=True, text=True, check=True,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         for _ in range(2)
-    ]  # fmt: skip
+    ]
     assert done[0].stderr.startswith("1/1 vertex: ")
-    assert done[0].stdout.strip().endswith(f"kept in {folder}")
+    assert done[0].stdout.strip().partition("kept in ")[2].startswith(str(folder))
     assert "nothing to compile" in done[1].stderr
     after = subprocess.run(
         [sys.executable, "-c", AFTER], env=environment, capture_output=True, text=True, check=True
@@ -68,11 +70,18 @@ def test_a_later_process_compiles_nothing(tmp_path):
 def test_a_folder_that_cannot_be_written_to(tmp_path):
     (tmp_path / "file").write_text("")
     done = subprocess.run(
-        [sys.executable, "-c", "from gramlet.cli import main; raise SystemExit(main())",
-         "warm-up", "vertex"],
+        [
+            sys.executable,
+            "-c",
+            "from gramlet.cli import main; raise SystemExit(main())",
+            "warm-up",
+            "vertex",
+        ],
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "file")},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 1
     assert "compiled code cannot be kept in" in done.stderr
     assert "GRAMLET_CACHE" in done.stderr

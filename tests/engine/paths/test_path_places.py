@@ -22,9 +22,15 @@ def each_node_alone(batch):
 
 def counted(batch, groups, weighted, fold):
     return place_counts(
-        batch.node_offsets, batch.indptr, batch.indices, groups,
-        batch.edge_weights if weighted else None, batch.directed, fold, Tiling(),
-    )  # fmt: skip
+        batch.node_offsets,
+        batch.indptr,
+        batch.indices,
+        groups,
+        batch.edge_weights if weighted else None,
+        batch.directed,
+        fold,
+        Tiling(),
+    )
 
 
 @settings(max_examples=80)

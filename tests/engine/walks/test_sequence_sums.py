@@ -35,9 +35,12 @@ def weighted_graphs() -> GraphBatch:
     weights = np.random.default_rng(0).uniform(0.0, 2.0, len(once))
     weights[::5] = 0.0
     return GraphBatch.from_arcs(
-        batch.node_offsets, tails[once], heads[once], node_labels=batch.node_labels,
+        batch.node_offsets,
+        tails[once],
+        heads[once],
+        node_labels=batch.node_labels,
         edge_weights=weights,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

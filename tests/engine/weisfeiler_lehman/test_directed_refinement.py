@@ -13,9 +13,11 @@ from gramlet.engine.weisfeiler_lehman.colour_refinement import Refinement, refin
 def refined(edge_labels=None):
     """Node 0 has arcs to 1 and 2, and from 2 and 3; node 4 is isolated."""
     batch = GraphBatch.from_edges(
-        [[(0, 1), (0, 2), (2, 0), (3, 0)]], n_nodes=[5], directed=True,
+        [[(0, 1), (0, 2), (2, 0), (3, 0)]],
+        n_nodes=[5],
+        directed=True,
         edge_labels=None if edge_labels is None else [edge_labels],
-    )  # fmt: skip
+    )
     edges = None if edge_labels is None else batch.edge_labels.codes
     colours = np.array([0, 1, 2, 1, 0])
     return refine(batch.indptr, batch.indices, colours, 3, 2, edges, batch.in_arcs)

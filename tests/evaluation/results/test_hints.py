@@ -58,17 +58,6 @@ def test_where_the_best_of_a_grid_was_chosen(classifier, where):
     assert where in hint.text
 
 
-def test_the_hint_about_labels_on_the_command_line():
-    from gramlet.cli.wording import with_options
-
-    bare = GraphBatch.from_edges([[(0, 1)]] * 2)
-    (hint,) = column_hints("vertex", [], bare)
-    assert hint.text.endswith(
-        "as_batch(graphs, node_labels='degree') labels nodes by their degrees."
-    )
-    assert with_options(hint.text).endswith(". --node-labels degree labels nodes by their degrees.")
-
-
 def test_kernels_that_only_know_the_size():
     graphs = trees(80)
     by_size = evaluate("wl", graphs, graphs.sizes > 8, QUICK, options={"n_iter": [1]})
@@ -280,9 +269,11 @@ def _dense(matrix):
 def test_attributes_and_labels_that_are_not_there():
     graphs = trees(32)
     bare = GraphBatch(
-        graphs.node_offsets, graphs.indptr, graphs.indices,
+        graphs.node_offsets,
+        graphs.indptr,
+        graphs.indices,
         node_attributes=np.ones((graphs.n_nodes_total, 2)),
-    )  # fmt: skip
+    )
     result = evaluate("vertex", bare, np.arange(32) % 2, QUICK)
     assert len(kinds(result, "no-labels")) == 1
     assert [h.facts["column"] for h in kinds(result, "unused-column")] == ["node_attributes"]

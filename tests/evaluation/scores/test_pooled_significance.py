@@ -60,10 +60,13 @@ def test_leave_one_out_is_no_evidence(leave_one_out):
 def test_a_remark_says_how_many_parts_were_pooled(leave_one_out):
     n = leave_one_out[0].scores.size
     text = table(leave_one_out)
-    assert text.count(
-        f"The scores of {n} of {n} test parts were pooled, because some parts have fewer than two "
-        "graphs. They are not independent: there is no test of significance."
-    ) == 1  # fmt: skip
+    assert (
+        text.count(
+            f"The scores of {n} of {n} test parts were pooled, because some parts have fewer than "
+            "two graphs. They are not independent: there is no test of significance."
+        )
+        == 1
+    )
     assert "significantly better" not in text
 
 
@@ -76,10 +79,12 @@ def test_pooled_parts_are_one_run_per_repeat(by_groups):
     np.testing.assert_array_equal(kernel.pooled, one_class)
     found = compare_results(kernel, noise)
     differences = kernel.scores - noise.scores
-    runs = np.concatenate([
-        [*row[~together], row[together][0]]
-        for row, together in zip(differences, one_class, strict=True)
-    ])  # fmt: skip
+    runs = np.concatenate(
+        [
+            [*row[~together], row[together][0]]
+            for row, together in zip(differences, one_class, strict=True)
+        ]
+    )
     assert found.n_runs == len(runs) == 24 - one_class.sum() + 2
     t = runs.mean() / np.sqrt((1 / len(runs) + 2 / (len(runs) - 2)) * runs.var(ddof=1))
     assert found.statistic == pytest.approx(t)

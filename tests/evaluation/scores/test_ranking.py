@@ -15,13 +15,24 @@ from gramlet.evaluation.scores.ranking import holm, rank_scores
 
 # Areas under the curve of four learners on 14 data sets, after the example of Demšar (2006).
 METHODS = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
-AREAS = np.array([
-    [.763, .768, .771, .798], [.599, .591, .590, .569], [.954, .971, .968, .967],
-    [.628, .661, .654, .657], [.882, .888, .886, .898], [.936, .931, .916, .931],
-    [.661, .668, .609, .685], [.583, .583, .563, .625], [.775, .838, .866, .875],
-    [1.000, 1.000, 1.000, 1.000], [.940, .962, .965, .962], [.619, .666, .614, .669],
-    [.972, .981, .975, .975], [.957, .978, .946, .970],
-])  # fmt: skip
+AREAS = np.array(
+    [
+        [0.763, 0.768, 0.771, 0.798],
+        [0.599, 0.591, 0.590, 0.569],
+        [0.954, 0.971, 0.968, 0.967],
+        [0.628, 0.661, 0.654, 0.657],
+        [0.882, 0.888, 0.886, 0.898],
+        [0.936, 0.931, 0.916, 0.931],
+        [0.661, 0.668, 0.609, 0.685],
+        [0.583, 0.583, 0.563, 0.625],
+        [0.775, 0.838, 0.866, 0.875],
+        [1.000, 1.000, 1.000, 1.000],
+        [0.940, 0.962, 0.965, 0.962],
+        [0.619, 0.666, 0.614, 0.669],
+        [0.972, 0.981, 0.975, 0.975],
+        [0.957, 0.978, 0.946, 0.970],
+    ]
+)
 DATA = tuple(f"data {i}" for i in range(14))
 
 
@@ -30,11 +41,15 @@ def results(table, names, data):
     mutag = load_dataset("MUTAG")
     made = evaluate("majority", mutag, protocol=Protocol(folds=3, repeats=1))
     return [
-        replace(made, name=name, scores=np.full((1, 3), table[row, column]),
-                data=replace(made.data, name=where))
+        replace(
+            made,
+            name=name,
+            scores=np.full((1, 3), table[row, column]),
+            data=replace(made.data, name=where),
+        )
         for row, where in enumerate(data)
         for column, name in enumerate(names)
-    ]  # fmt: skip
+    ]
 
 
 def test_ranks_and_critical_difference_by_hand():
@@ -128,8 +143,10 @@ def test_results_of_one_data_set_are_compared_in_pairs():
     found = [evaluate(name, mutag, protocol=quick) for name in ("vertex", "size", "majority")]
     compared = compare_results(found)
     assert [(c.first, c.second) for c in compared] == [
-        ("vertex", "size"), ("vertex", "majority"), ("size", "majority"),
-    ]  # fmt: skip
+        ("vertex", "size"),
+        ("vertex", "majority"),
+        ("size", "majority"),
+    ]
     for comparison, (a, b) in zip(compared, [(0, 1), (0, 2), (1, 2)], strict=True):
         alone = compare_results(found[a], found[b])
         assert comparison.p_value == alone.p_value

@@ -130,8 +130,11 @@ def test_ties_of_decision_values_count_half():
 )
 def test_predictions_that_a_scorer_is_not_defined_for(name, least):
     scorer = scorer_of(name, "regression")
-    with pytest.raises(ValueError, match=rf"'{name}' .* predictions of {least} or less; 1 of the 3 "
-                       r"predictions .* smallest -1\.5\. Choose another scorer"):  # fmt: skip
+    with pytest.raises(
+        ValueError,
+        match=rf"'{name}' .* predictions of {least} or less; 1 of the 3 "
+        r"predictions .* smallest -1\.5\. Choose another scorer",
+    ):
         scorer(np.array([1.0, 2.0, 3.0]), np.array([1.0, -1.5, 2.0]), None)
 
 

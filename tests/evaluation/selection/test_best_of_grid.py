@@ -11,9 +11,7 @@ from gramlet.evaluation import Result, table
 from reference.evaluation import classes_of, points, trees
 
 COSTS = (1e-3, 0.1, 10.0)
-BEST = Protocol(
-    folds=4, repeats=2, inner_folds=3, C=COSTS, selection="best-of-grid", tol=1e-6
-)  # fmt: skip
+BEST = Protocol(folds=4, repeats=2, inner_folds=3, C=COSTS, selection="best-of-grid", tol=1e-6)
 NESTED = Protocol(folds=4, repeats=2, inner_folds=3, C=COSTS, tol=1e-6)
 
 

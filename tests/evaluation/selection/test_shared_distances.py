@@ -17,7 +17,6 @@ from gramlet import (
     evaluate,
     load_dataset,
 )
-from gramlet.engine.core.workspace import Workspace
 from gramlet.evaluation.machines import blocks
 from gramlet.kernels.contract.point_profile import PointProfile
 from gramlet.kernels.wasserstein.mass_profile import MassProfile
@@ -71,25 +70,10 @@ def test_matrices_follow_normalize_as_well(mutag, kernel):
         np.testing.assert_allclose(cross.matrix(), fitted.transform(graphs[30:]), rtol=1e-13)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
-def test_blocks_in_single_precision_are_those_in_double_precision(mutag, kernel):
-    graphs, y = mutag
-    kernel, sets = clone(kernel).set_params(normalize=True), [{"gamma": g} for g in (0.1, 10.0)]
-    given = kernel, sets, graphs[:30], y[:30], graphs[30:]
-    rounded = blocks.fitted_blocks(*given, Workspace())
-    for (own, cross), singles in zip(blocks.fitted_blocks(*given), rounded, strict=True):
-        for exact, single in zip((own, cross), singles, strict=True):
-            assert exact.dtype == np.float64
-            assert single.dtype == np.float32
-            assert single.shape == (len(exact), 64)
-            np.testing.assert_allclose(single[:, :30], exact, atol=2e-7)
-            assert (single[:, 30:] == 0.0).all()
-
-
-def test_blocks_of_plain_and_normalised_kernels_are_not_rounded(mutag):
+def test_blocks_of_one_fit_follow_normalize(mutag):
     graphs, y = mutag
     sets = [{"normalize": False}, {"normalize": True}]
-    found = blocks.fitted_blocks(KERNELS[2], sets, graphs[:30], y[:30], graphs[30:], Workspace())
+    found = blocks.fitted_blocks(KERNELS[2], sets, graphs[:30], y[:30], graphs[30:])
     diagonals = [np.diag(own).copy() for own, _ in found]
     assert (diagonals[0] != 1.0).all()
     assert (diagonals[1] == 1.0).all()
@@ -108,9 +92,7 @@ class Doubled(WassersteinWL):
 def test_matrices_of_subclasses_are_their_own(mutag):
     graphs, y = mutag
     kernel = Doubled(n_iter=1, normalize=True)
-    [(own, _)] = blocks.fitted_blocks(
-        kernel, [{"gamma": 2.0}], graphs[:30], y[:30], graphs[30:], Workspace()
-    )
+    [(own, _)] = blocks.fitted_blocks(kernel, [{"gamma": 2.0}], graphs[:30], y[:30], graphs[30:])
     assert (np.diag(own) == 2.0).all()
 
 

@@ -59,9 +59,14 @@ def test_block_model_settings_of_the_paper() -> None:
 
 def test_block_model_frequencies() -> None:
     data = stochastic_block_model_classes(
-        400, n_nodes=24, n_communities=4, expected_degree=6, within_prob=0.3, similarity=2.5,
+        400,
+        n_nodes=24,
+        n_communities=4,
+        expected_degree=6,
+        within_prob=0.3,
+        similarity=2.5,
         random_state=1,
-    )  # fmt: skip
+    )
     src, dst = data.graphs.arcs()
     upper = src < dst
     src, dst = src[upper] % 24, dst[upper] % 24
@@ -137,8 +142,15 @@ def test_the_pattern_is_in_the_substructures_of_one_class() -> None:
     data = planted_subtrees(1, random_state=0)
     trees = plain_graphs(data.substructures)
     assert [has_pattern(tree) for tree in trees] == [
-        True, True, False, False, True, True, False, False,
-    ]  # fmt: skip
+        True,
+        True,
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
     assert set(data.substructures.sizes) == {8}
     assert set(data.substructures.n_edges) == {7}
 

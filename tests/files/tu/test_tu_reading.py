@@ -246,8 +246,12 @@ def test_archives_as_their_authors_ship_them(
     assert (None if found is None else found.shape[1]) == n_attributes
     if name == "BZR_MD":
         assert data.edge_label_names == {
-            0: "aromatic", 1: "no chemical bond", 2: "single", 3: "double", 4: "triple"
-        }  # fmt: skip
+            0: "aromatic",
+            1: "no chemical bond",
+            2: "single",
+            3: "double",
+            4: "triple",
+        }
         assert found[0, 0] == 1.386571072826777
     else:
         assert data.target_names[0] == {"Letter-high": "N", "Fingerprint": "L"}[name]
@@ -307,3 +311,20 @@ def test_a_short_file_of_classes_is_suspected(tmp_path: Path) -> None:
     folder = put(tmp_path, graph_labels="1\n")
     with pytest.raises(ValueError, match=r"numbered 1 to 1, the lines of SET_graph_labels.txt. Is"):
         gramlet.read(folder)
+
+
+def test_maps_of_labels_with_components_as_in_aids(tmp_path: Path) -> None:
+    for name, text in {
+        "T_A.txt": "1, 2\n2, 1\n",
+        "T_graph_indicator.txt": "1\n1\n",
+        "T_node_labels.txt": "0\n1\n",
+        "T_label_readme.txt": "Node labels:\t\t[symbol]\n\nNode labels were converted to integer "
+        "values using this map:\n\nComponent 0:\n\t0\tC  \n\t1\tO  \n\n\nEdge labels were "
+        "converted to integer values using this map:\n\nComponent 0:\n\t0\t1\n\t1\t2\n",
+        "README.txt": "About the data.\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+    data = read_tu(tmp_path)
+    assert data.node_label_names == {0: "C", 1: "O"}
+    assert data.edge_label_names == {0: "1", 1: "2"}
+    assert data.description == "About the data."

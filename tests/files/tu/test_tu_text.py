@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramlet.files.tu.digits import parse_digits
 from gramlet.files.tu.text import parse_floats, parse_integers
 
 
@@ -27,19 +26,6 @@ def test_blocks_of_any_size_give_the_same_numbers(
         assert parse_integers(written.encode(), "file").tolist() == [list(row) for row in rows]
         with pytest.raises(ValueError, match=rf"file, line {len(rows) + 1}: the line is empty"):
             parse_integers((written.rstrip() + "\n \n\n1,2").encode(), "file")
-
-
-@given(st.lists(st.lists(st.integers(0, 10**8 - 1), min_size=3, max_size=3), min_size=1))
-def test_digits_eight_at_once(rows: list[list[int]]) -> None:
-    body = "".join(",".join(map(str, row)) + "\n" for row in rows).encode()
-    table = parse_digits(body, 3)
-    assert table is not None
-    assert table.tolist() == rows
-    assert parse_digits(body, 2) is None
-    for damage in (b"-", b"x", b",", b"\n", b"\r"):
-        assert parse_digits(damage + body, 3) is None
-        if damage != b"\r" or len(rows) > 1:  # a single row may end in a carriage return
-            assert parse_digits(body[:-1] + damage + b"\n", 3) is None
 
 
 def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

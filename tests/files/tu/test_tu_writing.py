@@ -143,9 +143,12 @@ def test_other_text_files_are_never_replaced(
 
 def test_every_file_of_a_data_set_is_replaced(tmp_path: Path) -> None:
     graphs = GraphBatch.from_edges(
-        [[(0, 1)]], node_labels=[["a", "b"]], node_attributes=[[[0.5], [1.5]]],
-        edge_labels=[["x"]], edge_weights=[[2.0]],
-    )  # fmt: skip
+        [[(0, 1)]],
+        node_labels=[["a", "b"]],
+        node_attributes=[[[0.5], [1.5]]],
+        edge_labels=[["x"]],
+        edge_weights=[[2.0]],
+    )
     for name in ("OLD", "NEW"):
         data = Dataset(graphs, [0.5], description="What it is.", target_names={0.5: "half"})
         write_tu(data, tmp_path / "SET", name=name, overwrite=True)

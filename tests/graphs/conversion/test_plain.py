@@ -150,21 +150,21 @@ class TestPairs:
 
 
 class TestDirection:
-    def test_edge_lists_are_undirected(self):
+    def test_edge_lists_are_undirected_or_arcs_as_they_stand(self):
         item = ([(0, 1), (1, 2), (2, 1)], "CNO")
         assert as_batch([item]) == PATH
         batch = as_batch([item], directed=True)
-        assert batch.directed
-        assert batch.n_edges.tolist() == [4]
+        assert batch == GraphBatch.from_edges([item[0]], node_labels=["CNO"], directed=True)
+        assert batch.n_edges.tolist() == [3]
         assert batch.to_undirected() == PATH
 
-    def test_two_arcs_have_the_data_of_their_edge(self):
+    def test_arcs_have_their_own_data(self):
         batch = as_batch([([(1, 0, 0.5), (1, 2, 2)], "CNO", ["s", "d"])], directed=True)
         assert batch == GraphBatch.from_edges(
-            [[(0, 1), (1, 0), (1, 2), (2, 1)]],
+            [[(1, 0), (1, 2)]],
             node_labels=["CNO"],
-            edge_labels=[["s", "s", "d", "d"]],
-            edge_weights=[[0.5, 0.5, 2, 2]],
+            edge_labels=[["s", "d"]],
+            edge_weights=[[0.5, 2]],
             directed=True,
         )
 

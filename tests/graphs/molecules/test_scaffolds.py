@@ -13,8 +13,11 @@ from gramlet import load_dataset, scaffolds  # noqa: E402
 
 def test_rings_and_links_remain():
     assert scaffolds(["Cc1ccccc1", "OC(=O)C1CC1", "CCO", "[Na+].[Cl-]"]) == [
-        "c1ccccc1", "C1CC1", "", "",
-    ]  # fmt: skip
+        "c1ccccc1",
+        "C1CC1",
+        "",
+        "",
+    ]
     assert scaffolds(["c1ccccc1CCc1ccncc1"]) == ["c1ccc(CCc2ccncc2)cc1"]
 
 

@@ -122,9 +122,7 @@ def test_no_core_at_all():
 def test_without_cores_the_base_still_knows_the_columns_of_the_graphs():
     def graphs(edges, labels):
         attributes = [[float(node)] for node in range(1 + max(map(max, edges)))]
-        return GraphBatch.from_edges(
-            [edges], edge_labels=[labels], node_attributes=[attributes]
-        )  # fmt: skip
+        return GraphBatch.from_edges([edges], edge_labels=[labels], node_attributes=[attributes])
 
     edge = graphs([(0, 1)], ["single"])
     triangle = graphs([(0, 1), (1, 2), (0, 2)], ["single", "single", "double"])

@@ -205,10 +205,11 @@ def test_different_distributions_are_told_apart_and_equal_ones_are_not():
 def test_p_values_are_uniform_under_the_hypothesis():
     batch = random_batch([10] * 400, 0.3, seed=4)
     p_values = [
-        mmd_test(batch[i : i + 10], batch[i + 10 : i + 20], "graphlet", n_permutations=99,
-                 random_state=i).pvalue
+        mmd_test(
+            batch[i : i + 10], batch[i + 10 : i + 20], "graphlet", n_permutations=99, random_state=i
+        ).pvalue
         for i in range(0, 400, 20)
-    ]  # fmt: skip
+    ]
     assert 0.3 < np.mean(p_values) < 0.7
     assert min(p_values) >= 0.01
 

@@ -63,8 +63,13 @@ def test_each_unseen_label_has_a_column_of_its_own():
 def test_names_are_the_vectors():
     kernel = HadamardCode(n_iter=2).fit(WORKED[:1])
     assert kernel.get_feature_names_out().tolist() == [
-        "t0:(C:1)", "t0:(O:1)", "t1:(C:1,O:1)", "t1:(C:2,O:1)", "t2:(C:3,O:2)", "t2:(C:4,O:3)",
-    ]  # fmt: skip
+        "t0:(C:1)",
+        "t0:(O:1)",
+        "t1:(C:1,O:1)",
+        "t1:(C:2,O:1)",
+        "t2:(C:3,O:2)",
+        "t2:(C:4,O:3)",
+    ]
     long = HadamardCode(n_iter=3000).fit(WORKED[:1])
     names = long.get_feature_names_out()
     assert len(set(names)) == len(names) == long.features(WORKED[:1]).shape[1]

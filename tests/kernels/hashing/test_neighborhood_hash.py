@@ -64,11 +64,14 @@ def test_codes_of_labels_are_the_same_in_every_process():
     )
     runs = [
         subprocess.run(
-            [sys.executable, "-c", program], env={**_environment(), "PYTHONHASHSEED": seed},
-            capture_output=True, text=True, check=True,
+            [sys.executable, "-c", program],
+            env={**_environment(), "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for seed in ("1", "2")
-    ]  # fmt: skip
+    ]
     assert runs[0] == runs[1]
     here = NeighborhoodHash().fit([([], ["C", True, (2.0, "x"), None])])
     assert str(here.rounds_.tables[0].data.tolist()) == runs[0].strip()

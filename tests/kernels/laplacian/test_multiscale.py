@@ -20,8 +20,16 @@ from reference.strategies import graph_batches, permuted
 
 FEATURES = ("labels", "degree", "attributes", "heat")
 FULL = {"rank": 10_000, "n_landmarks": 10_000}
-SCALES = [(0, 1, 2), (1, 1, 2), (2, 1, 2), (2, 0, 2), (2, 2, 1.5), (3, 1, 1), (3, 1, "add"),
-          (2, 1.5, "add")]  # fmt: skip
+SCALES = [
+    (0, 1, 2),
+    (1, 1, 2),
+    (2, 1, 2),
+    (2, 0, 2),
+    (2, 2, 1.5),
+    (3, 1, 1),
+    (3, 1, "add"),
+    (2, 1.5, "add"),
+]
 
 
 @st.composite
@@ -181,9 +189,10 @@ def test_the_draw_of_unique_landmarks():
     with_repeats = MultiscaleLaplacian(1, n_landmarks=50, random_state=0).fit(batch)
     assert len(with_repeats.levels_.levels[0].landmarks) == 50
     np.testing.assert_allclose(
-        plenty.transform(batch), MultiscaleLaplacian(1, method="exact").fit_transform(batch),
+        plenty.transform(batch),
+        MultiscaleLaplacian(1, method="exact").fit_transform(batch),
         atol=1e-8,
-    )  # fmt: skip
+    )
 
 
 @given(st.integers(0, 30), st.integers(1, 4), st.integers(0, 99))

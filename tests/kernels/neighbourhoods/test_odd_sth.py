@@ -80,8 +80,16 @@ def test_names_follow_the_columns():
     kernel = ODDSTh(height=1).fit(WORKED)
     names = kernel.get_feature_names_out().tolist()
     row = dict(zip(names, kernel.features(WORKED).toarray()[0].tolist(), strict=True))
-    assert row == {"O": 2, "C": 2, "C(O)": 2, "O(C,C)": 1, "O(C)": 0, "C(C)": 0, "C(C,O)": 0,
-                   "C(C,C)": 0}  # fmt: skip
+    assert row == {
+        "O": 2,
+        "C": 2,
+        "C(O)": 2,
+        "O(C,C)": 1,
+        "O(C)": 0,
+        "C(C)": 0,
+        "C(C,O)": 0,
+        "C(C,C)": 0,
+    }
 
 
 def test_new_graphs_may_have_higher_trees():

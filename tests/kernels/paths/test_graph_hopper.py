@@ -111,8 +111,13 @@ def test_features_multiply_to_the_kernel(batches, node_kernel, use_labels):
 def test_names_of_features():
     kernel = GraphHopper("label").fit([WORKED[1]])
     assert set(kernel.get_feature_names_out()) == {
-        "C:1/1", "O:1/1", "C:1/2", "C:2/2", "O:1/2", "O:2/2",
-    }  # fmt: skip
+        "C:1/1",
+        "O:1/1",
+        "C:1/2",
+        "C:2/2",
+        "O:1/2",
+        "O:2/2",
+    }
     attributed = GraphBatch.from_edges(
         [[(0, 1)]], node_labels=[["C", "O"]], node_attributes=[[[1.0, 0.0], [0.0, 2.0]]]
     )
@@ -240,9 +245,13 @@ def test_save_and_load(node_kernel, tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["core(graph-hopper)", "wl(graph-hopper, n_iter=1)", "graph-hopper + vertex",
-     "core(core(graph-hopper) + graph-hopper)"],
-)  # fmt: skip
+    [
+        "core(graph-hopper)",
+        "wl(graph-hopper, n_iter=1)",
+        "graph-hopper + vertex",
+        "core(core(graph-hopper) + graph-hopper)",
+    ],
+)
 def test_kernels_over_it_have_features_where_it_turns_out_to_compare_labels(name, tmp_path):
     kernel = registry.make(name)
     assert not kernel.__graph_tags__().features

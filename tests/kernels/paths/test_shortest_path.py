@@ -174,8 +174,10 @@ def test_sources_depend_on_the_graph_and_the_seed_alone():
     batch = random_graphs(6, n_graphs=12)
     kernel = ShortestPath(n_sources=4, random_state=1).fit(batch)
     whole = kernel.features(batch).toarray()
-    assert np.array_equal(ShortestPath(n_sources=4, random_state=1, n_jobs=2).fit(batch)
-                          .features(batch).toarray(), whole)  # fmt: skip
+    assert np.array_equal(
+        ShortestPath(n_sources=4, random_state=1, n_jobs=2).fit(batch).features(batch).toarray(),
+        whole,
+    )
     backwards = np.arange(12)[::-1]
     assert np.array_equal(kernel.features(batch[backwards]).toarray(), whole[backwards])
     for i in range(12):
@@ -244,9 +246,10 @@ def test_names_of_bins():
 
 
 @pytest.mark.parametrize(
-    "kernel", [gramlet.ShortestPath(weighted=True), gramlet.GraphHopper("label", weighted=True)],
+    "kernel",
+    [gramlet.ShortestPath(weighted=True), gramlet.GraphHopper("label", weighted=True)],
     ids=lambda kernel: type(kernel).__name__,
-)  # fmt: skip
+)
 def test_paths_of_infinite_length_are_refused(kernel):
     fine, huge = (
         gramlet.GraphBatch.from_edges([[(0, 1)], [(0, 1), (1, 2)]], edge_weights=[[1.0], [w, w]])

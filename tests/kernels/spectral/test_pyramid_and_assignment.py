@@ -63,9 +63,17 @@ def best_assignment(value: np.ndarray) -> float:
     (n, m), out = value.shape, np.empty((1, 1))
     others = np.eye(m)
     match_rows(
-        0, 1, np.array([0, n]), value, np.ascontiguousarray(value.T), np.array([0, m]), others,
-        others, False, out,
-    )  # fmt: skip
+        0,
+        1,
+        np.array([0, n]),
+        value,
+        np.ascontiguousarray(value.T),
+        np.array([0, m]),
+        others,
+        others,
+        False,
+        out,
+    )
     return out[0, 0]
 
 

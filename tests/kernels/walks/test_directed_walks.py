@@ -75,9 +75,10 @@ def test_larger_graphs(kind, labels):
         decay = share * largest_safe_decay(batch, labels=labels)
         params = {"kind": kind, "decay": decay, "n_steps": 5, "use_labels": labels}
         np.testing.assert_allclose(
-            RandomWalk(**params).fit_transform(batch), plain_matrix(batch, batch, **params),
+            RandomWalk(**params).fit_transform(batch),
+            plain_matrix(batch, batch, **params),
             rtol=1e-10,
-        )  # fmt: skip
+        )
 
 
 @pytest.mark.parametrize("decay", [0.5, 1.2, 3.0, 1e3])
@@ -135,10 +136,12 @@ def test_negative_weights(kind, labels):
 
 def test_exponential_of_a_rotation_does_not_cancel():
     """For a two-cycle of weights 1 and −1, exp(tA) is a rotation by t."""
-    turn = GraphBatch.from_edges([[(0, 1), (1, 0)]], node_labels=["ab"],
-                                 edge_weights=[[1.0, -1.0]], directed=True)  # fmt: skip
-    unit = GraphBatch.from_edges([[(0, 1), (1, 0)]], node_labels=["ab"],
-                                 edge_weights=[[1.0, 1.0]], directed=True)  # fmt: skip
+    turn = GraphBatch.from_edges(
+        [[(0, 1), (1, 0)]], node_labels=["ab"], edge_weights=[[1.0, -1.0]], directed=True
+    )
+    unit = GraphBatch.from_edges(
+        [[(0, 1), (1, 0)]], node_labels=["ab"], edge_weights=[[1.0, 1.0]], directed=True
+    )
     for decay in (1.0, 40.0):
         kernel = RandomWalk("exponential", decay=decay, weighted=True).fit(unit)
         np.testing.assert_allclose(kernel.transform(turn)[0, 0], 2 * np.cos(decay), rtol=1e-11)

@@ -73,15 +73,20 @@ def test_negative_weights(kind, labels):
     tails, heads = batch.arcs()
     once = np.flatnonzero(tails < heads)
     signed = GraphBatch.from_arcs(
-        batch.node_offsets, tails[once], heads[once], node_labels=batch.node_labels,
+        batch.node_offsets,
+        tails[once],
+        heads[once],
+        node_labels=batch.node_labels,
         edge_weights=rng.normal(size=len(once)),
-    )  # fmt: skip
+    )
     params = {"kind": kind, "use_labels": labels, "weighted": True, "n_steps": 5}
     params["decay"] = 0.9 * largest_safe_decay(signed, labels=labels, weighted=True)
     np.testing.assert_allclose(
-        RandomWalk(**params).fit_transform(signed), plain_matrix(signed, signed, **params),
-        rtol=1e-9, atol=1e-9,
-    )  # fmt: skip
+        RandomWalk(**params).fit_transform(signed),
+        plain_matrix(signed, signed, **params),
+        rtol=1e-9,
+        atol=1e-9,
+    )
 
 
 @pytest.mark.parametrize("labels", [True, False])

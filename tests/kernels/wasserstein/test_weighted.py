@@ -66,9 +66,12 @@ def fitted_pairs(kernel, batch, y, weights, constant):
 
 @settings(max_examples=40)
 @given(
-    classified(), constants(), st.data(), st.sampled_from([0.2, 1.0, 1.7]),
+    classified(),
+    constants(),
+    st.data(),
+    st.sampled_from([0.2, 1.0, 1.7]),
     st.sampled_from([0.5, 5.0]),
-)  # fmt: skip
+)
 def test_batch_follows_the_definition(classes, constant, data, radius, rate):
     batch, y = classes
     allowed = data.draw(limits(constant))

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gramlet.cli.arguments.inputs import read_input
-from gramlet.cli.arguments.option_groups import Reading
-from gramlet.cli.arguments.options import Input
-from gramlet.cli.errors import Failure, WrongUse
-from gramlet.cli.results.output import check_place, note
-
-__all__ = ["convert"]
+from gramlet.cli.errors import WrongUse
+from gramlet.cli.inputs import read_input
+from gramlet.cli.options import Input, Reading
+from gramlet.cli.output import check_place, note
 
 _ENDINGS = (".jsonl", ".json", ".graphml", ".csv", ".tsv", ".smi", ".zip")
 
@@ -58,23 +54,5 @@ def convert(
             f"gramlet: warning: {source} has columns or values that are not written: "
             f"{', '.join(map(repr, data.unread))}. --target writes one of them."
         )
-    try:
-        write(data, output, overwrite=overwrite, drop=drop or ())
-    except ValueError as why:
-        raise Failure(_with_options(why)) from why
+    write(data, output, overwrite=overwrite, drop=drop or ())
     print(f"{len(data.graphs)} graphs in {output}")
-
-
-def _with_options(why: ValueError) -> str:
-    """Replace parameters in the message by the options of this command.
-
-    >>> _with_options(ValueError("Leave them out with drop=['ids', 'target']."))
-    'Leave them out with --drop ids --drop target.'
-    """
-    text = str(why).replace("overwrite=True", "--overwrite")
-    text = re.sub(
-        r"drop=\[(.*?)\]",
-        lambda found: " ".join(f"--drop {name.strip()[1:-1]}" for name in found[1].split(",")),
-        text,
-    )
-    return text.replace("drop=", "--drop")

@@ -6,13 +6,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gramlet.cli.arguments.options import DataDir
-from gramlet.cli.results.output import console, grid
+from gramlet.cli.options import DataDir
+from gramlet.cli.output import console, grid
 
 if TYPE_CHECKING:
     from gramlet.files.datasets.catalogue import DatasetFacts
-
-__all__ = ["datasets"]
 
 
 def datasets(data_dir: DataDir = None) -> None:

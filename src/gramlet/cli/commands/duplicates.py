@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from gramlet.cli.arguments.inputs import read_input
-from gramlet.cli.arguments.option_groups import Reading
-from gramlet.cli.arguments.options import Input, output_option
-from gramlet.cli.results.output import check_place, note
-from gramlet.cli.results.tables import names_of, note_skipped, warn_of_repeated_ids, write_table
-
-__all__ = ["duplicates"]
+from gramlet.cli.inputs import read_input
+from gramlet.cli.options import Input, Reading, output_option
+from gramlet.cli.output import (
+    check_place,
+    names_of,
+    note,
+    note_skipped,
+    warn_of_repeated_ids,
+    write_table,
+)
 
 
 def duplicates(

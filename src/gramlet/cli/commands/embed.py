@@ -1,26 +1,33 @@
-"""``gramlet embed``: write features of the graphs to a file."""
+"""``gramlet embed``: write features of the graphs to a file, or hashed ones to a feature store."""
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from gramlet.cli.arguments.inputs import classes_of, read_input
-from gramlet.cli.arguments.on_disk import OnDisk
-from gramlet.cli.arguments.option_groups import Reading
-from gramlet.cli.arguments.options import Input, Jobs, Kernel, Params, Seed, output_option
-from gramlet.cli.arguments.params import parse_params
 from gramlet.cli.errors import WrongUse
-from gramlet.cli.results.matrix_files import ENDINGS, write_matrix
-from gramlet.cli.results.output import check_place
-from gramlet.cli.results.stores import write_store
-from gramlet.cli.results.tables import ids_of, note_skipped
-from gramlet.cli.work.estimators import seeded, tell_unused, working_estimator
-
-__all__ = ["embed"]
+from gramlet.cli.inputs import classes_of, read_input, refuse_foreign, told_values
+from gramlet.cli.options import (
+    Input,
+    Jobs,
+    Kernel,
+    OnDisk,
+    Params,
+    Reading,
+    Seed,
+    check_folder,
+    cluster_client,
+    output_option,
+    parse_params,
+)
+from gramlet.cli.output import ENDINGS, check_place, ids_of, note_skipped, write_matrix
+from gramlet.cli.training import seeded, tell_unused, working_estimator
+from gramlet.common.notices import counted
 
 
 def embed(
@@ -67,8 +74,16 @@ def embed(
     from gramlet.kernels import registry
 
     if hashed is not None:
-        write_store(source, output, reading, on_disk, kernel, parse_params(param), hashed,
-                    batch_size or 10_000)  # fmt: skip
+        write_store(
+            source,
+            output,
+            reading,
+            on_disk,
+            kernel,
+            parse_params(param),
+            hashed,
+            batch_size or 10_000,
+        )
         return
     on_disk.refuse_for(output)
     if batch_size is not None:
@@ -92,9 +107,7 @@ def embed(
     _require_features(estimator, kernel)  # now that it has seen the graphs
     features, names = _features(row, estimator, data.graphs)
     seconds = time.perf_counter() - started
-    write_matrix(
-        output, "features", features, target=data.target, names=names, ids=ids_of(data)
-    )  # fmt: skip
+    write_matrix(output, "features", features, target=data.target, names=names, ids=ids_of(data))
     rows, columns = features.shape
     tell_unused(kernel, estimator, data.graphs)
     print(f"{rows} × {columns} features of {asked!r} in {seconds:.2f} s, in {output}")
@@ -115,3 +128,73 @@ def _features(row: Any, estimator: Any, graphs: Any) -> tuple[Any, Any]:
     features = (estimator.transform if row.kind == "embedding" else estimator.features)(graphs)
     names = getattr(estimator, "get_feature_names_out", lambda: None)()
     return features, None if names is None else np.asarray(names, dtype=str)
+
+
+_KINDS = ("wl", "wl-edge", "sp")
+
+
+def write_store(
+    source: str,
+    output: Path,
+    reading: Reading,
+    on_disk: OnDisk,
+    kernel: str,
+    params: dict[str, Any],
+    n_bits: int,
+    batch_size: int,
+) -> None:
+    """Write hashed features of INPUT to a folder; files are read in blocks."""
+    if kernel not in _KINDS:
+        raise WrongUse(f"--hashed is for the kernels {', '.join(_KINDS)}; got {kernel!r}.")
+    unknown = sorted(set(params) - {"n_iter", "use_edge_labels"})
+    if unknown:
+        raise WrongUse(
+            f"hashed features have no parameter {unknown[0]!r}; they have n_iter and "
+            "use_edge_labels."
+        )
+    check_folder(output, {"INPUT": source})
+    from gramlet.scale.feature_store import FeatureStore
+    from gramlet.scale.hashed_features import HashedFeatures
+
+    features = HashedFeatures(kernel, n_bits=n_bits, **params)
+    features.fit()
+    path = Path(source).expanduser()
+    streamed = path.is_file()
+    if streamed:
+        refuse_foreign(path, reading)
+    data: Any = path if streamed else read_input(source, reading, needs_target=False)
+    options = reading.options() if streamed else {}
+    from gramlet.engine.core.compiling import announce_compilation
+
+    announce_compilation()
+    started = time.perf_counter()
+    with _told(source), cluster_client(on_disk.workers, on_disk.scheduler) as client:
+        store = FeatureStore.write(
+            output,
+            data,
+            features,
+            batch_size,
+            resume=not on_disk.fresh,
+            verify=on_disk.verify,
+            client=client,
+            **options,
+        )
+    seconds = time.perf_counter() - started
+    rows, columns = store.shape
+    print(
+        f"{rows} × {columns} features of {features!r} in {counted(store.n_parts, 'part')}, "
+        f"{seconds:.2f} s, in {output}"
+    )
+
+
+@contextlib.contextmanager
+def _told(source: str) -> Iterator[None]:
+    """Distinguish errors about the folder, which is another one's, from those of INPUT."""
+    from gramlet.scale.feature_store import OtherContentError
+    from gramlet.scale.store_folder import StoreInUseError
+
+    with told_values(source):
+        try:
+            yield
+        except (OtherContentError, StoreInUseError) as why:
+            raise WrongUse(str(why)) from why

@@ -8,12 +8,10 @@ from typing import Annotated
 
 import typer
 
-from gramlet.cli.arguments.comparing import Comparing
-from gramlet.cli.arguments.option_groups import Learning, Reading
-from gramlet.cli.arguments.options import Input
 from gramlet.cli.errors import Failure
-from gramlet.cli.results.output import check_place
-from gramlet.cli.work.evaluation_work import prepared
+from gramlet.cli.evaluations import prepared
+from gramlet.cli.options import Comparing, Input, Learning, Reading
+from gramlet.cli.output import check_place
 
 
 class Selection(StrEnum):
@@ -36,7 +34,11 @@ def evaluate(
     holdout: Annotated[
         float | None,
         typer.Option(
-            "--holdout", metavar="SHARE", help="Hold out this share instead of folds, e.g. 0.2."
+            "--holdout",
+            metavar="SHARE",
+            help="Hold out this share instead of folds, e.g. 0.2.",
+            min=0.0,
+            max=1.0,
         ),
     ] = None,
     selection: Annotated[
@@ -74,9 +76,16 @@ def evaluate(
     if json_file is not None:
         check_place(json_file, inputs={"INPUT": source})
     work = prepared(
-        source, reading, comparing, learning, draws=draws, fit_once=fit_once,
-        test_size=holdout, selection=selection.value, scale_C=scale_c,
-    )  # fmt: skip
+        source,
+        reading,
+        comparing,
+        learning,
+        draws=draws,
+        fit_once=fit_once,
+        test_size=holdout,
+        selection=selection.value,
+        scale_C=scale_c,
+    )
     work.run()
     if json_file is not None and work.results:  # first: printing fails if the pipe is closed
         work.report.write(json_file, work.results)

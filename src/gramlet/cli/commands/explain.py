@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gramlet.cli.arguments.inputs import read_input, refuse_numbers, target_of
-from gramlet.cli.arguments.option_groups import Learning, Reading
-from gramlet.cli.arguments.options import (
+from gramlet.cli.errors import Failure, WrongUse
+from gramlet.cli.explanation_files import check_folder, write_explanation
+from gramlet.cli.inputs import read_input, refuse_numbers, target_of
+from gramlet.cli.options import (
     INPUT_HELP,
     Costs,
     InnerFolds,
     Jobs,
     Kernel,
+    Learning,
     Normalize,
     Params,
+    Reading,
     Seed,
     output_option,
+    parse_params,
 )
-from gramlet.cli.arguments.params import parse_params
-from gramlet.cli.errors import Failure, WrongUse
-from gramlet.cli.results.explanation_files import check_folder, write_explanation
-from gramlet.cli.results.output import console, note
-from gramlet.cli.work.estimators import Training, choose_and_fit
-from gramlet.cli.work.models import load_model
+from gramlet.cli.output import console, note
+from gramlet.cli.training import Training, choose_and_fit, load_model
 
 if TYPE_CHECKING:
     from gramlet.evaluation.protocols.task import Target
@@ -33,13 +33,21 @@ if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset
     from gramlet.kernels.registry import Entry
 
-__all__ = ["explain"]
 
 _NO_DECISION = "--decision is for coefficients; weights are the same for all classes."
 _OF_A_FIT = (
-    "kernel", "param", "costs", "inner_folds", "normalize", "seed", "task", "scoring",
-    "classifier", "class_weight", "min_class_size",
-)  # fmt: skip
+    "kernel",
+    "param",
+    "costs",
+    "inner_folds",
+    "normalize",
+    "seed",
+    "task",
+    "scoring",
+    "classifier",
+    "class_weight",
+    "min_class_size",
+)
 _OF_NUMBERS = "wl"  # the default kernel for a regression
 
 

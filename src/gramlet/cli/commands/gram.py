@@ -8,29 +8,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gramlet.cli.arguments.inputs import classes_of, read_input
-from gramlet.cli.arguments.on_disk import OnDisk, check_folder, cluster_client
-from gramlet.cli.arguments.option_groups import Reading
-from gramlet.cli.arguments.options import (
+from gramlet.cli.errors import WrongUse
+from gramlet.cli.inputs import classes_of, read_input
+from gramlet.cli.options import (
     Input,
     Jobs,
     Kernel,
     Normalize,
+    OnDisk,
     Params,
+    Reading,
     Seed,
+    check_folder,
+    cluster_client,
     output_option,
+    parse_params,
 )
-from gramlet.cli.arguments.params import parse_params
-from gramlet.cli.errors import WrongUse
-from gramlet.cli.results.matrix_files import ENDINGS, write_matrix
-from gramlet.cli.results.output import check_place
-from gramlet.cli.results.tables import ids_of, note_skipped
-from gramlet.cli.work.estimators import seeded, tell_unused, working_estimator
+from gramlet.cli.output import ENDINGS, check_place, ids_of, note_skipped, write_matrix
+from gramlet.cli.training import seeded, tell_unused, working_estimator
 
 if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset
 
-__all__ = ["gram"]
 
 _FOLDER = ".zarr"
 
@@ -115,7 +114,7 @@ def _in_memory(row: Any, estimator: Any, data: Dataset, target: Any) -> Any:
 def _on_disk(
     estimator: Any, data: Dataset, target: Any, output: Path, chunk: int, how: OnDisk
 ) -> Any:
-    from gramlet.scale.matrices.gram_store import write_gram
+    from gramlet.scale.gram_store import write_gram
 
     with cluster_client(how.workers, how.scheduler) as client:
         return write_gram(

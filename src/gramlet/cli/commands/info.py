@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gramlet.cli.arguments.inputs import read_input
-from gramlet.cli.arguments.option_groups import Reading
-from gramlet.cli.arguments.options import Input
-from gramlet.cli.results.output import console, grid
+from gramlet.cli.inputs import read_input
+from gramlet.cli.options import Input, Reading
+from gramlet.cli.output import console, grid
 
 if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset
 
-__all__ = ["info"]
 
 _NO_LABELS = " (all nodes get the same label; --node-labels degree labels nodes by their degrees)"
 

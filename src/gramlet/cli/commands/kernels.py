@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gramlet.cli.results.output import console, grid
+from gramlet.cli.output import console, grid
 
 if TYPE_CHECKING:
     from gramlet.kernels.registry import Entry
-
-__all__ = ["kernels"]
 
 
 def kernels(

@@ -7,23 +7,21 @@ from typing import Annotated
 
 import typer
 
-from gramlet.cli.arguments.inputs import classes_of, read_input
-from gramlet.cli.arguments.option_groups import Reading
-from gramlet.cli.arguments.options import (
+from gramlet.cli.inputs import classes_of, read_input
+from gramlet.cli.options import (
     Input,
     Jobs,
     Kernel,
     Normalize,
     Params,
+    Reading,
     Seed,
     output_option,
+    parse_params,
 )
-from gramlet.cli.arguments.params import parse_params
-from gramlet.cli.results.output import check_place
-from gramlet.cli.work.estimators import seeded, tell_unused, working_estimator
+from gramlet.cli.output import check_place
+from gramlet.cli.training import seeded, tell_unused, working_estimator
 from gramlet.common.safe_writing import writing
-
-__all__ = ["map_"]
 
 
 def map_(
@@ -62,10 +60,15 @@ def map_(
     target = classes_of(data, source, kernel) if row.tags.supervised else data.target
     graph_map = KernelMap(estimator).fit(data.graphs, target)
     ax = plot_map(
-        graph_map, target, graphs=data.graphs if examples else None, examples=examples,
-        node_names=data.node_label_names, edge_names=data.edge_label_names,
-        class_names=data.target_names, value_name=data.target_name,
-    )  # fmt: skip
+        graph_map,
+        target,
+        graphs=data.graphs if examples else None,
+        examples=examples,
+        node_names=data.node_label_names,
+        edge_names=data.edge_label_names,
+        class_names=data.target_names,
+        value_name=data.target_name,
+    )
     ax.set_title(f"{data.name or source}, {kernel}")
     with writing(output) as place:
         ax.figure.savefig(place, dpi=150)

@@ -8,18 +8,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gramlet.cli.arguments.inputs import classes_of, read_input
-from gramlet.cli.arguments.option_groups import Reading
-from gramlet.cli.arguments.options import Input, Jobs, Kernel, Params, Seed, output_option
-from gramlet.cli.arguments.params import parse_params
-from gramlet.cli.results.output import check_place
-from gramlet.cli.results.tables import names_of, note_skipped, warn_of_repeated_ids, write_table
-from gramlet.cli.work.estimators import seeded, tell_unused
+from gramlet.cli.inputs import classes_of, read_input
+from gramlet.cli.options import (
+    Input,
+    Jobs,
+    Kernel,
+    Params,
+    Reading,
+    Seed,
+    output_option,
+    parse_params,
+)
+from gramlet.cli.output import (
+    check_place,
+    names_of,
+    note_skipped,
+    warn_of_repeated_ids,
+    write_table,
+)
+from gramlet.cli.training import seeded, tell_unused
 
 if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset
 
-__all__ = ["neighbors"]
 
 _NEIGHBORS = 10
 

@@ -6,21 +6,19 @@ Tables of molecules are read, predicted and written block by block, so that they
 from __future__ import annotations
 
 import contextlib
+import csv
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gramlet.cli.arguments.inputs import stream_input
-from gramlet.cli.arguments.option_groups import OnError, Reading
-from gramlet.cli.arguments.options import Input, Jobs, Model, output_option
-from gramlet.cli.results.output import check_place, note
-from gramlet.cli.results.tables import note_skipped
-from gramlet.cli.work.models import load_classifier
+from gramlet.cli.inputs import stream_input
+from gramlet.cli.options import Input, Jobs, Model, OnError, Reading, output_option
+from gramlet.cli.output import check_place, note, note_skipped
+from gramlet.cli.training import load_classifier
 from gramlet.common.notices import counted
 
 if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset
-
-__all__ = ["predict"]
 
 
 def predict(
@@ -32,7 +30,7 @@ def predict(
     ] = None,
     jobs: Jobs = -1,
 ) -> None:
-    """Predict the classes or numbers of graphs: one line per graph.
+    """Predict the classes or numbers of graphs: one line per graph, with --id after its identifier.
 
     The file of --output has identifiers, predictions and, where the model has them, decision
     values, probabilities and standard deviations. If the input has classes or numbers of its own,
@@ -41,7 +39,7 @@ def predict(
     lists the rows that were left out.
     """
     from gramlet.engine.core.compiling import announce_compilation
-    from gramlet.scale.features.stream_prediction import PredictionWriter, answers_of
+    from gramlet.scale.stream_prediction import PredictionWriter, answers_of
 
     writer = None
     if output is not None:
@@ -62,7 +60,7 @@ def predict(
                 writer.add(data, answers)
                 predicted = answers.get("prediction")
             else:
-                predicted = _shown(predictor, data)
+                predicted = _shown(predictor, data, reading.id is not None)
             if predicted is not None and len(predicted):
                 tally.add(predicted, data)
     if writer is not None:
@@ -73,14 +71,19 @@ def predict(
     tally.tell()
 
 
-def _shown(predictor: Any, data: Dataset) -> Any:
-    """Print predictions, and list the rows that were left out."""
+def _shown(predictor: Any, data: Dataset, with_ids: bool) -> Any:
+    """Print predictions, after the ids if the file has them; list the rows that were left out."""
     note_skipped(data, "; --output lists all")
     if not len(data.graphs):
         return None
     predicted = predictor.predict(data.graphs)
-    for value in predicted.tolist():
-        print(value)
+    if with_ids and data.ids is not None:
+        csv.writer(sys.stdout, lineterminator="\n").writerows(
+            zip(data.ids, predicted.tolist(), strict=True)
+        )
+    else:
+        for value in predicted.tolist():
+            print(value)
     return predicted
 
 

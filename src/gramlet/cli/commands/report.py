@@ -9,14 +9,10 @@ from typing import Annotated
 
 import typer
 
-from gramlet.cli.arguments.comparing import Comparing
-from gramlet.cli.arguments.option_groups import Learning, Reading
-from gramlet.cli.arguments.options import Input, output_option
 from gramlet.cli.errors import Failure
-from gramlet.cli.results.output import check_place, note
-from gramlet.cli.work.evaluation_work import DEFAULT_KERNELS, Work, prepared
-
-__all__ = ["report"]
+from gramlet.cli.evaluations import DEFAULT_KERNELS, Work, prepared
+from gramlet.cli.options import Comparing, Input, Learning, Reading, output_option
+from gramlet.cli.output import check_place, note
 
 
 def report(
@@ -60,11 +56,16 @@ def _write(output: Path, work: Work, source: str, comparing: Comparing, command:
         if result.name in asked and result.name not in CONSTANTS
     }
     write_report(
-        output, work.results, data, kernels=kernels,
+        output,
+        work.results,
+        data,
+        kernels=kernels,
         baselines=[name for name in names if name not in asked],
-        title=data.name or source, command=command, n_jobs=comparing.jobs,
+        title=data.name or source,
+        command=command,
+        n_jobs=comparing.jobs,
         progress=(lambda words: note(f"report: {words}")) if sys.stderr.isatty() else None,
-    )  # fmt: skip
+    )
     print(f"{len(names)} results on {len(data.graphs)} graphs, in {output}")
 
 

@@ -8,9 +8,7 @@ from typing import Annotated
 import typer
 
 from gramlet.cli.errors import Failure
-from gramlet.cli.results.output import note
-
-__all__ = ["warm_up"]
+from gramlet.cli.output import note
 
 
 def warm_up(
@@ -28,16 +26,20 @@ def warm_up(
     Compiled code is kept in a folder, whose name is printed at the end; the environment variable
     GRAMLET_CACHE, or NUMBA_CACHE_DIR, chooses another one. Existing code is not compiled again.
     """
-    from gramlet.engine.core.code_cache import HOW_TO_CHOOSE, folder_for_new_code, folders
-    from gramlet.warming import names_of_work
+    import warnings
+
+    from gramlet.engine.core.compiled import HOW_TO_CHOOSE, code_folder, possible_folders
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        folder = code_folder()
+    if folder is None:
+        places = " or ".join(repr(str(place)) for place in possible_folders())
+        raise Failure(f"compiled code cannot be kept in {places}. {HOW_TO_CHOOSE}")
+    from gramlet.warming import Done, names_of_work
     from gramlet.warming import warm_up as compile_ahead
-    from gramlet.warming.processes import Done
 
     names = names_of_work(kernel)
-    folder = folder_for_new_code()
-    if folder is None:
-        places = " and ".join(repr(str(place or "the package")) for place in folders())
-        raise Failure(f"compiled code cannot be kept in {places}. {HOW_TO_CHOOSE}")
     done = 0
 
     def tell(piece: Done) -> None:

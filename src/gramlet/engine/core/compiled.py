@@ -1,103 +1,71 @@
-"""Decorators for compiled functions: numba's ``njit`` with settings that shorten the first run.
+"""The decorator of compiled functions, and the folder in which compiled code is kept between runs.
 
-Three defaults of numba take most of the time of a cold start and bring nothing here. Each function
-is made callable from C; a function that only compiled code calls is made callable from Python; and
-a function that is called with a constant, or with a variable that starts as one, is compiled once
-for the constant and once more for integers. `code_cache` stores the compiled code.
+numba compiles, and stores what it has compiled. It notices when the file of a function has changed,
+but not when a function of another file that is called has: the folder is therefore named by a
+digest of all sources of the engine. `compiling` notices when something is compiled.
 """
 
 from __future__ import annotations
 
-import gc
+import hashlib
+import os
+import shutil
+import tempfile
+import threading
+import warnings
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import types
-from numba.core.registry import CPUDispatcher
-from numba.core.types.misc import unliteral
 
-from gramlet.engine.core.code_cache import CodeCache
-from gramlet.engine.core.lean_compiling import (
-    InnerCompiler,
-    OuterCompiler,
-    inner_libraries,
-    lean_helpers,
+from gramlet.common.places import cache_folder
+
+HOW_TO_CHOOSE = (
+    "Set the environment variable GRAMLET_CACHE, or NUMBA_CACHE_DIR for compiled code alone, to a "
+    "folder that can be written to."
 )
+_PACKAGE = Path(__file__).resolve().parents[2]
+_BESIDE_SOURCES = _PACKAGE / "__pycache__" / "compiled"
+_KEPT_VERSIONS = 4  # several installations may share a folder, and old processes may still run
+_MIN_FREE = 1 << 26  # bytes; numba raises an error when a file does not fit on the disk
+_lock = threading.Lock()
 
-__all__ = ["inner", "njit", "read_only"]
 
+def njit(**options: Any) -> Callable[[Any], Any]:
+    """A decorator: numba's ``njit`` with gramlet's folder for compiled code.
 
-def njit(*, cache: bool = True, **options: Any) -> Callable[[Any], Any]:
-    """A decorator: compile a function that Python calls; ``options`` are numba's.
+    Parameters
+    ----------
+    **options
+        Options of ``numba.njit``; ``cache=True`` keeps the compiled code.
 
     >>> import numpy as np
-    >>> @njit(nogil=True, cache=False)
+    >>> @njit(nogil=True)
     ... def total(values):
-    ...     found = 0
+    ...     result = 0
     ...     for value in values:
-    ...         found += value
-    ...     return found
+    ...         result += value
+    ...     return result
     >>> total(np.array([1, 2]))
     3
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = _lean(function, OuterCompiler, options)
-        if cache and dispatcher is not function:
-            dispatcher._cache = CodeCache(function)
-        return dispatcher
+        folder = code_folder() if options.get("cache") else None
+        if folder is None:
+            return numba.njit(**{**options, "cache": False})(function)
+        # numba reads its setting when it decorates; for the user's functions it stays as it is.
+        with _lock:
+            before = numba.config.CACHE_DIR
+            numba.config.CACHE_DIR = str(folder)
+            try:
+                return numba.njit(**options)(function)
+            finally:
+                numba.config.CACHE_DIR = before
 
     return decorate
-
-
-def inner(function: Callable[..., Any] | None = None, *, cache: bool = True, **options: Any) -> Any:
-    """A decorator: compile a function that only compiled code calls.
-
-    Without the code that unpacks Python objects, compiling takes about half as long. A call from
-    Python, which would crash the process, raises a TypeError.
-
-    >>> @inner(cache=False)
-    ... def plus(a, b):
-    ...     return a + b
-    """
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = _lean(function, InnerCompiler, {**options, "no_cpython_wrapper": True})
-        if dispatcher is not function:
-            dispatcher.__class__ = _InnerDispatcher
-            if cache:
-                dispatcher._cache = _InnerCache(function)
-        return dispatcher
-
-    return decorate if function is None else decorate(function)
-
-
-def _lean(function: Callable[..., Any], steps: Any, options: dict[str, Any]) -> Any:
-    """A dispatcher of numba that compiles no more than is needed; the function if that is off."""
-    dispatcher = numba.njit(no_cfunc_wrapper=True, pipeline_class=steps, **options)(function)
-    if dispatcher is not function:
-        _ignore_constants(dispatcher)
-        _compile_leanly(dispatcher)
-    return dispatcher
-
-
-class _InnerCache(CodeCache):
-    """The compiled code of an inner function: what its callers link, no machine code."""
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        with inner_libraries(target_context.codegen()):
-            return super().load_overload(sig, target_context)
-
-
-class _InnerDispatcher(CPUDispatcher):
-    """A compiled function that Python cannot call: it has no wrapper for Python objects."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError(
-            f"{self.py_func.__name__} is called by compiled code only; decorate it with njit "
-            "instead of inner to call it from Python."
-        )
 
 
 def read_only(values: Any) -> Any:
@@ -112,55 +80,68 @@ def read_only(values: Any) -> Any:
     return view
 
 
-def _ignore_constants(dispatcher: Any) -> None:
-    """Compile calls with constants as calls with variables of the same type.
+def possible_folders() -> list[Path]:
+    """Folders that compiled code may be kept in, in order of preference."""
+    if numba.config.CACHE_DIR:
+        return [Path(numba.config.CACHE_DIR).expanduser().absolute() / "gramlet"]
+    chosen = cache_folder().absolute() / "compiled"
+    return [chosen] if os.environ.get("GRAMLET_CACHE") else [_BESIDE_SOURCES, chosen]
 
-    While types are inferred, a variable that starts as 0 has the type "the integer 0" until the
-    loop that changes it is seen, and calls are compiled for that type as well.
+
+@cache
+def code_folder() -> Path | None:
+    """The folder for the compiled code of these sources; None, with a warning, if none is writable.
+
+    Folders of earlier sources and damaged files are removed.
     """
-    template_of = dispatcher.get_call_template
-
-    def general_template(args: Any, kws: Any) -> Any:
-        return template_of(
-            tuple(_general(given) for given in args),
-            {name: _general(given) for name, given in kws.items()},
-        )
-
-    dispatcher.get_call_template = general_template
-
-
-def _compile_leanly(dispatcher: Any) -> None:
-    """Compile without garbage collection, which takes an eighth of the time and frees nothing.
-
-    numba's own functions that are called from here are compiled as inner functions.
-    """
-    compile_now = dispatcher.compile
-
-    def compile_in_peace(signature: Any) -> Any:
-        collects = gc.isenabled()
-        gc.disable()
+    name = _digest_of_sources()
+    reasons = []
+    for parent in possible_folders():
+        folder = parent / name
         try:
-            with lean_helpers():
-                return compile_now(signature)
-        finally:
-            if collects:
-                _make_old()
-                gc.enable()
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                os.utime(folder)  # the time of the last use
+            if shutil.disk_usage(folder).free < _MIN_FREE:
+                raise OSError("the disk is full")
+            _remove_old(parent)
+            _remove_damaged(folder)
+            return folder
+        except OSError as error:
+            reasons.append(f"{str(parent)!r} ({error.strerror or error})")
+    warnings.warn(
+        f"Compiled code cannot be kept in {' or '.join(reasons)}: every process compiles again. "
+        f"{HOW_TO_CHOOSE}",
+        stacklevel=2,
+    )
+    return None
 
-    dispatcher.compile = compile_in_peace
+
+def _digest_of_sources() -> str:
+    digest = hashlib.sha256()
+    for path in sorted((_PACKAGE / "engine").rglob("*.py")):
+        digest.update(f"{path.relative_to(_PACKAGE)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
-def _make_old() -> None:
-    """Move new objects to the oldest generation without looking at them.
+def _remove_old(parent: Path) -> None:
+    """Remove the folders of other sources, except for those that were used last."""
+    folders = sorted(parent.iterdir(), key=lambda folder: folder.stat().st_mtime)
+    for folder in folders[:-_KEPT_VERSIONS]:
+        shutil.rmtree(folder, ignore_errors=True)
 
-    Otherwise the next collection would visit all that compiling has left, which is kept anyway.
+
+def _remove_damaged(folder: Path) -> None:
+    """Remove empty, truncated and overwritten files, for which numba raises errors.
+
+    numba stores pickles, which start with the byte 0x80 and end with a full stop. A function with a
+    damaged file is compiled again.
     """
-    if not gc.get_freeze_count():
-        gc.freeze()
-        gc.unfreeze()
-
-
-def _general(given: Any) -> Any:
-    if isinstance(given, types.IntegerLiteral | types.BooleanLiteral):
-        return unliteral(given)
-    return given
+    for path in folder.glob("*/*.nb[ic]"):
+        with path.open("rb") as file:
+            start = file.read(1)
+            if start:
+                file.seek(-1, os.SEEK_END)
+            end = file.read(1) or start
+        if (start, end) != (b"\x80", b"."):
+            path.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Bools, Ints, Nodes, UInt64s
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 
 __all__ = ["mix", "multiset_hashes", "refine_hashes"]
 
@@ -27,7 +27,7 @@ _NEIGHBOUR, _OUT, _IN, _NODE, _GRAPH = (
 )
 
 
-@inner
+@njit(nogil=True, cache=True)
 def mix(a: np.uint64, b: np.uint64, role: np.uint64) -> tuple[np.uint64, np.uint64]:
     """A bijection of 128 bits, a different one for every role. Every step is invertible."""
     a ^= role
@@ -45,9 +45,14 @@ def mix(a: np.uint64, b: np.uint64, role: np.uint64) -> tuple[np.uint64, np.uint
 
 @njit(nogil=True, cache=True)
 def refine_hashes(
-    hashes: UInt64s, indptr: Ints, indices: Nodes, labels: UInt64s,
-    in_indptr: Ints, in_indices: Nodes, in_arcs: Ints,
-) -> UInt64s:  # fmt: skip
+    hashes: UInt64s,
+    indptr: Ints,
+    indices: Nodes,
+    labels: UInt64s,
+    in_indptr: Ints,
+    in_indices: Nodes,
+    in_arcs: Ints,
+) -> UInt64s:
     """One round of refinement: own hash, then the multisets over out-arcs and over in-arcs.
 
     ``hashes`` has shape (nodes, 2), ``labels`` shape (arcs, 2). An empty ``in_indptr`` means that

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Ints
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 
 __all__ = [
     "find_key",
@@ -44,7 +44,7 @@ def n_slots_for(n: int) -> int:
     return max(16, 1 << max(2 * n - 1, 0).bit_length())
 
 
-@inner
+@njit(nogil=True, cache=True)
 def slots_for(n: int) -> Ints:
     """Free slots for ``n`` signatures: at least twice as many, and a power of two."""
     size = 16
@@ -56,7 +56,7 @@ def slots_for(n: int) -> Ints:
     return slots
 
 
-@inner
+@njit(nogil=True, cache=True)
 def hash_of(data: Ints, begin: int, end: int) -> np.uint64:
     """The hash of the signature ``data[begin:end]``."""
     state = np.uint64(0x9E3779B97F4A7C15)
@@ -69,14 +69,14 @@ def hash_of(data: Ints, begin: int, end: int) -> np.uint64:
     return state ^ (state >> np.uint64(32))
 
 
-@inner
+@njit(nogil=True, cache=True)
 def hash_of_key(key: np.int64) -> np.uint64:
     """The hash of a single integer."""
     code = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     return code ^ (code >> np.uint64(32))
 
 
-@inner
+@njit(nogil=True, cache=True)
 def occupied(code: np.uint64, number: np.int64) -> np.int64:
     """The content of a slot: a number in the upper half, bits of the hash below it.
 
@@ -85,17 +85,23 @@ def occupied(code: np.uint64, number: np.int64) -> np.int64:
     return (number << np.int64(32)) | np.int64(code >> np.uint64(32))
 
 
-@inner
+@njit(nogil=True, cache=True)
 def number_in(slot: np.int64) -> np.int64:
     """The number of the signature that occupies a slot; less than ``first`` if it is free."""
     return slot >> np.int64(32)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def find_slot(
-    slots: Ints, first: int, offsets: Ints, data: Ints, code: np.uint64, wanted: Ints, begin: int,
+    slots: Ints,
+    first: int,
+    offsets: Ints,
+    data: Ints,
+    code: np.uint64,
+    wanted: Ints,
+    begin: int,
     end: int,
-) -> np.uint64:  # fmt: skip
+) -> np.uint64:
     """The slot of the ragged signature equal to ``wanted[begin:end]``, or the free slot for it.
 
     ``code`` is the hash of ``wanted[begin:end]``.
@@ -114,7 +120,7 @@ def find_slot(
     return at
 
 
-@inner
+@njit(nogil=True, cache=True)
 def find_row(
     slots: Ints, first: int, rows: Ints, code: np.uint64, wanted: Ints, begin: int, width: int
 ) -> np.uint64:
@@ -132,7 +138,7 @@ def find_row(
     return at
 
 
-@inner
+@njit(nogil=True, cache=True)
 def find_key(slots: Ints, first: int, keys: Ints, code: np.uint64, key: np.int64) -> np.uint64:
     """As `find_row` for rows of a single entry, ``keys[i]``; ``code`` is its `hash_of_key`."""
     mask = np.uint64(len(slots) - 1)
@@ -144,7 +150,7 @@ def find_key(slots: Ints, first: int, keys: Ints, code: np.uint64, key: np.int64
     return at
 
 
-@inner
+@njit(nogil=True, cache=True)
 def same_entries(data: Ints, begin: int, other: Ints, at: int, length: int) -> bool:
     """Whether two signatures of one length, beginning at these positions, are equal."""
     for p in range(length):  # noqa: SIM110 (compiled: a plain loop)
@@ -162,7 +168,7 @@ def slots_of(offsets: Ints, data: Ints, n: int) -> Ints:
     return slots
 
 
-@inner
+@njit(nogil=True, cache=True)
 def slots_of_rows(rows: Ints, width: int, first: int, last: int, n: int) -> Ints:
     """A table with room for ``n`` rows that holds ``first:last``, known to be distinct."""
     slots = slots_for(n)
@@ -171,7 +177,7 @@ def slots_of_rows(rows: Ints, width: int, first: int, last: int, n: int) -> Ints
     return slots
 
 
-@inner
+@njit(nogil=True, cache=True)
 def slots_of_keys(keys: Ints, n_keys: int, n: int) -> Ints:
     """A table with room for ``n`` keys that holds the first ``n_keys``, known to be distinct."""
     slots = slots_for(n)
@@ -180,7 +186,7 @@ def slots_of_keys(keys: Ints, n_keys: int, n: int) -> Ints:
     return slots
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _place(slots: Ints, code: np.uint64, number: int) -> None:
     """Put a number that is not in the table into the next free slot of its hash."""
     mask = np.uint64(len(slots) - 1)

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["available_bytes", "release_free", "require_room"]
+__all__ = ["available_bytes", "release_free", "require_bytes", "require_room"]
 
 # For smaller results the milliseconds that a release takes are not worth it.
 _LARGE = 1 << 26
@@ -32,16 +32,25 @@ def require_room(n_rows: int, n_columns: int, owner: str) -> None:
 
     >>> require_room(1000, 1000, "WeisfeilerLehman")
     """
-    needed = 8 * n_rows * n_columns
-    available = available_bytes() if needed > _SMALL else None
-    if available is None or needed <= available:
-        return
-    raise MemoryError(
-        f"{owner}: a matrix of {n_rows:,} × {n_columns:,} numbers takes {needed / 1e9:,.1f} GB; "
-        f"{available / 1e9:,.1f} GB of memory are available. Write it to disk with "
-        'gramlet.gram(..., output="K.zarr"), or use FeatureMap with a linear model, which needs no '
-        "matrix of pairs."
+    require_bytes(
+        8 * n_rows * n_columns,
+        f"{owner}: a matrix of {n_rows:,} × {n_columns:,} numbers",
+        'Write it to disk with gramlet.gram(..., output="K.zarr"), or use FeatureMap with a linear '
+        "model, which needs no matrix of pairs.",
     )
+
+
+def require_bytes(needed: int, what: str, way_out: str) -> None:
+    """Raise a MemoryError that names ``what`` if it takes more than the available memory.
+
+    >>> require_bytes(1000, "WeisfeilerLehman: a matrix", "Use fewer graphs.")
+    """
+    available = available_bytes() if needed > _SMALL else None
+    if available is not None and needed > available:
+        raise MemoryError(
+            f"{what} takes {needed / 1e9:,.1f} GB; {available / 1e9:,.1f} GB of memory are "
+            f"available. {way_out}"
+        )
 
 
 def release_free(n_rows: int, n_columns: int) -> None:

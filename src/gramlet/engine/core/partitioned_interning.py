@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Bools, Int32s, Ints
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.hash_table import (
     find_key,
     find_slot,
@@ -86,9 +86,15 @@ def _find_among_few(offsets: Ints, data: Int32s, alone: Bools, most: int, first:
 
 @njit(nogil=True, cache=True)
 def _find_in_parts(
-    offsets: Ints, data: Int32s, alone: Bools, n_bits: int, codes: Ints, hashes: Ints,
-    order: Int32s, first: Int32s,
-) -> None:  # fmt: skip
+    offsets: Ints,
+    data: Int32s,
+    alone: Bools,
+    n_bits: int,
+    codes: Ints,
+    hashes: Ints,
+    order: Int32s,
+    first: Int32s,
+) -> None:
     """Fill ``first`` as `_find_among_few` does, for any number of distinct signatures.
 
     ``codes`` to ``order`` are workspace.
@@ -141,7 +147,7 @@ def _find_in_parts(
                 n_odd = _find_odd(offsets, data, i, hashes, n_odd, first)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _find_odd(offsets: Ints, data: Int32s, i: int, odd: Ints, n_odd: int, first: Int32s) -> int:
     """Find signature ``i`` among those that differ from the first one with their hash, or add it.
 
@@ -155,7 +161,7 @@ def _find_odd(offsets: Ints, data: Int32s, i: int, odd: Ints, n_odd: int, first:
     return n_odd + 1
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _equal(offsets: Ints, data: Int32s, i: int, j: int) -> bool:
     length = offsets[i + 1] - offsets[i]
     if offsets[j + 1] - offsets[j] != length:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Ints, Nodes
-from gramlet.engine.core.compiled import inner
+from gramlet.engine.core.compiled import njit
 from gramlet.graphs.build import ranges
 from gramlet.graphs.columns import frozen
 
@@ -61,7 +61,7 @@ def row_numbers(rows: Any, n_rows: int) -> Ints:
     return np.atleast_1d(np.arange(n_rows, dtype=np.int64)[np.asarray(rows)])
 
 
-@inner
+@njit(nogil=True, cache=True)
 def copy_into(values: Array, target: Array) -> None:
     """Copy all values to the beginning of an array, as ``target[: len(values)] = values`` does.
 
@@ -71,7 +71,7 @@ def copy_into(values: Array, target: Array) -> None:
         target[i] = values[i]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def grown(values: Array, needed: int) -> Array:
     """The array itself, or a copy of at least twice its length with room for ``needed`` entries."""
     if needed <= len(values):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Ints, Nodes, UInt64s
-from gramlet.engine.core.compiled import inner
+from gramlet.engine.core.compiled import njit
 
 __all__ = ["below", "graph_stream", "next_bits", "uniform", "wrapping_integers"]
 
@@ -25,7 +25,7 @@ def wrapping_integers() -> np.errstate:
     return np.errstate(over="ignore")
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _mixed(x: np.uint64) -> np.uint64:
     """The splitmix64 step: every bit of the input affects every bit of the output."""
     x = x + _GOLDEN
@@ -34,7 +34,7 @@ def _mixed(x: np.uint64) -> np.uint64:
     return x ^ (x >> np.uint64(31))
 
 
-@inner
+@njit(nogil=True, cache=True)
 def graph_stream(
     seed: int, first: int, last: int, indptr: Ints, indices: Nodes, state: UInt64s
 ) -> None:
@@ -50,12 +50,12 @@ def graph_stream(
         state[word] = x
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _rotated(x: np.uint64, places: np.uint64) -> np.uint64:
     return (x << places) | (x >> (np.uint64(64) - places))
 
 
-@inner
+@njit(nogil=True, cache=True)
 def next_bits(state: UInt64s) -> np.uint64:
     """64 random bits (xoshiro256++, Blackman & Vigna)."""
     result = _rotated(state[0] + state[3], np.uint64(23)) + state[0]
@@ -69,7 +69,7 @@ def next_bits(state: UInt64s) -> np.uint64:
     return result
 
 
-@inner
+@njit(nogil=True, cache=True)
 def below(n: int, state: UInt64s) -> int:
     """A uniform integer in 0..n−1 (n < 2³²), by multiplication, exact by rejection (Lemire)."""
     width = np.uint64(n)
@@ -81,7 +81,7 @@ def below(n: int, state: UInt64s) -> int:
     return np.int64(product >> np.uint64(32))  # type: ignore[return-value]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def uniform(state: UInt64s) -> float:
     """A uniform number in [0, 1), a multiple of 2⁻⁵³."""
     return np.float64(next_bits(state) >> np.uint64(11)) * 2.0**-53

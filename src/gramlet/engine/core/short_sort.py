@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.engine.core.compiled import inner
+from gramlet.engine.core.compiled import njit
 
 __all__ = ["sort_short", "stable_order"]
 
 _RUN = 24  # so many values are sorted by insertion, which is faster up to about thirty
 
 
-@inner
+@njit(nogil=True, cache=True)
 def sort_short(values: Ints) -> None:
     """Sort in place: by insertion if short, as nearly all neighbourhoods are, else by merging.
 
@@ -34,7 +34,7 @@ def sort_short(values: Ints) -> None:
         _merge_runs(values)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _merge_runs(values: Ints) -> None:
     """Merge sorted runs of `_RUN` values pairwise until one is left."""
     n = len(values)
@@ -60,7 +60,7 @@ def _merge_runs(values: Ints) -> None:
         width *= 2
 
 
-@inner
+@njit(nogil=True, cache=True)
 def stable_order(keys: Floats) -> Ints:
     """The positions of keys in ascending order, ties in their given order; no key may be NaN.
 

@@ -224,9 +224,14 @@ def _taken(offsets: Ints, data: Array, which: Int32s) -> tuple[Array, Array]:
 
 
 def _interned(
-    offsets: Ints, data: Array, known_offsets: Array, known_data: Array, known_slots: Ints,
-    ids: Ints, alone: Bools,
-) -> Int32s:  # fmt: skip
+    offsets: Ints,
+    data: Array,
+    known_offsets: Array,
+    known_data: Array,
+    known_slots: Ints,
+    ids: Ints,
+    alone: Bools,
+) -> Int32s:
     """Fill the ids of the signatures; return where each new one first occurs."""
     first = np.empty(len(ids), dtype=np.int32)
     fresh = np.full(n_slots_for(len(ids)), -1, dtype=np.int64)
@@ -236,9 +241,16 @@ def _interned(
 
 @njit(nogil=True, cache=True)
 def _intern(
-    offsets: Ints, data: Ints, known_offsets: Ints, known_data: Ints, known_slots: Ints,
-    fresh: Ints, ids: Ints, first: Int32s, alone: Bools,
-) -> int:  # fmt: skip
+    offsets: Ints,
+    data: Ints,
+    known_offsets: Ints,
+    known_data: Ints,
+    known_slots: Ints,
+    fresh: Ints,
+    ids: Ints,
+    first: Int32s,
+    alone: Bools,
+) -> int:
     """Fill ``ids``, and ``first`` with where each new signature first occurs; return how many.
 
     In the table ``fresh`` the number of a signature is the position where it first occurs.

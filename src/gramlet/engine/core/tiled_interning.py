@@ -66,9 +66,14 @@ def intern_tiles(
         parts[begin] = SignatureTable.fit(*make(begin, end))
 
     for_tiles(
-        work, n_rows, costs=costs, n_tiles=_n_tiles(costs), n_jobs=n_jobs, verbose=verbose,
+        work,
+        n_rows,
+        costs=costs,
+        n_tiles=_n_tiles(costs),
+        n_jobs=n_jobs,
+        verbose=verbose,
         label=label,
-    )  # fmt: skip
+    )
     ordered = [parts[begin] for begin in sorted(parts)]
     table, names, _ = _joined([part[0] for part in ordered], table)
     ids = [own[found] for own, (_, found) in zip(names, ordered, strict=True)]
@@ -106,9 +111,14 @@ def count_tiles(
         parts[begin] = own, count_codes(starts, ids, len(own))
 
     for_tiles(
-        work, n_rows, costs=costs, n_tiles=_n_tiles(costs), n_jobs=n_jobs, verbose=verbose,
+        work,
+        n_rows,
+        costs=costs,
+        n_tiles=_n_tiles(costs),
+        n_jobs=n_jobs,
+        verbose=verbose,
         label=label,
-    )  # fmt: skip
+    )
     ordered = [parts[begin] for begin in sorted(parts)]
     table, names, new = _joined([part[0] for part in ordered], table)
     width = len(table) + len(new[0]) - 1

@@ -95,9 +95,14 @@ def _count_entries(
 
 @njit(nogil=True, cache=True)
 def _copy_entries(
-    indices: Int32s, data: Floats, number: Int32s, which: Int32s, cursor: Ints, columns: Int32s,
+    indices: Int32s,
+    data: Floats,
+    number: Int32s,
+    which: Int32s,
+    cursor: Ints,
+    columns: Int32s,
     values: Floats,
-) -> None:  # fmt: skip
+) -> None:
     for p in range(len(indices)):
         f = indices[p]
         if f < len(number) and number[f] >= 0:

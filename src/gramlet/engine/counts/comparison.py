@@ -20,9 +20,19 @@ from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.counts.row_sums import add_minima, add_products, position_type
 
 __all__ = [
-    "DENSE_PART", "LARGE", "CountIndex", "IndexedRows", "Measure", "compare", "count_codes",
-    "frequencies", "frequent_features", "norms", "number_type", "row_arrays",
-]  # fmt: skip
+    "DENSE_PART",
+    "LARGE",
+    "CountIndex",
+    "IndexedRows",
+    "Measure",
+    "compare",
+    "count_codes",
+    "frequencies",
+    "frequent_features",
+    "norms",
+    "number_type",
+    "row_arrays",
+]
 
 Measure = Literal["dot", "min"]
 
@@ -75,9 +85,14 @@ def count_codes(offsets: Ints, codes: Ints, n_codes: int) -> sparse.csr_matrix:
 
 @njit(nogil=True, cache=True)
 def _count_runs(
-    offsets: Ints, lines: Ints, last_row: Ints, place: Ints, indptr: Ints, columns: Ints,
+    offsets: Ints,
+    lines: Ints,
+    last_row: Ints,
+    place: Ints,
+    indptr: Ints,
+    columns: Ints,
     counts: Floats,
-) -> None:  # fmt: skip
+) -> None:
     filled = 0
     for row in range(len(offsets) - 1):
         for line in range(lines.shape[0]):
@@ -119,9 +134,12 @@ class CountIndex:
 
     @classmethod
     def build(
-        cls, counts: sparse.csr_matrix, measure: Measure, drop_single: bool = False,
+        cls,
+        counts: sparse.csr_matrix,
+        measure: Measure,
+        drop_single: bool = False,
         number: Any = np.float64,
-    ) -> CountIndex:  # fmt: skip
+    ) -> CountIndex:
         """Index the columns of ``counts``; ``drop_single`` leaves out features of one graph.
 
         ``number`` is the type of the values.
@@ -168,9 +186,14 @@ def _add_ones(places: Int32s, out: Int32s) -> None:
 
 
 def split_columns(
-    indptr: Ints, columns: Int32s, values: Floats, place: Ints, frequency: Int32s, n_dense: int,
+    indptr: Ints,
+    columns: Int32s,
+    values: Floats,
+    place: Ints,
+    frequency: Int32s,
+    n_dense: int,
     number: Any = np.float64,
-) -> tuple[Ints, Int32s, Array, Array]:  # fmt: skip
+) -> tuple[Ints, Int32s, Array, Array]:
     """The inverted index of rare features, and the lines of dense ones; see `CountIndex`."""
     starts = np.zeros(len(place) + 1, dtype=np.int64)
     np.cumsum(np.where(place == -1, frequency, 0), out=starts[1:])
@@ -183,9 +206,15 @@ def split_columns(
 
 @njit(nogil=True, cache=True)
 def _split(
-    indptr: Ints, columns: Int32s, values: Floats, place: Ints, cursor: Ints,
-    owners: Int32s, kept: Array, dense: Array,
-) -> None:  # fmt: skip
+    indptr: Ints,
+    columns: Int32s,
+    values: Floats,
+    place: Ints,
+    cursor: Ints,
+    owners: Int32s,
+    kept: Array,
+    dense: Array,
+) -> None:
     for row in range(len(indptr) - 1):
         for p in range(indptr[row], indptr[row + 1]):
             f = columns[p]

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Array, Floats, Int32s, Ints, UInt8s
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.core.tiles import Tiling, for_tiles
 from gramlet.engine.counts.comparison import Measure, split_columns
@@ -122,16 +122,31 @@ def nearest_rows(
 
     def fill(begin: int, end: int) -> None:
         _nearest(
-            begin, end, indptr, columns, values, scales, own, index.measure == "dot",
-            index.starts, index.owners, index.values, index.dense, index.place, index.left,
-            index.scale, index.kinds, squares, positions,
-        )  # fmt: skip
+            begin,
+            end,
+            indptr,
+            columns,
+            values,
+            scales,
+            own,
+            index.measure == "dot",
+            index.starts,
+            index.owners,
+            index.values,
+            index.dense,
+            index.place,
+            index.left,
+            index.scale,
+            index.kinds,
+            squares,
+            positions,
+        )
 
     for_tiles(fill, n, **(tiling or Tiling()))
     return squares, positions
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _insert(keys: Floats, squares: Floats, places: Ints, key: float, square: float, j: int) -> None:
     """Insert an entry into a sorted list, after entries of equal key; the last one is dropped."""
     p = len(keys) - 1
@@ -143,7 +158,7 @@ def _insert(keys: Floats, squares: Floats, places: Ints, key: float, square: flo
     keys[p], squares[p], places[p] = key, square, j
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _add_leading(dot: bool, x: float, line: Array, total: Floats, rest: Floats) -> None:
     """Add one dense feature for all rows, and subtract it from their remaining counts."""
     if dot:
@@ -158,11 +173,16 @@ def _add_leading(dot: bool, x: float, line: Array, total: Floats, rest: Floats) 
             rest[j] -= y
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _set_bounds(
-    dot: bool, x_rest: float, total: Floats, rest: Floats, left: Floats, scale: Floats,
+    dot: bool,
+    x_rest: float,
+    total: Floats,
+    rest: Floats,
+    left: Floats,
+    scale: Floats,
     bound: Floats,
-) -> None:  # fmt: skip
+) -> None:
     """Upper bounds on the values of rows, given the remaining counts of the query and the rows."""
     if dot:
         # Differences of squares are rounded; a margin keeps the bound valid.
@@ -174,7 +194,7 @@ def _set_bounds(
             bound[j] = (total[j] + min(x_rest, rest[j])) * scale[j]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _completed(
     dot: bool, j: int, total: Floats, xs: Floats, lines: Ints, begin: int, dense: Array
 ) -> float:
@@ -188,10 +208,25 @@ def _completed(
 
 @njit(nogil=True, cache=True)
 def _nearest(
-    begin: int, end: int, indptr: Ints, columns: Ints, values: Floats, scales: Floats,
-    own: Ints, dot: bool, starts: Ints, owners: Int32s, kept: Floats, dense: Array,
-    place: Ints, left: Floats, scale: Floats, kinds: UInt8s, squares: Floats, positions: Ints,
-) -> None:  # fmt: skip
+    begin: int,
+    end: int,
+    indptr: Ints,
+    columns: Ints,
+    values: Floats,
+    scales: Floats,
+    own: Ints,
+    dot: bool,
+    starts: Ints,
+    owners: Int32s,
+    kept: Floats,
+    dense: Array,
+    place: Ints,
+    left: Floats,
+    scale: Floats,
+    kinds: UInt8s,
+    squares: Floats,
+    positions: Ints,
+) -> None:
     """The nearest rows of queries ``begin:end``; see `nearest_rows`."""
     n, k = len(scale), squares.shape[1]
     total, rest, bound = np.empty(n), np.empty(n), np.empty(n)

@@ -27,9 +27,15 @@ def position_type(n_positions: int) -> Any:
 
 @njit(nogil=True, cache=True)
 def add_products(
-    begin: int, offsets: Ints, first: Array, last: Array, value: Floats,
-    owners: UInt32s, kept: Floats, out: Floats,
-) -> None:  # fmt: skip
+    begin: int,
+    offsets: Ints,
+    first: Array,
+    last: Array,
+    value: Floats,
+    owners: UInt32s,
+    kept: Floats,
+    out: Floats,
+) -> None:
     """Add the products of rare features to all rows of ``out``; the first of them is ``begin``."""
     for k in range(len(out)):
         row = out[k]
@@ -41,9 +47,17 @@ def add_products(
 
 @njit(nogil=True, cache=True)
 def add_minima(
-    begin: int, offsets: Ints, first: Array, last: Array, value: Floats,
-    owners: UInt32s, kept: Floats, dense: Floats, symmetric: bool, out: Floats,
-) -> None:  # fmt: skip
+    begin: int,
+    offsets: Ints,
+    first: Array,
+    last: Array,
+    value: Floats,
+    owners: UInt32s,
+    kept: Floats,
+    dense: Floats,
+    symmetric: bool,
+    out: Floats,
+) -> None:
     """Add the minima of all features to rows from ``begin`` on; if symmetric, after the diagonal.
 
     The rows of ``out`` have all columns.

@@ -211,10 +211,19 @@ class _Features:
 
 @njit(nogil=True, cache=True)
 def _fill_index(
-    indptr: Ints, columns: Int32s, values: Floats, table: Ints, list_dense: bool,
-    offsets: Ints, first: Array, last: Array, value: Array, owners: UInt32s, kept: Array,
+    indptr: Ints,
+    columns: Int32s,
+    values: Floats,
+    table: Ints,
+    list_dense: bool,
+    offsets: Ints,
+    first: Array,
+    last: Array,
+    value: Array,
+    owners: UInt32s,
+    kept: Array,
     dense: Array,
-) -> None:  # fmt: skip
+) -> None:
     """Go through all entries from the last to the first, so that lists contain later rows."""
     e = len(first)
     offsets[len(indptr) - 1] = e

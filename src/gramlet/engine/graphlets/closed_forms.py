@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from gramlet.common.arrays import Ints, Nodes
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.graphlets.connected import class_columns, largest_graph
 from gramlet.engine.graphlets.patterns import pattern_code
 
@@ -93,7 +93,7 @@ def _count_three(
             row[columns[2]] = triangles
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _triangles_above(u: int, first: int, indptr: Ints, indices: Nodes, marked: Ints) -> int:
     """The number of triangles u < v < w."""
     for a in range(indptr[u], indptr[u + 1]):
@@ -134,7 +134,7 @@ def _tally_four(
             _tally_edges(u, first, indptr, indices, place, common, tally)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _tally_node(
     u: int, first: int, indptr: Ints, indices: Nodes, common: Ints, tally: Ints
 ) -> None:
@@ -161,7 +161,7 @@ def _tally_node(
             common[indices[b] - first] = 0
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _tally_edges(
     u: int,
     first: int,
@@ -205,7 +205,7 @@ def _tally_edges(
         marked[indices[a] - first] = 0
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _edges_within(v: int, first: int, indptr: Ints, indices: Nodes, inside: Ints) -> int:
     """The number of edges between neighbours of v that are marked in ``inside``."""
     found = 0

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from gramlet.common.arrays import Floats, Int16s, Ints, Nodes, UInt64s
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.random_streams import below, graph_stream, wrapping_integers
 from gramlet.engine.graphlets.patterns import patterns
 
@@ -87,7 +87,7 @@ def expected_visits(node_offsets: Ints, indptr: Ints, indices: Nodes, k: int) ->
         return _probe(node_offsets, indptr, indices, k, descents)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def largest_graph(node_offsets: Ints, begin: int, end: int) -> int:
     """The number of nodes of the largest of the graphs ``begin:end``."""
     most = 0
@@ -101,7 +101,7 @@ def largest_graph(node_offsets: Ints, begin: int, end: int) -> int:
 # member that joined last, then the neighbours that this member was the first to add.
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _join(
     node: int,
     bit: int,
@@ -127,14 +127,14 @@ def _join(
     return n_candidates
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _leave(node: int, bit: int, first: int, indptr: Ints, indices: Nodes, touching: Ints) -> None:
     """Remove the node's bit from its neighbours."""
     for a in range(indptr[node], indptr[node + 1]):
         touching[indices[a] - first] &= ~bit
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _visit_root(
     root: int,
     first: int,
@@ -218,7 +218,7 @@ def _visit(
             )
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _probe_root(
     root: int,
     first: int,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, Nodes, UInt64s
-from gramlet.engine.core.compiled import inner
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.random_streams import below, uniform
 
 __all__ = ["adjacency_bits", "code_of", "component_sizes", "draw_uniform", "draw_walk", "own_csr"]
@@ -23,7 +23,7 @@ __all__ = ["adjacency_bits", "code_of", "component_sizes", "draw_uniform", "draw
 _MOST_NODES_AS_BITS = 2048
 
 
-@inner
+@njit(nogil=True, cache=True)
 def own_csr(g: int, k: int, node_offsets: Ints, indptr: Ints, indices: Nodes) -> tuple[Ints, Ints]:
     """Graph g of a batch as a CSR of its own, padded with isolated nodes to at least k."""
     first, last = node_offsets[g], node_offsets[g + 1]
@@ -36,7 +36,7 @@ def own_csr(g: int, k: int, node_offsets: Ints, indptr: Ints, indices: Nodes) ->
     return starts, targets
 
 
-@inner
+@njit(nogil=True, cache=True)
 def adjacency_bits(starts: Ints, targets: Ints) -> UInt64s:
     """One row of bits per node, padded to whole words; no rows for a large graph."""
     n = len(starts) - 1
@@ -49,7 +49,7 @@ def adjacency_bits(starts: Ints, targets: Ints) -> UInt64s:
     return bits
 
 
-@inner
+@njit(nogil=True, cache=True)
 def component_sizes(starts: Ints, targets: Ints) -> Ints:
     """For every node, the number of nodes of its connected component."""
     n = len(starts) - 1
@@ -74,7 +74,7 @@ def component_sizes(starts: Ints, targets: Ints) -> Ints:
     return sizes
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _found(w: int, row: Ints) -> bool:
     """Whether w is in a sorted row of neighbours."""
     low, high = 0, len(row)
@@ -87,7 +87,7 @@ def _found(w: int, row: Ints) -> bool:
     return low < len(row) and row[low] == w
 
 
-@inner
+@njit(nogil=True, cache=True)
 def code_of(nodes: Ints, starts: Ints, targets: Ints, bits: UInt64s) -> int:
     """The code of the pattern induced by the nodes in their order."""
     code: Any = 0
@@ -108,7 +108,7 @@ def code_of(nodes: Ints, starts: Ints, targets: Ints, bits: UInt64s) -> int:
     return code
 
 
-@inner
+@njit(nogil=True, cache=True)
 def draw_uniform(nodes: Ints, permutation: Ints, state: UInt64s) -> None:
     """Draw distinct nodes uniformly, by the first steps of a shuffle.
 
@@ -121,7 +121,7 @@ def draw_uniform(nodes: Ints, permutation: Ints, state: UInt64s) -> None:
         nodes[i] = permutation[i]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def draw_walk(
     nodes: Ints,
     draw: int,
@@ -170,13 +170,13 @@ def draw_walk(
                 idle = 0
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _random_neighbour(node: int, starts: Ints, targets: Ints, state: UInt64s) -> int:
     begin = starts[node]
     return targets[begin + below(starts[node + 1] - begin, state)]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _next_new(
     nodes: Ints,
     begin: int,
@@ -211,7 +211,7 @@ def _next_new(
     return found
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _chain(met: Ints, flyback: float, starts: Ints, targets: Ints) -> tuple[Floats, Floats]:
     """Probabilities for a walk at i: to step to j, ``moves``; to leave from j, ``leaving``."""
     n = len(met)
@@ -231,7 +231,7 @@ def _chain(met: Ints, flyback: float, starts: Ints, targets: Ints) -> tuple[Floa
     return moves, leaving
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _eliminate(gone: int, moves: Floats, leaving: Floats) -> None:
     """Remove a state from the chain: walks pass through it without stopping.
 
@@ -254,7 +254,7 @@ def _eliminate(gone: int, moves: Floats, leaving: Floats) -> None:
             leaving[i, j] += through * leaving[gone, j]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _picked(weights: Floats, state: UInt64s) -> int:
     """An index drawn with probability proportional to its weight; never one of weight 0."""
     total = 0.0

@@ -12,7 +12,7 @@ from itertools import permutations
 import numpy as np
 
 from gramlet.common.arrays import Ints
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 
 __all__ = ["MAX_LABELLED_NODES", "canonical_labelled", "unpacked_labels"]
 
@@ -85,7 +85,7 @@ def _canonical(codes: Ints, labels: Ints, base: int, orders: Ints) -> tuple[Ints
     return smallest, words
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _increasing(labels: Ints, order: Ints) -> bool:
     previous = labels[order[0]]
     for i in range(1, len(order)):
@@ -96,7 +96,7 @@ def _increasing(labels: Ints, order: Ints) -> bool:
     return True
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _code_in_order(adjacency: Ints, order: Ints) -> int:
     code = bit = 0
     for i in range(len(order)):

@@ -15,7 +15,7 @@ from itertools import permutations
 import numpy as np
 
 from gramlet.common.arrays import Bools, Floats, Int16s, Int32s, Ints
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.graphlets.table_cache import cached_table
 
 __all__ = [
@@ -260,7 +260,7 @@ def _bit_counts(codes: Ints) -> Ints:
 # Compiled functions. An order is packed in three bits per node: the place of node i is at bit 3i.
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _neighbour_masks(code: int, k: int, masks: Ints) -> None:
     for i in range(k):
         masks[i] = 0
@@ -273,7 +273,7 @@ def _neighbour_masks(code: int, k: int, masks: Ints) -> None:
             bit += 1
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _has_earlier_twin(node: int, free: int, masks: Ints) -> bool:
     """Whether an earlier free node has the same neighbours, apart from the two nodes themselves."""
     for other in range(node):
@@ -283,7 +283,7 @@ def _has_earlier_twin(node: int, free: int, masks: Ints) -> bool:
     return False
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _extend_sequences(
     k: int, placed: int, masks: Ints, old: Ints, n_old: int, new: Ints
 ) -> tuple[int, int]:
@@ -313,7 +313,7 @@ def _extend_sequences(
     return best, n_new
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _smallest_form(code: int, k: int, masks: Ints, sequences: Ints, spare: Ints) -> tuple[int, int]:
     """The smallest code of a pattern's class, and the order of nodes that gives it.
 
@@ -350,7 +350,7 @@ def _grow(smaller: Ints, k: int) -> Ints:
     return forms
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _put_before(
     mask: int,
     k: int,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gramlet.common.arrays import Ints, Nodes
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.hash_table import find_row, hash_of, n_slots_for, number_in, occupied
 from gramlet.engine.core.ragged import grown
 from gramlet.engine.core.random_streams import graph_stream, wrapping_integers
@@ -208,7 +208,7 @@ def _joined_parts(parts: list[tuple[Ints, Ints, Ints, Ints]]) -> PatternCounts:
 # branches, which would take seconds to compile: those of walks, of labels or of hashing.
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _draw_graph(
     g: int,
     node_offsets: Ints,
@@ -248,7 +248,7 @@ def _draw_graph(
             keys[s, 1] = _label_word(nodes, labels[first:last], n_labels)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _label_word(nodes: Ints, labels: Ints, n_labels: int) -> int:
     word = 0
     for i in range(len(nodes) - 1, -1, -1):
@@ -275,7 +275,7 @@ def _codes_of_range(
     for g in range(begin, end):
         _draw_graph(
             g, node_offsets, indptr, indices, None, 0, seed, flyback, patience, nodes, drawn
-        )  # fmt: skip
+        )
         for s in range(len(drawn)):
             codes[g, s] = drawn[s, 0]
 
@@ -312,9 +312,18 @@ def _counts_of_range(
     total = 0
     for g in range(begin, end):
         _draw_graph(
-            g, node_offsets, indptr, indices, labels, n_labels, seed, flyback, patience, nodes,
+            g,
+            node_offsets,
+            indptr,
+            indices,
+            labels,
+            n_labels,
+            seed,
+            flyback,
+            patience,
+            nodes,
             drawn,
-        )  # fmt: skip
+        )
         # Count the distinct patterns, and append them.
         if width is None:
             n = _count_in_table(drawn, places, first, repeats)
@@ -331,7 +340,7 @@ def _counts_of_range(
     return n_entries, codes, words, counts
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _count(keys: Ints, width: int, slots: Ints, first: Ints, repeats: Ints) -> int:
     """Fill ``first`` with the positions of distinct keys, and ``repeats`` there with their counts.
 
@@ -352,7 +361,7 @@ def _count(keys: Ints, width: int, slots: Ints, first: Ints, repeats: Ints) -> i
     return n
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _count_in_table(drawn: Ints, places: Ints, first: Ints, repeats: Ints) -> int:
     """As `_count`, for keys that are positions in ``places``, which is −1 before and after."""
     n = 0

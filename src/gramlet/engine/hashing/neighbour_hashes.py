@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Ints, Nodes, UInt64s
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.short_sort import sort_short
 
 __all__ = ["hash_levels"]
@@ -38,7 +38,7 @@ def hash_levels(
     return levels
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _rotated(code: np.uint64, places: int, n_bits: int, mask: np.uint64) -> np.uint64:
     left = places % n_bits
     if left == 0:

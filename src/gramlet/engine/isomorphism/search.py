@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Ints
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into
 
 __all__ = ["same_connected_graph"]
@@ -22,24 +22,30 @@ _C = np.int64(-7723592293110705685)
 _MASK = np.int64(0x7FFFFFFF)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _stir(value: np.int64) -> np.int64:
     value = (value ^ ((value >> 31) & _MASK)) * _B
     value = (value ^ ((value >> 30) & _MASK)) * _C
     return value ^ ((value >> 32) & _MASK)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _order(values: Ints) -> Ints:
     """The positions in ascending order of their values; compiled once for all callers."""
     return np.argsort(values)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _refine(
-    colours: Ints, n: int, indptr: Ints, indices: Ints, labels: Ints,
-    in_indptr: Ints, in_indices: Ints, in_labels: Ints,
-) -> int:  # fmt: skip
+    colours: Ints,
+    n: int,
+    indptr: Ints,
+    indices: Ints,
+    labels: Ints,
+    in_indptr: Ints,
+    in_indices: Ints,
+    in_labels: Ints,
+) -> int:
     """Refine both graphs until no class splits; return the number of classes, or -1 if they differ.
 
     Nodes 0 to n − 1 belong to the first graph, n to 2n − 1 to the second.
@@ -71,7 +77,7 @@ def _refine(
         copy_into(fresh, colours)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _is_pairing(
     colours: Ints, n: int, indptr: Ints, indices: Ints, labels: Ints, own: Ints
 ) -> bool:
@@ -98,7 +104,7 @@ def _is_pairing(
     return True
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _smallest_class(colours: Ints, n: int) -> int:
     """A node of the first graph from the smallest class that has more than one node."""
     order = _order(colours[:n])
@@ -114,9 +120,14 @@ def _smallest_class(colours: Ints, n: int) -> int:
 
 @njit(nogil=True, cache=True)
 def same_connected_graph(
-    own: Ints, indptr: Ints, indices: Ints, labels: Ints,
-    in_indptr: Ints, in_indices: Ints, in_labels: Ints,
-) -> bool:  # fmt: skip
+    own: Ints,
+    indptr: Ints,
+    indices: Ints,
+    labels: Ints,
+    in_indptr: Ints,
+    in_indices: Ints,
+    in_labels: Ints,
+) -> bool:
     """Whether the two halves of a graph of 2n nodes are isomorphic.
 
     ``own`` holds the codes of the node labels. The in-arcs are empty for undirected graphs. The

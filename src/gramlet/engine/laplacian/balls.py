@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Ints, Nodes, UInt64s
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.node_hashes import scramble
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.graphs.batch import GraphBatch
@@ -20,7 +20,7 @@ from gramlet.graphs.batch import GraphBatch
 __all__ = ["ball_centres", "ball_owners", "ball_sizes", "gather_ball", "gather_graph", "hop_counts"]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def gather_ball(
     indptr: Ints, indices: Nodes, centre: int, hops: int, stamp: Ints, tag: int, queue: Ints
 ) -> int:
@@ -31,7 +31,7 @@ def gather_ball(
     return _spread(indptr, indices, centre, hops, stamp, tag, queue, 0)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def hop_counts(
     indptr: Ints, indices: Nodes, queue: Ints, count: int, stamp: Ints, tag: int, hops: Ints
 ) -> None:
@@ -50,7 +50,7 @@ def hop_counts(
                 hops[near] = hops[node] + 1
 
 
-@inner
+@njit(nogil=True, cache=True)
 def gather_graph(
     indptr: Ints, indices: Nodes, first: int, last: int, stamp: Ints, tag: int, queue: Ints
 ) -> int:
@@ -75,7 +75,7 @@ def gather_graph(
     return count
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _spread(
     indptr: Ints,
     indices: Nodes,

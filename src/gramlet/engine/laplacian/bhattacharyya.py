@@ -14,7 +14,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_integer
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.core.tiles import for_tiles, mirror, one_blas_thread
 
@@ -154,9 +154,16 @@ def _fill(
         _fill_large(rows, columns, begin, end, triangle, out)
     else:
         fill_lanes(
-            rows.packed, rows.quarter_logs, lanes, columns.quarter_logs, rows.order, begin, end,
-            triangle, out,
-        )  # fmt: skip
+            rows.packed,
+            rows.quarter_logs,
+            lanes,
+            columns.quarter_logs,
+            rows.order,
+            begin,
+            end,
+            triangle,
+            out,
+        )
 
 
 def _lanes(packed: Floats) -> Floats:
@@ -216,7 +223,7 @@ def fill_lanes(
                 out[i, j] = np.exp(min(log_k, 0.0))
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _log_determinants(values: Floats, order: int, logs: Floats) -> None:
     """ln|S| of the matrix in each lane by LDLᵀ, two pivots at a time; overwrites the matrices.
 
@@ -258,7 +265,7 @@ def _log_determinants(values: Floats, order: int, logs: Floats) -> None:
         logs[lane] = exponents[lane] * _LN2 + np.log(product[lane])
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _take_exponents(bits: Ints, exponents: Ints) -> None:
     """Move the exponents of the floats behind ``bits`` to ``exponents``."""
     for lane in range(LANES):
@@ -266,7 +273,7 @@ def _take_exponents(bits: Ints, exponents: Ints) -> None:
         bits[lane] = (bits[lane] & _MANTISSA) | _ONE
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _eliminate_two(values: Floats, order: int, k: int, inverse: Floats, factor: Floats) -> None:
     """Subtract the multiples of columns k and k + 1 from all entries below and right of them."""
     for i in range(k + 2, order):

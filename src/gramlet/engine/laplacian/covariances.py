@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Bools, Floats, Ints
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.laplacian.balls import gather_ball, gather_graph, hop_counts
@@ -77,9 +77,19 @@ def ball_covariances(
 
     def loop(begin: int, end: int, *space: Any) -> int:
         return _ball_tile(
-            *arrays, centres, hops, coordinates, eta, gamma, discount, begin, end, *space, flat,
+            *arrays,
+            centres,
+            hops,
+            coordinates,
+            eta,
+            gamma,
+            discount,
+            begin,
+            end,
+            *space,
+            flat,
             failed,
-        )  # fmt: skip
+        )
 
     for_tiles(_Spaces(batch.n_nodes_total, order, loop).run, len(centres), **tiling)
     _refuse_indefinite(batch.graph_of_node[centres], failed, eta)
@@ -140,9 +150,19 @@ def label_covariances(
 
     def loop(begin: int, end: int, *space: Any) -> int:
         return _label_tile(
-            *arrays, batch.node_offsets, places, orders, starts, eta, gamma, begin, end, *space,
-            values, failed,
-        )  # fmt: skip
+            *arrays,
+            batch.node_offsets,
+            places,
+            orders,
+            starts,
+            eta,
+            gamma,
+            begin,
+            end,
+            *space,
+            values,
+            failed,
+        )
 
     _for_graphs(batch, int(orders.max(initial=0)), loop, **tiling)
     _refuse_indefinite(np.arange(len(batch)), failed, eta)
@@ -238,20 +258,47 @@ class _Spaces:
 
 @njit(nogil=True, cache=True)
 def _ball_tile(
-    indptr: Ints, indices: Ints, weights: Floats, centres: Ints, hops: int, coordinates: Floats,
-    eta: float, gamma: float, discount: bool, begin: int, end: int,
-    stamp: Ints, queue: Ints, place: Ints, first: Ints, start: Ints, envelope: Floats,
-    rows: Floats, packed: Floats, failed: Bools,
-) -> int:  # fmt: skip
+    indptr: Ints,
+    indices: Ints,
+    weights: Floats,
+    centres: Ints,
+    hops: int,
+    coordinates: Floats,
+    eta: float,
+    gamma: float,
+    discount: bool,
+    begin: int,
+    end: int,
+    stamp: Ints,
+    queue: Ints,
+    place: Ints,
+    first: Ints,
+    start: Ints,
+    envelope: Floats,
+    rows: Floats,
+    packed: Floats,
+    failed: Bools,
+) -> int:
     """S of the balls ``begin:end``, and whether their Laplacians are not positive definite."""
     order = coordinates.shape[1]
     for i in range(begin, end):
         # The ball and the factor of its Laplacian.
         count = gather_ball(indptr, indices, centres[i], hops, stamp, i, queue)
         if count > len(rows) or not _factor_laplacian(
-            indptr, indices, weights, queue, count, stamp, i, place, eta, first, start, envelope,
+            indptr,
+            indices,
+            weights,
+            queue,
+            count,
+            stamp,
+            i,
+            place,
+            eta,
+            first,
+            start,
+            envelope,
             failed,
-        ):  # fmt: skip
+        ):
             return i
         # The features of its nodes, in the order of the factor's rows.
         if discount:
@@ -267,20 +314,45 @@ def _ball_tile(
 
 @njit(nogil=True, cache=True)
 def _graph_tile(
-    indptr: Ints, indices: Ints, weights: Floats, offsets: Ints, coordinates: Floats,
-    eta: float, gamma: float, begin: int, end: int,
-    stamp: Ints, queue: Ints, place: Ints, first: Ints, start: Ints, envelope: Floats,
-    rows: Floats, packed: Floats, failed: Bools,
-) -> int:  # fmt: skip
+    indptr: Ints,
+    indices: Ints,
+    weights: Floats,
+    offsets: Ints,
+    coordinates: Floats,
+    eta: float,
+    gamma: float,
+    begin: int,
+    end: int,
+    stamp: Ints,
+    queue: Ints,
+    place: Ints,
+    first: Ints,
+    start: Ints,
+    envelope: Floats,
+    rows: Floats,
+    packed: Floats,
+    failed: Bools,
+) -> int:
     """S of the graphs ``begin:end``, as `_ball_tile` does for balls."""
     order = coordinates.shape[1]
     for g in range(begin, end):
         # The factor of the Laplacian, the features in the order of its rows, the covariance.
         count = gather_graph(indptr, indices, offsets[g], offsets[g + 1], stamp, g, queue)
         if count > len(rows) or not _factor_laplacian(
-            indptr, indices, weights, queue, count, stamp, g, place, eta, first, start, envelope,
+            indptr,
+            indices,
+            weights,
+            queue,
+            count,
+            stamp,
+            g,
+            place,
+            eta,
+            first,
+            start,
+            envelope,
             failed,
-        ):  # fmt: skip
+        ):
             return g
         for q in range(count):
             for k in range(order):
@@ -292,20 +364,47 @@ def _graph_tile(
 
 @njit(nogil=True, cache=True)
 def _label_tile(
-    indptr: Ints, indices: Ints, weights: Floats, offsets: Ints, places: Ints, orders: Ints,
-    starts: Ints, eta: float, gamma: float, begin: int, end: int,
-    stamp: Ints, queue: Ints, place: Ints, first: Ints, start: Ints, envelope: Floats,
-    rows: Floats, values: Floats, failed: Bools,
-) -> int:  # fmt: skip
+    indptr: Ints,
+    indices: Ints,
+    weights: Floats,
+    offsets: Ints,
+    places: Ints,
+    orders: Ints,
+    starts: Ints,
+    eta: float,
+    gamma: float,
+    begin: int,
+    end: int,
+    stamp: Ints,
+    queue: Ints,
+    place: Ints,
+    first: Ints,
+    start: Ints,
+    envelope: Floats,
+    rows: Floats,
+    values: Floats,
+    failed: Bools,
+) -> int:
     """S of the graphs ``begin:end`` for one-hot labels, as `_ball_tile` does for balls."""
     for g in range(begin, end):
         # The factor of the Laplacian, one-hot rows in the order of its rows, the covariance.
         order = orders[g]
         count = gather_graph(indptr, indices, offsets[g], offsets[g + 1], stamp, g, queue)
         if count > len(rows) or not _factor_laplacian(
-            indptr, indices, weights, queue, count, stamp, g, place, eta, first, start, envelope,
+            indptr,
+            indices,
+            weights,
+            queue,
+            count,
+            stamp,
+            g,
+            place,
+            eta,
+            first,
+            start,
+            envelope,
             failed,
-        ):  # fmt: skip
+        ):
             return g
         for q in range(count):
             for k in range(order):
@@ -316,11 +415,22 @@ def _label_tile(
     return end
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _factor_laplacian(
-    indptr: Ints, indices: Ints, weights: Floats, queue: Ints, count: int, stamp: Ints, tag: int,
-    place: Ints, eta: float, first: Ints, start: Ints, envelope: Floats, failed: Bools,
-) -> bool:  # fmt: skip
+    indptr: Ints,
+    indices: Ints,
+    weights: Floats,
+    queue: Ints,
+    count: int,
+    stamp: Ints,
+    tag: int,
+    place: Ints,
+    eta: float,
+    first: Ints,
+    start: Ints,
+    envelope: Floats,
+    failed: Bools,
+) -> bool:
     """Factor L of the subgraph on the nodes ``queue[:count]``, which have the stamp ``tag``.
 
     Row i belongs to the node ``queue[count - 1 - i]``; entry (i, j) of the factor, for
@@ -358,7 +468,7 @@ def _factor_laplacian(
     return True
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _factor_envelope(count: int, first: Ints, start: Ints, envelope: Floats) -> bool:
     """Cholesky factorisation in place; whether a pivot was not positive and replaced by 1."""
     failed = False
@@ -378,7 +488,7 @@ def _factor_envelope(count: int, first: Ints, start: Ints, envelope: Floats) -> 
     return failed
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _dot(values: Floats, left: int, right: int, length: int) -> float:
     """The dot product of two ranges of an array, by four sums that do not wait for each other."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -395,11 +505,18 @@ def _dot(values: Floats, left: int, right: int, length: int) -> float:
     return (a + b) + (c + d)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _write_covariance(
-    rows: Floats, count: int, order: int, first: Ints, start: Ints, envelope: Floats, gamma: float,
-    values: Floats, at: int,
-) -> None:  # fmt: skip
+    rows: Floats,
+    count: int,
+    order: int,
+    first: Ints,
+    start: Ints,
+    envelope: Floats,
+    gamma: float,
+    values: Floats,
+    at: int,
+) -> None:
     """Write the lower triangle of S to ``values`` from position ``at`` on.
 
     With X = R⁻¹U for the factor R and the features U in ``rows``, which are overwritten, S is

@@ -35,12 +35,20 @@ def equal_rows(rows: Floats) -> tuple[Ints, Ints]:
         keys[begin : begin + _BLOCK] = ((bits ^ (bits >> 32)) * factors).sum(axis=1)
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     which = which.reshape(-1)
-    apart = np.concatenate([np.zeros(0, np.int64), *(
-        begin + np.flatnonzero(
-            (rows[begin : begin + _BLOCK] != rows[first[which[begin : begin + _BLOCK]]]).any(axis=1)
-        )
-        for begin in range(0, n, _BLOCK)
-    )])  # fmt: skip
+    apart = np.concatenate(
+        [
+            np.zeros(0, np.int64),
+            *(
+                begin
+                + np.flatnonzero(
+                    (
+                        rows[begin : begin + _BLOCK] != rows[first[which[begin : begin + _BLOCK]]]
+                    ).any(axis=1)
+                )
+                for begin in range(0, n, _BLOCK)
+            ),
+        ]
+    )
     which[apart] = len(first) + np.arange(len(apart))
     first = np.concatenate([first, apart])
     order = np.argsort(first)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Floats
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.core.tiles import for_tiles, mirror
 from gramlet.engine.laplacian.bhattacharyya import LANES, fill_lanes, own_logs, smallest_pivots
@@ -88,7 +88,7 @@ def _fill(
             out[g, h] = _pair(rows, g, columns, h, by_label, gamma)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _pair(rows: Arrays, g: int, columns: Arrays, h: int, by_label: bool, gamma: float) -> float:
     """k of two graphs; NaN if a covariance is singular."""
     n_levels = rows[1].shape[0] - 1
@@ -103,7 +103,7 @@ def _pair(rows: Arrays, g: int, columns: Arrays, h: int, by_label: bool, gamma: 
     return values[0, len(values) - 1]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _base_gram(rows: Arrays, g: int, columns: Arrays, h: int, by_label: bool) -> Floats:
     first, second = rows[0][g], columns[0][h]
     n, m = rows[0][g + 1] - first, columns[0][h + 1] - second
@@ -125,7 +125,7 @@ def _base_gram(rows: Arrays, g: int, columns: Arrays, h: int, by_label: bool) ->
     return gram
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _coordinates(gram: Floats) -> Floats:
     """Coordinates whose dot products are the Gram matrix, from its eigenvectors."""
     n = len(gram)
@@ -144,7 +144,7 @@ def _coordinates(gram: Floats) -> Floats:
     return rows
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _piece_kernel(
     rows: Arrays,
     g: int,
@@ -183,7 +183,7 @@ def _piece_kernel(
     return values
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _covariance(
     pieces: Arrays,
     p: int,
@@ -219,7 +219,7 @@ def _covariance(
         packed[a * (a + 1) // 2 + a] += gamma
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _solve(root: Floats, vectors: Floats) -> None:
     """Solve R X = vectors for the lower triangle R, in place."""
     size, order = vectors.shape
@@ -231,7 +231,7 @@ def _solve(root: Floats, vectors: Floats) -> None:
             vectors[i, k] /= root[i, i]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _spread(rows: Arrays, g: int, columns: Arrays, h: int, level: int, values: Floats) -> Floats:
     """The kernel between nodes, which is that between their pieces."""
     first, second = rows[0][g], columns[0][h]

@@ -15,7 +15,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_offsets
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.laplacian.covariances import arc_weights
@@ -88,8 +88,13 @@ class KernelisedGraphs:
     def arrays(self) -> Arrays:
         """The columns, as the compiled loops take them."""
         return (
-            self.offsets, self.starts, self.squares, self.roots, self.constants, self.half_logs,
-        )  # fmt: skip
+            self.offsets,
+            self.starts,
+            self.squares,
+            self.roots,
+            self.constants,
+            self.half_logs,
+        )
 
     def __len__(self) -> int:
         return len(self.constants)
@@ -162,7 +167,7 @@ def _factor_graphs(
         constants[g] = 0.5 * (factor_dense(full) + factor_dense(laplacian))
 
 
-@inner
+@njit(nogil=True, cache=True)
 def dense_laplacian(
     adjacency: tuple[Ints, Ints, Floats], members: Ints, local: Ints, eta: float
 ) -> Floats:
@@ -184,7 +189,7 @@ def dense_laplacian(
     return laplacian
 
 
-@inner
+@njit(nogil=True, cache=True)
 def factor_dense(matrix: Floats) -> float:
     """Cholesky factorisation in place; returns ½ ln|S|, or NaN if S is not positive definite."""
     half_log = 0.0
@@ -225,7 +230,7 @@ def _fill_row(
         values[h - first] = np.exp(min(log_k, 0.0)) if np.isfinite(log_k) else np.nan
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _subtract(rest: Floats, across: Floats, root: Floats) -> None:
     """Continue the factorisation of the first graph to the second: its Schur complement."""
     n, m = across.shape

@@ -120,9 +120,16 @@ class Pieces:
 
         def work(begin: int, end: int) -> None:
             _factor_pieces(
-                adjacency, self.offsets, self.nodes, self.starts, self.roots, eta, begin, end,
+                adjacency,
+                self.offsets,
+                self.nodes,
+                self.starts,
+                self.roots,
+                eta,
+                begin,
+                end,
                 failed,
-            )  # fmt: skip
+            )
 
         for_tiles(work, n, **tiling)
         if failed.any():
@@ -136,9 +143,17 @@ class Pieces:
     def arrays(self) -> Arrays:
         """The columns, as the compiled loops take them."""
         return (
-            self.node_offsets, self.of_node, self.of_graph, self.offsets, self.nodes, self.starts,
-            self.roots, self.features, self.factors, self.multiplied,
-        )  # fmt: skip
+            self.node_offsets,
+            self.of_node,
+            self.of_graph,
+            self.offsets,
+            self.nodes,
+            self.starts,
+            self.roots,
+            self.features,
+            self.factors,
+            self.multiplied,
+        )
 
     def __len__(self) -> int:
         return len(self.node_offsets) - 1

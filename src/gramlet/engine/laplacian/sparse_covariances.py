@@ -16,7 +16,7 @@ import numpy as np
 
 from gramlet.common.arrays import Bools, Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_offsets, require_real
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import for_tiles, mirror
 
@@ -180,11 +180,25 @@ def _rows_of(
 @njit(nogil=True, cache=True)
 def _fill(
     gamma: float,
-    offsets: Ints, codes: Ints, starts: Ints, values: Floats, logs: Floats,
-    offsets2: Ints, codes2: Ints, starts2: Ints, values2: Floats, logs2: Floats,
-    begin: int, end: int, part: int,
-    mean: Floats, place: Ints, place2: Ints, lone: Bools, out: Floats,
-) -> None:  # fmt: skip
+    offsets: Ints,
+    codes: Ints,
+    starts: Ints,
+    values: Floats,
+    logs: Floats,
+    offsets2: Ints,
+    codes2: Ints,
+    starts2: Ints,
+    values2: Floats,
+    logs2: Floats,
+    begin: int,
+    end: int,
+    part: int,
+    mean: Floats,
+    place: Ints,
+    place2: Ints,
+    lone: Bools,
+    out: Floats,
+) -> None:
     """Rows ``begin:end`` of k, of which ``part`` is the whole or the triangle from the diagonal on.
 
     If the part is ``_OWN``, each matrix is compared with itself only, and the two columns of
@@ -223,7 +237,7 @@ def _fill(
             out[i, j] = math.exp(0.0 if log_k > 0.0 else log_k)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _merge(mine: Ints, theirs: Ints, place: Ints, place2: Ints, lone: Bools) -> int:
     """Positions of two ascending lists in their union, and which entries only one list has.
 
@@ -244,7 +258,7 @@ def _merge(mine: Ints, theirs: Ints, place: Ints, place2: Ints, lone: Bools) -> 
     return order
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _add_half(mean: Floats, place: Ints, order: int, values: Floats, start: int) -> None:
     """Add half of S; the places are ascending, so its lower triangle goes to the lower triangle."""
     e = start
@@ -254,7 +268,7 @@ def _add_half(mean: Floats, place: Ints, order: int, values: Floats, start: int)
             e += 1
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _log_determinant(matrix: Floats, order: int) -> float:
     """ln|S| of the lower triangle by LDLᵀ, which overwrites it; NaN if a pivot is not positive."""
     product, exponent = 1.0, 0

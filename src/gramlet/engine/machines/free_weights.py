@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.engine.core.compiled import inner
+from gramlet.engine.core.compiled import njit
 
 __all__ = ["move_free_weights", "subtract_rows"]
 
@@ -26,7 +26,7 @@ _FLAT = 1e-7  # curvature that single precision cannot tell from 0
 _SUMS = {"reassoc", "contract", "nsz"}
 
 
-@inner
+@njit(nogil=True, cache=True)
 def move_free_weights(
     gram: Array, high: Floats, low: Floats, beta: Floats, slack: Floats, tol: float
 ) -> None:
@@ -70,7 +70,7 @@ def move_free_weights(
         subtract_rows(gram, free, -shifts, slack)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _between(high: Floats, low: Floats, beta: Floats) -> Ints:
     free = np.empty(len(beta), dtype=np.int64)
     m = 0
@@ -81,7 +81,7 @@ def _between(high: Floats, low: Floats, beta: Floats) -> Ints:
     return free[:m]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _rounds(
     own: Array, point: Floats, top: Floats, bottom: Floats, left: Floats, tol: float
 ) -> None:
@@ -124,7 +124,7 @@ def _rounds(
             directions = min(2 * directions, _MOST_DIRECTIONS)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _along_directions(
     own: Array, left: Floats, loose: Array, directions: int, tol: float, way: Array
 ) -> bool:
@@ -157,7 +157,7 @@ def _along_directions(
     return square <= enough
 
 
-@inner(fastmath=_SUMS)
+@njit(nogil=True, cache=True, fastmath=_SUMS)
 def _centre(values: Array, loose: Array) -> float:
     """Take the mean of the loose entries off them, set the others to 0; the sum of squares."""
     total, count = np.float32(0.0), np.float32(0.0)
@@ -173,7 +173,7 @@ def _centre(values: Array, loose: Array) -> float:
     return float(square)
 
 
-@inner(fastmath=_SUMS)
+@njit(nogil=True, cache=True, fastmath=_SUMS)
 def _two_products(direction: Array, image: Array) -> tuple[float, float]:
     """Direction · image and direction · direction."""
     curvature, length = np.float32(0.0), np.float32(0.0)
@@ -183,14 +183,14 @@ def _two_products(direction: Array, image: Array) -> tuple[float, float]:
     return float(curvature), float(length)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _advance(share: float, direction: Array, image: Array, way: Array, rest: Array) -> None:
     for a in range(len(way)):
         way[a] += share * direction[a]
         rest[a] -= share * image[a]
 
 
-@inner(fastmath=_SUMS)
+@njit(nogil=True, cache=True, fastmath=_SUMS)
 def _product(matrix: Array, vector: Array, image: Array) -> None:
     """A symmetric matrix times a vector, both in single precision."""
     m = len(vector)
@@ -211,7 +211,7 @@ def _product(matrix: Array, vector: Array, image: Array) -> None:
             image[b] += value * row[b]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _into_bounds(trial: Floats, point: Floats, top: Floats, bottom: Floats, loose: Array) -> None:
     """The nearest point within the bounds whose loose weights have the sum they had."""
     m = len(trial)
@@ -260,7 +260,7 @@ def _into_bounds(trial: Floats, point: Floats, top: Floats, bottom: Floats, loos
     _put(rest, trial, top, bottom, loose)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _put(rest: float, trial: Floats, top: Floats, bottom: Floats, loose: Array) -> None:
     """Give what rounding has left of a sum to a weight that has room for it."""
     for a in range(len(trial)):
@@ -274,7 +274,7 @@ def _put(rest: float, trial: Floats, top: Floats, bottom: Floats, loose: Array) 
             return
 
 
-@inner
+@njit(nogil=True, cache=True)
 def subtract_rows(gram: Array, rows: Ints, shifts: Floats, slack: Floats) -> None:
     """``slack -= shifts @ gram[rows]``, four rows in one pass; in double precision."""
     n, k = len(slack), 0

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.engine.core.compiled import inner
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.machines.free_weights import subtract_rows
 from gramlet.engine.machines.single_precision import LANES
 
@@ -25,7 +25,7 @@ _NONE, _ALL = np.float32(-np.inf), np.float32(np.inf)
 _ZERO, _TWO = np.float32(0.0), np.float32(2.0)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def descend(
     gram: Array,
     high: Floats,
@@ -63,9 +63,15 @@ def descend(
         before[:] = beta
         asked = max(asked, _DIGITS * (most - least))
         steps = _rough_steps(
-            gram, high, low, beta, slack, (most + least) / 2.0, asked,
+            gram,
+            high,
+            low,
+            beta,
+            slack,
+            (most + least) / 2.0,
+            asked,
             max_steps - taken,
-        )  # fmt: skip
+        )
         if steps == 0:  # nothing more that single precision can tell: the tolerance is missed
             return max_steps, most, least
         taken += steps
@@ -78,7 +84,7 @@ def descend(
         asked = 0.8 * tol  # below the tolerance, so that every further round has steps to take
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _ends(high: Floats, low: Floats, beta: Floats, slack: Floats) -> tuple[float, float]:
     """The largest slack of a weight that may rise, and the least of one that may fall."""
     most, least = -np.inf, np.inf
@@ -90,7 +96,7 @@ def _ends(high: Floats, low: Floats, beta: Floats, slack: Floats) -> tuple[float
     return most, least
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _rough_steps(
     gram: Array,
     high: Floats,
@@ -139,7 +145,7 @@ def _rough_steps(
 # not depend on each other.
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _move(
     row: Array, other: Array, step: float, rising: Array, left: Array, tops: Array, places: Ints
 ) -> tuple[int, float]:
@@ -162,7 +168,7 @@ def _move(
     return max(largest, 0), most
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _best_partner(
     row: Array,
     own: Array,
@@ -198,7 +204,7 @@ def _best_partner(
     return j, bottoms.min()
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _first_largest(tops: Array, places: Ints, above: float) -> tuple[int, float]:
     """The first position of the largest value over all lanes, and the value; −1 if none."""
     first = -1

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.workspace import Workspace
 
 __all__ = [
@@ -44,7 +44,7 @@ def fill_block(matrix: Floats, rows: Ints, columns: Ints, block: Array) -> None:
             out[j] = 0.0
 
 
-@inner
+@njit(nogil=True, cache=True)
 def take_part(gram: Array, kept: Ints) -> Array:
     """The rows and columns of some graphs of a matrix in single precision."""
     part = np.empty((len(kept), _padded(len(kept))), dtype=np.float32)
@@ -52,7 +52,7 @@ def take_part(gram: Array, kept: Ints) -> Array:
     return part
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _padded(n: int) -> int:
     return (n + LANES - 1) // LANES * LANES
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.workspace import Workspace
 from gramlet.engine.machines.free_weights import move_free_weights, subtract_rows
 from gramlet.engine.machines.pair_steps import descend
@@ -31,7 +31,7 @@ _MOSTLY_AT_BOUNDS = 10.0  # C times graphs up to which nearly all weights are at
 _BALANCE = 8.0  # steps times weights before the free weights move at once, per square of these
 
 
-@inner
+@njit(nogil=True, cache=True)
 def solve(
     gram: Array,
     signs: Floats,
@@ -109,7 +109,7 @@ def solve(
             since = 0
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _in_play(
     high: Floats, low: Floats, beta: Floats, slack: Floats, most: float, least: float
 ) -> Ints:
@@ -125,7 +125,7 @@ def _in_play(
     return kept[:n]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _refresh(gram: Array, signs: Floats, beta: Floats, slack: Floats) -> None:
     """Compute y − Kβ anew."""
     slack[:] = signs
@@ -133,7 +133,7 @@ def _refresh(gram: Array, signs: Floats, beta: Floats, slack: Floats) -> None:
     subtract_rows(gram, used, beta[used], slack)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _bias(high: Floats, low: Floats, beta: Floats, slack: Floats, middle: float) -> float:
     """The offset: the mean over the free weights, or the middle of what is allowed."""
     total = 0.0
@@ -145,7 +145,7 @@ def _bias(high: Floats, low: Floats, beta: Floats, slack: Floats, middle: float)
     return total / free if free else middle
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _fill_to_bounds(gram: Array, signs: Floats, bound: float, beta: Floats, slack: Floats) -> None:
     """A start for a small C: as many weights of either class at the bound as the smaller one has.
 
@@ -162,7 +162,7 @@ def _fill_to_bounds(gram: Array, signs: Floats, bound: float, beta: Floats, slac
     _refresh(gram, signs, beta, slack)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _stretch(
     signs: Floats, bounds: Floats, new_bounds: Floats, ratio: float, beta: Floats, slack: Floats
 ) -> None:
@@ -184,7 +184,7 @@ def _stretch(
             beta[k] = signs[k] * min(ratio * beta[k] * signs[k], new_bounds[k])
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _decide(
     gram: Array,
     signs: Floats,
@@ -228,7 +228,7 @@ def _decide(
     return unfinished
 
 
-@inner(fastmath={"reassoc", "contract"})
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def _dot(a: Floats, b: Array) -> float:
     total = 0.0
     for k in range(len(a)):
@@ -319,7 +319,7 @@ def _decide_by_cost(
     return decisions, unfinished
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _members(classes: Ints, first: int, second: int) -> tuple[Ints, Floats]:
     """The graphs of two classes, and +1 for the first, −1 for the second."""
     mine = np.empty(len(classes), dtype=np.int64)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.machines.kernel_ridge import NEGATIVE, NOTHING
 
 __all__ = ["TridiagonalRidge", "reduce"]
@@ -240,12 +240,12 @@ def inverse_diagonal(basis: Floats, pivots: Floats, lower: Floats) -> Floats:
     return found
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _four(row: Floats, j: int) -> tuple[float, float, float, float]:
     return row[j], row[j + 1], row[j + 2], row[j + 3]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _fill_column(basis: Floats, total: float, begin: int, j: int, n: int, column: Floats) -> None:
     """Some rows of column j of V; rows 0 and 1 of V are not in the basis."""
     root = 1.0 / np.sqrt(n)

@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from gramlet.common.arrays import Floats
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.marginalized.graphs import WalkGraphs
 
 __all__ = ["N_PARAMETERS", "pair_rows"]
@@ -29,6 +29,8 @@ _ALL, _TRIANGLE, _DIAGONAL = 0, 1, 2
 _SUMS = {"reassoc", "contract", "nsz"}
 # The largest residual relative to the right-hand side: of the kernel, and of its derivatives.
 _EPSILON, _EPSILON_OF_SLOPES = 5e-12, 1e-11
+# The smallest ratio of two totals of a graph for which the symmetric system is solved.
+_WIDEST = 1e-6
 
 
 def pair_rows(
@@ -66,7 +68,7 @@ def _fill(begin, end, rows, columns, numbers, directed, part, matrix, slopes):  
             matrix[i, place] = _pair(rows, i, columns, j, numbers, directed, by_parameter)
 
 
-@inner(error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def _similarity(kind, same, rows, a, columns, b, floor, scale):  # type: ignore[no-untyped-def]
     """κ of two nodes or edges, and its derivatives with respect to floor and scale.
 
@@ -86,7 +88,7 @@ def _similarity(kind, same, rows, a, columns, b, floor, scale):  # type: ignore[
     return label * gaussian, by_floor * gaussian, label * by_scale
 
 
-@inner(error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def _pair(rows, i, columns, j, numbers, directed, slopes):  # type: ignore[no-untyped-def]
     """The kernel of two graphs; its derivatives are written to ``slopes`` unless that is empty."""
     offsets_a, indptr_a, indices_a, steps_a, totals_a, labels_a, bonds_a, at_a, eat_a = rows
@@ -151,7 +153,9 @@ def _pair(rows, i, columns, j, numbers, directed, slopes):  # type: ignore[no-un
 
     # Solve for x and, for the derivatives, z = p + c Wᵀ(κ z).
     x, z = np.empty(size), np.empty(size if with_slopes else 0)
-    if directed:
+    top_a, wide_a = _spread(totals_a, first_a, n_a)
+    top_b, wide_b = _spread(totals_b, first_b, n_b)
+    if directed or wide_a or wide_b:
         _iterate(ptr, heads, walk, kappa[:size], stop, c, x)
         if with_slopes:
             _iterate_back(ptr, heads, walk, kappa[:size], start, c, z)
@@ -159,7 +163,8 @@ def _pair(rows, i, columns, j, numbers, directed, slopes):  # type: ignore[no-un
         root = np.zeros(size)
         for t in range(size):
             a, b = first_a + pairs[t] // n_b, first_b + pairs[t] % n_b
-            total = totals_a[a] * totals_b[b]
+            # Divided before they are multiplied: the product of two weights may overflow.
+            total = (totals_a[a] / top_a) * (totals_b[b] / top_b)
             if ptr[t + 1] > ptr[t]:
                 root[t] = math.sqrt(kappa[t] / total)
         # Scaled from both sides, the matrix is symmetric: W_ts κ_t √(D_t κ_s / (D_s κ_t)).
@@ -195,7 +200,22 @@ def _pair(rows, i, columns, j, numbers, directed, slopes):  # type: ignore[no-un
     return start * result
 
 
-@inner(error_model="numpy", fastmath=_SUMS)
+@njit(nogil=True, cache=True, error_model="numpy")
+def _spread(totals, first, n):  # type: ignore[no-untyped-def]
+    """The largest total of a graph, and whether totals differ too much for the symmetric system.
+
+    Residuals of conjugate gradients are rounded relative to the largest right-hand side, and
+    right-hand sides are proportional to the roots of totals.
+    """
+    most, least = 0.0, np.inf
+    for v in range(first, first + n):
+        most = max(most, totals[v])
+        if totals[v] > 0.0:
+            least = min(least, totals[v])
+    return most, least < _WIDEST * most
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def _times(ptr, heads, values, vector, out):  # type: ignore[no-untyped-def]
     for t in range(len(out)):
         total = 0.0
@@ -204,7 +224,7 @@ def _times(ptr, heads, values, vector, out):  # type: ignore[no-untyped-def]
         out[t] = total
 
 
-@inner(error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def _small(residual, right, epsilon):  # type: ignore[no-untyped-def]
     """Whether every residual is below ε times its right-hand side."""
     small = True
@@ -213,7 +233,7 @@ def _small(residual, right, epsilon):  # type: ignore[no-untyped-def]
     return small
 
 
-@inner(error_model="numpy", fastmath=_SUMS)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def _conjugate_gradients(ptr, heads, values, right, c, epsilon, x):  # type: ignore[no-untyped-def]
     """Solve (I − c B) x = right for a symmetric B of norm at most 1; right ≥ 0.
 
@@ -264,7 +284,7 @@ def _conjugate_gradients(ptr, heads, values, right, c, epsilon, x):  # type: ign
             return
 
 
-@inner(error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def _iterate(ptr, heads, values, kappa, stop, c, x):  # type: ignore[no-untyped-def]
     """Repeat x ← κ (q² + c W x), from below, until no entry changes by more than ε κ q²."""
     n = len(kappa)
@@ -284,7 +304,7 @@ def _iterate(ptr, heads, values, kappa, stop, c, x):  # type: ignore[no-untyped-
             return
 
 
-@inner(error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def _iterate_back(ptr, heads, values, kappa, start, c, z):  # type: ignore[no-untyped-def]
     """Repeat z ← p + c Wᵀ(κ z), from below, until no entry changes by more than ε p."""
     n = len(kappa)
@@ -307,7 +327,7 @@ def _iterate_back(ptr, heads, values, kappa, start, c, z):  # type: ignore[no-un
             return
 
 
-@inner(error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def _node_slopes(kappa, by_scale, by_floor, pairs, x, z, stop, c, slopes):  # type: ignore[no-untyped-def]
     """Add the derivatives with respect to stop, node floor and node scale, of pairs with κ > 0."""
     for t in range(len(x)):
@@ -318,7 +338,7 @@ def _node_slopes(kappa, by_scale, by_floor, pairs, x, z, stop, c, slopes):  # ty
         slopes[3] += z[t] * by_scale[t] * inner
 
 
-@inner(error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def _slope_at_zero(rows, i, columns, j, numbers, place, by_floor, kappa, x, z, start, c):  # type: ignore[no-untyped-def]
     """The part of pairs of nodes with κ = 0 in the derivative with respect to the floor.
 
@@ -356,7 +376,7 @@ def _slope_at_zero(rows, i, columns, j, numbers, place, by_floor, kappa, x, z, s
     return total
 
 
-@inner(error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def _edge_slopes(rows, i, columns, j, numbers, place, pairs, kappa, x, z, c, slopes):  # type: ignore[no-untyped-def]
     """Add the derivatives with respect to edge floor and edge scale."""
     offsets_a, indptr_a, indices_a, steps_a, _, _, bonds_a, _, eat_a = rows

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Ints, Nodes
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import grown, local_adjacency, offsets_of
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
@@ -85,9 +85,14 @@ def ball_identities(
         first, last = nodes[begin], nodes[end]
         adjacency = local_adjacency(indptr, indices, first, last)
         return _ball_signatures(
-            *adjacency, edges[indptr[first] : indptr[last]], radius, starts[first : last + 1],
-            names, n_names, n_labels,
-        )  # fmt: skip
+            *adjacency,
+            edges[indptr[first] : indptr[last]],
+            radius,
+            starts[first : last + 1],
+            names,
+            n_names,
+            n_labels,
+        )
 
     ball_table, balls = intern_tiles(make_balls, n_graphs, known_balls, costs=costs, **tiling)
     return (name_table, ball_table), balls
@@ -129,7 +134,7 @@ def count_ball_pairs(
     return count_tiles(make, len(batch), table, costs=costs, **tiling)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _distances_inside(
     k: int, queue: Ints, indptr: Ints, indices: Nodes, stamp: Ints, tag: int, place: Ints, D: Ints
 ) -> None:
@@ -192,7 +197,7 @@ def _ball_names(
     return offsets, data[:filled].copy()
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _append_runs(keys: Ints, data: Ints, filled: int) -> int:
     """Append each distinct entry of a sorted list and its count to ``data``; the new length."""
     b = 0
@@ -208,9 +213,15 @@ def _append_runs(keys: Ints, data: Ints, filled: int) -> int:
 
 @njit(nogil=True, cache=True)
 def _ball_signatures(
-    indptr: Ints, indices: Nodes, edges: Ints, radius: int, starts: Ints, names: Ints,
-    n_names: int, n_labels: int,
-) -> tuple[Ints, Ints]:  # fmt: skip
+    indptr: Ints,
+    indices: Nodes,
+    edges: Ints,
+    radius: int,
+    starts: Ints,
+    names: Ints,
+    n_names: int,
+    n_labels: int,
+) -> tuple[Ints, Ints]:
     """The signature of each ball: its nodes' names with counts, then its edges with counts.
 
     It begins with the number of distinct names; an edge is the smaller and the larger name of its

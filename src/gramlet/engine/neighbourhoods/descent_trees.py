@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, Nodes
-from gramlet.engine.core.compiled import inner, njit
-from gramlet.engine.core.memory import available_bytes
+from gramlet.engine.core.compiled import njit
+from gramlet.engine.core.memory import require_bytes
 from gramlet.engine.core.ragged import grown, local_adjacency, offsets_of
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
@@ -30,6 +30,8 @@ __all__ = ["DescentTrees", "descent_trees", "split_child"]
 _ID_BITS = 40
 # Bytes per pair (v, u) while trees are renamed.
 _BYTES = 48
+# Bytes per child in a signature, which is copied while the table of signatures is filled.
+_BYTES_OF_CHILD = 16
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def descent_trees(
     height = min(height, int(batch.sizes.max(initial=0)))
     starts = offsets_of(ball_sizes(batch, np.arange(batch.n_nodes_total), height))
     n_trees = int(starts[-1])
-    _require_room(n_trees, height)
+    _require_room(np.diff(starts[nodes]), _children(batch, starts), batch.sizes, height)
     heights, ids = np.zeros(n_trees, np.int64), np.zeros(n_trees, np.int64)
     sizes = np.ones(n_trees)
     costs = np.diff(starts[nodes]).astype(np.float64)
@@ -104,9 +106,14 @@ def descent_trees(
             first, last = nodes[begin], nodes[end]
             adjacency = local_adjacency(indptr, indices, first, last)
             return _tree_signatures(
-                *adjacency, labels[first:last], height, starts[first : last + 1], heights, ids,
+                *adjacency,
+                labels[first:last],
+                height,
+                starts[first : last + 1],
+                heights,
+                ids,
                 level,
-            )  # fmt: skip
+            )
 
         known = _table(tables, level)
         table, ids[heights == level] = intern_tiles(make, len(batch), known, costs=costs, **tiling)
@@ -123,17 +130,33 @@ def _table(tables: list[SignatureTable] | None, level: int) -> SignatureTable | 
     return SignatureTable(np.zeros(1, np.int64), np.zeros(0, np.int64))
 
 
-def _require_room(n_trees: int, height: int) -> None:
-    available = available_bytes()
-    if available is not None and n_trees * _BYTES > available:
-        raise MemoryError(
-            f"ODDSTh: these graphs have {n_trees:,} pairs of nodes within {height} hops, which "
-            f"take {n_trees * _BYTES / 1e9:,.1f} GB; {available / 1e9:,.1f} GB of memory are "
-            "available. Use a smaller height or fewer graphs."
-        )
+def _children(batch: GraphBatch, starts: Ints) -> Ints:
+    """At most this many children do the trees of each graph have: its arcs in every ball."""
+    arcs = np.diff(batch.indptr[batch.node_offsets])
+    trees = np.diff(starts[batch.node_offsets])
+    # A ball contains at most all arcs, and its trees have at most the largest degree each.
+    degrees = np.diff(batch.indptr)
+    most = np.zeros(len(batch), dtype=np.int64)
+    np.maximum.at(most, batch.graph_of_node, degrees)
+    return np.asarray(np.minimum(arcs * batch.sizes, trees * most), dtype=np.int64)
 
 
-@inner
+def _require_room(trees: Ints, children: Ints, sizes: Ints, height: int) -> None:
+    """Raise a MemoryError that names the largest graph if the trees do not fit."""
+    needed = trees * _BYTES + children * _BYTES_OF_CHILD
+    if not len(needed):
+        return
+    largest = int(needed.argmax())
+    require_bytes(
+        int(needed.sum()),
+        f"ODDSTh: these graphs have {int(trees.sum()):,} pairs of nodes within {height} hops, "
+        f"{int(trees[largest]):,} of them in graph {largest} ({int(sizes[largest]):,} nodes); "
+        "renaming their trees",
+        "Use a smaller height or leave out large graphs.",
+    )
+
+
+@njit(nogil=True, cache=True)
 def _descend(
     root: int, indptr: Ints, indices: Nodes, height: int, hops: Ints, place: Ints, queue: Ints
 ) -> int:
@@ -182,9 +205,15 @@ def _measure(
 
 @njit(nogil=True, cache=True)
 def _tree_signatures(
-    indptr: Ints, indices: Nodes, labels: Ints, height: int, starts: Ints, heights: Ints, ids: Ints,
+    indptr: Ints,
+    indices: Nodes,
+    labels: Ints,
+    height: int,
+    starts: Ints,
+    heights: Ints,
+    ids: Ints,
     level: int,
-) -> tuple[Ints, Ints]:  # fmt: skip
+) -> tuple[Ints, Ints]:
     """Signatures (label, sorted children) of the trees of one height; their children have ids."""
     n = len(indptr) - 1
     # The number of such trees.

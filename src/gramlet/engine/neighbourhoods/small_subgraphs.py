@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Bools, Floats, Ints, Nodes
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.hash_table import (
     find_row,
     hash_of,
@@ -94,9 +94,13 @@ def count_subgraphs(
         first, last = nodes[begin], nodes[end]
         adjacency = local_adjacency(indptr, indices, first, last)
         parts[begin] = _count_sets(
-            nodes[begin : end + 1] - first, *adjacency, labels[first:last],
-            edges[indptr[first] : indptr[last]], size, connected,
-        )  # fmt: skip
+            nodes[begin : end + 1] - first,
+            *adjacency,
+            labels[first:last],
+            edges[indptr[first] : indptr[last]],
+            size,
+            connected,
+        )
 
     costs = (batch.sizes.astype(np.float64) + np.diff(indptr[nodes])) ** 2 + 1.0
     n_tiles = int(np.clip(costs.sum() / _TILE, 1, 128))
@@ -170,7 +174,7 @@ def _smallest(
             first = False
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _compared(a: Ints, b: Ints) -> int:
     """−1, 0 or 1 as ``a`` comes before ``b``, equals it or comes after it."""
     for i in range(len(a)):
@@ -179,7 +183,7 @@ def _compared(a: Ints, b: Ints) -> int:
     return 0
 
 
-@inner
+@njit(nogil=True, cache=True)
 def edge_code(indptr: Ints, indices: Nodes, edges: Ints, u: int, v: int) -> int:
     """The code of the edge between two nodes plus 1; 0 if there is none."""
     low, high = indptr[u], indptr[u + 1]
@@ -194,11 +198,18 @@ def edge_code(indptr: Ints, indices: Nodes, edges: Ints, u: int, v: int) -> int:
     return 0
 
 
-@inner
+@njit(nogil=True, cache=True)
 def join_candidates(
-    node: int, root: int, last: int, indptr: Ints, indices: Nodes, connected: bool, taken: Bools,
-    candidates: Ints, count: int,
-) -> int:  # fmt: skip
+    node: int,
+    root: int,
+    last: int,
+    indptr: Ints,
+    indices: Nodes,
+    connected: bool,
+    taken: Bools,
+    candidates: Ints,
+    count: int,
+) -> int:
     """Append the candidates that ``node`` adds when it joins a set; return their new number.
 
     For connected sets these are the neighbours of ``node`` that are larger than the root and not
@@ -251,9 +262,16 @@ def _count_sets(
                 members[depth], following[depth] = node, behind
                 before = n_candidates[depth]
                 n_candidates[depth + 1] = join_candidates(
-                    node, root, nodes[graph + 1], indptr, indices, connected, taken, candidates,
+                    node,
+                    root,
+                    nodes[graph + 1],
+                    indptr,
+                    indices,
+                    connected,
+                    taken,
+                    candidates,
                     before,
-                )  # fmt: skip
+                )
                 row[0], row[1 + depth] = depth + 1, labels[node]
                 for i in range(depth):
                     place = 1 + size + depth * (depth - 1) // 2 + i
@@ -286,7 +304,7 @@ def _count_sets(
     return per_graph, rows[: filled * width].copy(), counts[:filled].copy()
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _counted(row: Ints, rows: Ints, counts: Floats, slots: Ints, start: int, filled: int) -> bool:
     """Count a form in the hash table of its graph; return whether it is new there."""
     width = len(row)

@@ -14,7 +14,7 @@ import numpy as np
 
 from gramlet.common.arrays import Bools, Floats, Ints, Nodes
 from gramlet.common.stored_state import require, require_array, require_offsets
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import taken as taken_rows
 from gramlet.engine.neighbourhoods.small_subgraphs import edge_code, join_candidates
 from gramlet.graphs.build import narrow, width_for
@@ -103,20 +103,43 @@ def map_sums(
         Only pairs (i, j) with j ≥ i.
     """
     _fill(
-        begin, end,
-        first.node_offsets, first.indptr, first.indices, first.labels, first.edge_labels,
+        begin,
+        end,
+        first.node_offsets,
+        first.indptr,
+        first.indices,
+        first.labels,
+        first.edge_labels,
         first.attributes,
-        second.node_offsets, second.indptr, second.indices, second.labels, second.edge_labels,
+        second.node_offsets,
+        second.indptr,
+        second.indices,
+        second.labels,
+        second.edge_labels,
         second.attributes,
-        tables[0], tables[1], mu, size_weights, connected, triangle, out,
-    )  # fmt: skip
+        tables[0],
+        tables[1],
+        mu,
+        size_weights,
+        connected,
+        triangle,
+        out,
+    )
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _node_values(
-    low: int, high: int, labels: Ints, attributes: Floats, low2: int, high2: int, labels2: Ints,
-    attributes2: Floats, table: Floats, mu: float,
-) -> Floats:  # fmt: skip
+    low: int,
+    high: int,
+    labels: Ints,
+    attributes: Floats,
+    low2: int,
+    high2: int,
+    labels2: Ints,
+    attributes2: Floats,
+    table: Floats,
+    mu: float,
+) -> Floats:
     """κ_V of all pairs of nodes of two graphs."""
     values = np.empty((high - low, high2 - low2))
     for v in range(low, high):
@@ -130,31 +153,80 @@ def _node_values(
 
 @njit(nogil=True, cache=True)
 def _fill(
-    begin: int, end: int,
-    nodes: Ints, indptr: Ints, indices: Nodes, labels: Ints, edges: Ints, attributes: Floats,
-    nodes2: Ints, indptr2: Ints, indices2: Nodes, labels2: Ints, edges2: Ints, attributes2: Floats,
-    node_table: Floats, edge_table: Floats, mu: float, size_weights: Floats, connected: bool,
-    triangle: bool, out: Floats,
-) -> None:  # fmt: skip
+    begin: int,
+    end: int,
+    nodes: Ints,
+    indptr: Ints,
+    indices: Nodes,
+    labels: Ints,
+    edges: Ints,
+    attributes: Floats,
+    nodes2: Ints,
+    indptr2: Ints,
+    indices2: Nodes,
+    labels2: Ints,
+    edges2: Ints,
+    attributes2: Floats,
+    node_table: Floats,
+    edge_table: Floats,
+    mu: float,
+    size_weights: Floats,
+    connected: bool,
+    triangle: bool,
+    out: Floats,
+) -> None:
     taken = np.zeros(len(indptr) - 1, dtype=np.bool_)
     for i in range(begin, end):
         for j in range(i if triangle else 0, len(nodes2) - 1):
             values = _node_values(
-                nodes[i], nodes[i + 1], labels, attributes, nodes2[j], nodes2[j + 1], labels2,
-                attributes2, node_table, mu,
-            )  # fmt: skip
+                nodes[i],
+                nodes[i + 1],
+                labels,
+                attributes,
+                nodes2[j],
+                nodes2[j + 1],
+                labels2,
+                attributes2,
+                node_table,
+                mu,
+            )
             out[i, j] = _pair_sum(
-                nodes[i], nodes[i + 1], indptr, indices, edges, nodes2[j], nodes2[j + 1], indptr2,
-                indices2, edges2, values, edge_table, size_weights, connected, taken,
-            )  # fmt: skip
+                nodes[i],
+                nodes[i + 1],
+                indptr,
+                indices,
+                edges,
+                nodes2[j],
+                nodes2[j + 1],
+                indptr2,
+                indices2,
+                edges2,
+                values,
+                edge_table,
+                size_weights,
+                connected,
+                taken,
+            )
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _pair_sum(
-    low: int, high: int, indptr: Ints, indices: Nodes, edges: Ints, low2: int, high2: int,
-    indptr2: Ints, indices2: Nodes, edges2: Ints, values: Floats, edge_table: Floats,
-    size_weights: Floats, connected: bool, taken: Bools,
-) -> float:  # fmt: skip
+    low: int,
+    high: int,
+    indptr: Ints,
+    indices: Nodes,
+    edges: Ints,
+    low2: int,
+    high2: int,
+    indptr2: Ints,
+    indices2: Nodes,
+    edges2: Ints,
+    values: Floats,
+    edge_table: Floats,
+    size_weights: Floats,
+    connected: bool,
+    taken: Bools,
+) -> float:
     """The weighted sum over all sets of the first graph and all their injections.
 
     ``taken`` is False everywhere, before and after.
@@ -174,17 +246,38 @@ def _pair_sum(
             depth += 1
             members[depth], following[depth] = node, behind
             n_candidates[depth + 1] = join_candidates(
-                node, root, high, indptr, indices, connected, taken, candidates,
+                node,
+                root,
+                high,
+                indptr,
+                indices,
+                connected,
+                taken,
+                candidates,
                 n_candidates[depth],
-            )  # fmt: skip
+            )
             # Extend the injections.
             room = (starts[depth + 1] - starts[depth] + 1) * (high2 - low2) + starts[depth + 1]
             if room > len(weights):
                 images, weights = _larger(images, weights, room)
             starts[depth + 2] = _extended(
-                depth, members, starts, images, weights, indptr, indices, edges, low, low2, high2,
-                indptr2, indices2, edges2, values, edge_table,
-            )  # fmt: skip
+                depth,
+                members,
+                starts,
+                images,
+                weights,
+                indptr,
+                indices,
+                edges,
+                low,
+                low2,
+                high2,
+                indptr2,
+                indices2,
+                edges2,
+                values,
+                edge_table,
+            )
             part = 0.0
             for k in range(starts[depth + 1], starts[depth + 2]):
                 part += weights[k]
@@ -205,7 +298,7 @@ def _pair_sum(
     return total
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _larger(images: Ints, weights: Floats, room: int) -> tuple[Ints, Floats]:
     more_images = np.empty((2 * room, images.shape[1]), dtype=np.int64)
     more_weights = np.empty(2 * room)
@@ -213,12 +306,25 @@ def _larger(images: Ints, weights: Floats, room: int) -> tuple[Ints, Floats]:
     return more_images, more_weights
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _extended(
-    depth: int, members: Ints, starts: Ints, images: Ints, weights: Floats, indptr: Ints,
-    indices: Nodes, edges: Ints, low: int, low2: int, high2: int, indptr2: Ints, indices2: Nodes,
-    edges2: Ints, values: Floats, edge_table: Floats,
-) -> int:  # fmt: skip
+    depth: int,
+    members: Ints,
+    starts: Ints,
+    images: Ints,
+    weights: Floats,
+    indptr: Ints,
+    indices: Nodes,
+    edges: Ints,
+    low: int,
+    low2: int,
+    high2: int,
+    indptr2: Ints,
+    indices2: Nodes,
+    edges2: Ints,
+    values: Floats,
+    edge_table: Floats,
+) -> int:
     """Append the injections of depth + 1 members, extending those of depth members; their end."""
     node = members[depth]
     end = starts[depth + 1]

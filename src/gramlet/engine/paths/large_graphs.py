@@ -100,9 +100,14 @@ class LargeGraph:
 
 
 def prepared(
-    first: int, last: int, indptr: Ints, indices: Nodes, colours: Ints, directed: bool,
+    first: int,
+    last: int,
+    indptr: Ints,
+    indices: Nodes,
+    colours: Ints,
+    directed: bool,
     chosen: Bools | None,
-) -> LargeGraph | None:  # fmt: skip
+) -> LargeGraph | None:
     """Fold the trees of a graph; None if its table of colours and lengths would be too large."""
     n = last - first
     palette, own = np.unique(colours[first:last], return_inverse=True)
@@ -132,9 +137,18 @@ def prepared(
 
 
 def count_large(
-    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Nodes, colours: Ints,
-    chosen: Bools, ways: Ints, *, ordered: bool, directed: bool, tiling: Tiling,
-) -> dict[int, Kinds]:  # fmt: skip
+    graphs: Ints,
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Nodes,
+    colours: Ints,
+    chosen: Bools,
+    ways: Ints,
+    *,
+    ordered: bool,
+    directed: bool,
+    tiling: Tiling,
+) -> dict[int, Kinds]:
     """Count the paths of those of these graphs whose tables are small.
 
     Graphs are distributed over threads; for large graphs, their searches are.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, UInt64s
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 
 __all__ = ["WIDTH", "count_from"]
 
@@ -28,9 +28,17 @@ _BYTES, _SUM = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
 
 @njit(nogil=True, cache=True)
 def count_from(
-    sources: Ints, kinds: Ints, starts: Ints, targets: Ints, offsets: Ints, keys: Ints,
-    numbers: Ints, n_colours: int, n_lengths: int, by_neighbours: bool,
-) -> Floats:  # fmt: skip
+    sources: Ints,
+    kinds: Ints,
+    starts: Ints,
+    targets: Ints,
+    offsets: Ints,
+    keys: Ints,
+    numbers: Ints,
+    n_colours: int,
+    n_lengths: int,
+    by_neighbours: bool,
+) -> Floats:
     """Count the paths from the lists of some core nodes to those of all other core nodes.
 
     Parameters
@@ -106,11 +114,17 @@ def count_from(
     return counts
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _push(
-    front: Ints, n_front: int, following: Ints, now: UInt64s, ahead: UInt64s, seen: UInt64s,
-    starts: Ints, targets: Ints,
-) -> int:  # fmt: skip
+    front: Ints,
+    n_front: int,
+    following: Ints,
+    now: UInt64s,
+    ahead: UInt64s,
+    seen: UInt64s,
+    starts: Ints,
+    targets: Ints,
+) -> int:
     """Pass bits on to neighbours that have not seen them; list these and return their number."""
     # `ahead` collects the new bits of a node.
     n_following = 0
@@ -128,11 +142,16 @@ def _push(
     return n_following
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _pull(
-    following: Ints, now: UInt64s, ahead: UInt64s, seen: UInt64s, full: np.uint64, starts: Ints,
+    following: Ints,
+    now: UInt64s,
+    ahead: UInt64s,
+    seen: UInt64s,
+    full: np.uint64,
+    starts: Ints,
     targets: Ints,
-) -> int:  # fmt: skip
+) -> int:
     """As `_push` from the other side: nodes that lack bits look for them at their neighbours."""
     # A node needs no more neighbours once it has all bits.
     n_following = 0
@@ -152,11 +171,17 @@ def _pull(
     return n_following
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _spread(
-    source: int, reached: Floats, begin: int, width: int, offsets: Ints, keys: Ints, numbers: Ints,
+    source: int,
+    reached: Floats,
+    begin: int,
+    width: int,
+    offsets: Ints,
+    keys: Ints,
+    numbers: Ints,
     counts: Floats,
-) -> None:  # fmt: skip
+) -> None:
     """Add the counts from a core node for every node of its list, deeper by the node's depth."""
     for e in range(offsets[source], offsets[source + 1]):
         depth, first = keys[e] >> 32, (keys[e] & 0xFFFFFFFF) * width
@@ -164,7 +189,7 @@ def _spread(
             counts[first + depth + at] += numbers[e] * reached[begin + at]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _n_bits(word: np.uint64) -> int:
     """The number of set bits; the compiler recognises this form and uses one instruction."""
     word = word - ((word >> _ONE) & _PAIRS)

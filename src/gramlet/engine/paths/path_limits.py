@@ -18,9 +18,13 @@ _LONG = 600.0
 
 
 def tell_cost(
-    owner: str, node_offsets: Ints, n_visits: float, n_pairs: float, n_kinds: float,
+    owner: str,
+    node_offsets: Ints,
+    n_visits: float,
+    n_pairs: float,
+    n_kinds: float,
     n_jobs: int | None,
-) -> None:  # fmt: skip
+) -> None:
     """Warn if the paths, by numbers of visits, pairs and kinds, will take over ten minutes."""
     seconds = _VISIT * n_visits + _PAIR * n_pairs + _KIND * n_kinds
     tell_seconds(owner, node_offsets, seconds, n_jobs)

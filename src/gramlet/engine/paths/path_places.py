@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, Nodes
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.memory import available_bytes
 from gramlet.engine.core.ragged import offsets_of
 from gramlet.engine.core.tiles import Tiling, for_tiles
@@ -123,9 +123,17 @@ def place_counts(
 
     def fill(begin: int, end: int) -> None:
         _count(
-            begin, end, *graph, longest, False, groups.offsets, groups.of_node, folded, offsets,
+            begin,
+            end,
+            *graph,
+            longest,
+            False,
+            groups.offsets,
+            groups.of_node,
+            folded,
+            offsets,
             counts,
-        )  # fmt: skip
+        )
 
     for_tiles(fill, n_graphs, costs=costs * np.maximum(longest, 1), **tiling)
     return PlaceCounts(longest, offsets, counts, folded)
@@ -147,10 +155,20 @@ def _require_memory(offsets: Ints, owner: str) -> None:
 
 @njit(nogil=True, cache=True)
 def _count(
-    begin: int, end: int, node_offsets: Ints, indptr: Ints, indices: Nodes, weights: Floats,
-    longest: Ints, only_measure: bool, group_offsets: Ints, group_of_node: Ints, folded: bool,
-    offsets: Ints, counts: Floats,
-) -> None:  # fmt: skip
+    begin: int,
+    end: int,
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Nodes,
+    weights: Floats,
+    longest: Ints,
+    only_measure: bool,
+    group_offsets: Ints,
+    group_of_node: Ints,
+    folded: bool,
+    offsets: Ints,
+    counts: Floats,
+) -> None:
     """Find the longest path of graphs ``begin:end``, or fill in their tables of places."""
     for graph in range(begin, end):
         first = node_offsets[graph]
@@ -175,9 +193,18 @@ def _count(
                 longest[graph] = max(longest[graph], most + 1)
                 continue
             _count_ways(
-                source, order, first, indptr, indices, weights, length, taken, left, forwards,
+                source,
+                order,
+                first,
+                indptr,
+                indices,
+                weights,
+                length,
+                taken,
+                left,
+                forwards,
                 backwards,
-            )  # fmt: skip
+            )
             # i steps to reach a node and j steps to continue make a path of i + j + 1 nodes.
             for v in order:
                 column = offsets[graph] + group_of_node[first + v] - group_offsets[graph]
@@ -194,7 +221,7 @@ def _count(
                         counts[column + line * n_groups] += here * on
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _by_distance(length: Floats, keys: Floats, heap: Ints, nodes: Ints) -> int:
     """Write the nodes that can be reached to ``nodes``, nearest first; return how many."""
     size = 0
@@ -208,7 +235,7 @@ def _by_distance(length: Floats, keys: Floats, heap: Ints, nodes: Ints) -> int:
     return size
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _continues(d_here: float, step: float, d_there: float) -> bool:
     """Whether an arc continues a shortest path: its end is farther, by its own length.
 
@@ -217,11 +244,16 @@ def _continues(d_here: float, step: float, d_there: float) -> bool:
     return d_there > d_here and abs(d_here + step - d_there) <= _TIE * d_there
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _most_steps(
-    order: Ints, first: int, indptr: Ints, indices: Nodes, weights: Floats, length: Floats,
+    order: Ints,
+    first: int,
+    indptr: Ints,
+    indices: Nodes,
+    weights: Floats,
+    length: Floats,
     steps: Ints,
-) -> int:  # fmt: skip
+) -> int:
     """The largest number of steps of a shortest path along the nodes of ``order``."""
     most = 0
     steps[:] = 0
@@ -235,11 +267,20 @@ def _most_steps(
     return most
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _count_ways(
-    source: int, order: Ints, first: int, indptr: Ints, indices: Nodes, weights: Floats,
-    length: Floats, taken: Ints, left: Ints, forwards: Floats, backwards: Floats,
-) -> None:  # fmt: skip
+    source: int,
+    order: Ints,
+    first: int,
+    indptr: Ints,
+    indices: Nodes,
+    weights: Floats,
+    length: Floats,
+    taken: Ints,
+    left: Ints,
+    forwards: Floats,
+    backwards: Floats,
+) -> None:
     """Count the ways from the source to each node, and the ways to continue, by number of steps.
 
     ``taken`` and ``left`` are the largest numbers of steps of both.

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, Nodes
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 
 __all__ = ["core_of", "folded", "peeled"]
 
@@ -163,11 +163,19 @@ def folded(
     return offsets, list_keys, list_numbers
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _count_across(
-    keys: Ints, numbers: Ints, start: Ints, size: Ints, u: int, v: int, above: int, n_colours: int,
-    n_lengths: int, counts: Floats,
-) -> None:  # fmt: skip
+    keys: Ints,
+    numbers: Ints,
+    start: Ints,
+    size: Ints,
+    u: int,
+    v: int,
+    above: int,
+    n_colours: int,
+    n_lengths: int,
+    counts: Floats,
+) -> None:
     """Count the paths between two lists whose lowest common node has depth ``above`` / 2."""
     short, long = (u, v) if size[u] < size[v] else (v, u)
     for e in range(start[short], start[short] + size[short]):
@@ -179,7 +187,7 @@ def _count_across(
             counts[at] += number * numbers[f]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _append(
     keys: Ints, numbers: Ints, start: Ints, size: Ints, limit: Ints, u: int, v: int
 ) -> None:
@@ -190,7 +198,7 @@ def _append(
     size[u] = 0
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _join(
     keys: Ints, numbers: Ints, start: Ints, size: Ints, limit: Ints, u: int, v: int, end: int
 ) -> int:
@@ -214,7 +222,7 @@ def _join(
     return limit[v]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _compacted(
     keys: Ints, numbers: Ints, start: Ints, size: Ints, limit: Ints
 ) -> tuple[Ints, Ints, int]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import LARGEST, require, require_array, require_offsets
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import offsets_of, taken
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
 from gramlet.engine.paths.path_places import n_places
@@ -116,10 +116,26 @@ def compare_places(
 
     def work(begin: int, end: int) -> None:
         _fill_rows(
-            begin, end, left.lines, left.offsets, left.counts, left.group_offsets, left.labels,
-            left.columns, right.lines, right.offsets, right.counts, right.group_offsets,
-            right.labels, right.columns, folds, bridge, scale, which, out,
-        )  # fmt: skip
+            begin,
+            end,
+            left.lines,
+            left.offsets,
+            left.counts,
+            left.group_offsets,
+            left.labels,
+            left.columns,
+            right.lines,
+            right.offsets,
+            right.counts,
+            right.group_offsets,
+            right.labels,
+            right.columns,
+            folds,
+            bridge,
+            scale,
+            which,
+            out,
+        )
 
     costs = (np.diff(left.group_offsets) + 1.0) * partners[which]
     for_tiles(work, len(left), costs=costs, **tiling)
@@ -145,11 +161,26 @@ def _multiplicities(n_lines: int, folded: bool) -> Floats:
 
 @njit(nogil=True, cache=True)
 def _fill_rows(
-    begin: int, end: int, left_lines: Ints, left_offsets: Ints, left_counts: Floats,
-    left_groups: Ints, left_labels: Ints, left_columns: Floats, right_lines: Ints,
-    right_offsets: Ints, right_counts: Floats, right_groups: Ints, right_labels: Ints,
-    right_columns: Floats, folds: Floats, bridge: bool, scale: float, which: int, out: Floats,
-) -> None:  # fmt: skip
+    begin: int,
+    end: int,
+    left_lines: Ints,
+    left_offsets: Ints,
+    left_counts: Floats,
+    left_groups: Ints,
+    left_labels: Ints,
+    left_columns: Floats,
+    right_lines: Ints,
+    right_offsets: Ints,
+    right_counts: Floats,
+    right_groups: Ints,
+    right_labels: Ints,
+    right_columns: Floats,
+    folds: Floats,
+    bridge: bool,
+    scale: float,
+    which: int,
+    out: Floats,
+) -> None:
     """Fill rows ``begin:end``: all columns, those from the diagonal on, or only the diagonal."""
     for i in range(begin, end):
         # The table of this graph, each line times the number of places it represents.
@@ -170,17 +201,31 @@ def _fill_rows(
             other = right_counts[right_offsets[j] : right_offsets[j] + lines * n_right]
             shared = np.dot(table[:lines].T, other.reshape(lines, n_right))
             value = _sum_pairs(
-                shared, left_groups[i], left_labels, left_columns, right_groups[j], right_labels,
-                right_columns, bridge, scale,
-            )  # fmt: skip
+                shared,
+                left_groups[i],
+                left_labels,
+                left_columns,
+                right_groups[j],
+                right_labels,
+                right_columns,
+                bridge,
+                scale,
+            )
             out[i, 0 if which == 2 else j] = value
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _sum_pairs(
-    shared: Floats, left_first: int, left_labels: Ints, left_columns: Floats, right_first: int,
-    right_labels: Ints, right_columns: Floats, bridge: bool, scale: float,
-) -> float:  # fmt: skip
+    shared: Floats,
+    left_first: int,
+    left_labels: Ints,
+    left_columns: Floats,
+    right_first: int,
+    right_labels: Ints,
+    right_columns: Floats,
+    bridge: bool,
+    scale: float,
+) -> float:
     """Σ shared[v, w] κ(v, w) over the groups of two graphs."""
     n_left, n_right = shared.shape
     squares = np.empty(n_right)
@@ -231,9 +276,18 @@ def attribute_sums(
 
     def work(begin: int, end: int) -> None:
         _add_attributes(
-            begin, end, places.lines, places.offsets, places.counts, places.group_offsets,
-            places.columns, label_of_group, offsets, n_columns, sums,
-        )  # fmt: skip
+            begin,
+            end,
+            places.lines,
+            places.offsets,
+            places.counts,
+            places.group_offsets,
+            places.columns,
+            label_of_group,
+            offsets,
+            n_columns,
+            sums,
+        )
 
     for_tiles(work, len(places), costs=np.diff(places.offsets) + 1.0, **tiling)
     return offsets, sums
@@ -241,9 +295,18 @@ def attribute_sums(
 
 @njit(nogil=True, cache=True)
 def _add_attributes(
-    begin: int, end: int, lines: Ints, offsets: Ints, counts: Floats, groups: Ints,
-    columns: Floats, label_of_group: Ints, sum_offsets: Ints, n_columns: Ints, sums: Floats,
-) -> None:  # fmt: skip
+    begin: int,
+    end: int,
+    lines: Ints,
+    offsets: Ints,
+    counts: Floats,
+    groups: Ints,
+    columns: Floats,
+    label_of_group: Ints,
+    sum_offsets: Ints,
+    n_columns: Ints,
+    sums: Floats,
+) -> None:
     for graph in range(begin, end):
         n_groups = groups[graph + 1] - groups[graph]
         for line in range(lines[graph]):

@@ -39,9 +39,14 @@ def chosen_sources(
 
 @njit(nogil=True, cache=True)
 def _choose(
-    graphs: Ints, node_offsets: Ints, indptr: Ints, indices: Nodes, n_sources: int, seed: int,
+    graphs: Ints,
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Nodes,
+    n_sources: int,
+    seed: int,
     chosen: Bools,
-) -> None:  # fmt: skip
+) -> None:
     """Mark ``n_sources`` nodes of each of these graphs, by Floyd's algorithm: one draw per node."""
     state: UInt64s = np.zeros(4, dtype=np.uint64)
     for graph in graphs:

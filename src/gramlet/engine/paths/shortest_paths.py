@@ -135,9 +135,21 @@ def count_paths(
     def work(begin: int, end: int) -> None:
         left = most - sum(n_found)
         found = _count_range(
-            bounds[begin], bounds[end], graphs[0][begin], graphs[1][end - 1], node_offsets, indptr,
-            indices, levels, given, ordered, left, chosen, ways, scale,
-        )  # fmt: skip
+            bounds[begin],
+            bounds[end],
+            graphs[0][begin],
+            graphs[1][end - 1],
+            node_offsets,
+            indptr,
+            indices,
+            levels,
+            given,
+            ordered,
+            left,
+            chosen,
+            ways,
+            scale,
+        )
         if len(found[2]) > left:
             raise too_many_kinds(label, node_offsets, len(levels), most, room)
         parts[begin] = found
@@ -185,9 +197,14 @@ def _source_ranges(node_offsets: Ints, indptr: Ints, share: Floats) -> tuple[Int
 
 
 def _expected_kinds(
-    node_offsets: Ints, indptr: Ints, indices: Nodes, levels: Ints, weights: Floats | None,
-    ordered: bool, share: Floats,
-) -> float:  # fmt: skip
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Nodes,
+    levels: Ints,
+    weights: Floats | None,
+    ordered: bool,
+    share: Floats,
+) -> float:
     """Estimate the number of kinds of all graphs from a few sources of the largest one.
 
     Twice as many sources have 2^p times as many kinds: p is near 0 if the same few kinds recur,
@@ -201,10 +218,24 @@ def _expected_kinds(
     more_of_them = min(2 * few, n_sources)
     every = chosen_sources(node_offsets, indptr, indices, None, 0)
     some, more = (
-        len(_count_range(first, first + k, graph, graph, node_offsets, indptr, indices, levels,
-                         weights, ordered, np.inf, *every)[2])
+        len(
+            _count_range(
+                first,
+                first + k,
+                graph,
+                graph,
+                node_offsets,
+                indptr,
+                indices,
+                levels,
+                weights,
+                ordered,
+                np.inf,
+                *every,
+            )[2]
+        )
         for k in (few, more_of_them)
-    )  # fmt: skip
+    )
     power = min(1.0, np.log2(max(more, 1) / max(some, 1)))
     # The first sources are paired with nearly all nodes, all sources on average with half of them.
     halved = 1.0 if ordered or share[graph] < 1.0 else 1.0 - 0.5 * power
@@ -219,16 +250,39 @@ def _graphs_of(node_offsets: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def _count_range(
-    begin: int, end: int, first_graph: int, last_graph: int, node_offsets: Ints, indptr: Ints,
-    indices: Nodes, levels: Ints, weights: Floats | None, ordered: bool, most: float, chosen: Bools,
-    ways: Ints, scale: Floats,
-) -> _Counted:  # fmt: skip
+    begin: int,
+    end: int,
+    first_graph: int,
+    last_graph: int,
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Nodes,
+    levels: Ints,
+    weights: Floats | None,
+    ordered: bool,
+    most: float,
+    chosen: Bools,
+    ways: Ints,
+    scale: Floats,
+) -> _Counted:
     """Count the paths from sources ``begin:end``: kinds per graph, their keys and counts."""
     owners = np.zeros((max(last_graph + 1 - first_graph, 0), 2), dtype=np.int64)
     keys, counts, n_kinds = _count_sources(
-        begin, end, first_graph, node_offsets, indptr, indices, levels, weights, ordered, most,
-        chosen, ways, scale, owners,
-    )  # fmt: skip
+        begin,
+        end,
+        first_graph,
+        node_offsets,
+        indptr,
+        indices,
+        levels,
+        weights,
+        ordered,
+        most,
+        chosen,
+        ways,
+        scale,
+        owners,
+    )
     return owners, keys[: n_kinds * _WIDTH].copy(), counts[:n_kinds].copy()
 
 
@@ -247,10 +301,21 @@ def _read(parts: list[_Counted], weighted: bool) -> _Part:
 
 @njit(nogil=True, cache=True)
 def _count_sources(
-    begin: int, end: int, first_graph: int, node_offsets: Ints, indptr: Ints, indices: Nodes,
-    levels: Ints, weights: Floats | None, ordered: bool, most: float, chosen: Bools, ways: Ints,
-    scale: Floats, owners: Ints,
-) -> tuple[Ints, Floats, int]:  # fmt: skip
+    begin: int,
+    end: int,
+    first_graph: int,
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Nodes,
+    levels: Ints,
+    weights: Floats | None,
+    ordered: bool,
+    most: float,
+    chosen: Bools,
+    ways: Ints,
+    scale: Floats,
+    owners: Ints,
+) -> tuple[Ints, Floats, int]:
     """Count the paths from sources ``begin:end``: keys of kinds, counts, and how many there are.
 
     A hash table per graph finds the kinds, whose keys are consecutive in one array. The count stops

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, Nodes
-from gramlet.engine.core.compiled import inner
+from gramlet.engine.core.compiled import njit
 
 __all__ = ["breadth_first", "dijkstra", "sift_down", "sift_up"]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def breadth_first(source: int, indptr: Ints, indices: Nodes, first: int, length: Floats) -> None:
     """Lengths of paths from a source within its graph; −1 if there is no path."""
     n = len(length)
@@ -31,7 +31,7 @@ def breadth_first(source: int, indptr: Ints, indices: Nodes, first: int, length:
                 tail += 1
 
 
-@inner
+@njit(nogil=True, cache=True)
 def dijkstra(
     source: int, indptr: Ints, indices: Nodes, weights: Floats, first: int, length: Floats
 ) -> None:
@@ -67,7 +67,7 @@ def dijkstra(
             length[v] = -1.0
 
 
-@inner
+@njit(nogil=True, cache=True)
 def sift_up(keys: Floats, nodes: Ints, at: int, key: float, node: int) -> None:
     """Add an entry to a heap of ``at`` entries."""
     while at > 0:
@@ -79,7 +79,7 @@ def sift_up(keys: Floats, nodes: Ints, at: int, key: float, node: int) -> None:
     keys[at], nodes[at] = key, node
 
 
-@inner
+@njit(nogil=True, cache=True)
 def sift_down(keys: Floats, nodes: Ints, size: int) -> None:
     """Remove the top of a heap of ``size + 1`` entries: the last one moves there and sinks."""
     key, node = keys[size], nodes[size]

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.tiles import for_tiles, mirror
 
 __all__ = ["all_subsets_gram", "anova_gram"]
@@ -116,7 +116,7 @@ def _anova_rows(
                 out[s - first_degree, i, block : block + size] = sums[s, :size]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _anova_block(
     x: Floats,
     Y_columns: Floats,

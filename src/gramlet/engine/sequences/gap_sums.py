@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 
 __all__ = ["lane_totals", "wide_total"]
 
@@ -19,7 +19,7 @@ _RADIX_BITS = 512
 _RADIX = 2.0**_RADIX_BITS
 
 
-@inner
+@njit(nogil=True, cache=True)
 def lane_totals(
     s: Ints, packed: Ints, decay: float, sums: Floats, running: Floats, totals: Floats
 ) -> None:
@@ -44,7 +44,7 @@ def lane_totals(
             _extend(s[i], packed, decay, sums[p - 1], sums[p], running)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _extend(
     token: int, packed: Ints, decay: float, below: Floats, here: Floats, running: Floats
 ) -> None:
@@ -61,7 +61,7 @@ def _extend(
             cell[lane] = ending + decay * cell[lane]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _close(token: int, packed: Ints, below: Floats, totals: Floats) -> None:
     """Add embeddings of full length whose last token is ``token`` to the totals."""
     for j in range(packed.shape[0]):
@@ -105,7 +105,7 @@ def wide_total(s: Ints, t: Ints, length: int, decay: float) -> tuple[float, int]
     return total, total_radix * _RADIX_BITS
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _times(value: float, radix: int, factor: float) -> tuple[float, int]:
     """value · _RADIX**radix times a factor in (0, 1], with 1 <= value < _RADIX again, or 0."""
     value *= factor
@@ -115,7 +115,7 @@ def _times(value: float, radix: int, factor: float) -> tuple[float, int]:
     return value, radix
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _plus(a: float, a_radix: int, b: float, b_radix: int) -> tuple[float, int]:
     """a · _RADIX**a_radix + b · _RADIX**b_radix."""
     if a == 0.0 or (b != 0.0 and b_radix > a_radix):

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.sequences.gap_sums import lane_totals, wide_total
 
@@ -244,12 +244,12 @@ def _fill_rows(row_begin: int, row_end: int, problem: _Problem, out: Floats) -> 
             _write(i, columns[skipped:], totals[skipped:], exponents[skipped:], problem, out)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _string(strings: Strings, i: int) -> Ints:
     return strings.codes[strings.starts[i] : strings.starts[i + 1]]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _write(
     i: int, columns: Ints, totals: Floats, exponents: Ints, problem: _Problem, out: Floats
 ) -> None:
@@ -261,7 +261,7 @@ def _write(
             out[j, i] = value
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _divided(
     value: float, exponent: int, i: int, j: int, row_norms: _Norms, column_norms: _Norms
 ) -> float:
@@ -295,7 +295,7 @@ def _even(value: float, exponent: int) -> tuple[float, int]:
     return mantissa, total
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _wide_totals(
     s: Ints, problem: _Problem, columns: Ints, totals: Floats, exponents: Ints
 ) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 
 __all__ = ["match_rows"]
 
@@ -20,9 +20,17 @@ _VISITED = -1e308  # below every distance; finite, so that adding infinity gives
 
 @njit(nogil=True, cache=True)
 def match_rows(
-    begin: int, end: int, offsets: Ints, points: Floats, columns: Floats, other_offsets: Ints,
-    others: Floats, other_columns: Floats, symmetric: bool, out: Floats,
-) -> None:  # fmt: skip
+    begin: int,
+    end: int,
+    offsets: Ints,
+    points: Floats,
+    columns: Floats,
+    other_offsets: Ints,
+    others: Floats,
+    other_columns: Floats,
+    symmetric: bool,
+    out: Floats,
+) -> None:
     """Fill rows ``begin:end`` of the matrix of best assignments by the dot product of vectors.
 
     Set i is ``points[offsets[i]:offsets[i + 1]]``; ``columns`` are the transposed ``points``. In
@@ -51,12 +59,22 @@ def match_rows(
             else:
                 _fill_products(others, other_offsets[j], m, columns, offsets[i], n, value)
             out[i, j] = _best_assignment(
-                value, min(n, m), max(n, m), price, gain, slack, far, length, owner, assigned,
-                before, path,
-            )  # fmt: skip
+                value,
+                min(n, m),
+                max(n, m),
+                price,
+                gain,
+                slack,
+                far,
+                length,
+                owner,
+                assigned,
+                before,
+                path,
+            )
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _fill_products(
     rows: Floats, first_row: int, n: int, columns: Floats, first_column: int, m: int, out: Floats
 ) -> None:
@@ -71,11 +89,21 @@ def _fill_products(
                 line[b] += factor * column[b]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _best_assignment(
-    value: Floats, n: int, m: int, price: Floats, gain: Floats, slack: Floats, far: Floats,
-    length: Floats, owner: Ints, assigned: Ints, before: Ints, path: Ints,
-) -> float:  # fmt: skip
+    value: Floats,
+    n: int,
+    m: int,
+    price: Floats,
+    gain: Floats,
+    slack: Floats,
+    far: Floats,
+    length: Floats,
+    owner: Ints,
+    assigned: Ints,
+    before: Ints,
+    path: Ints,
+) -> float:
     """The largest sum of ``value[i, j]`` over assignments of n rows to distinct columns, n ≤ m.
 
     The other arrays are workspace, of a length that is a multiple of `_LANES`. They are separate:
@@ -132,7 +160,7 @@ def _best_assignment(
     return total
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _smallest(slack: Floats, far: Floats, width: int) -> float:
     """The least ``slack + far``, with one running minimum per lane."""
     first, second, third, fourth = np.inf, np.inf, np.inf, np.inf

@@ -108,9 +108,14 @@ def _coordinates(
 
 @njit(nogil=True, cache=True)
 def _place_all(
-    graphs: Ints, node_offsets: Ints, eigenvalues: Floats, squares: Floats, by_magnitude: bool,
-    points: Floats, values: Floats,
-) -> None:  # fmt: skip
+    graphs: Ints,
+    node_offsets: Ints,
+    eigenvalues: Floats,
+    squares: Floats,
+    by_magnitude: bool,
+    points: Floats,
+    values: Floats,
+) -> None:
     for at in range(len(graphs)):
         graph = graphs[at]
         rows = points[node_offsets[graph] : node_offsets[graph + 1]]

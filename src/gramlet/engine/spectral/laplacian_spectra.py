@@ -13,7 +13,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.core.memory import require_room
+from gramlet.engine.core.memory import require_bytes
 from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
 from gramlet.engine.core.tiles import Tiling, for_tiles
 
@@ -38,7 +38,7 @@ def laplacian_eigenvalues(
     """
     values = np.zeros(int(node_offsets[-1]))
     sizes = np.diff(node_offsets)
-    require_room(int(sizes.max(initial=0)), int(sizes.max(initial=0)), tiling.label)
+    _require_room(sizes, 1, tiling.label)
 
     def keep(graphs: Ints, found: Floats) -> None:
         # Rounding can move eigenvalues slightly outside [0, 2].
@@ -98,9 +98,14 @@ def _add_rows(terms: Floats, offsets: Ints, out: Floats) -> None:
 
 
 def distance_histograms(
-    node_offsets: Ints, indptr: Ints, indices: Nodes, low: float, high: float, n_bins: int,
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Nodes,
+    low: float,
+    high: float,
+    n_bins: int,
     tiling: Tiling,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """Histograms of P_ii + P_jj − 2P_ij over all ordered pairs of nodes, i = j included.
 
     P is the pseudo-inverse of the normalised Laplacian. Values outside [low, high] are left out.
@@ -111,7 +116,7 @@ def distance_histograms(
     """
     out = np.zeros((len(node_offsets) - 1, n_bins))
     sizes = np.diff(node_offsets)
-    require_room(int(sizes.max(initial=0)), 3 * int(sizes.max(initial=0)), tiling.label)
+    _require_room(sizes, 3, tiling.label)
 
     def count(graphs: Ints, solved: tuple[Floats, Floats]) -> None:
         values, vectors = solved
@@ -137,3 +142,15 @@ def _count_distances(graphs: Ints, pseudo: Floats, low: float, high: float, out:
                 shelf = np.floor(place + _BORDER)
                 if 0.0 <= shelf < n_bins:
                     out[graphs[at], int(shelf)] += 1.0 if i == j else 2.0
+
+
+def _require_room(sizes: Ints, n_matrices: int, owner: str) -> None:
+    """Raise a MemoryError if the dense matrices of the largest graph do not fit."""
+    largest = int(sizes.argmax()) if len(sizes) else 0
+    size = int(sizes.max(initial=0))
+    require_bytes(
+        8 * n_matrices * size**2,
+        f"{owner}: the decomposition of graph {largest}, which has {size:,} nodes,",
+        "Leave out graphs of this size, or use an embedding without a decomposition, such as "
+        "LocalDegreeProfile.",
+    )

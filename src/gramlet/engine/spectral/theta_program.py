@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.sparse.linalg import ArpackError, eigsh
 
 from gramlet.common.arrays import Floats, Ints, Nodes
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
 from gramlet.engine.core.tiles import Tiling, for_tiles
@@ -80,9 +80,14 @@ def least_eigenvalues(node_offsets: Ints, indptr: Ints, indices: Nodes, tiling: 
         least[graph] = _least_of_large(graph, node_offsets, indptr, indices)
 
     for_eigensystems(
-        np.where(n_arcs > 0, sizes, 0), stack_of, keep,
-        vectors=False, largest=_DENSE, large=of_large, **tiling,
-    )  # fmt: skip
+        np.where(n_arcs > 0, sizes, 0),
+        stack_of,
+        keep,
+        vectors=False,
+        largest=_DENSE,
+        large=of_large,
+        **tiling,
+    )
     return least
 
 
@@ -104,9 +109,15 @@ def _least_of_large(graph: int, node_offsets: Ints, indptr: Ints, indices: Nodes
 
 @njit(nogil=True, cache=True)
 def _solve_range(
-    begin: int, end: int, node_offsets: Ints, indptr: Ints, indices: Nodes, scales: Floats,
-    values: Floats, gaps: Floats,
-) -> None:  # fmt: skip
+    begin: int,
+    end: int,
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Nodes,
+    scales: Floats,
+    values: Floats,
+    gaps: Floats,
+) -> None:
     """ω of graphs ``begin:end``: rounds of ascent and exact solves until the bounds agree."""
     for graph in range(begin, end):
         first, n = node_offsets[graph], node_offsets[graph + 1] - node_offsets[graph]
@@ -137,7 +148,7 @@ def _solve_range(
         gaps[graph] = gap if n > 0 else 0.0
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _ascend(
     alpha: Floats, first: int, indptr: Ints, indices: Nodes, scale: float, n_sweeps: int
 ) -> None:
@@ -157,7 +168,7 @@ def _ascend(
             break
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _bounds(
     alpha: Floats, image: Floats, first: int, indptr: Ints, indices: Nodes, scale: float
 ) -> tuple[float, float]:
@@ -179,7 +190,7 @@ def _bounds(
     return lower, form / (least * least) if least > 0.0 else np.inf
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _solve_support(
     alpha: Floats, image: Floats, first: int, indptr: Ints, indices: Nodes, scale: float
 ) -> None:
@@ -224,7 +235,7 @@ def _solve_support(
         alpha[support[a]] = max(0.0, alpha[support[a]])
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _factorise(matrix: Floats) -> None:
     """Replace the lower triangle of a positive definite matrix by its Cholesky factor."""
     for a in range(len(matrix)):
@@ -235,7 +246,7 @@ def _factorise(matrix: Floats) -> None:
             matrix[a, b] = np.sqrt(max(rest, 1e-12)) if a == b else rest / matrix[b, b]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _solve_factored(factor: Floats, right: Floats) -> None:
     """Solve a system whose matrix is given by its Cholesky factor, in place."""
     n = len(right)

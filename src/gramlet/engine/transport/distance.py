@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gramlet.common.arrays import Bools, Floats, Ints
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.transport.network_simplex import solve_transport
 from gramlet.engine.transport.workspace import (
     FLOW,
@@ -145,7 +145,7 @@ def _common_total(left: Floats, right: Floats) -> float:
     return max(totals)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _count_masses(masses: Floats) -> tuple[int, float]:
     """The factor that scales masses to a total of 2 ** MASS_BITS, and how many are then above 0.
 
@@ -158,7 +158,7 @@ def _count_masses(masses: Floats) -> tuple[int, float]:
     return count, factor
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _take_masses(masses: Floats, factor: float, shares: Ints, points: Ints) -> None:
     """Write the masses as integers, without those that are 0, and their positions.
 
@@ -215,9 +215,18 @@ def emd(
             cost[i, j] = costs[q, p] if swapped else costs[p, q]
     highest = highest_cost(n_sinks, n_sources, cost, sink)
     value = solve_transport(
-        n_sinks, n_sources, cost.reshape(-1), 0, cost.shape[1], 1, highest,
-        scaled, source, sink, tree,
-    )  # fmt: skip
+        n_sinks,
+        n_sources,
+        cost.reshape(-1),
+        0,
+        cost.shape[1],
+        1,
+        highest,
+        scaled,
+        source,
+        sink,
+        tree,
+    )
     # The flows on the arcs of the optimal tree are the plan.
     if plan.size > 0:
         for x in range(n_sinks + n_sources):

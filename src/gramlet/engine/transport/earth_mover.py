@@ -14,7 +14,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_offsets
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import for_tiles, mirror
 from gramlet.engine.transport.few_sinks import MANY_SOURCES, few_sinks_room, solve_few_sinks
@@ -206,7 +206,7 @@ def _common_labels(offsets: Ints, labels: Ints) -> Ints:
     return common
 
 
-@inner(fastmath={"reassoc"})
+@njit(nogil=True, cache=True, fastmath={"reassoc"})
 def _bound(i: int, left: _Side, j: int, right: _Side, penalty: float) -> float:
     """An upper bound on the distances of points of two sets, at most five times the largest."""
     square = 0.0
@@ -221,7 +221,7 @@ def _bound(i: int, left: _Side, j: int, right: _Side, penalty: float) -> float:
     return reach * (1.0 + _ROUNDING)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _largest(offsets: Ints) -> int:
     largest = 0
     for i in range(len(offsets) - 1):
@@ -229,7 +229,7 @@ def _largest(offsets: Ints) -> int:
     return largest
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _together(first: int, end: int, offsets: Ints, most: int) -> int:
     """The end of a group of sets from ``first`` on with at most ``most`` points, or of one set."""
     last = first + 1
@@ -238,28 +238,61 @@ def _together(first: int, end: int, offsets: Ints, most: int) -> int:
     return last
 
 
-@inner(inline="always")
+@njit(nogil=True, cache=True, inline="always")
 def _solve(
-    first: int, n: int, masses: Ints, other_first: int, m: int, other_masses: Ints,
-    block: Floats, place: int, width: int, highest: float,
-    full: Floats, prices: Floats, floats: Floats, ints: Ints,
-    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
-) -> float:  # fmt: skip
+    first: int,
+    n: int,
+    masses: Ints,
+    other_first: int,
+    m: int,
+    other_masses: Ints,
+    block: Floats,
+    place: int,
+    width: int,
+    highest: float,
+    full: Floats,
+    prices: Floats,
+    floats: Floats,
+    ints: Ints,
+    cost: Floats,
+    scaled: Ints,
+    source: Ints,
+    sink: Ints,
+    tree: Ints,
+) -> float:
     """The distance of two sets; that of points a and k is ``block[place + a * width + k]``."""
     down, along = width, 1
     if n > m:  # the smaller set becomes the sinks
         first, n, masses, other_first, m, other_masses = (
-            other_first, m, other_masses, first, n, masses
-        )  # fmt: skip
+            other_first,
+            m,
+            other_masses,
+            first,
+            n,
+            masses,
+        )
         down, along = along, down
     if m >= MANY_SOURCES:
         for a in range(n):
             for k in range(m):
                 full[a, k] = block[place + a * down + k * along]
         return solve_few_sinks(
-            n, m, full, masses, first, other_masses, other_first, prices, floats, ints,
-            cost, scaled, source, sink, tree,
-        )  # fmt: skip
+            n,
+            m,
+            full,
+            masses,
+            first,
+            other_masses,
+            other_first,
+            prices,
+            floats,
+            ints,
+            cost,
+            scaled,
+            source,
+            sink,
+            tree,
+        )
     for a in range(n):
         tree[FLOW, a] = masses[first + a]
     for k in range(m):
@@ -269,9 +302,15 @@ def _solve(
 
 @njit(nogil=True, cache=True)
 def _fill_rows(
-    begin: int, end: int, left: _Side, right: _Side, penalty: float, symmetric: bool, order: Ints,
+    begin: int,
+    end: int,
+    left: _Side,
+    right: _Side,
+    penalty: float,
+    symmetric: bool,
+    order: Ints,
     out: Floats,
-) -> None:  # fmt: skip
+) -> None:
     """Distances of the sets ``begin:end``; in the symmetric case only to later sets.
 
     In the symmetric case, ``order`` gives their positions in the upper triangle of the matrix.
@@ -295,9 +334,15 @@ def _fill_rows(
             # The distances of all points of both groups at once.
             start, stop = other_offsets[front], other_offsets[behind]
             fill_distances(
-                offsets[top], offsets[bottom], left.places, start, stop, right.places, penalty,
+                offsets[top],
+                offsets[bottom],
+                left.places,
+                start,
+                stop,
+                right.places,
+                penalty,
                 block,
-            )  # fmt: skip
+            )
             # One transport problem per pair of sets.
             for i in range(top, bottom):
                 first, n = offsets[i], offsets[i + 1] - offsets[i]
@@ -309,10 +354,26 @@ def _fill_rows(
                         value = 0.0 if n == m else np.inf
                     else:
                         value = _solve(
-                            first, n, masses, other_first, m, other_masses,
-                            block, place, stop - start, highest,
-                            full, prices, floats, ints, cost, scaled, source, sink, tree,
-                        )  # fmt: skip
+                            first,
+                            n,
+                            masses,
+                            other_first,
+                            m,
+                            other_masses,
+                            block,
+                            place,
+                            stop - start,
+                            highest,
+                            full,
+                            prices,
+                            floats,
+                            ints,
+                            cost,
+                            scaled,
+                            source,
+                            sink,
+                            tree,
+                        )
                     if symmetric:
                         out[min(order[i], order[j]), max(order[i], order[j])] = value
                     else:

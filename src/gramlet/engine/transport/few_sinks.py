@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.engine.core.compiled import inner
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.transport.initial_tree import start_transport
 from gramlet.engine.transport.network_simplex import finish_transport
 from gramlet.engine.transport.workspace import (
@@ -42,7 +42,7 @@ _WHERE, _BIN, _ORDER, _REST = 0, 1, 2, 3  # rows of the scratch table of integer
 _OPEN = np.int64(-1)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def few_sinks_room(n_sinks: int, n_sources: int) -> tuple[Floats, Floats, Floats, Ints]:
     """Workspace for costs, prices and scratch tables of problems of at most this size."""
     wide = max(n_sources, 1)
@@ -54,11 +54,18 @@ def few_sinks_room(n_sinks: int, n_sources: int) -> tuple[Floats, Floats, Floats
     )
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _take_costs(
-    n_sinks: int, first: int, last: int, full: Floats, numbers: Ints, factor: float, bits: int,
-    cost: Floats, scaled: Ints,
-) -> None:  # fmt: skip
+    n_sinks: int,
+    first: int,
+    last: int,
+    full: Floats,
+    numbers: Ints,
+    factor: float,
+    bits: int,
+    cost: Floats,
+    scaled: Ints,
+) -> None:
     """Copy the costs of the sources ``numbers[first:last]`` into the workspace."""
     for a in range(n_sinks):
         for i in range(first, last):
@@ -66,12 +73,23 @@ def _take_costs(
     scale_costs(n_sinks, first, last, cost.reshape(-1), 0, cost.shape[1], 1, scaled, factor, bits)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _begin(
-    n_sinks: int, count: int, full: Floats, numbers: Ints, demand: Ints, masses: Ints, first: int,
-    factor: float, bits: int,
-    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
-) -> None:  # fmt: skip
+    n_sinks: int,
+    count: int,
+    full: Floats,
+    numbers: Ints,
+    demand: Ints,
+    masses: Ints,
+    first: int,
+    factor: float,
+    bits: int,
+    cost: Floats,
+    scaled: Ints,
+    source: Ints,
+    sink: Ints,
+    tree: Ints,
+) -> None:
     """The initial tree for ``count`` of the sources."""
     _take_costs(n_sinks, 0, count, full, numbers, factor, bits, cost, scaled)
     for a in range(n_sinks):
@@ -81,11 +99,19 @@ def _begin(
     start_transport(n_sinks, count, scaled, source, sink, tree, bits)
 
 
-@inner(error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def _finish(
-    n_sinks: int, count: int, prices: Floats, factor: float, bits: int,
-    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
-) -> float:  # fmt: skip
+    n_sinks: int,
+    count: int,
+    prices: Floats,
+    factor: float,
+    bits: int,
+    cost: Floats,
+    scaled: Ints,
+    source: Ints,
+    sink: Ints,
+    tree: Ints,
+) -> float:
     """The optimal cost for the sources in the tree; fills in the prices of the sinks."""
     optimal = finish_transport(n_sinks, count, scaled, source, sink, tree, bits)
     unit = 2.0**-bits / factor if factor > 0.0 else 0.0
@@ -96,12 +122,24 @@ def _finish(
     return tree_cost(n_sinks, count, cost.reshape(-1), 0, cost.shape[1], 1, tree)
 
 
-@inner(inline="always")
+@njit(nogil=True, cache=True, inline="always")
 def _guess_prices(
-    n_sinks: int, n_sources: int, full: Floats, numbers: Ints, demand: Ints, masses: Ints,
-    first: int, prices: Floats, factor: float, bits: int,
-    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
-) -> bool:  # fmt: skip
+    n_sinks: int,
+    n_sources: int,
+    full: Floats,
+    numbers: Ints,
+    demand: Ints,
+    masses: Ints,
+    first: int,
+    prices: Floats,
+    factor: float,
+    bits: int,
+    cost: Floats,
+    scaled: Ints,
+    source: Ints,
+    sink: Ints,
+    tree: Ints,
+) -> bool:
     """Fill in the prices of a problem with a sample of the sources; False on failure."""
     # Every step-th source.
     step = max(1, n_sources // max(64, 3 * n_sinks, n_sources // 4))
@@ -123,13 +161,25 @@ def _guess_prices(
         largest = k if raised[k] > raised[largest] else largest
     raised[largest] += left
     _begin(
-        n_sinks, count, full, numbers, demand, raised, 0, factor, bits,
-        cost, scaled, source, sink, tree,
-    )  # fmt: skip
+        n_sinks,
+        count,
+        full,
+        numbers,
+        demand,
+        raised,
+        0,
+        factor,
+        bits,
+        cost,
+        scaled,
+        source,
+        sink,
+        tree,
+    )
     return _finish(n_sinks, count, prices, factor, bits, cost, scaled, source, sink, tree) >= 0.0
 
 
-@inner(error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def _rank_sources(
     n_sinks: int, n_sources: int, full: Floats, prices: Floats, floats: Floats, ints: Ints
 ) -> None:
@@ -157,7 +207,7 @@ def _rank_sources(
     _sort_by_bins(n_sources, second, widest, ints)
 
 
-@inner(error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def _sort_by_bins(n_sources: int, margins: Floats, widest: float, ints: Ints) -> None:
     """Sort the sources by decreasing margin, roughly: this only decides which ones are settled."""
     count = np.zeros(_BINS + 1, np.int64)
@@ -174,10 +224,10 @@ def _sort_by_bins(n_sources: int, margins: Floats, widest: float, ints: Ints) ->
         count[ints[_BIN, k]] += 1
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _settle(
     n_sinks: int, n_sources: int, ints: Ints, demand: Ints, masses: Ints, first: int
-) -> int:  # fmt: skip
+) -> int:
     """Settle the clearest sources as far as their sinks have demand; return how many remain."""
     unclear = max(3 * n_sinks, n_sources // 5)
     rest = 0
@@ -194,11 +244,20 @@ def _settle(
     return rest
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _reopen(
-    n_sinks: int, n_sources: int, rest: int, full: Floats, prices: Floats, floats: Floats,
-    ints: Ints, masses: Ints, first: int, rounding: float, tree: Ints,
-) -> int:  # fmt: skip
+    n_sinks: int,
+    n_sources: int,
+    rest: int,
+    full: Floats,
+    prices: Floats,
+    floats: Floats,
+    ints: Ints,
+    masses: Ints,
+    first: int,
+    rounding: float,
+    tree: Ints,
+) -> int:
     """Reopen settled sources that are better off elsewhere at these prices; return the new rest.
 
     They are added to the tree at their sinks, so that it need not be rebuilt. Not all are reopened
@@ -227,12 +286,24 @@ def _reopen(
     return rest
 
 
-@inner(inline="always")
+@njit(nogil=True, cache=True, inline="always")
 def solve_few_sinks(
-    n_sinks: int, n_sources: int, full: Floats, sink_masses: Ints, sink_first: int,
-    masses: Ints, first: int, prices: Floats, floats: Floats, ints: Ints,
-    cost: Floats, scaled: Ints, source: Ints, sink: Ints, tree: Ints,
-) -> float:  # fmt: skip
+    n_sinks: int,
+    n_sources: int,
+    full: Floats,
+    sink_masses: Ints,
+    sink_first: int,
+    masses: Ints,
+    first: int,
+    prices: Floats,
+    floats: Floats,
+    ints: Ints,
+    cost: Floats,
+    scaled: Ints,
+    source: Ints,
+    sink: Ints,
+    tree: Ints,
+) -> float:
     """As `solve_transport`, with the costs in ``full``; the last arguments are the workspace."""
     demand = sink_masses[sink_first : sink_first + n_sinks].copy()
     numbers = ints[_REST]
@@ -248,26 +319,60 @@ def solve_few_sinks(
     # Otherwise estimate prices and settle the clear sources.
     else:
         guessed = _guess_prices(
-            n_sinks, n_sources, full, numbers, demand, masses, first, prices, factor, bits,
-            cost, scaled, source, sink, tree,
-        )  # fmt: skip
+            n_sinks,
+            n_sources,
+            full,
+            numbers,
+            demand,
+            masses,
+            first,
+            prices,
+            factor,
+            bits,
+            cost,
+            scaled,
+            source,
+            sink,
+            tree,
+        )
         if not guessed:
             return -1.0
         _rank_sources(n_sinks, n_sources, full, prices, floats, ints)
         rest = _settle(n_sinks, n_sources, ints, demand, masses, first)
     _begin(
-        n_sinks, rest, full, numbers, demand, masses, first, factor, bits,
-        cost, scaled, source, sink, tree,
-    )  # fmt: skip
+        n_sinks,
+        rest,
+        full,
+        numbers,
+        demand,
+        masses,
+        first,
+        factor,
+        bits,
+        cost,
+        scaled,
+        source,
+        sink,
+        tree,
+    )
     while True:  # ends, because the rest grows in every round
         value = _finish(n_sinks, rest, prices, factor, bits, cost, scaled, source, sink, tree)
         if value < 0.0 or rest == n_sources:
             break
         known = rest
         rest = _reopen(
-            n_sinks, n_sources, known, full, prices, floats, ints, masses, first,
-            _ROUNDING * highest, tree,
-        )  # fmt: skip
+            n_sinks,
+            n_sources,
+            known,
+            full,
+            prices,
+            floats,
+            ints,
+            masses,
+            first,
+            _ROUNDING * highest,
+            tree,
+        )
         if rest == known:
             break
         _take_costs(n_sinks, known, rest, full, numbers, factor, bits, cost, scaled)

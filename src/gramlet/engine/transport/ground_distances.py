@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.engine.core.compiled import inner
+from gramlet.engine.core.compiled import njit
 
 __all__ = ["Places", "fill_distances", "places"]
 
@@ -89,11 +89,17 @@ def _without_flat(tables: list[Floats]) -> tuple[list[Floats], float]:
     return [table[:, kept] for table in turned], (_SHORT * largest) ** 2
 
 
-@inner
+@njit(nogil=True, cache=True)
 def fill_distances(
-    first: int, last: int, left: Places, begin: int, end: int, right: Places, penalty: float,
+    first: int,
+    last: int,
+    left: Places,
+    begin: int,
+    end: int,
+    right: Places,
+    penalty: float,
     block: Floats,
-) -> None:  # fmt: skip
+) -> None:
     """Distances of points ``first:last`` to points ``begin:end``, row by row.
 
     Different labels add ``penalty`` to the squared distance. ``block`` is a flat array with space
@@ -123,7 +129,7 @@ def fill_distances(
             _repair(first + a, left, begin, right, penalty, line)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _by_differences(
     first: int, n: int, columns: Floats, begin: int, end: int, others: Floats, table: Floats
 ) -> None:
@@ -145,7 +151,7 @@ def _by_differences(
                 line[k] += gap * gap
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _repair(x: int, left: Places, begin: int, right: Places, penalty: float, line: Floats) -> None:
     """Recompute from differences the distances of point x that lost digits by cancellation."""
     for k in range(len(line)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Array
-from gramlet.engine.core.compiled import inner
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.transport.workspace import (
     BELOW,
     BEST,
@@ -29,7 +29,7 @@ _NONE = np.int64(-1)
 _U = np.uint64  # type of indices: signed indices are tested for wraparound
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _queue_up(
     i: np.uint64, last: np.uint64, a: np.uint64, cheapest: int, sink: Array, mask: int
 ) -> None:
@@ -42,7 +42,7 @@ def _queue_up(
     sink[QUEUE, i] = rank
 
 
-@inner(error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def _rank_cells(
     n_sinks: int, n_sources: int, scaled: Array, source: Array, sink: Array, mask: int
 ) -> None:
@@ -74,11 +74,17 @@ def _rank_cells(
         _queue_up(_U(a), _U(n_sinks - 1), _U(a), cheapest, sink, mask)
 
 
-@inner(forceinline=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _grow_tree(
-    n_sinks: int, n_sources: int, scaled: Array, source: Array, sink: Array, tree: Array,
-    mask: int, words: int,
-) -> None:  # fmt: skip
+    n_sinks: int,
+    n_sources: int,
+    scaled: Array,
+    source: Array,
+    sink: Array,
+    tree: Array,
+    mask: int,
+    words: int,
+) -> None:
     """Build the initial tree: repeatedly use the cheapest open cell until one open sink remains.
 
     Each step closes a source or a sink and makes it a child of the other; its remaining mass is the
@@ -117,11 +123,16 @@ def _grow_tree(
                 tree[w, root] |= tree[w, n_sinks + left]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def start_transport(
-    n_sinks: int, n_sources: int, scaled: Array, source: Array, sink: Array, tree: Array,
+    n_sinks: int,
+    n_sources: int,
+    scaled: Array,
+    source: Array,
+    sink: Array,
+    tree: Array,
     low_bits: int,
-) -> None:  # fmt: skip
+) -> None:
     """The initial tree for the masses and scaled costs in the workspace, with its prices."""
     # The bit mask below each sink contains the sink itself.
     mask = (np.int64(1) << low_bits) - 1

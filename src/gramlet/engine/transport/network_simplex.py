@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Array
-from gramlet.engine.core.compiled import inner
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.transport.initial_tree import start_transport
 from gramlet.engine.transport.workspace import (
     BELOW,
@@ -50,7 +50,7 @@ _WORD = np.uint64(6)
 _LOW = np.uint64(63)
 
 
-@inner(forceinline=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _walk(
     x: np.uint64, meet: np.uint64, amount: int, tree: Array, moved: np.uint64, words: np.uint64
 ) -> None:
@@ -63,7 +63,7 @@ def _walk(
         x = _U(tree[PARENT, x])
 
 
-@inner(forceinline=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _reverse(
     x: np.uint64,
     above: np.uint64,
@@ -102,7 +102,7 @@ def _reverse(
         x = up
 
 
-@inner(forceinline=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _pivot(
     origin: np.uint64,
     target: np.uint64,
@@ -153,7 +153,7 @@ def _pivot(
             sink[SINK_PRICE, first + b] += change & -((mask >> b) & 1)
 
 
-@inner(forceinline=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _candidates(
     n_sinks: int,
     n_sources: int,
@@ -188,7 +188,7 @@ def _candidates(
     return count, gain, pick
 
 
-@inner(forceinline=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _best_candidate(
     count: int, n_sinks: np.uint64, scaled: Array, sink: Array, tree: Array
 ) -> tuple[int, int]:
@@ -203,7 +203,7 @@ def _best_candidate(
     return gain, pick
 
 
-@inner(forceinline=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _optimise(
     n_sinks: int,
     n_sources: int,
@@ -239,11 +239,16 @@ def _optimise(
     return left > 0
 
 
-@inner(inline="always")
+@njit(nogil=True, cache=True, inline="always")
 def finish_transport(
-    n_sinks: int, n_sources: int, scaled: Array, source: Array, sink: Array, tree: Array,
+    n_sinks: int,
+    n_sources: int,
+    scaled: Array,
+    source: Array,
+    sink: Array,
+    tree: Array,
     low_bits: int,
-) -> bool:  # fmt: skip
+) -> bool:
     """Make the tree in the workspace optimal; False on failure."""
     mask = (np.int64(1) << low_bits) - 1
     if n_sinks <= 64:
@@ -253,11 +258,20 @@ def finish_transport(
     return _optimise(n_sinks, n_sources, scaled, source, sink, tree, mask, words)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def solve_transport(
-    n_sinks: int, n_sources: int, cost: Array, place: int, down: int, along: int, highest: float,
-    scaled: Array, source: Array, sink: Array, tree: Array,
-) -> float:  # fmt: skip
+    n_sinks: int,
+    n_sources: int,
+    cost: Array,
+    place: int,
+    down: int,
+    along: int,
+    highest: float,
+    scaled: Array,
+    source: Array,
+    sink: Array,
+    tree: Array,
+) -> float:
     """The least cost of moving the masses of the sources to the sinks; -1 on failure.
 
     The caller has filled in the masses (all positive, adding up to ``2 ** MASS_BITS`` on both

@@ -19,14 +19,35 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Array
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 
 __all__ = [
-    "BELOW", "BEST", "CLOSED", "FLOW", "FROM", "HUGE", "INTO", "MASS_BITS", "MEAN", "PARENT",
-    "QUEUE", "SHIFT", "SINK_POINT", "SINK_PRICE", "SOURCE_POINT", "arc_above", "cheapest_source",
-    "cost_factor", "hang_source", "highest_cost", "index_bits", "padded", "scale_costs",
-    "transport_workspace", "tree_cost",
-]  # fmt: skip
+    "BELOW",
+    "BEST",
+    "CLOSED",
+    "FLOW",
+    "FROM",
+    "HUGE",
+    "INTO",
+    "MASS_BITS",
+    "MEAN",
+    "PARENT",
+    "QUEUE",
+    "SHIFT",
+    "SINK_POINT",
+    "SINK_PRICE",
+    "SOURCE_POINT",
+    "arc_above",
+    "cheapest_source",
+    "cost_factor",
+    "hang_source",
+    "highest_cost",
+    "index_bits",
+    "padded",
+    "scale_costs",
+    "transport_workspace",
+    "tree_cost",
+]
 
 MASS_BITS = 60  # all masses of a side add up to 2 ** MASS_BITS
 _COST_BITS = 50
@@ -42,13 +63,13 @@ SINK_PRICE, MEAN, BEST, QUEUE, FROM, INTO, SINK_POINT = 0, 1, 2, 3, 4, 5, 6
 PARENT, FLOW, BELOW = 0, 1, 2
 
 
-@inner
+@njit(nogil=True, cache=True)
 def padded(n: int, step: int) -> int:
     """The smallest multiple of ``step`` that is at least n."""
     return (n + step - 1) // step * step
 
 
-@inner
+@njit(nogil=True, cache=True)
 def index_bits(n: int) -> int:
     """How many bits the numbers 0 to n − 1 take (at least 1)."""
     bits = 1
@@ -73,7 +94,7 @@ def transport_workspace(n_small: int, n_large: int) -> tuple[Array, Array, Array
     )
 
 
-@inner
+@njit(nogil=True, cache=True)
 def highest_cost(n_sinks: int, n_sources: int, cost: Array, sink: Array) -> float:
     """The largest cost; overwrites an entry of ``sink``."""
     # Non-negative floats have the order of their bits; integer maxima, unlike float ones, are
@@ -87,18 +108,26 @@ def highest_cost(n_sinks: int, n_sources: int, cost: Array, sink: Array) -> floa
     return float(sink.view(np.float64)[MEAN, 0])
 
 
-@inner(error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def cost_factor(n_sinks: int, highest: float, low_bits: int) -> float:
     """The factor that scales costs up to the highest to integers."""
     cost_bits = min(_COST_BITS, 60 - low_bits - index_bits(n_sinks))
     return 2.0**cost_bits / highest if highest > 0.0 else 0.0
 
 
-@inner
+@njit(nogil=True, cache=True)
 def scale_costs(
-    n_sinks: int, first: int, last: int, cost: Array, place: int, down: int, along: int,
-    scaled: Array, factor: float, low_bits: int,
-) -> None:  # fmt: skip
+    n_sinks: int,
+    first: int,
+    last: int,
+    cost: Array,
+    place: int,
+    down: int,
+    along: int,
+    scaled: Array,
+    factor: float,
+    low_bits: int,
+) -> None:
     """Costs of the sources ``first:last`` as integers with free low bits, padded with huge ones.
 
     The cost of sink a and source k is ``cost[place + a * down + k * along]``.
@@ -118,7 +147,7 @@ def scale_costs(
             scaled[a, k] = CLOSED
 
 
-@inner(forceinline=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def arc_above(x: int, n_sinks: int, tree: Array) -> tuple[int, int, int]:
     """Sink, source and flow of the arc to a node's parent; the flow is 0 at the root."""
     above, flow = tree[PARENT, x], tree[FLOW, x]
@@ -127,7 +156,7 @@ def arc_above(x: int, n_sinks: int, tree: Array) -> tuple[int, int, int]:
     return above, x - n_sinks, flow
 
 
-@inner
+@njit(nogil=True, cache=True)
 def tree_cost(
     n_sinks: int, n_sources: int, cost: Array, place: int, down: int, along: int, tree: Array
 ) -> float:
@@ -140,7 +169,7 @@ def tree_cost(
     return total * 2.0**-MASS_BITS
 
 
-@inner
+@njit(nogil=True, cache=True)
 def hang_source(k: int, a: int, mass: int, n_sinks: int, tree: Array) -> None:
     """Add source k to the tree below sink a, whose demand grows by the same mass."""
     tree[PARENT, n_sinks + k] = a
@@ -149,7 +178,7 @@ def hang_source(k: int, a: int, mass: int, n_sinks: int, tree: Array) -> None:
         tree[w, n_sinks + k] = 0
 
 
-@inner(forceinline=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def cheapest_source(a: int, width: int, scaled: Array, source: Array) -> int:
     """The smallest scaled cost plus shift of a sink; its low bits are the number of the source."""
     cheapest = HUGE

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Floats
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.walks.product_walks import (
     EXPONENTIAL,
@@ -43,9 +43,17 @@ _RESIDUAL = 1e-14
 
 @njit(nogil=True, cache=True)
 def arc_walk_rows(
-    begin: int, end: int, left: LabelledGraphs, right: LabelledGraphs, signed: bool,
-    kind: int, decay: float, n_steps: int, which: int, out: Floats,
-) -> None:  # fmt: skip
+    begin: int,
+    end: int,
+    left: LabelledGraphs,
+    right: LabelledGraphs,
+    signed: bool,
+    kind: int,
+    decay: float,
+    n_steps: int,
+    which: int,
+    out: Floats,
+) -> None:
     """Fill rows ``begin:end`` of the matrix of sums over common walks along arcs.
 
     The parameters are those of `product_walks.walk_rows` without the radii. A value is NaN if the
@@ -77,7 +85,7 @@ def arc_walk_rows(
             out[i, 0 if which == 2 else j] = value
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _steps(pair: Pair, decay: float, n_steps: int, n: int, space: Floats) -> float:
     """Σ_{i ≤ p} λ^i 1ᵀA×^i 1."""
     here, there = space[0], space[1]
@@ -97,7 +105,7 @@ def _steps(pair: Pair, decay: float, n_steps: int, n: int, space: Floats) -> flo
     return total
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _geometric(pair: Pair, decay: float, n: int, space: Floats) -> float:
     """1ᵀ(I − λA×)⁻¹1 for weights that are not negative; NaN if it does not converge.
 
@@ -127,7 +135,7 @@ def _geometric(pair: Pair, decay: float, n: int, space: Floats) -> float:
     return np.nan
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _gmres(pair: Pair, decay: float, n: int, guess: Floats) -> float:
     """The geometric sum by GMRES with restarts; NaN if the residual does not become small enough.
 
@@ -167,7 +175,7 @@ def _gmres(pair: Pair, decay: float, n: int, guess: Floats) -> float:
     return np.nan
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _add_correction(
     pair: Pair, decay: float, scale: Floats, length: float, basis: Floats, image: Floats, x: Floats
 ) -> None:
@@ -221,7 +229,7 @@ def _add_correction(
             x[k] += rest[m] * scale[k] * basis[m, k]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _dense_geometric(pair: Pair, decay: float, n: int) -> float:
     """The geometric sum by a dense solver, for weights of any sign; −inf for too many nodes."""
     if n > LARGEST_SIGNED:
@@ -243,7 +251,7 @@ def _dense_geometric(pair: Pair, decay: float, n: int) -> float:
     return np.linalg.solve(matrix, np.ones(n)).sum()
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _exponential(pair: Pair, decay: float, signed: bool, n: int, space: Floats) -> float:
     """1ᵀ exp(λA×) 1 as a power series; inf if it overflows.
 
@@ -283,7 +291,7 @@ def _exponential(pair: Pair, decay: float, signed: bool, n: int, space: Floats) 
     return total[:n].sum()
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _largest_row(graphs: LabelledGraphs, i: int) -> float:
     """The largest sum of the absolute weights of the arcs that leave a node of graph i."""
     largest = 0.0
@@ -295,7 +303,7 @@ def _largest_row(graphs: LabelledGraphs, i: int) -> float:
     return largest
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _largest_column(graphs: LabelledGraphs, i: int) -> float:
     """The same for the arcs that end at a node."""
     first, last = graphs.node_offsets[i], graphs.node_offsets[i + 1]

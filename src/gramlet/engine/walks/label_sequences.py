@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.hash_table import (
     find_key,
     hash_of_key,
@@ -144,7 +144,7 @@ def _longer(graphs: LabelledGraphs, labels: Ints, walks: HalfWalks, most: float)
     return HalfWalks(offsets, ids[:filled].copy(), sums[:filled].copy(), n_ids)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _n_continued(graphs: LabelledGraphs, walks: HalfWalks, first: int, u: int) -> int:
     """How many entries the neighbours of a node have together."""
     total = 0
@@ -266,7 +266,7 @@ def _join_halves(
     return indptr, keys[:filled], values[:filled], n_columns
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _n_products(graphs: LabelledGraphs, walks: HalfWalks, odd: bool, first: int, last: int) -> int:
     """An upper bound on the number of pairs of halves of one graph."""
     total = 0
@@ -282,7 +282,7 @@ def _n_products(graphs: LabelledGraphs, walks: HalfWalks, odd: bool, first: int,
     return total
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _number_keys(keys: Ints, n_ids: int, values: Floats) -> int:
     """Replace keys by numbers from 0 on, and scale sequences that differ from their reverse.
 

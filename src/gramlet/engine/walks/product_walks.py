@@ -15,7 +15,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.common.stored_state import require, require_array, require_offsets
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into, taken
 
 __all__ = [
@@ -192,7 +192,7 @@ def _class_begins(sorted_labels: Ints, graph_of_node: Ints) -> tuple[Ints, Ints]
     return begins, graph_of_node[begins]
 
 
-@inner
+@njit(nogil=True, cache=True)
 def most_nodes(offsets: Ints) -> int:
     """The number of nodes of the largest graph."""
     most = 0
@@ -201,7 +201,7 @@ def most_nodes(offsets: Ints) -> int:
     return most
 
 
-@inner
+@njit(nogil=True, cache=True)
 def room(left: LabelledGraphs, right: LabelledGraphs) -> tuple[Ints, Ints, Ints, Floats]:
     """Arrays for the layout of any pair of these graphs."""
     tallest = most_nodes(left.node_offsets)
@@ -213,7 +213,7 @@ def room(left: LabelledGraphs, right: LabelledGraphs) -> tuple[Ints, Ints, Ints,
     return low, high, start, np.empty(most_nodes(right.node_offsets))
 
 
-@inner
+@njit(nogil=True, cache=True)
 def lay_out(pair: Pair) -> int:
     """Fill in the layout of a pair; return the number of nodes of its product graph."""
     left, right = pair.left, pair.right
@@ -232,7 +232,7 @@ def lay_out(pair: Pair) -> int:
     return filled
 
 
-@inner
+@njit(nogil=True, cache=True)
 def apply_product(pair: Pair, x: Floats, out: Floats) -> None:
     """``out = A× x``."""
     left, right, low, high, row = pair.left, pair.right, pair.low, pair.high, pair.row
@@ -261,7 +261,7 @@ def apply_product(pair: Pair, x: Floats, out: Floats) -> None:
 
 
 # The compiler may reorder sums, which saves a quarter of the time.
-@inner(fastmath={"reassoc", "contract"})
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def _geometric(pair: Pair, decay: float, gap: float, n: int, space: Floats) -> float:
     """1ᵀ(I − λA×)⁻¹1 by conjugate gradients; NaN if they do not converge.
 
@@ -299,7 +299,7 @@ def _geometric(pair: Pair, decay: float, gap: float, n: int, space: Floats) -> f
     return np.nan
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _exponential(pair: Pair, decay: float, n_pieces: float, n: int, space: Floats) -> float:
     """1ᵀ exp(λA×) 1 = ‖exp(λA×/2) 1‖², the exponential as a power series; inf if it overflows.
 
@@ -335,7 +335,7 @@ def _exponential(pair: Pair, decay: float, n_pieces: float, n: int, space: Float
     return squared
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _steps(pair: Pair, decay: float, n_steps: int, n: int, space: Floats) -> float:
     """Σ_{i ≤ p} λ^i 1ᵀA×^i 1; the vector of walks of i steps gives the terms 2i − 1 and 2i."""
     here, there = space[0], space[1]
@@ -359,10 +359,19 @@ def _steps(pair: Pair, decay: float, n_steps: int, n: int, space: Floats) -> flo
 
 @njit(nogil=True, cache=True)
 def walk_rows(
-    begin: int, end: int, left: LabelledGraphs, right: LabelledGraphs, radii: Floats,
-    other_radii: Floats, signed: bool, kind: int, decay: float, n_steps: int, which: int,
+    begin: int,
+    end: int,
+    left: LabelledGraphs,
+    right: LabelledGraphs,
+    radii: Floats,
+    other_radii: Floats,
+    signed: bool,
+    kind: int,
+    decay: float,
+    n_steps: int,
+    which: int,
     out: Floats,
-) -> None:  # fmt: skip
+) -> None:
     """Fill rows ``begin:end`` of the matrix of sums over common walks.
 
     The product ``radii[i] * other_radii[j]`` bounds ρ(A×) of a pair. ``which`` is 0 for all

@@ -105,9 +105,13 @@ def _node_pairs(left: LabelledGraphs, right: LabelledGraphs) -> float:
 
 
 def _one_block(
-    graphs: LabelledGraphs, walks: list[HalfWalks], weights: Floats, n_left: int, symmetric: bool,
+    graphs: LabelledGraphs,
+    walks: list[HalfWalks],
+    weights: Floats,
+    n_left: int,
+    symmetric: bool,
     tiling: Tiling,
-) -> Floats:  # fmt: skip
+) -> Floats:
     counts = sequence_counts(graphs, walks, weights, tiling.n_jobs)
     if symmetric:
         return products_self(counts, tiling)
@@ -115,9 +119,12 @@ def _one_block(
 
 
 def _blocks(
-    left: LabelledGraphs, right: LabelledGraphs | None, work: Floats, weights: Floats,
+    left: LabelledGraphs,
+    right: LabelledGraphs | None,
+    work: Floats,
+    weights: Floats,
     tiling: Tiling,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """As `_one_block`, in blocks of graphs on both sides, so that the counts fit into memory."""
     n_half = (len(weights) - 1) // 2
     ours = _cuts(work[: left.n_graphs])

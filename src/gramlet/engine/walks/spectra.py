@@ -13,7 +13,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.common.stored_state import require_array, require_offsets
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
 from gramlet.engine.walks.product_walks import EXPONENTIAL, GEOMETRIC
@@ -92,9 +92,16 @@ def walk_spectra(
 
 @njit(nogil=True, cache=True)
 def spectral_walk_rows(
-    begin: int, end: int, left: WalkSpectra, right: WalkSpectra, kind: int, decay: float,
-    n_steps: int, which: int, out: Floats,
-) -> None:  # fmt: skip
+    begin: int,
+    end: int,
+    left: WalkSpectra,
+    right: WalkSpectra,
+    kind: int,
+    decay: float,
+    n_steps: int,
+    which: int,
+    out: Floats,
+) -> None:
     """Fill rows ``begin:end`` of the matrix of sums over common walks.
 
     ``which`` is 0 for all columns, 1 for those from the diagonal on, 2 for the diagonal only,
@@ -113,7 +120,7 @@ def spectral_walk_rows(
             out[i, 0 if which == 2 else j] = total
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _function(kind: int, x: float, n_steps: int) -> float:
     if kind == GEOMETRIC:
         return 1.0 / (1.0 - x)

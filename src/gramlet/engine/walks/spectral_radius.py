@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.tiles import for_tiles
 from gramlet.engine.walks.product_walks import LabelledGraphs, Pair, apply_product, lay_out, room
 
@@ -48,9 +48,14 @@ def pair_radii(
 
 @njit(nogil=True, cache=True)
 def _fill_radii(
-    begin: int, end: int, left: LabelledGraphs, right: LabelledGraphs, rows: Ints, columns: Ints,
+    begin: int,
+    end: int,
+    left: LabelledGraphs,
+    right: LabelledGraphs,
+    rows: Ints,
+    columns: Ints,
     radii: Floats,
-) -> None:  # fmt: skip
+) -> None:
     low, high, start, row = room(left, right)
     space = np.empty((3, 0))
     for at in range(begin, end):
@@ -61,7 +66,7 @@ def _fill_radii(
         radii[at] = _radius(pair, n, space)
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _radius(pair: Pair, n: int, space: Floats) -> float:
     """The largest absolute eigenvalue, by Lanczos iteration from a positive vector.
 
@@ -110,7 +115,7 @@ def _radius(pair: Pair, n: int, space: Floats) -> float:
     return radius
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _largest(diagonal: Floats, beside: Floats, n: int, sign: float) -> float:
     """The largest eigenvalue of ``sign`` times a tridiagonal matrix, by bisection.
 

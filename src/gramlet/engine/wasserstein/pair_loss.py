@@ -16,7 +16,7 @@ from joblib import effective_n_jobs
 from scipy import sparse
 
 from gramlet.common.arrays import Array, Floats, Int32s, Ints, UInt32s
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.tiles import for_tiles, row_ranges
 from gramlet.engine.counts.comparison import CountIndex, row_arrays
 from gramlet.engine.counts.row_sums import position_type
@@ -102,9 +102,14 @@ class PairMinima:
         return float(value), float(along)
 
     def losses_at(
-        self, weights: Floats, here: Floats, hinge: Hinge, classes: Ints, out: Floats,
+        self,
+        weights: Floats,
+        here: Floats,
+        hinge: Hinge,
+        classes: Ints,
+        out: Floats,
         fixed: Floats | None = None,
-    ) -> tuple[float, float]:  # fmt: skip
+    ) -> tuple[float, float]:
         """S of new weights, in ``out``; its loss, and the derivative on the way from ``here``.
 
         ``fixed`` is added to S; the derivative is that at the end of the way.
@@ -128,9 +133,18 @@ class PairMinima:
         def part(begin: int, end: int) -> Floats:
             found, slopes = np.zeros(self.n_features + 1), np.empty(self.n_graphs)
             found[-1] = _sum_losses_and_gradients(
-                begin, end, *self._entries, here, there, share, self.starts, classes, *hinge,
-                slopes, found,
-            )  # fmt: skip
+                begin,
+                end,
+                *self._entries,
+                here,
+                there,
+                share,
+                self.starts,
+                classes,
+                *hinge,
+                slopes,
+                found,
+            )
             return found
 
         found = np.zeros(self.n_features + 1) + self._over_rows(part)
@@ -151,8 +165,9 @@ class PairMinima:
             for begin, end in self._ranges:
                 keep(begin, end)
         else:
-            for_tiles(keep, self.n_graphs, costs=self._costs, n_tiles=self._n_tiles,
-                      n_jobs=self._n_jobs)  # fmt: skip
+            for_tiles(
+                keep, self.n_graphs, costs=self._costs, n_tiles=self._n_tiles, n_jobs=self._n_jobs
+            )
         found = [parts[begin] for begin in sorted(parts) if parts[begin] is not None]
         return sum(found[1:], start=found[0]) if found else 0.0
 
@@ -188,16 +203,32 @@ class _Entries(NamedTuple):
         first[listed] = np.arange(len(listed))
         position = position_type(len(index.rows))
         return cls(
-            offsets, features, values, first.astype(position), last.astype(position),
-            index.rows.view(np.uint32), index.values, index.dense,
-        )  # fmt: skip
+            offsets,
+            features,
+            values,
+            first.astype(position),
+            last.astype(position),
+            index.rows.view(np.uint32),
+            index.values,
+            index.dense,
+        )
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _row_minima(
-    i: int, offsets: Ints, features: Int32s, values: Floats, first: Array, last: Array,
-    owners: UInt32s, kept: Floats, dense: Floats, weights: Floats, row: Floats, by_owner: Floats,
-) -> None:  # fmt: skip
+    i: int,
+    offsets: Ints,
+    features: Int32s,
+    values: Floats,
+    first: Array,
+    last: Array,
+    owners: UInt32s,
+    kept: Floats,
+    dense: Floats,
+    weights: Floats,
+    row: Floats,
+    by_owner: Floats,
+) -> None:
     """Row i of S from the diagonal on; ``by_owner`` is the same memory, by columns from 0 on."""
     for j in range(len(row)):
         row[j] = 0.0
@@ -221,20 +252,40 @@ def _row_minima(
 
 @njit(nogil=True, cache=True)
 def _sum_minima(
-    begin: int, end: int, offsets: Ints, features: Int32s, values: Floats, first: Array,
-    last: Array, owners: UInt32s, kept: Floats, dense: Floats,
-    weights: Floats, row_starts: Ints, packed: Floats,
-) -> None:  # fmt: skip
+    begin: int,
+    end: int,
+    offsets: Ints,
+    features: Int32s,
+    values: Floats,
+    first: Array,
+    last: Array,
+    owners: UInt32s,
+    kept: Floats,
+    dense: Floats,
+    weights: Floats,
+    row_starts: Ints,
+    packed: Floats,
+) -> None:
     """Rows ``begin:end`` of S, packed."""
     for i in range(begin, end):
         a, b = row_starts[i], row_starts[i + 1]
         _row_minima(
-            i, offsets, features, values, first, last, owners, kept, dense, weights,
-            packed[a:b], packed[a - i : b],
-        )  # fmt: skip
+            i,
+            offsets,
+            features,
+            values,
+            first,
+            last,
+            owners,
+            kept,
+            dense,
+            weights,
+            packed[a:b],
+            packed[a - i : b],
+        )
 
 
-@inner(fastmath=_REORDER)
+@njit(nogil=True, cache=True, fastmath=_REORDER)
 def _dot_minima(value: float, line: Floats, coefficients: Floats) -> float:
     total = 0.0
     for j in range(len(line)):
@@ -243,11 +294,21 @@ def _dot_minima(value: float, line: Floats, coefficients: Floats) -> float:
     return total
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _row_gradient(
-    i: int, offsets: Ints, features: Int32s, values: Floats, first: Array, last: Array,
-    owners: UInt32s, kept: Floats, dense: Floats, row: Floats, by_owner: Floats, total: Floats,
-) -> None:  # fmt: skip
+    i: int,
+    offsets: Ints,
+    features: Int32s,
+    values: Floats,
+    first: Array,
+    last: Array,
+    owners: UInt32s,
+    kept: Floats,
+    dense: Floats,
+    row: Floats,
+    by_owner: Floats,
+    total: Floats,
+) -> None:
     """Add the coefficients of the pairs in row i times their minima to ``total``."""
     for p in range(offsets[i], offsets[i + 1]):
         f, value = features[p], values[p]
@@ -265,25 +326,54 @@ def _row_gradient(
 
 @njit(nogil=True, cache=True)
 def _sum_gradients(
-    begin: int, end: int, offsets: Ints, features: Int32s, values: Floats, first: Array,
-    last: Array, owners: UInt32s, kept: Floats, dense: Floats,
-    coefficients: Floats, row_starts: Ints, total: Floats,
-) -> None:  # fmt: skip
+    begin: int,
+    end: int,
+    offsets: Ints,
+    features: Int32s,
+    values: Floats,
+    first: Array,
+    last: Array,
+    owners: UInt32s,
+    kept: Floats,
+    dense: Floats,
+    coefficients: Floats,
+    row_starts: Ints,
+    total: Floats,
+) -> None:
     """Add the coefficients of the pairs in rows ``begin:end`` times their minima to ``total``."""
     for i in range(begin, end):
         a, b = row_starts[i], row_starts[i + 1]
         _row_gradient(
-            i, offsets, features, values, first, last, owners, kept, dense,
-            coefficients[a:b], coefficients[a - i : b], total,
-        )  # fmt: skip
+            i,
+            offsets,
+            features,
+            values,
+            first,
+            last,
+            owners,
+            kept,
+            dense,
+            coefficients[a:b],
+            coefficients[a - i : b],
+            total,
+        )
 
 
-@inner(fastmath=_REORDER)
+@njit(nogil=True, cache=True, fastmath=_REORDER)
 def _pair_losses(
-    here: Floats, there: Floats, share: float, classes: Ints, own: int,
-    weight_same: float, weight_diff: float,
-    offset: float, alpha_diff: float, alpha_same: float, sigma: float, slopes: Floats,
-) -> tuple[float, float]:  # fmt: skip
+    here: Floats,
+    there: Floats,
+    share: float,
+    classes: Ints,
+    own: int,
+    weight_same: float,
+    weight_diff: float,
+    offset: float,
+    alpha_diff: float,
+    alpha_same: float,
+    sigma: float,
+    slopes: Floats,
+) -> tuple[float, float]:
     """The weighted losses of the pairs of one graph, and their derivative along the segment.
 
     The derivatives with respect to S are written to ``slopes``, unless that is empty. The smoothed
@@ -308,81 +398,173 @@ def _pair_losses(
     return total, along
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _row_losses(
-    i: int, here: Floats, there: Floats, share: float, classes: Ints,
-    weight_same: float, weight_diff: float,
-    offset: float, alpha_diff: float, alpha_same: float, sigma: float, slopes: Floats,
-) -> tuple[float, float]:  # fmt: skip
+    i: int,
+    here: Floats,
+    there: Floats,
+    share: float,
+    classes: Ints,
+    weight_same: float,
+    weight_diff: float,
+    offset: float,
+    alpha_diff: float,
+    alpha_same: float,
+    sigma: float,
+    slopes: Floats,
+) -> tuple[float, float]:
     """The same for row i of S: the pair (i, i) counts once, the others twice, for both orders."""
     total, along = 0.0, 0.0
     for later in range(2):
         end = len(here) if later else 1
         times = 1.0 + later
         value, slope = _pair_losses(
-            here[later:end], there[later:end], share, classes[i + later : i + end], classes[i],
-            times * weight_same, times * weight_diff, offset, alpha_diff, alpha_same, sigma,
+            here[later:end],
+            there[later:end],
+            share,
+            classes[i + later : i + end],
+            classes[i],
+            times * weight_same,
+            times * weight_diff,
+            offset,
+            alpha_diff,
+            alpha_same,
+            sigma,
             slopes[later:end],
-        )  # fmt: skip
+        )
         total, along = total + value, along + slope
     return total, along
 
 
 @njit(nogil=True, cache=True)
 def _sum_losses(
-    begin: int, end: int, here: Floats, there: Floats, share: float, starts: Ints, classes: Ints,
-    weight_same: float, weight_diff: float,
-    offset: float, alpha_diff: float, alpha_same: float, sigma: float,
-) -> tuple[float, float]:  # fmt: skip
+    begin: int,
+    end: int,
+    here: Floats,
+    there: Floats,
+    share: float,
+    starts: Ints,
+    classes: Ints,
+    weight_same: float,
+    weight_diff: float,
+    offset: float,
+    alpha_diff: float,
+    alpha_same: float,
+    sigma: float,
+) -> tuple[float, float]:
     """The loss of rows ``begin:end`` at ``here + share (there − here)``, and its derivative."""
     total, along, nothing = 0.0, 0.0, np.empty(0)
     for i in range(begin, end):
         a, b = starts[i], starts[i + 1]
         value, slope = _row_losses(
-            i, here[a:b], there[a:b], share, classes,
-            weight_same, weight_diff, offset, alpha_diff, alpha_same, sigma, nothing,
-        )  # fmt: skip
+            i,
+            here[a:b],
+            there[a:b],
+            share,
+            classes,
+            weight_same,
+            weight_diff,
+            offset,
+            alpha_diff,
+            alpha_same,
+            sigma,
+            nothing,
+        )
         total, along = total + value, along + slope
     return total, along
 
 
 @njit(nogil=True, cache=True)
 def _sum_minima_and_losses(
-    begin: int, end: int, offsets: Ints, features: Int32s, values: Floats, first: Array,
-    last: Array, owners: UInt32s, kept: Floats, dense: Floats,
-    weights: Floats, fixed: Floats, here: Floats, starts: Ints, classes: Ints,
-    weight_same: float, weight_diff: float,
-    offset: float, alpha_diff: float, alpha_same: float, sigma: float, packed: Floats,
-) -> tuple[float, float]:  # fmt: skip
+    begin: int,
+    end: int,
+    offsets: Ints,
+    features: Int32s,
+    values: Floats,
+    first: Array,
+    last: Array,
+    owners: UInt32s,
+    kept: Floats,
+    dense: Floats,
+    weights: Floats,
+    fixed: Floats,
+    here: Floats,
+    starts: Ints,
+    classes: Ints,
+    weight_same: float,
+    weight_diff: float,
+    offset: float,
+    alpha_diff: float,
+    alpha_same: float,
+    sigma: float,
+    packed: Floats,
+) -> tuple[float, float]:
     """Rows ``begin:end`` of S, and the loss there, row by row."""
     total, along, nothing = 0.0, 0.0, np.empty(0)
     for i in range(begin, end):
         a, b = starts[i], starts[i + 1]
         row = packed[a:b]
         _row_minima(
-            i, offsets, features, values, first, last, owners, kept, dense, weights,
-            row, packed[a - i : b],
-        )  # fmt: skip
+            i,
+            offsets,
+            features,
+            values,
+            first,
+            last,
+            owners,
+            kept,
+            dense,
+            weights,
+            row,
+            packed[a - i : b],
+        )
         if len(fixed):
             for j in range(len(row)):
                 row[j] += fixed[a + j]
         value, slope = _row_losses(
-            i, here[a:b], row, 1.0, classes,
-            weight_same, weight_diff, offset, alpha_diff, alpha_same, sigma, nothing,
-        )  # fmt: skip
+            i,
+            here[a:b],
+            row,
+            1.0,
+            classes,
+            weight_same,
+            weight_diff,
+            offset,
+            alpha_diff,
+            alpha_same,
+            sigma,
+            nothing,
+        )
         total, along = total + value, along + slope
     return total, along
 
 
 @njit(nogil=True, cache=True)
 def _sum_losses_and_gradients(
-    begin: int, end: int, offsets: Ints, features: Int32s, values: Floats, first: Array,
-    last: Array, owners: UInt32s, kept: Floats, dense: Floats,
-    here: Floats, there: Floats, share: float, starts: Ints, classes: Ints,
-    weight_same: float, weight_diff: float,
-    offset: float, alpha_diff: float, alpha_same: float, sigma: float,
-    slopes: Floats, gradient: Floats,
-) -> float:  # fmt: skip
+    begin: int,
+    end: int,
+    offsets: Ints,
+    features: Int32s,
+    values: Floats,
+    first: Array,
+    last: Array,
+    owners: UInt32s,
+    kept: Floats,
+    dense: Floats,
+    here: Floats,
+    there: Floats,
+    share: float,
+    starts: Ints,
+    classes: Ints,
+    weight_same: float,
+    weight_diff: float,
+    offset: float,
+    alpha_diff: float,
+    alpha_same: float,
+    sigma: float,
+    slopes: Floats,
+    gradient: Floats,
+) -> float:
     """The loss of rows ``begin:end``; its derivatives by the weights are added to ``gradient``.
 
     ``slopes`` is workspace, one number per graph: the derivatives by one row of S.
@@ -391,11 +573,31 @@ def _sum_losses_and_gradients(
     for i in range(begin, end):
         a, b = starts[i], starts[i + 1]
         total += _row_losses(
-            i, here[a:b], there[a:b], share, classes,
-            weight_same, weight_diff, offset, alpha_diff, alpha_same, sigma, slopes[i:],
-        )[0]  # fmt: skip
+            i,
+            here[a:b],
+            there[a:b],
+            share,
+            classes,
+            weight_same,
+            weight_diff,
+            offset,
+            alpha_diff,
+            alpha_same,
+            sigma,
+            slopes[i:],
+        )[0]
         _row_gradient(
-            i, offsets, features, values, first, last, owners, kept, dense,
-            slopes[i:], slopes, gradient,
-        )  # fmt: skip
+            i,
+            offsets,
+            features,
+            values,
+            first,
+            last,
+            owners,
+            kept,
+            dense,
+            slopes[i:],
+            slopes,
+            gradient,
+        )
     return total

@@ -326,10 +326,20 @@ def stochastic(
     one_by_one = allowed.kind == "box" or bool((radii > 1.0).any())
     for i, j in pairs:
         touched = _pair_step(
-            i, j, masses.indptr.astype(np.int64), masses.indices.astype(np.int64), masses.data,
-            problem.fixed, problem.classes[i] == problem.classes[j], *hinge, step,
-            weights, levels, allowed.free, distances,
-        )  # fmt: skip
+            i,
+            j,
+            masses.indptr.astype(np.int64),
+            masses.indices.astype(np.int64),
+            masses.data,
+            problem.fixed,
+            problem.classes[i] == problem.classes[j],
+            *hinge,
+            step,
+            weights,
+            levels,
+            allowed.free,
+            distances,
+        )
         if touched and (one_by_one or (distances > radii**2).any()):
             weights = allowed.project(weights)
             distances[:] = np.bincount(levels, weights=(weights - 1.0) ** 2, minlength=len(radii))
@@ -338,11 +348,25 @@ def stochastic(
 
 @njit(nogil=True, cache=True)
 def _pair_step(
-    i: int, j: int, indptr: Ints, columns: Ints, values: Floats, fixed: Floats,
-    same_class: bool, scale_same: float, scale_diff: float,
-    offset: float, alpha_diff: float, alpha_same: float, sigma: float, step: float,
-    weights: Floats, levels: Ints, free: Bools, distances: Floats,
-) -> bool:  # fmt: skip
+    i: int,
+    j: int,
+    indptr: Ints,
+    columns: Ints,
+    values: Floats,
+    fixed: Floats,
+    same_class: bool,
+    scale_same: float,
+    scale_diff: float,
+    offset: float,
+    alpha_diff: float,
+    alpha_same: float,
+    sigma: float,
+    step: float,
+    weights: Floats,
+    levels: Ints,
+    free: Bools,
+    distances: Floats,
+) -> bool:
     """One gradient step for one pair, in place; False if its loss is 0."""
     # The distance, by a walk over both sorted rows.
     d = offset - min(fixed[i], fixed[j])

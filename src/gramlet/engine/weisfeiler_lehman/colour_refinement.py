@@ -14,7 +14,7 @@ import numpy as np
 
 from gramlet.common.arrays import Int32s, Ints, Nodes
 from gramlet.common.stored_state import require_flag, require_integer, require_items
-from gramlet.engine.core.compiled import inner, njit
+from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.engine.core.workspace import Workspace
@@ -197,17 +197,29 @@ class _Signatures:
             _write_signatures(*self._arcs, colours, self._edges, radix, *out)
         else:
             _write_directed_signatures(
-                *self._arcs, self._in_arcs.indptr, self._in_arcs.indices, colours, self._edges,
-                self._in_edges, radix, *out,
-            )  # fmt: skip
+                *self._arcs,
+                self._in_arcs.indptr,
+                self._in_arcs.indices,
+                colours,
+                self._edges,
+                self._in_edges,
+                radix,
+                *out,
+            )
         return self._offsets, self._data
 
 
 @njit(nogil=True, cache=True)
 def _write_signatures(
-    indptr: Ints, indices: Nodes, colours: Ints, edge_labels: Ints, radix: int, offsets: Ints,
-    around: Ints, data: Int32s,
-) -> None:  # fmt: skip
+    indptr: Ints,
+    indices: Nodes,
+    colours: Ints,
+    edge_labels: Ints,
+    radix: int,
+    offsets: Ints,
+    around: Ints,
+    data: Int32s,
+) -> None:
     """Write the signatures of all nodes to ``data``, at their offsets."""
     if len(edge_labels) > 0:
         for v in range(len(colours)):
@@ -227,29 +239,59 @@ def _write_signatures(
 
 @njit(nogil=True, cache=True)
 def _write_directed_signatures(
-    indptr: Ints, indices: Nodes, in_indptr: Ints, in_indices: Nodes, colours: Ints,
-    edge_labels: Ints, in_edge_labels: Ints, radix: int, offsets: Ints, around: Ints, data: Int32s,
-) -> None:  # fmt: skip
+    indptr: Ints,
+    indices: Nodes,
+    in_indptr: Ints,
+    in_indices: Nodes,
+    colours: Ints,
+    edge_labels: Ints,
+    in_edge_labels: Ints,
+    radix: int,
+    offsets: Ints,
+    around: Ints,
+    data: Int32s,
+) -> None:
     """Write the signatures of all nodes: own colour, the out-neighbours, −1, the in-neighbours."""
     for v in range(len(colours)):
         data[offsets[v]] = colours[v]
         at = _write_around(
-            indices, indptr[v], indptr[v + 1], colours, edge_labels, radix, around, data,
+            indices,
+            indptr[v],
+            indptr[v + 1],
+            colours,
+            edge_labels,
+            radix,
+            around,
+            data,
             offsets[v] + 1,
-        )  # fmt: skip
+        )
         if in_indptr[v] < in_indptr[v + 1]:
             data[at] = _COMING_IN
             _write_around(
-                in_indices, in_indptr[v], in_indptr[v + 1], colours, in_edge_labels, radix, around,
-                data, at + 1,
-            )  # fmt: skip
+                in_indices,
+                in_indptr[v],
+                in_indptr[v + 1],
+                colours,
+                in_edge_labels,
+                radix,
+                around,
+                data,
+                at + 1,
+            )
 
 
-@inner
+@njit(nogil=True, cache=True)
 def _write_around(
-    indices: Nodes, begin: int, end: int, colours: Ints, edge_labels: Ints, radix: int,
-    around: Ints, data: Int32s, at: int,
-) -> int:  # fmt: skip
+    indices: Nodes,
+    begin: int,
+    end: int,
+    colours: Ints,
+    edge_labels: Ints,
+    radix: int,
+    around: Ints,
+    data: Int32s,
+    at: int,
+) -> int:
     """Write the sorted colours (with edge labels, pairs) of the entries ``begin:end`` from ``at``.
 
     Returns where they end. ``around`` is workspace for pairs, which are sorted as one number each,

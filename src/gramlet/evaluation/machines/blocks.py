@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats
-from gramlet.engine.core.workspace import Workspace
 from gramlet.engine.machines.kernel_ridge import centre
-from gramlet.engine.machines.single_precision import padded_rows
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.tags import graph_tags, is_embedding
 
@@ -31,7 +29,6 @@ __all__ = [
 ]
 
 _SHARED_BYTES = 1 << 29  # of distances that are kept for the next options
-_LARGE_GAMMA = 1e30  # not representable in single precision
 _FEW = 4  # times as many graphs as features: from there on machines on features are faster
 
 
@@ -135,21 +132,16 @@ def fitted_blocks(
     train: GraphBatch,
     target: Array,
     held: GraphBatch,
-    space: Workspace | None = None,
 ) -> Iterator[tuple[Any, Any]]:
     """Fit a clone on the training graphs; their output, and that of held-out graphs.
 
     One pair per set of options: Gram matrix and kernel values, or two sets of features. The sets
     may differ only in parameters that can be set after the fit. The next step of the iterator may
-    overwrite a pair. With a workspace, kernel values may be in single precision, as
-    `engine.machines.single_precision` has them, and in its memory.
+    overwrite a pair.
     """
     from sklearn.base import clone
 
     fitted = clone(estimator)
-    if space is not None and _can_be_rounded(fitted, option_sets, len(train)):
-        yield from _rounded_blocks(fitted, option_sets, train, target, held, space)
-        return
     # Both are lazy and iterate over the options together; the first output fits.
     owns = _fitted_outputs(fitted, option_sets, train, target, reuse=True)
     crosses = _outputs(fitted, option_sets, held, reuse=True)
@@ -158,45 +150,6 @@ def fitted_blocks(
             yield own, own.like(cross, len(held))
         else:
             yield own, _checked(_dense(cross), (len(held), len(train)), fitted)
-
-
-def _can_be_rounded(estimator: Any, option_sets: Sequence[dict[str, Any]], n_graphs: int) -> bool:
-    """Whether an estimator is a normalised kernel of distances with all sets of options.
-
-    Several sets share a fit only if the tags of the estimator are its own, so that its matrices can
-    be computed from distances.
-    """
-    params = estimator.get_params()
-    return (
-        len(option_sets) > 1
-        and SharedDistances.can_share(estimator, n_graphs)
-        and all({**params, **chosen}["normalize"] for chosen in option_sets)
-        and all({**params, **chosen}["gamma"] < _LARGE_GAMMA for chosen in option_sets)
-    )
-
-
-def _rounded_blocks(
-    fitted: Any,
-    option_sets: Sequence[dict[str, Any]],
-    train: GraphBatch,
-    target: Array,
-    held: GraphBatch,
-    space: Workspace,
-) -> Iterator[tuple[Array, Array]]:
-    """`fitted_blocks` in single precision, for a normalised kernel of distances."""
-    fitted.set_params(**option_sets[0]).fit(train, target)
-    n = len(train)
-    parts = [
-        (fitted.decays(graphs, np.float32), padded_rows(n_rows, n, space, f"fitted {name}"))
-        for name, graphs, n_rows in (("own", None, n), ("cross", held, len(held)))
-    ]
-    for _, room in parts:
-        room[:, n:] = 0.0
-    for option_set in option_sets:
-        fitted.set_params(**option_set)
-        for decays, room in parts:
-            _checked(decays.matrix(room[:, :n]), (len(room), n), fitted)
-        yield parts[0][1], parts[1][1]
 
 
 def _fitted_outputs(

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.engine.core.workspace import Workspaces
 from gramlet.engine.machines.feature_ridge import FeatureRidge, decompose_features
 from gramlet.engine.machines.kernel_ridge import CentredSpectrum, centre, centre_rows, decompose
 from gramlet.engine.machines.support_vectors import decide_by_cost
@@ -29,7 +28,6 @@ __all__ = [
     "Outcome",
     "class_outcome",
     "machine_of",
-    "no_outcome",
     "weights_of",
 ]
 
@@ -64,11 +62,6 @@ class Outcome:
         )
 
 
-def no_outcome(n_entries: int, n_graphs: int) -> Outcome:
-    """Predictions of entries that were left out: −1, which is no class."""
-    return Outcome(np.full((n_entries, n_graphs), -1))
-
-
 class Machine(ABC):
     """Predicts held-out graphs from a training part's Gram matrix.
 
@@ -78,31 +71,19 @@ class Machine(ABC):
         The C among which the scorer chooses; empty if the machine chooses itself.
     chooses_cost : bool
         Whether C is chosen among ``costs`` by `losses` over inner folds.
-    takes_single : bool
-        Whether `tried` takes matrices in single precision as well, scaled and padded as
-        `engine.machines.single_precision` has them.
     unfinished : list of int
         Machines that reached the limit of steps.
-    blocks : Workspaces
-        Memory for the matrices it is given, used again for the next ones.
     """
 
     chooses_cost = False
-    takes_single = False
 
     def __init__(self, costs: tuple[float, ...]) -> None:
         self.costs = costs
         self.unfinished: list[int] = []  # a list, because several threads may append
-        self.blocks = Workspaces()
 
     @abstractmethod
-    def tried(
-        self, gram: Array, cross: Array, target: Array, n_costs: int | None = None
-    ) -> Outcome:
-        """Predictions for each C, by the fast solver; one row if the machine chooses itself.
-
-        If only the ``n_costs`` smallest C are needed, predictions for the others may be −1.
-        """
+    def tried(self, gram: Floats, cross: Floats, target: Array) -> Outcome:
+        """Predictions for each C, by the fast solver; one row if the machine chooses itself."""
 
     @abstractmethod
     def final(self, gram: Floats, cross: Floats, target: Array, position: int) -> Outcome:
@@ -129,8 +110,7 @@ class _VectorMachine(Machine):
         costs = np.array(self._protocol.C)
         if not self._protocol.scale_C:
             return costs
-        n = len(gram)  # rows may be longer, with zeros
-        spread = float(np.trace(gram, dtype=np.float64) / n - gram.sum(dtype=np.float64) / n**2)
+        spread = float(np.trace(gram) / len(gram) - gram.mean())
         return costs / spread if spread > 0 else costs
 
     def _finish(self, machine: Any) -> None:
@@ -140,31 +120,20 @@ class _VectorMachine(Machine):
 class _SupportVectors(_VectorMachine):
     """One machine per pair of classes; the class with most votes wins, the first if tied."""
 
-    takes_single = True
-
     def __init__(self, protocol: Protocol, n_classes: int, class_weight: Any) -> None:
         super().__init__(protocol)
         self._n_classes = n_classes
         self._class_weight = class_weight
-        self._spaces = Workspaces()
 
-    def tried(
-        self, gram: Array, cross: Array, target: Array, n_costs: int | None = None
-    ) -> Outcome:
+    def tried(self, gram: Floats, cross: Floats, target: Array) -> Outcome:
         present, codes = np.unique(target, return_inverse=True)
         weights = weights_of(self._class_weight, target, self._n_classes)[present]
         rules = self._protocol
-        costs = self._scaled(gram)[:n_costs]
-        with self._spaces.borrowed() as space:
-            pairs, unfinished = decide_by_cost(
-                gram, codes, weights, cross, costs, rules.tol, rules.max_iter, space
-            )
+        pairs, unfinished = decide_by_cost(
+            gram, codes, weights, cross, self._scaled(gram), rules.tol, rules.max_iter
+        )
         self.unfinished.append(unfinished)
-        found = _by_votes(pairs, present, self._n_classes)
-        if len(costs) == len(self.costs):
-            return found
-        rest = no_outcome(len(self.costs) - len(costs), len(cross))
-        return Outcome(np.concatenate([found.predictions, rest.predictions]))
+        return _by_votes(pairs, present, self._n_classes)
 
     def final(self, gram: Floats, cross: Floats, target: Array, position: int) -> Outcome:
         from sklearn.svm import SVC
@@ -200,9 +169,7 @@ class _VectorRegression(_VectorMachine):
         self._finish(machine)
         return predicted
 
-    def tried(
-        self, gram: Floats, cross: Floats, target: Array, n_costs: int | None = None
-    ) -> Outcome:
+    def tried(self, gram: Floats, cross: Floats, target: Array) -> Outcome:
         costs = self._scaled(gram)
         return Outcome(np.stack([self._fitted(gram, cross, target, float(c)) for c in costs]))
 
@@ -243,9 +210,7 @@ class _Ridge(Machine):
         centred, rows = centre(gram, cross)
         return decompose(centred, float(np.abs(gram).max(initial=0.0))), rows
 
-    def tried(
-        self, gram: Floats, cross: Floats, target: Array, n_costs: int | None = None
-    ) -> Outcome:
+    def tried(self, gram: Floats, cross: Floats, target: Array) -> Outcome:
         form, rows = self._prepared(gram, cross)
         penalties = form.penalties(self._all_costs)
         columns = self._columns(target)

@@ -162,9 +162,13 @@ def _rich(rows: Sequence[Result], told: Sequence[str]) -> Any:
     headings = _headings(rows)
     below = "\n".join([*_flag(rows), *told])
     grid = Table(
-        box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="underline",
-        caption=Text(below) if below else None, caption_justify="left",
-    )  # fmt: skip
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+        header_style="underline",
+        caption=Text(below) if below else None,
+        caption_justify="left",
+    )
     grid.add_column(headings[0], style="cyan", no_wrap=True)
     grid.add_column(headings[1], justify="right", no_wrap=True)
     grid.add_column(headings[2], justify="right", style="dim", no_wrap=True)
@@ -173,7 +177,9 @@ def _rich(rows: Sequence[Result], told: Sequence[str]) -> Any:
     for row in rows:
         name, score, seconds, options = _cells(row)
         grid.add_row(
-            Text(name), Text(score, "bold green" if row.mean == best else ""), seconds,
+            Text(name),
+            Text(score, "bold green" if row.mean == best else ""),
+            seconds,
             Text(options),
-        )  # fmt: skip
+        )
     return grid

@@ -173,9 +173,17 @@ def rank_scores(
     between = n * float(((means - (k + 1) / 2) ** 2).sum())
     statistic = n * (k - 1) * between / spread if spread > 0 else 0.0
     return Ranking(
-        tuple(methods), tuple(data), scores, ranks, statistic, float(chi2.sf(statistic, k - 1)),
-        _critical_difference(k, n, alpha), _pair_tests(scores, methods), alpha, scoring,
-    )  # fmt: skip
+        tuple(methods),
+        tuple(data),
+        scores,
+        ranks,
+        statistic,
+        float(chi2.sf(statistic, k - 1)),
+        _critical_difference(k, n, alpha),
+        _pair_tests(scores, methods),
+        alpha,
+        scoring,
+    )
 
 
 def _critical_difference(k: int, n: int, alpha: float) -> float:

@@ -188,23 +188,35 @@ def _rows() -> list[Scorer]:
         Scorer("d2_absolute_error_score", numbers, "d2_absolute_error_score", needs_two=True),
     ]
     for name in (
-        "mean_absolute_error", "mean_squared_error", "root_mean_squared_error",
-        "median_absolute_error", "max_error", "mean_absolute_percentage_error",
-    ):  # fmt: skip
+        "mean_absolute_error",
+        "mean_squared_error",
+        "root_mean_squared_error",
+        "median_absolute_error",
+        "max_error",
+        "mean_absolute_percentage_error",
+    ):
         rows.append(Scorer(f"neg_{name}", numbers, name, sign=-1))
     for name, above in (
-        ("mean_squared_log_error", -1.0), ("root_mean_squared_log_error", -1.0),
-        ("mean_poisson_deviance", 0.0), ("mean_gamma_deviance", 0.0),
-    ):  # fmt: skip
+        ("mean_squared_log_error", -1.0),
+        ("root_mean_squared_log_error", -1.0),
+        ("mean_poisson_deviance", 0.0),
+        ("mean_gamma_deviance", 0.0),
+    ):
         rows.append(Scorer(f"neg_{name}", numbers, name, sign=-1, above=above))
     return rows
 
 
 _BY_NAME = {row.name: row for row in _rows()}
 _PROBABILITIES = (
-    "neg_log_loss", "neg_brier_score", "roc_auc_ovr", "roc_auc_ovo", "roc_auc_ovr_weighted",
-    "roc_auc_ovo_weighted", "d2_log_loss_score", "d2_brier_score",
-)  # fmt: skip
+    "neg_log_loss",
+    "neg_brier_score",
+    "roc_auc_ovr",
+    "roc_auc_ovo",
+    "roc_auc_ovr_weighted",
+    "roc_auc_ovo_weighted",
+    "d2_log_loss_score",
+    "d2_brier_score",
+)
 
 
 def scorer_names(task: str, n_classes: int = 0) -> list[str]:

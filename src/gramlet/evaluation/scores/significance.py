@@ -180,9 +180,14 @@ def _compared(a: Result, b: Result) -> Comparison:
     runs = independent_runs(differences, pooled)
     overlap = overlap_of_runs(_overlap(a), pooled)
     return Comparison(
-        _name(a), _name(b), float(differences.mean()), *corrected_t(runs, overlap), runs.size,
-        a.scoring, n_pooled=int(pooled.sum()),
-    )  # fmt: skip
+        _name(a),
+        _name(b),
+        float(differences.mean()),
+        *corrected_t(runs, overlap),
+        runs.size,
+        a.scoring,
+        n_pooled=int(pooled.sum()),
+    )
 
 
 def corrected_t(differences: Floats, overlap: float) -> tuple[float, float]:

@@ -1,25 +1,22 @@
 """Options chosen on the test parts themselves, as some papers did: one choice for all of them.
 
 Separate from `selection.nested`, because the result is not an unbiased estimate; these results are
-marked "optimistic" wherever they are shown. Entries of the grid that can no longer have the best
-mean are not fitted on further parts.
+marked "optimistic" wherever they are shown.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.tiles import progress
-from gramlet.evaluation.machines.machines import Outcome, no_outcome
+from gramlet.evaluation.machines.machines import Outcome
 from gramlet.evaluation.protocols.splits import Split
 from gramlet.evaluation.scores.scorers import part_scores
 from gramlet.evaluation.selection.selection import Race, machine_warnings_off, settled_costs
-from gramlet.evaluation.selection.tally import Tally
 from gramlet.evaluation.selection.trials import Trial
 
 __all__ = ["best_of_grid"]
@@ -39,13 +36,8 @@ def best_of_grid(races: Sequence[Race], verbose: int | bool) -> None:
     best, best_rank = -np.inf, 0
     winner: tuple[Sequence[int], int] = (groups[0], 0)
     with machine_warnings_off(), progress(total, first.subject.name, verbose) as advance:
-        # The last first, as in `selection.nested`.
-        for number in reversed(range(len(groups))):
-            group = groups[number]
-            tally = _tally(races, group, best)
-            by_draw = [
-                _outcomes(races, d, number, group, tally, advance) for d in range(len(races))
-            ]
+        for number, group in enumerate(groups):
+            by_draw = [_outcomes(race, number, group, advance) for race in races]
             means = np.mean(
                 [_mean_scores(r, found) for r, found in zip(races, by_draw, strict=True)], axis=0
             ).round(12)
@@ -62,74 +54,37 @@ def best_of_grid(races: Sequence[Race], verbose: int | bool) -> None:
             _test_again(race, *winner)
 
 
-def _tally(races: Sequence[Race], group: Sequence[int], best: float) -> Tally:
-    """What can still be chosen of a group; all of it unless a count of errors can tell.
-
-    Machines that choose C themselves are left out: the predictions of those that are chosen are
-    reported, with decision values, which are missing where entries were given up.
-    """
-    race = races[0]
-    tests = [split.test for split in race.splits] * len(races)
-    counted = (
-        race.scorer.name == "accuracy"
-        and bool(race.machine.costs)
-        and not race.machine.chooses_cost
-        and min(len(test) for test in tests) > 1  # single graphs are pooled
-    )
-    values, n_entries = race.data.target.values, len(race.grid(group))
-    return Tally(tests, values, n_entries, best if counted else -np.inf, equal_parts=True)
-
-
 def _outcomes(
-    races: Sequence[Race],
-    draw: int,
-    number: int,
-    group: Sequence[int],
-    tally: Tally,
-    advance: Callable[[], None],
+    race: Race, number: int, group: Sequence[int], advance: Callable[[], None]
 ) -> list[Outcome]:
-    """Predictions for all test parts with each entry of one group's grid, for one draw.
-
-    Entries that were given up are predicted wrongly, as −1: their means stay below the best.
-    """
-    race, part = races[draw], f"{number}-grid"
-    first = draw * len(race.splits)  # of the tally's parts
-    found = {s: race.ledger.outcome(record) for s, record in race.ledger.known(part).items()}
-    missing = [s for s in range(len(race.splits)) if s not in found]
-    lock = threading.Lock()
-    for s, outcome in found.items():
-        tally.add(first + s, outcome, tally.complete)
+    """Predictions for all test parts with each entry of one group's grid, for one draw."""
+    part = f"{number}-grid"
+    outcomes = {s: race.ledger.outcome(record) for s, record in race.ledger.known(part).items()}
+    missing = [s for s in range(len(race.splits)) if s not in outcomes]
     with race.trial(group) as trial:
-        if missing and tally.able().any():
+        if missing:
             trial()
 
         def work(k: int) -> None:
             s = missing[k]
-            with lock:
-                wanted = tally.able()
-            if wanted.any():
-                with trial().stopwatch():
-                    tested = _narrowed(trial(), race, race.splits[s], wanted)
-                # Many numbers to store, and the chosen entry is tested again.
-                drop = race.scorer.needs == "predictions" and _tested_again(race)
-                found[s] = replace(tested, decisions=None) if drop else tested
-            else:
-                found[s] = no_outcome(len(wanted), len(race.splits[s].test))
-            with lock:
-                tally.add(first + s, found[s], wanted)
-            race.ledger.add_outcome(part, s, found[s])
+            with trial().stopwatch():
+                tested = _narrowed(trial(), race, race.splits[s])
+            # Many numbers to store, and the chosen entry is tested again.
+            drop = race.scorer.needs == "predictions" and _tested_again(race)
+            outcomes[s] = replace(tested, decisions=None) if drop else tested
+            race.ledger.add_outcome(part, s, outcomes[s])
             advance()
 
         race.over(len(missing), work)
-    return [found[s] for s in range(len(race.splits))]
+    return [outcomes[s] for s in range(len(race.splits))]
 
 
-def _narrowed(trial: Trial, race: Race, split: Split, wanted: Array) -> Outcome:
+def _narrowed(trial: Trial, race: Race, split: Split) -> Outcome:
     """Predictions for the test part: of each entry of the grid, or of each set of options.
 
     The latter if a machine chooses C by inner folds that do not split groups.
     """
-    tested = trial.tried(split.train, split.test, wanted)
+    tested = trial.tried(split.train, split.test)
     if not trial.chooses_cost:
         return tested
     inner = [trial.tried(*pair) for pair in split.inner]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Floats
-from gramlet.evaluation.digests import digest_of
 from gramlet.evaluation.machines.blocks import Features
 from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.fingerprint import digest_of
 
 __all__ = ["KeptOutputs"]
 

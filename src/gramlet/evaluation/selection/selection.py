@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.notices import warn_caller
@@ -27,7 +26,6 @@ from gramlet.evaluation.protocols.splits import Split
 from gramlet.evaluation.scores.scorers import Scorer, part_scores
 from gramlet.evaluation.selection.kept_outputs import KeptOutputs
 from gramlet.evaluation.selection.subjects import Subject
-from gramlet.evaluation.selection.tally import Tally
 from gramlet.evaluation.selection.trials import Data, Trial, grid_of, kernel_share, prepare
 from gramlet.evaluation.store import Ledger
 
@@ -105,9 +103,16 @@ class Race:
                 begin = clock()
                 sets = self.sets_of(group)
                 made.append(
-                    prepare(self.subject, sets, self.data, self.machine, self.n_jobs, self._shared,
-                            self._kept)
-                )  # fmt: skip
+                    prepare(
+                        self.subject,
+                        sets,
+                        self.data,
+                        self.machine,
+                        self.n_jobs,
+                        self._shared,
+                        self._kept,
+                    )
+                )
                 prepared = clock() - begin
                 self.kernel_seconds += prepared
             return made[0]
@@ -149,49 +154,26 @@ class Race:
     ) -> None:
         """Score the grid over the inner folds of some splits.
 
-        ``keep`` receives each split's scores as soon as its last fold is done; those of entries
-        that were given up are −inf.
+        ``keep`` receives each split's scores as soon as its last fold is done.
         """
-        parts = self._in_turn(which)
-        counted = self.scorer.name == "accuracy" and not trial.chooses_cost
-        tallies = {
-            s: Tally([held for _, held in self.splits[s].inner], self.data.target.values,
-                     len(trial.grid), self.best[s] if counted else -np.inf)
-            for s in which
-        }  # fmt: skip
+        parts = [(s, k) for s in which for k in range(len(self.splits[s].inner))]
+        outcomes: dict[int, dict[int, Outcome]] = {s: {} for s in which}
         lock = threading.Lock()
 
         def work(number: int) -> None:
             s, k = parts[number]
-            split, tally = self.splits[s], tallies[s]
-            with lock:
-                wanted = tally.able()
+            split = self.splits[s]
             with trial.stopwatch():
-                outcome = trial.tried(*split.inner[k], wanted)
+                outcome = trial.tried(*split.inner[k])
             with lock:
-                done = tally.add(k, outcome, wanted)
+                outcomes[s][k] = outcome
+                done = len(outcomes[s]) == len(split.inner)
             if done:
-                scores = self.inner_scores(trial, split, tally.outcomes())
-                scores[~tally.complete] = -np.inf
-                keep(s, scores)
+                folds = outcomes.pop(s)
+                keep(s, self.inner_scores(trial, split, [folds[k] for k in range(len(folds))]))
             advance()
 
         self.over(len(parts), work)
-
-    def _in_turn(self, which: Sequence[int]) -> list[tuple[int, int]]:
-        """Splits and their inner folds, ordered so that threads work on different splits.
-
-        A fold shows what to give up on the next folds of its split, if these have not begun. Only a
-        few splits are under way at a time, so that finished ones are recorded early.
-        """
-        threads = effective_n_jobs(self.n_jobs)
-        together = 1 if threads == 1 else 2 * threads
-        return [
-            (s, k)
-            for begin in range(0, len(which), together)
-            for k in range(len(self.splits[0].inner))
-            for s in which[begin : begin + together]
-        ]
 
     def inner_scores(self, trial: Trial, split: Split, outcomes: Sequence[Outcome]) -> Floats:
         """The score of each entry of the grid over the inner folds of one split."""
@@ -263,9 +245,7 @@ def nested(race: Race, verbose: int | bool, always_score: bool = False) -> None:
     kept: list[list[Trial]] = [[] for _ in groups]
     untested = np.zeros(len(race.splits), dtype=bool)
     with machine_warnings_off(), progress(total, race.subject.name, verbose) as advance:
-        # The last first: options usually ascend, and the better the first, the less is left to do.
-        for number in reversed(range(len(groups))):
-            group = groups[number]
+        for number, group in enumerate(groups):
             grid = race.grid(group)
             choice = always_score or len(groups) * len(grid) > 1
             with race.trial(group, kept[number]) as trial:
@@ -277,8 +257,7 @@ def nested(race: Race, verbose: int | bool, always_score: bool = False) -> None:
             better = np.flatnonzero((top > race.best) | earlier)
             race.best[better] = top[better]
             ranks_of_best[better] = ranks[positions[better]]
-            race.places[better] = np.column_stack([np.full(len(better), number),
-                                                   positions[better]])  # fmt: skip
+            race.places[better] = np.column_stack([np.full(len(better), number), positions[better]])
             untested[better] = True
             _make_room(race, kept, untested)
         _test_groups(race, range(len(groups)), kept, untested)

@@ -17,8 +17,6 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.engine.core.compiling import clock
-from gramlet.engine.core.workspace import Workspace
-from gramlet.engine.machines.single_precision import fill_block, padded_rows, scale_to_one
 from gramlet.evaluation.machines.baselines import Baseline, size_features
 from gramlet.evaluation.machines.blocks import (
     Features,
@@ -27,7 +25,7 @@ from gramlet.evaluation.machines.blocks import (
     fitted_blocks,
     whole_outputs,
 )
-from gramlet.evaluation.machines.machines import Machine, Outcome, class_outcome, no_outcome
+from gramlet.evaluation.machines.machines import Machine, Outcome, class_outcome
 from gramlet.evaluation.protocols.task import Target
 from gramlet.evaluation.selection.kept_outputs import KeptOutputs
 from gramlet.evaluation.selection.subjects import Subject
@@ -88,18 +86,9 @@ class Trial(ABC):
         yield
         self._seconds.append(clock() - started)
 
-    def tried(self, train: Ints, held: Ints, wanted: Array | None = None) -> Outcome:
-        """Predictions for the held-out graphs, one row per entry of the grid.
-
-        Entries that are not ``wanted`` may be left out; their predictions are then −1.
-        """
-        if wanted is not None and not wanted.any():
-            return no_outcome(len(self.grid), len(held))
-        return self._tried(train, held, wanted)
-
     @abstractmethod
-    def _tried(self, train: Ints, held: Ints, wanted: Array | None) -> Outcome:
-        """The same, where at least one entry is wanted."""
+    def tried(self, train: Ints, held: Ints) -> Outcome:
+        """Predictions for the held-out graphs, one row per entry of the grid."""
 
     def final(self, train: Ints, held: Ints, position: int) -> Outcome:
         """The same for one entry of the grid."""
@@ -125,7 +114,7 @@ class _Baseline(Trial):
         self._target = data.target
         self._sizes = size_features(data.batch()) if baseline.needs_graphs else None
 
-    def _tried(self, train: Ints, held: Ints, wanted: Array | None) -> Outcome:
+    def tried(self, train: Ints, held: Ints) -> Outcome:
         return self._baseline.outcome(self._target, self._sizes, train, held)
 
 
@@ -139,7 +128,7 @@ class _Predictor(Trial):
         self._estimator = estimator
         self._data = data
 
-    def _tried(self, train: Ints, held: Ints, wanted: Array | None) -> Outcome:
+    def tried(self, train: Ints, held: Ints) -> Outcome:
         from sklearn.base import clone
 
         graphs, target = self._data.batch(), self._data.target
@@ -183,32 +172,21 @@ class _KernelMachine(Trial):
 
     @abstractmethod
     def _blocks(
-        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]], single: bool
+        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
     ) -> Iterator[tuple[Machine, Array, Array]]:
         """Per set of options a machine, what it needs of the training part, and the held-out rows.
 
-        The next step of the iterator may overwrite the latter. ``single``: they may be rounded to
-        single precision.
+        The next step of the iterator may overwrite the latter.
         """
 
-    def _tried(self, train: Ints, held: Ints, wanted: Array | None) -> Outcome:
+    def tried(self, train: Ints, held: Ints) -> Outcome:
         target = self._data.target.values[train]
-        # A machine goes from C to C: up to the largest that is wanted of each set of options.
-        needed = np.full(len(self._option_sets), self.per_set)
-        if wanted is not None:
-            by_set = wanted.reshape(-1, self.per_set)[:, ::-1]
-            needed = np.where(by_set.any(axis=1), self.per_set - by_set.argmax(axis=1), 0)
-        found = [no_outcome(self.per_set, len(held))] * len(self._option_sets)
-        used = np.flatnonzero(needed).tolist()
-        sets = [self._option_sets[which] for which in used]
-        blocks = self._blocks(train, held, sets, self._machine.takes_single)
-        for which, (machine, own, cross) in zip(used, blocks, strict=True):
-            found[which] = machine.tried(own, cross, target, int(needed[which]))
-        return _stacked(found)
+        blocks = self._blocks(train, held, self._option_sets)
+        return _stacked([machine.tried(own, cross, target) for machine, own, cross in blocks])
 
     def final(self, train: Ints, held: Ints, position: int) -> Outcome:
         which, cost = divmod(position, self.per_set)
-        blocks = self._blocks(train, held, self._option_sets[which : which + 1], False)
+        blocks = self._blocks(train, held, self._option_sets[which : which + 1])
         machine, own, cross = next(blocks)  # the iterator's, and others' after its end
         return machine.final(own, cross, self._data.target.values[train], cost)
 
@@ -258,16 +236,12 @@ class _Sliced(_KernelMachine):
         self.n_bytes = sum(gram.nbytes for gram in grams)
 
     def _blocks(
-        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]], single: bool
+        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
     ) -> Iterator[tuple[Machine, Array, Array]]:
-        with self._machine.blocks.borrowed() as space:
-            for option_set in option_sets:
-                gram = self._grams[self._option_sets.index(option_set)]
-                own_values = np.diagonal(gram)[train]
-                rounded = single and not self._of_features and scale_to_one(own_values) == 1.0
-                own = _block(gram, train, train, space, "own", rounded)
-                blocks = own, _block(gram, held, train, space, "cross", rounded)
-                yield self._machine, *(centred_and_scaled(*blocks) if self._of_features else blocks)
+        for option_set in option_sets:
+            gram = self._grams[self._option_sets.index(option_set)]
+            blocks = gram[np.ix_(train, train)], gram[np.ix_(held, train)]
+            yield self._machine, *(centred_and_scaled(*blocks) if self._of_features else blocks)
 
 
 class _SlicedFeatures(_KernelMachine):
@@ -285,24 +259,11 @@ class _SlicedFeatures(_KernelMachine):
         self.n_bytes = sum(rows.nbytes for rows in features)
 
     def _blocks(
-        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]], single: bool
+        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
     ) -> Iterator[tuple[Machine, Array, Array]]:
         for option_set in option_sets:
             rows = self._features[self._option_sets.index(option_set)]
             yield self._machine, rows[train], rows[held]
-
-
-def _block(
-    gram: Floats, rows: Ints, columns: Ints, space: Workspace, name: str, single: bool
-) -> Array:
-    """Part of a Gram matrix, in the memory that a workspace has under a name."""
-    shape = len(rows), len(columns)
-    if single:
-        block = padded_rows(*shape, space, f"{name} in single precision")
-    else:
-        block = space.array(name, shape[0] * shape[1], np.float64).reshape(shape)
-    fill_block(gram, rows, columns, block)
-    return block
 
 
 class _Refitted(_KernelMachine):
@@ -317,32 +278,22 @@ class _Refitted(_KernelMachine):
         self._estimator = estimator
 
     def _blocks(
-        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]], single: bool
+        self, train: Ints, held: Ints, option_sets: Sequence[dict[str, Any]]
     ) -> Iterator[tuple[Machine, Array, Array]]:
-        with self._machine.blocks.borrowed() as space:
-            started = clock()
-            for own, cross in self._fitted(train, held, option_sets, space if single else None):
-                if not isinstance(own, Features):
-                    found: tuple[Machine, Array, Array] = self._machine, own, cross
-                elif self._on_features is not None and own.are_few:
-                    found = self._on_features, own.rows, cross.rows
-                else:
-                    found = self._machine, *centred_and_scaled(own.gram(), cross.against(own))
-                self._kernel_seconds.append(clock() - started)
-                yield found
-                started = clock()
-
-    def _fitted(
-        self,
-        train: Ints,
-        held: Ints,
-        option_sets: Sequence[dict[str, Any]],
-        space: Workspace | None,
-    ) -> Iterator[tuple[Any, Any]]:
         graphs, target = self._data.batch(), self._data.target.named
-        return fitted_blocks(
-            self._estimator, option_sets, graphs[train], target[train], graphs[held], space
-        )
+        started = clock()
+        for own, cross in fitted_blocks(
+            self._estimator, option_sets, graphs[train], target[train], graphs[held]
+        ):
+            if not isinstance(own, Features):
+                blocks: tuple[Machine, Array, Array] = self._machine, own, cross
+            elif self._on_features is not None and own.are_few:
+                blocks = self._on_features, own.rows, cross.rows
+            else:
+                blocks = self._machine, *centred_and_scaled(own.gram(), cross.against(own))
+            self._kernel_seconds.append(clock() - started)
+            yield blocks
+            started = clock()
 
 
 def prepare(

@@ -170,5 +170,6 @@ def _not_found(name: str, reason: str) -> str:
     return (
         f"The data set {name!r} is not on this machine, and could not be downloaded: {reason}."
         f"{hint} Put {name}.zip (or a folder {name}) into a folder of your own and name it with "
-        f"data_home or the environment variable GRAMLET_DATA; the collection is at {BASE_URL}."
+        f"data_home= (--data-dir) or the environment variable GRAMLET_DATA; the collection is at "
+        f"{BASE_URL}."
     )

@@ -43,15 +43,35 @@ Column = str | int | None  # for targets also False: none, whatever the file con
 
 # Headings by which each column is recognised if none is named.
 MOLECULE_HEADINGS = (
-    "smiles", "canonical_smiles", "isomeric_smiles", "smi", "smile", "smiles_string",
-    "structure", "molecule", "mol",
-)  # fmt: skip
+    "smiles",
+    "canonical_smiles",
+    "isomeric_smiles",
+    "smi",
+    "smile",
+    "smiles_string",
+    "structure",
+    "molecule",
+    "mol",
+)
 TARGET_HEADINGS = ("target", "label", "class", "y", "activity")
 ID_HEADINGS = (
-    "id", "name", "compound_id", "mol_id", "molecule_id", "compound", "identifier", "title",
-    "compound_name", "molecule_name", "drug_id", "drug_name", "chembl_id", "molecule_chembl_id",
-    "cas", "index",
-)  # fmt: skip
+    "id",
+    "name",
+    "compound_id",
+    "mol_id",
+    "molecule_id",
+    "compound",
+    "identifier",
+    "title",
+    "compound_name",
+    "molecule_name",
+    "drug_id",
+    "drug_name",
+    "chembl_id",
+    "molecule_chembl_id",
+    "cas",
+    "index",
+)
 
 _LOOKED_AT = 20
 _MOST = 0.5
@@ -146,9 +166,15 @@ def dataset_of_table(
     headings = table.headings or [str(i) for i in range(table.n_columns)]
     unread = [h for i, h in enumerate(headings) if i not in columns and h]
     return dataset_of_rows(
-        table.path, rows, options, problems, name=name, target_name=target_name, unread=unread,
+        table.path,
+        rows,
+        options,
+        problems,
+        name=name,
+        target_name=target_name,
+        unread=unread,
         written=written,
-    )  # fmt: skip
+    )
 
 
 def _missing(table: Table, row: Row, structure: int) -> str | None:
@@ -185,8 +211,9 @@ class _SmiLayout:
     width: int
 
     def table(self, path: Path, rows: list[Row]) -> Table:
-        cut = [[cell.strip() for cell in row.cells[0].split(self.sep, self.width - 1)]
-               for row in rows]  # fmt: skip
+        cut = [
+            [cell.strip() for cell in row.cells[0].split(self.sep, self.width - 1)] for row in rows
+        ]
         return Table(
             path,
             self.headings,
@@ -263,9 +290,13 @@ def scan_target(
 
 
 def _stream_smi(
-    path: Path, named: list[str], last_column: int, header: bool | None, batch_size: int,
+    path: Path,
+    named: list[str],
+    last_column: int,
+    header: bool | None,
+    batch_size: int,
     max_bytes: int,
-) -> Iterator[Table]:  # fmt: skip
+) -> Iterator[Table]:
     def lines() -> Iterator[str]:
         return (row.cells[0] for rows in stream_lines(path, batch_size, max_bytes) for row in rows)
 

@@ -126,9 +126,11 @@ def batch_of_graphs(
         [_numbered(graph, edges) for graph, edges in zip(graphs, simple, strict=True)],
         n_nodes=[len(graph.nodes) for graph in graphs],
         directed=directed,
-        **{name: None if all(c is None for c in column) else column
-           for name, column in columns.items()},
-    )  # fmt: skip
+        **{
+            name: None if all(c is None for c in column) else column
+            for name, column in columns.items()
+        },
+    )
 
 
 def _common_direction(graphs: Sequence[FileGraph]) -> bool:

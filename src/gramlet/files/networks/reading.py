@@ -1,13 +1,13 @@
-"""Files of graphs: `.graphml`, `.gexf`, `.gml`, `.g6`, `.s6`, `.json` and `.jsonl`.
+"""A Dataset of the graphs of network files: `.graphml`, `.gexf`, `.gml`, `.g6`, `.json` and others.
 
-networkx parses .gexf and .gml; XML entities and deep nesting are refused first. Ids and targets are
-data of the graphs.
+Ids and targets are data of the graphs. Fields of a Dataset that these formats do not support are
+stored as JSON, under one name, in the data of the first graph.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Hashable, Mapping
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,31 +18,15 @@ from gramlet.files.networks.file_graphs import (
     batch_of_graphs,
     describe_graphs,
 )
-from gramlet.files.networks.graph6 import parse_graph6, parse_sparse6
-from gramlet.files.networks.graphml import read_graphml
-from gramlet.files.networks.node_link import read_json, read_json_lines
-from gramlet.files.networks.notes import NOTES, restore_notes
-from gramlet.files.networks.safe_xml import guarded_parser, parse_guarded
-from gramlet.files.opening import open_bytes, open_text
 from gramlet.files.problems import Problems
 from gramlet.files.tables import ColumnNotFoundError
 from gramlet.files.target import check_target
+from gramlet.files.tu.extras import NAME_FIELDS, decode_names, encode_names
 
-__all__ = ["NETWORK_KINDS", "dataset_of_graphs", "parse_graphs"]
-
+NOTES = "gramlet"
 TARGET_NAMES = ("target", "label", "class", "y")
 ID_NAMES = ("id", "name")
-_GRAPH = re.compile(r"^\s*graph\s*\[", re.MULTILINE)
 _OF_FORMATS = ("mode", "start", "end", "timeformat")  # data that GEXF has about every graph
-
-# sparse6 can state a million nodes in six characters; up to this many are accepted without edges.
-_MOST_NODES = 1_000_000
-_NODES_PER_CHARACTER = 64
-
-
-def parse_graphs(path: Path, kind: str, problems: Problems, max_bytes: int) -> list[FileGraph]:
-    """The graphs of one file."""
-    return NETWORK_KINDS[kind](path, problems, max_bytes)
 
 
 def dataset_of_graphs(
@@ -152,129 +136,38 @@ def _targets(graphs: list[FileGraph], name: str, problems: Problems) -> tuple[li
     return kept, check_target(values) if values else None
 
 
-# One reader per format
+# Fields that the formats do not support
 
 
-def _read_graphml(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
-    return read_graphml(path, problems, max_bytes)
+def notes_of(dataset: Any) -> dict[str, Any]:
+    """The names and the description of a Dataset, as JSON values."""
+    notes: dict[str, Any] = {
+        field: encode_names(dataset[field], field)
+        for field in NAME_FIELDS
+        if dataset.get(field) is not None
+    }
+    for field in ("description", "target_name"):
+        if dataset.get(field):
+            notes[field] = dataset[field]
+    return notes
 
 
-def _read_gexf(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
-    nodes: dict[str, int] = {}
-    ends: dict[str, None] = {}
-
-    def note(tag: str, attributes: dict[str, str]) -> None:
-        kind = tag.rpartition(":")[2]
-        if kind == "node" and "id" in attributes:
-            nodes[attributes["id"]] = nodes.get(attributes["id"], 0) + 1
-        elif kind == "edge":
-            ends.update(dict.fromkeys(attributes.get(end, "") for end in ("source", "target")))
-
-    with open_bytes(path, max_bytes) as stream:
-        parse_guarded(guarded_parser(path, note), stream, path)
-    # networkx would keep the last of such nodes, and add nodes that edges name.
-    for name, times in nodes.items():
-        if times > 1:
-            raise ValueError(f"{path}: {times} nodes have the id {name!r}.")
-    for name in ends:
-        if name and name not in nodes:
-            raise ValueError(f"{path}: an edge ends at {name!r}, which is not a node.")
-    networkx = _networkx(path)
-    with open_bytes(path, max_bytes) as stream:
-        graph = _parsed(path, "GEXF", lambda: networkx.read_gexf(stream))
-    return [_from_networkx(str(path), graph)]
-
-
-def _read_gml(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
-    networkx = _networkx(path)
-    with open_text(path, max_bytes) as stream:
-        graph = _parsed(path, "GML", lambda: _parse_gml(networkx, stream.read()))
-    return [_from_networkx(str(path), graph)]
-
-
-def _parse_gml(networkx: Any, text: str) -> Any:
-    """A graph by the ids of its nodes: names in GML are labels, and need not be distinct."""
+def restore_notes(graphs: list[FileGraph], path: Path) -> dict[str, Any]:
+    """The fields of a Dataset that the graphs' data contain besides ids and target."""
+    fields: dict[str, Any] = {}
+    if graphs and all(isinstance(graph.data.get("smiles"), str) for graph in graphs):
+        fields["molecules"] = [graph.data["smiles"] for graph in graphs]
+    found = graphs[0].data.get(NOTES) if graphs else None
+    if found is None:
+        return fields
     try:
-        return networkx.parse_gml(text, label="id")
-    except networkx.NetworkXError as why:
-        if not re.match(r"edge .* is duplicated", str(why)):
-            raise
-    # Parallel edges, of which the first is kept as in other formats.
-    return networkx.parse_gml(_GRAPH.sub("graph [ multigraph 1 ", text, count=1), label="id")
-
-
-def _read_graph6(path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
-    graphs = []
-    n_characters, n_total = 0, 0
-    with open_bytes(path, max_bytes) as stream:
-        for number, line in enumerate(stream, start=1):
-            text = line.strip()
-            n_characters += len(text)
-            if not text or text in (b">>graph6<<", b">>sparse6<<"):
-                continue
-            place = f"{path}, line {number}"
-            sparse = text.removeprefix(b">>sparse6<<").startswith(b":")
-            try:
-                n_nodes, edges = parse_sparse6(text) if sparse else parse_graph6(text)
-            except ValueError as why:
-                problems.add(place, f"{why}")
-                continue
-            n_total += n_nodes
-            if n_total > _MOST_NODES + _NODES_PER_CHARACTER * n_characters:
-                raise ValueError(
-                    f"{place}: the graphs have more than {_MOST_NODES:,} nodes, and few edges; "
-                    "such a file is probably damaged or malicious."
-                )
-            nothing: dict[str, Any] = {}  # one for all nodes: there may be many
-            nodes: dict[Hashable, dict[str, Any]] = dict.fromkeys(range(n_nodes), nothing)
-            graphs.append(FileGraph(place, nodes, [(u, v, {}) for u, v in edges.tolist()]))
-    return graphs
-
-
-NETWORK_KINDS: dict[str, Callable[[Path, Problems, int], list[FileGraph]]] = {
-    ".graphml": _read_graphml,
-    ".gexf": _read_gexf,
-    ".gml": _read_gml,
-    ".g6": _read_graph6,
-    ".s6": _read_graph6,
-    ".json": read_json,
-    ".jsonl": read_json_lines,
-}
-
-
-def _from_networkx(place: str, graph: Any) -> FileGraph:
-    data = {k: v for k, v in graph.graph.items() if k not in ("node_default", "edge_default")}
-    return FileGraph(
-        place,
-        dict(graph.nodes(data=True)),
-        list(graph.edges(data=True)),
-        graph.is_directed(),
-        data,
-        labels_may_be_names=True,
-    )
-
-
-def _networkx(path: Path) -> Any:
-    try:
-        import networkx
-    except ImportError:
-        raise ImportError(
-            f"Reading {path.name} needs networkx: pip install gramlet[graphs]"
-        ) from None
-    return networkx
-
-
-def _parsed(path: Path, kind: str, parse: Callable[[], Any]) -> Any:
-    """The graph that networkx reads from a file; its errors become one-line messages."""
-    try:
-        return parse()
-    except (EOFError, OSError, UnicodeDecodeError):
-        raise
-    except RecursionError:
-        raise ValueError(f"{path} is nested too deeply.") from None
-    except Exception as why:
-        if isinstance(why, ValueError) and str(path) in str(why):
-            raise  # our own error about the file's size
-        # networkx raises errors of many types on malformed files: KeyError, AttributeError, ...
-        reason = " ".join(str(why).split())[:200] or type(why).__name__
-        raise ValueError(f"{path} cannot be read as {kind} ({reason}).") from why
+        notes = json.loads(found) if isinstance(found, str) else found
+        for field in NAME_FIELDS:
+            if field in notes:
+                fields[field] = decode_names(notes[field])
+        for field in ("description", "target_name"):
+            if isinstance(notes.get(field), str):
+                fields[field] = notes[field]
+    except (ValueError, TypeError, AttributeError, RecursionError) as why:
+        raise ValueError(f"{path}: the notes of gramlet are damaged ({why}).") from None
+    return fields

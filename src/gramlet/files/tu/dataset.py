@@ -6,6 +6,7 @@ numbers, `write` writes files, and `datasets` loads data sets by name.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from gramlet.files.dataset import Dataset
 from gramlet.files.tu.extras import decode_extras, restore_values
 from gramlet.files.tu.graphs import check_rows, read_floats, read_graphs, read_integers
 from gramlet.files.tu.members import DEFAULT_MAX_BYTES, TUFiles, open_tu
-from gramlet.files.tu.readme import names_in_readme
 from gramlet.files.tu.write import write_tu
 
 __all__ = ["read_tu", "write_tu"]
 
+_ENTRY = re.compile(r"(-?\d{1,18})[ \t]+(\S.*)")
+
+_BETWEEN = re.compile(r",\s+(?=-?\d{1,18}\s)")
 _TARGET_TYPES = {"bool": np.dtype(bool), "str": np.dtype(str), "int": np.dtype(np.int64)}
 
 
@@ -88,10 +91,11 @@ def read_tu(
     n_graphs = extras.get("n_graphs") if target is None else len(target)
     graphs = read_graphs(files, n_graphs, extras, edge_weights, directed)
     description = files.readme()
+    readme = files.label_readme()
     names = {
-        "target_names": names_in_readme(description, "Class labels"),
-        "node_label_names": names_in_readme(description, "Node labels"),
-        "edge_label_names": names_in_readme(description, "Edge labels"),
+        "target_names": names_in_readme(readme, "Class labels"),
+        "node_label_names": names_in_readme(readme, "Node labels"),
+        "edge_label_names": names_in_readme(readme, "Edge labels"),
         **extras.get("names", {}),
     }
     fields: dict[str, Any] = {} if attributes is None else {"graph_attributes": attributes}
@@ -134,3 +138,34 @@ def _read_target(files: TUFiles, extras: dict[str, Any]) -> tuple[Array | None, 
 
 def _squeeze(table: Array) -> Array:
     return table[:, 0] if table.shape[1] == 1 else table
+
+
+def names_in_readme(readme: str, subject: str) -> dict[int, str] | None:
+    """The names under a heading such as ``Node labels:``, one ``number  name`` per line.
+
+    The heading is a line that begins with the subject and ends with a colon; blank lines, and the
+    heading of the first component of a label, are ignored. A line may have several names with
+    commas between them. Labels of several components have no names. Takes one pass over the lines.
+
+    >>> names_in_readme("Node labels:\\n\\n  0  C\\n  1  N\\n\\nEdge labels:\\n", "Node labels")
+    {0: 'C', 1: 'N'}
+    >>> names_in_readme("Edge labels map:\\nComponent 0:\\n\\t0\\tC, 1 O\\n", "Edge labels")
+    {0: 'C', 1: 'O'}
+    """
+    names: dict[int, str] = {}
+    inside = False
+    for line in map(str.strip, readme.split("\n")):
+        if not line:
+            continue
+        entries = [_ENTRY.fullmatch(part) for part in _BETWEEN.split(line)] if inside else [None]
+        if all(entries):
+            names.update((int(entry[1]), entry[2].strip()) for entry in entries if entry)
+        elif inside and line == "Component 0:":
+            continue
+        elif names and line == "Component 1:":
+            return None
+        elif names:
+            break
+        else:
+            inside = line.startswith(subject) and line.endswith(":")
+    return names or None

@@ -14,7 +14,6 @@ import numpy as np
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.notices import counted as count_of
 from gramlet.common.notices import warn_caller
-from gramlet.files.tu.adjacency import first_of_parallel, plain_csr
 from gramlet.files.tu.extras import restore_values
 from gramlet.files.tu.members import TUFiles
 from gramlet.files.tu.text import float_blocks, integer_blocks, joined
@@ -298,3 +297,63 @@ def _read_attributes(
         return None
     table = read_floats(files, "node_attributes", n_rows, counted)
     return table if len(table) else np.zeros((0, extras.get("node_attribute_columns", 1)))
+
+
+# Arcs in the order of a file as the arrays of a batch; of repeats the first is kept
+
+
+def plain_csr(n_nodes: int, tails: Array, heads: Array, directed: bool) -> tuple[Array, Array]:
+    """``indptr`` and ``indices`` of simple graphs with these arcs, which have no data.
+
+    >>> indptr, indices = plain_csr(3, np.array([2, 1, 2]), np.array([1, 2, 0]), False)
+    >>> indptr.tolist(), indices.tolist()
+    ([0, 1, 2, 4], [2, 2, 0, 1])
+    """
+    from scipy import sparse  # here: not needed for data sets with labelled edges
+
+    there = np.ones(len(tails), dtype=bool)
+    adjacency = sparse.coo_array((there, (tails, heads)), shape=(n_nodes, n_nodes)).tocsr()
+    del there, tails, heads
+    adjacency.sum_duplicates()
+    if not directed:
+        reverse = adjacency.T.tocsr()
+        reverse.sort_indices()
+        # Most files list both directions, so that nothing has to be added.
+        if not _same_pattern(adjacency, reverse):
+            adjacency = adjacency + reverse
+            adjacency.sum_duplicates()
+    return adjacency.indptr, adjacency.indices
+
+
+def _same_pattern(one: Any, other: Any) -> bool:
+    return np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)
+
+
+def first_of_parallel(
+    n_nodes: int, tails: Array, heads: Array, directed: bool, columns: list[Array]
+) -> tuple[Ints, int]:
+    """The rows to keep, one per edge in the order of the file, and how many others differ.
+
+    ``columns`` are the values on the rows (labels' codes, weights, rows of attributes); a row that
+    repeats an edge with the same values is merged and not counted.
+
+    >>> tails, heads = np.array([0, 1, 0]), np.array([1, 0, 1])
+    >>> kept, n_differ = first_of_parallel(2, tails, heads, False, [np.array([5, 5, 6])])
+    >>> kept.tolist(), n_differ
+    ([0], 1)
+    """
+    low, high = tails.astype(np.int64), heads.astype(np.int64)
+    if not directed:
+        low, high = np.minimum(low, high), np.maximum(low, high)
+    key = low * n_nodes + high
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    is_first = np.ones(len(key), dtype=bool)
+    is_first[1:] = key[1:] != key[:-1]
+    first = order[is_first]
+    kept_instead = np.repeat(first, np.diff(np.flatnonzero(np.append(is_first, True))))
+    differs = np.zeros(len(order), dtype=bool)
+    for column in columns:
+        unequal = column[order] != column[kept_instead]
+        differs |= unequal if unequal.ndim == 1 else unequal.any(axis=1)
+    return np.sort(first), int(np.count_nonzero(differs))

@@ -124,6 +124,12 @@ class TUFiles:
                 return text.replace("\r\n", "\n").strip()
         return ""
 
+    def label_readme(self) -> str:
+        """The text of every file that may name labels."""
+        files = [f for f in (_README, f"{self.name}_label_readme.txt") if f in self._paths]
+        texts = [self.read(file, _LONGEST_README).decode("utf-8", "replace") for file in files]
+        return "\n".join(texts).replace("\r\n", "\n")
+
     def _folder(self) -> Path:
         return Path(next(iter(self._paths.values()))).parent
 

@@ -15,7 +15,6 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints, UInt8s
-from gramlet.files.tu.digits import parse_digits
 
 __all__ = ["LONGEST_LINE", "float_blocks", "integer_blocks", "parse_floats", "parse_integers"]
 
@@ -53,11 +52,9 @@ def joined(blocks: Iterator[Array], dtype: np.dtype[Any]) -> Array:
 
 
 def integer_blocks(stream: BinaryIO, file: str) -> Iterator[Array]:
-    """The table of integers in a file, some thousand rows at a time, as int32 or int64."""
+    """The table of integers in a file, some thousand rows at a time."""
     for first_row, n_columns, body in _line_blocks(stream, file):
-        table = parse_digits(body, n_columns)
-        if table is None:
-            table = _parse_fast(body, n_columns, np.dtype(np.int64))
+        table = _parse_fast(body, n_columns, np.dtype(np.int64))
         # The fast parser clips a number that overflows; the slow one distinguishes it from a true
         # extreme.
         if table is None or bool(((table == _INT64.max) | (table == _INT64.min)).any()):

@@ -17,7 +17,7 @@ from gramlet.graphs.conversion.from_grakel import from_grakel
 from gramlet.graphs.conversion.from_igraph import from_igraph
 from gramlet.graphs.conversion.from_matrix import from_matrix
 from gramlet.graphs.conversion.from_networkx import from_networkx, to_networkx
-from gramlet.graphs.conversion.from_pandas import graphs_of, is_pandas
+from gramlet.graphs.conversion.from_pandas import graphs_of, is_frame
 from gramlet.graphs.conversion.from_pyg import from_pyg, settle_one_hot
 from gramlet.graphs.conversion.names import (
     ATTR,
@@ -81,7 +81,8 @@ def as_batch(
     ----------
     x : GraphBatch, or iterable of graphs
         A batch is returned unchanged, a list of batches is joined. Otherwise a list (or tuple,
-        object array, generator, pandas Series, DataFrame of one column) of
+        object array, generator, a column or a frame of one column of pandas, polars or
+        pyarrow) of
 
         - networkx graphs: columns under the names below; None counts as missing;
         - igraph graphs: likewise;
@@ -104,7 +105,8 @@ def as_batch(
         None leaves graphs as they are: networkx graphs, igraph graphs and batches are directed or
         not; matrices and PyTorch Geometric data are all directed if one of them is asymmetric;
         edge lists and GraKeL graphs are undirected. Directed and undirected graphs in one list are
-        refused. True turns every edge of an undirected graph into two arcs; False removes
+        refused. True turns every edge of an undirected graph into two arcs, and takes the pairs of
+        edge lists as arcs as they stand; False removes
         directions, as `GraphBatch.to_undirected` does.
     label, attr : str or None
         Under which names networkx and igraph graphs store node labels and node attributes; None
@@ -211,7 +213,7 @@ def as_single(x: Any, name: str | None = None, **options: Any) -> GraphBatch:
 
 def _holds_graphs(x: Any) -> bool:
     """Whether a list contains whole graphs, rather than one graph's edges and labels."""
-    if is_pandas(x):
+    if is_frame(x):
         return True
     if isinstance(x, np.ndarray):
         return x.dtype == object
@@ -222,7 +224,7 @@ def _holds_graphs(x: Any) -> bool:
 
 def _items(x: Any) -> list[Any]:
     """The single graphs of a collection; a bare graph or a collection without order is refused."""
-    if is_pandas(x):
+    if is_frame(x):
         return graphs_of(x)
     if isinstance(x, np.ndarray) and x.dtype == object:
         return list(x.ravel())

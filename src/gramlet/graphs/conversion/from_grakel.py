@@ -21,4 +21,5 @@ def from_grakel(position: int, graph: Any, names: AttributeNames) -> GraphRecord
         parts = (graph.edge_dictionary, graph.node_labels, graph.edge_labels)
     else:
         parts = (graph.adjacency_matrix, graph.index_node_labels, graph.index_edge_labels)
-    return replace(from_edges_and_labels(position, parts, names), directed=False)
+    record = from_edges_and_labels(position, parts, names)
+    return replace(record, directed=False, edges_as_listed=False)

@@ -49,6 +49,7 @@ def from_edges_and_labels(position: int, item: Any, names: AttributeNames) -> Gr
         edge_attributes=edge_attributes,
         ones_only=weights is not None and all(_is_one(weight) for weight in weights),
         directed=_direction(structure, of_edges),
+        edges_as_listed=structure.form != "matrix",
     )
 
 

@@ -39,6 +39,7 @@ class GraphRecord:
     does not specify it and every arc has its opposite. ``node_names`` and ``edge_names`` are the
     names of all data in a networkx or igraph graph, read or not. ``one_hot`` contains the rows
     that gave edge labels: they are edge attributes if other graphs have rows that are not one-hot.
+    ``edges_as_listed`` marks a list of edges, whose pairs are arcs if the batch is directed.
     """
 
     edges: Any
@@ -53,6 +54,7 @@ class GraphRecord:
     node_names: frozenset[Any] | None = None
     edge_names: frozenset[Any] | None = None
     one_hot: Any = None
+    edges_as_listed: bool = False
 
 
 def complete_column(
@@ -94,7 +96,7 @@ def join_records(records: Sequence[GraphRecord], directed: bool | None = None) -
     """One batch of all the graphs, in order.
 
     ``directed=None`` leaves the graphs as they are; True turns every undirected edge into two
-    arcs, False removes directions.
+    arcs (those of edge lists are arcs as they stand), False removes directions.
     """
     if directed is None:
         directed = _common_direction(records)
@@ -129,7 +131,7 @@ def _first(records: Sequence[GraphRecord], directed: bool) -> int | None:
 
 
 def _two_arcs_per_edge(position: int, record: GraphRecord) -> GraphRecord:
-    if record.directed is not False or not len(record.edges):
+    if record.directed is not False or record.edges_as_listed or not len(record.edges):
         return record
     edges = edge_array(position, record.edges)
     return replace(

@@ -27,18 +27,37 @@ def combined(operation: Operation, weights: Floats, values: Iterator[Floats]) ->
     array([5., 5.])
     """
     total: Floats | None = None
-    for weight, part in zip(weights, values, strict=True):
-        if operation == "sum" and weight != 1.0:
-            part *= weight
-        if total is None:
-            total = part
-        elif operation == "sum":
-            total += part
-        else:
-            total *= part
+    for k, (weight, part) in enumerate(zip(weights, values, strict=True)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            if operation == "sum" and weight != 1.0:
+                part *= weight
+            if total is None:
+                total = part
+            elif operation == "sum":
+                total += part
+            else:
+                total *= part
+        _require_finite(total, operation, k, weight)
     if total is None:
         raise ValueError("There is nothing to combine.")
     return total
+
+
+def _require_finite(total: Floats, operation: Operation, k: int, weight: float) -> None:
+    """Raise a ValueError that names the member and the pair if a value has overflowed."""
+    wrong = ~np.isfinite(total)
+    if not wrong.any():
+        return
+    where = [int(at) for at in np.argwhere(wrong)[0]]
+    shape = " × ".join(str(n) for n in total.shape)
+    owner, factor = (
+        ("KernelSum", f" with weight {weight:g}") if operation == "sum" else ("KernelProduct", "")
+    )
+    raise ValueError(
+        f"{owner}: with member {k}{factor} the value of graphs {where[0]} and {where[-1]} (of "
+        f"{shape} compared) is beyond the largest number. Use smaller weights, fewer factors, or "
+        "members with normalize=True."
+    )
 
 
 def side_by_side(weights: Floats, features: list[Any]) -> Any:

@@ -11,6 +11,7 @@ from gramlet.common.arrays import Floats
 from gramlet.graphs.batch import GraphBatch
 
 __all__ = [
+    "LARGEST",
     "checked_weights",
     "place_of",
     "require_fitted_weights",
@@ -19,7 +20,7 @@ __all__ = [
 ]
 
 
-_LARGEST = 1e140  # sums of squares of larger numbers may overflow
+LARGEST = 1e140  # sums of squares of larger numbers may overflow
 
 
 def required_attributes(batch: GraphBatch, name: str, width: int | None = None) -> Floats:
@@ -39,7 +40,7 @@ def required_attributes(batch: GraphBatch, name: str, width: int | None = None) 
     finite = np.isfinite(values)
     wrong, why, way_out = ~finite, "not finite", "Replace missing values first."
     if finite.all():
-        wrong, why, way_out = np.abs(values) > _LARGEST, f"beyond {_LARGEST:g}", "Scale them first."
+        wrong, why, way_out = np.abs(values) > LARGEST, f"beyond {LARGEST:g}", "Scale them first."
     bad = np.flatnonzero(wrong.any(axis=1))
     if len(bad):
         graph, node = place_of(batch, bad[0])
@@ -66,14 +67,14 @@ def required_edge_attributes(batch: GraphBatch, name: str, width: int | None = N
             "every graph, or use a kernel on edge labels."
         )
     values = batch.edge_attributes
-    bad = np.flatnonzero(~(np.abs(values) <= _LARGEST).all(axis=1))
+    bad = np.flatnonzero(~(np.abs(values) <= LARGEST).all(axis=1))
     if len(bad):
         tails, heads = batch.arcs()
         graph, tail = place_of(batch, tails[bad[0]])
         head = place_of(batch, heads[bad[0]])[1]
         raise ValueError(
             f"{name}: the attributes of edge ({tail}, {head}) of graph {graph} are not finite or "
-            f"beyond {_LARGEST:g}: {values[bad[0]].tolist()}. Replace or scale them first."
+            f"beyond {LARGEST:g}: {values[bad[0]].tolist()}. Replace or scale them first."
         )
     if width is not None and values.shape[1] != width:
         raise ValueError(

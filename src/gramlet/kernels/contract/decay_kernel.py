@@ -32,9 +32,9 @@ class DecayKernel(GraphKernel):
         distances: Floats = profile.distances(fitted, self._tiling())
         return distances
 
-    def decays(self, X: Any = None, precision: Any = np.float64) -> Decays:
+    def decays(self, X: Any = None) -> Decays:
         """Compute the distances of X, or of the fitted graphs, for the matrices of several γ."""
-        return Decays(self, X, precision)
+        return Decays(self, X)
 
     def _repairs(self) -> bool:
         """Whether whole matrices are changed before they are normalised."""
@@ -53,15 +53,12 @@ class Decays:
         Fitted.
     X : GraphBatch or any input of `gramlet.as_batch`, optional
         The rows; by default the fitted graphs.
-    precision : type
-        ``np.float32`` for matrices that will be rounded anyway.
     """
 
-    def __init__(self, kernel: DecayKernel, X: Any = None, precision: Any = np.float64) -> None:
+    def __init__(self, kernel: DecayKernel, X: Any = None) -> None:
         check_is_fitted(kernel)
         self._kernel = kernel
         self._rows: Any = None if X is None else kernel.profile_of(X)
-        self._precision = precision
         self._distances: dict[bool, Array] = {}  # by whether they are normalised
         n_fitted = len(kernel.profile_)
         n_rows = n_fitted if self._rows is None else len(self._rows)
@@ -99,10 +96,10 @@ class Decays:
             fitted: Any = self._kernel.profile_
             rows = fitted if self._rows is None else self._rows
             others = None if self._rows is None else fitted
-            found: Floats = rows.distances(others, self._kernel._tiling())
+            distances: Floats = rows.distances(others, self._kernel._tiling())
             if normalized:
-                _normalize(found, rows.own_distances(), fitted.own_distances())
-            self._distances[normalized] = found.astype(self._precision, copy=False)
+                _normalize(distances, rows.own_distances(), fitted.own_distances())
+            self._distances[normalized] = distances
         return self._distances[normalized]
 
 

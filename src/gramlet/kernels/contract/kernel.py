@@ -12,12 +12,12 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Floats
-from gramlet.common.parameters import CheckedEstimator, require_parameters
+from gramlet.common.parameters import require_parameters
 from gramlet.common.stored_state import require, require_flag, require_instance, require_integer
 from gramlet.engine.core.memory import require_room
 from gramlet.engine.core.tiles import Tiling
@@ -26,6 +26,7 @@ from gramlet.graphs.conversion.convert import as_batch
 from gramlet.graphs.direction import direction_of, require_same_direction, require_undirected
 from gramlet.kernels.contract.algebra import Algebra
 from gramlet.kernels.contract.profile import Profile
+from gramlet.kernels.contract.slow_graphs import large_graph, warn_if_slow
 from gramlet.kernels.contract.tags import GraphTags
 
 __all__ = [
@@ -68,7 +69,7 @@ def set_unit_diagonal(matrix: Floats) -> None:
     np.fill_diagonal(matrix, np.where(own > 0, 1.0, 0.0))
 
 
-class GraphKernel(Algebra, TransformerMixin, CheckedEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class GraphKernel(Algebra, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Base class of all kernels.
 
     A subclass defines `_fit` and `_profile`, lists the constraints of its parameters in
@@ -141,6 +142,7 @@ class GraphKernel(Algebra, TransformerMixin, CheckedEstimator, auto_wrap_output_
         check_is_fitted(self)
         batch = as_batch(X)
         require_same_direction(self.directed_, batch, type(self).__name__)
+        self._warn_if_slow(batch)
         return self._current(self._profile(batch, self._tiling()))
 
     def _profiles(self, X: Any) -> tuple[Any, Any]:
@@ -155,6 +157,7 @@ class GraphKernel(Algebra, TransformerMixin, CheckedEstimator, auto_wrap_output_
         if not self.__graph_tags__().directed:
             require_undirected(batch, self._undirected_part())
         self._check(batch)
+        self._warn_if_slow(batch)
         self.directed_ = direction_of(batch)
         self.profile_ = self._fit(batch, y, self._tiling())
         self.n_fitted_ = len(batch)
@@ -165,6 +168,16 @@ class GraphKernel(Algebra, TransformerMixin, CheckedEstimator, auto_wrap_output_
 
     def _check(self, batch: GraphBatch) -> None:
         """Raise ValueError if parameters contradict each other or do not suit the graphs."""
+
+    def _warn_if_slow(self, batch: GraphBatch) -> None:
+        graph = large_graph(batch)
+        if graph is not None:
+            seconds = self._expected_seconds(batch, graph)
+            warn_if_slow(type(self).__name__, batch, graph, seconds)
+
+    def _expected_seconds(self, batch: GraphBatch, graph: int) -> float:
+        """The expected time for one large graph, for kernels whose cost is far above linear."""
+        return 0.0
 
     @abstractmethod
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> Any:

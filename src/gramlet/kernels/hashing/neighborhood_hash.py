@@ -55,9 +55,13 @@ class CodeRounds:
     def levels(self, batch: GraphBatch) -> UInt64s:
         """The codes of all nodes after each round, shape (n_iter, nodes)."""
         return hash_levels(
-            batch.indptr, batch.indices, self._initial(batch), self.n_iter, self.n_bits,
+            batch.indptr,
+            batch.indices,
+            self._initial(batch),
+            self.n_iter,
+            self.n_bits,
             self.counting,
-        )  # fmt: skip
+        )
 
     def fit(self, batch: GraphBatch) -> HashProfile:
         """Learn the codes of these graphs."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_flag, require_instance
+from gramlet.engine.core.memory import require_bytes
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
 from gramlet.engine.marginalized.graphs import PairKernel, WalkGraphs
 from gramlet.engine.marginalized.pair_systems import N_PARAMETERS, pair_rows
@@ -17,6 +18,8 @@ __all__ = ["MarginalizedProfile"]
 
 # Which entries of a matrix the engine fills.
 _ALL, _TRIANGLE, _DIAGONAL = 0, 1, 2
+# Memory of the linear system of two graphs: per pair of nodes, and per pair of arcs.
+_BYTES_OF_NODES, _BYTES_OF_ARCS = 72, 16
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class MarginalizedProfile(Profile):
     def _filled(
         self, other: MarginalizedProfile, part: int, slopes: bool, tiling: Tiling
     ) -> tuple[Floats, Floats]:
+        self._require_room(other)
         matrix = np.zeros((len(self), 1 if part == _DIAGONAL else len(other)))
         by_parameter = np.zeros((N_PARAMETERS, *matrix.shape) if slopes else (0, 1, 1))
         numbers, directed = self.pairs.numbers(), self.directed or other.directed
@@ -79,6 +83,24 @@ class MarginalizedProfile(Profile):
             for derivative in by_parameter:
                 mirror(derivative)
         return matrix, by_parameter
+
+    def _require_room(self, other: MarginalizedProfile) -> None:
+        """Raise a MemoryError if the system of the two largest graphs does not fit."""
+        if len(self) == 0 or len(other) == 0:
+            return
+        sides = [profile.graphs for profile in (self, other)]
+        nodes = [np.diff(graphs.offsets) for graphs in sides]
+        arcs = [np.diff(graphs.indptr[graphs.offsets]) for graphs in sides]
+        largest = [int(graphs.work().argmax()) for graphs in sides]
+        n_a, n_b = (int(sizes[at]) for sizes, at in zip(nodes, largest, strict=True))
+        m_a, m_b = (int(sizes[at]) for sizes, at in zip(arcs, largest, strict=True))
+        require_bytes(
+            _BYTES_OF_NODES * n_a * n_b + _BYTES_OF_ARCS * m_a * m_b,
+            f"MarginalizedKernel: the walks on graph {largest[0]} ({n_a:,} nodes) and graph "
+            f"{largest[1]} ({n_b:,} nodes)",
+            "Leave out large graphs, or use a kernel that does not compare all pairs of edges, "
+            "such as WeisfeilerLehman.",
+        )
 
     def validate(self) -> None:
         require_instance("graphs", self.graphs, WalkGraphs)

@@ -156,6 +156,7 @@ class MappingProfile(Profile):
                 )
 
         for_tiles(work, len(self), **tiling)
+        _require_finite(own)
         return own[:, 0]
 
     def _filled(self, other: MappingProfile, triangle: bool, tiling: Tiling) -> Floats:
@@ -164,13 +165,22 @@ class MappingProfile(Profile):
 
         def work(begin: int, end: int) -> None:
             map_sums(
-                begin, end, self.graphs, other.graphs, tables, self.mu, self.size_weights,
-                self.connected, triangle, out,
-            )  # fmt: skip
+                begin,
+                end,
+                self.graphs,
+                other.graphs,
+                tables,
+                self.mu,
+                self.size_weights,
+                self.connected,
+                triangle,
+                out,
+            )
 
         sizes = np.diff(self.graphs.node_offsets) + 1.0
         partners = np.arange(len(self), 0, -1) if triangle else 1.0
         for_tiles(work, len(self), costs=sizes * partners, **tiling)
+        _require_finite(out)
         return out
 
     def _tables(self, other: MappingProfile) -> tuple[Floats, Floats]:
@@ -194,6 +204,15 @@ class MappingProfile(Profile):
         require_array("size_weights", self.size_weights, "float64", (None,), least=0.0)
         require_integer("size", len(self.size_weights), 1, MAX_NODES)
         require_flag("connected", self.connected)
+
+
+def _require_finite(values: Floats) -> None:
+    """Raise a ValueError if products of the kernels' values overflow."""
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "SubgraphMatching: a sum of products of node_kernel and edge_kernel is beyond the "
+            "largest number. Divide the values of these functions by a constant."
+        )
 
 
 def _kernel_table(

@@ -17,7 +17,7 @@ from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.neighbourhoods.small_subgraphs import MAX_NODES
 from gramlet.engine.neighbourhoods.subgraph_maps import MappedGraphs
 from gramlet.graphs.batch import GraphBatch
-from gramlet.kernels.contract.columns import required_attributes
+from gramlet.kernels.contract.columns import LARGEST, required_attributes
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import EdgeLabels, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
@@ -140,10 +140,10 @@ class SubgraphMatching(GraphKernel):
             rule = _SIZE_WEIGHTS[self.weights]
             return np.array([rule(s) for s in range(1, size + 1)])
         given = np.asarray(self.weights, dtype=np.float64)
-        if given.shape != (size,) or not np.isfinite(given).all() or (given < 0).any():
+        if given.shape != (size,) or not ((given >= 0) & (given <= LARGEST)).all():
             raise ValueError(
                 f"SubgraphMatching: weights must be {size} finite numbers, one per size, none "
-                f"below 0; got {self.weights!r}."
+                f"below 0 or above {LARGEST:g}; got {self.weights!r}."
             )
         return given
 

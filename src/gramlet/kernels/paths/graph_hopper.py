@@ -34,6 +34,7 @@ from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import LABEL_CHOICE
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import QUIET, CountProfile, Profile
+from gramlet.kernels.contract.slow_graphs import hops_across
 from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.paths.place_counting import PlaceCounter, PlaceReader
 
@@ -265,6 +266,10 @@ class GraphHopper(GraphKernel):
             require(width == counter.n_attributes, "profile_ has a different number of attributes")
             folded = counter.fold and not self.weighted and not self.directed_
             require(folded or not profile.places.folded, "profile_ does not fit the direction")
+
+    def _expected_seconds(self, batch: GraphBatch, graph: int) -> float:
+        # Counts of places on paths: per pair of nodes, one per hop.
+        return 2e-9 * float(batch.sizes[graph]) ** 2 * hops_across(batch, graph)
 
     def __graph_tags__(self) -> GraphTags:
         needs = () if self.node_kernel in ("auto", "label") else ("node_attributes",)

@@ -222,9 +222,15 @@ def _counted(
     if weighted and weights is None:
         weights = np.ones(len(batch.indices))
     counted = place_counts(
-        batch.node_offsets, batch.indptr, batch.indices, groups, weights, batch.directed, fold,
+        batch.node_offsets,
+        batch.indptr,
+        batch.indices,
+        groups,
+        weights,
+        batch.directed,
+        fold,
         tiling,
-    )  # fmt: skip
+    )
     _check_counts(counted)
     return counted
 

@@ -21,6 +21,7 @@ from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.transport.earth_mover import earth_mover_distances
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_single
+from gramlet.graphs.direction import require_undirected
 from gramlet.kernels.contract.decay_kernel import DecayKernel
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.parameter_texts import shared_texts
@@ -80,6 +81,7 @@ def earth_movers_distance(
     0.3448
     """
     pair = GraphBatch.concatenate([as_single(G, "G"), as_single(H, "H")])
+    require_undirected(pair, "earth_movers_distance")
     for name, size in zip("GH", pair.sizes, strict=True):
         if size == 0:
             raise ValueError(

@@ -115,9 +115,17 @@ class GeometricAssignment(ExplicitFeatures, GraphKernel):
 
         def fill(begin: int, end: int) -> None:
             match_rows(
-                begin, end, sets.offsets, sets.points, columns, fitted.offsets, fitted.points,
-                fitted_columns, symmetric, out,
-            )  # fmt: skip
+                begin,
+                end,
+                sets.offsets,
+                sets.points,
+                columns,
+                fitted.offsets,
+                fitted.points,
+                fitted_columns,
+                symmetric,
+                out,
+            )
 
         costs = np.arange(len(out), 0, -1, dtype=np.float64) if symmetric else None
         for_tiles(fill, len(out), costs=costs, **tiling)

@@ -19,6 +19,7 @@ from gramlet.kernels.contract.count_kernel import CountKernel, count_new
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.slow_graphs import hops_across
 from gramlet.kernels.contract.tags import GraphTags, used
 
 __all__ = ["PyramidCounter", "PyramidMatch"]
@@ -165,6 +166,10 @@ class PyramidMatch(CountKernel):
 
     def _counter(self) -> PyramidCounter:
         return PyramidCounter(int(self.n_dims), int(self.n_levels), self.use_labels)
+
+    def _expected_seconds(self, batch: GraphBatch, graph: int) -> float:
+        # The closer the leading eigenvalues are, as in long paths, the longer Lanczos takes.
+        return 2e-9 * float(batch.sizes[graph]) ** 2 * hops_across(batch, graph)
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(uses=used(node_labels=self.use_labels))

@@ -24,6 +24,7 @@ from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import count_codes
 from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.label_content import label_hash
 from gramlet.kernels.contract.columns import required_attributes
 from gramlet.kernels.contract.count_kernel import CountKernel, ExplicitFeatures, count_new
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
@@ -33,6 +34,18 @@ from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.weisfeiler_lehman.colour_counts import columns_of_levels
 
 __all__ = ["Propagation", "PropagationCounter"]
+
+
+# The key of the column of labels not seen in `fit`.
+_UNSEEN = label_hash(("gramlet", "label not seen in fit"))
+
+
+def _key(label: Any) -> tuple[int, int]:
+    """128 bits of a label's content; of its text if its type has no content hash."""
+    try:
+        return label_hash(label)
+    except ValueError:
+        return label_hash((type(label).__qualname__, repr(label)))
 
 
 class PropagationCounter:
@@ -48,14 +61,15 @@ class PropagationCounter:
         self.owner = type(kernel).__name__
 
     def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        rng = check_random_state(self.random_state)
         if self.use_attributes:
             self.n_columns = required_attributes(batch, self.owner).shape[1]
+            self.directions = self._draw(rng, self.n_columns)
         else:
             self.labels = NodeLabels()
             self.labels.fit(batch)
             self.n_columns = len(self.labels) + 1  # the last is for unseen labels
-        rng = check_random_state(self.random_state)
-        self.directions = self._draw(rng, self.n_columns)
+            self.directions = self._draw_by_label(int(rng.randint(2**31 - 1)))
         self.shifts = rng.uniform(0.0, self.width, self.n_iter + 1)
         # If the fitted graphs have no nodes, the number of attributes is not known yet.
         self.late_seed = None if self.n_columns else int(rng.randint(2**31 - 1))
@@ -150,6 +164,17 @@ class PropagationCounter:
         shape = (self.n_iter + 1, n_columns)
         return rng.standard_cauchy(shape) if self.cauchy else rng.standard_normal(shape)
 
+    def _draw_by_label(self, seed: int) -> Floats:
+        """One column per label, by the label's content: not by the order or number of labels."""
+        keys = [_key(label) for label in self.labels.vocabulary.values or ()]
+        if self.labels.vocabulary.values is None:
+            keys = [label_hash(None)]
+        columns = [
+            self._draw(np.random.RandomState(np.random.Philox(key=[a ^ seed, b])), 1)
+            for a, b in (*keys, _UNSEEN)
+        ]
+        return np.ascontiguousarray(np.hstack(columns))
+
     def _directions(self, n_columns: int) -> Floats:
         """The fitted directions; if the fitted graphs have no nodes, new ones of this length."""
         if self.late_seed is None or n_columns == 0:
@@ -193,7 +218,8 @@ class Propagation(ExplicitFeatures, CountKernel):
     use_attributes : bool, default False
         Start from the node attributes instead of the labels.
     random_state : int, RandomState or None
-        Seed of u_t and b_t, which are drawn once, in `fit`.
+        Seed of u_t and b_t, which are drawn once, in `fit`. The coordinate of a label in u_t
+        depends on the seed and on the label, not on other labels or the order of the graphs.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s

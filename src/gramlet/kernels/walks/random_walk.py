@@ -20,6 +20,7 @@ from gramlet.kernels.contract.columns import checked_weights
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.slow_graphs import hops_across
 from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.walks.walk_profile import (
     ArcWalks,
@@ -170,6 +171,10 @@ class RandomWalk(GraphKernel):
         given = (self.kind, float(self.decay), int(self.n_steps))
         kept = (profile.sums.kind, profile.sums.decay, profile.sums.n_steps)
         require(given == kept, "parameters were changed after fit; fit the kernel again")
+
+    def _expected_seconds(self, batch: GraphBatch, graph: int) -> float:
+        # The spectral radius on pairs of nodes, with more steps the longer the graph is.
+        return 1.4e-8 * float(batch.sizes[graph]) ** 2 * hops_across(batch, graph)
 
     def __graph_tags__(self) -> GraphTags:
         uses = used(node_labels=self.use_labels, edge_weights=self.weighted)

@@ -347,9 +347,13 @@ class WeightedWassersteinWL(DecayKernel):
             self._level_starts(), self._radii(), self.constraint, self._fixed_places()
         )
         hinge = Hinge(
-            weight_same, weight_diff, float(self.offset), float(self.alpha_diff),
-            float(self.alpha_same), float(self.sigma),
-        )  # fmt: skip
+            weight_same,
+            weight_diff,
+            float(self.offset),
+            float(self.alpha_diff),
+            float(self.alpha_same),
+            float(self.sigma),
+        )
         return importance.PairProblem(
             masses.shares, masses.empty, classes, constraint, hinge, self.n_jobs
         )

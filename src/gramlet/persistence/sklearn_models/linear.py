@@ -72,9 +72,16 @@ _RIDGE_CLASSES: Fields = {
 }
 _STORED: Fields = {"_store_cv_results": optional(flag())}
 _GRADIENT_LOSS = instance(
-    "Hinge", "SquaredHinge", "CyHalfBinomialLoss", "ModifiedHuber", "CyHalfSquaredError",
-    "CyHuberLoss", "EpsilonInsensitive", "SquaredEpsilonInsensitive", "Log",
-)  # fmt: skip
+    "Hinge",
+    "SquaredHinge",
+    "CyHalfBinomialLoss",
+    "ModifiedHuber",
+    "CyHalfSquaredError",
+    "CyHuberLoss",
+    "EpsilonInsensitive",
+    "SquaredEpsilonInsensitive",
+    "Log",
+)
 _COST: Fields = {"C": optional(real())}
 _STEPS: dict[str, Field] = {
     "t_": real(least=0.0),
@@ -85,10 +92,16 @@ _STEPS: dict[str, Field] = {
 _AVERAGES: dict[str, Field] = {
     name: optional(either(nothing(), floats(None), floats(None, None)))
     for name in (
-        "_average_coef", "_average_intercept", "_standard_coef", "_standard_intercept",
-        "average_coef_", "average_intercept_", "standard_coef_", "standard_intercept_",
+        "_average_coef",
+        "_average_intercept",
+        "_standard_coef",
+        "_standard_intercept",
+        "average_coef_",
+        "average_intercept_",
+        "standard_coef_",
+        "standard_intercept_",
     )
-}  # fmt: skip
+}
 _SCORE: dict[str, Field] = {"alpha_": either(real(), floats(None)), "best_score_": plain()}
 _RIDGE_CV: dict[str, Field] = {
     **_SCORE,

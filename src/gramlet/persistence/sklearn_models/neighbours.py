@@ -29,9 +29,17 @@ from gramlet.persistence.schema import (
 __all__ = ["NEIGHBOURS"]
 
 _METRICS = (
-    "euclidean", "l2", "sqeuclidean", "manhattan", "l1", "cityblock", "chebyshev", "minkowski",
-    "cosine", "precomputed",
-)  # fmt: skip
+    "euclidean",
+    "l2",
+    "sqeuclidean",
+    "manhattan",
+    "l1",
+    "cityblock",
+    "chebyshev",
+    "minkowski",
+    "cosine",
+    "precomputed",
+)
 _NEIGHBOURS: dict[str, Field] = {
     "n_features_in_": count("p", least=1),
     "feature_names_in_": optional(labels("p")),

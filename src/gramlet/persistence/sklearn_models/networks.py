@@ -40,11 +40,17 @@ _NETWORK: dict[str, Field] = {
     **{
         name: optional(plain())
         for name in (
-            "loss_curve_", "_no_improvement_count", "best_loss_", "validation_scores_",
-            "best_validation_score_", "loss_", "_coef_indptr", "_intercept_indptr",
+            "loss_curve_",
+            "_no_improvement_count",
+            "best_loss_",
+            "validation_scores_",
+            "best_validation_score_",
+            "loss_",
+            "_coef_indptr",
+            "_intercept_indptr",
         )
     },
-}  # fmt: skip
+}
 
 
 def _check_network(model: Any, dims: Dims) -> None:
@@ -76,14 +82,23 @@ NETWORKS = {
     f"{_WHERE}:MLPRegressor": Schema(_NETWORK, {"loss": optional(plain())}, _check_network),
     f"{_OPTIMIZERS}:AdamOptimizer": Schema(
         always={
-            **_OPTIMIZER, "beta_1": real(), "beta_2": real(), "epsilon": real(), "t": count(),
-            "ms": _STATE, "vs": _STATE,
+            **_OPTIMIZER,
+            "beta_1": real(),
+            "beta_2": real(),
+            "epsilon": real(),
+            "t": count(),
+            "ms": _STATE,
+            "vs": _STATE,
         },
     ),
     f"{_OPTIMIZERS}:SGDOptimizer": Schema(
         always={
-            **_OPTIMIZER, "lr_schedule": plain(), "momentum": real(), "nesterov": plain(),
-            "power_t": real(), "velocities": _STATE,
+            **_OPTIMIZER,
+            "lr_schedule": plain(),
+            "momentum": real(),
+            "nesterov": plain(),
+            "power_t": real(),
+            "velocities": _STATE,
         },
     ),
-}  # fmt: skip
+}

@@ -92,12 +92,21 @@ _DATA = "sklearn.preprocessing._data"
 _LABEL = "sklearn.preprocessing._label"
 TRANSFORMERS = {
     f"{_DATA}:StandardScaler": Schema(
-        {**_FEATURES, "n_samples_seen_": _SEEN, "mean_": _MAYBE_ROW, "var_": _MAYBE_ROW,
-         "scale_": _MAYBE_ROW},
+        {
+            **_FEATURES,
+            "n_samples_seen_": _SEEN,
+            "mean_": _MAYBE_ROW,
+            "var_": _MAYBE_ROW,
+            "scale_": _MAYBE_ROW,
+        },
         check=_check_scale("scale_"),
     ),
     f"{_DATA}:MinMaxScaler": _transformer(
-        n_samples_seen_=_SEEN, scale_=_ROW, min_=_ROW, data_min_=_ROW, data_max_=_ROW,
+        n_samples_seen_=_SEEN,
+        scale_=_ROW,
+        min_=_ROW,
+        data_min_=_ROW,
+        data_max_=_ROW,
         data_range_=_ROW,
     ),
     f"{_DATA}:MaxAbsScaler": Schema(
@@ -173,4 +182,4 @@ TRANSFORMERS = {
         },
         trial=False,
     ),
-}  # fmt: skip
+}

@@ -101,8 +101,11 @@ def _check_boosting(model: Any, dims: Dims) -> None:
 
 
 _TREE_NAMES = (
-    "DecisionTreeClassifier", "ExtraTreeClassifier", "DecisionTreeRegressor", "ExtraTreeRegressor",
-)  # fmt: skip
+    "DecisionTreeClassifier",
+    "ExtraTreeClassifier",
+    "DecisionTreeRegressor",
+    "ExtraTreeRegressor",
+)
 _FOREST: dict[str, Field] = {
     **_FEATURES,
     "n_outputs_": count("outputs", least=1),

@@ -174,9 +174,14 @@ def _importance(
 
 
 def _case(
-    material: Material, view: KernelView | None, ranking: Ranking, pictures: Pictures, i: int,
-    values: Floats | None, reach: float,
-) -> dict[str, Any]:  # fmt: skip
+    material: Material,
+    view: KernelView | None,
+    ranking: Ranking,
+    pictures: Pictures,
+    i: int,
+    values: Floats | None,
+    reach: float,
+) -> dict[str, Any]:
     if material.graphs is None:
         picture = None
     elif values is None:
@@ -189,10 +194,15 @@ def _case(
         place = int(np.searchsorted(material.kept, i))
         for other, cosine in view.neighbours(place):
             j = int(material.kept[other])
-            near.append({
-                "position": j, "name": material.graph_name(j), "picture": pictures.plain(j),
-                "target": material.target_text(j), "similarity": f"{cosine:.2f}",
-            })  # fmt: skip
+            near.append(
+                {
+                    "position": j,
+                    "name": material.graph_name(j),
+                    "picture": pictures.plain(j),
+                    "target": material.target_text(j),
+                    "similarity": f"{cosine:.2f}",
+                }
+            )
     return {
         "position": i,
         "name": material.graph_name(i),
@@ -221,12 +231,19 @@ def graph_table(material: Material, result: Result, ranking: Ranking) -> Table:
     rows = []
     for i in order.tolist():
         margin = abs(float(margins[i])) if material.regression else float(margins[i])
-        rows.append((
-            Cell(material.graph_name(i)), Cell("–" if sizes is None else str(sizes[i]),
-            None if sizes is None else int(sizes[i])), Cell(material.target_text(i)),
-            Cell(material.value_text(ranking.predicted[i])),
-            Cell("not tested", 1e300) if np.isnan(margin) else Cell(f"{margin:.3g}", margin),
-        ))  # fmt: skip
+        rows.append(
+            (
+                Cell(material.graph_name(i)),
+                Cell(
+                    "–" if sizes is None else str(sizes[i]),
+                    None if sizes is None else int(sizes[i]),
+                ),
+                Cell(material.target_text(i)),
+                Cell(material.value_text(ranking.predicted[i])),
+                Cell("not tested", 1e300) if np.isnan(margin) else Cell(f"{margin:.3g}", margin),
+            )
+        )
     caption = f"Graphs by how {result.name} predicts them"
-    return Table(caption, ("graph", "nodes", "true", "predicted", measure), rows,
-                 frozenset({1, 4}), note)  # fmt: skip
+    return Table(
+        caption, ("graph", "nodes", "true", "predicted", measure), rows, frozenset({1, 4}), note
+    )

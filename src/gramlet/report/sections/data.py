@@ -42,9 +42,11 @@ class Repeats:
 
 
 def repeats_of(
-    groups: Sequence[Sequence[int]], target: Array | None, regression: bool,
+    groups: Sequence[Sequence[int]],
+    target: Array | None,
+    regression: bool,
     kept: Ints | None = None,
-) -> Repeats:  # fmt: skip
+) -> Repeats:
     """The effect of repeated graphs: no function of the graph distinguishes those of one group.
 
     Conflicts and the ceiling are those of the graphs at the positions ``kept``; by default of all.
@@ -63,8 +65,9 @@ def repeats_of(
         total = float(((numbers - numbers.mean()) ** 2).sum())
         lost = sum(float(((numbers[g] - numbers[g].mean()) ** 2).sum()) for g in conflicting)
         return Repeats(found, conflicting, 1 - lost / total if total > 0 else 1.0)
-    wrong = sum(len(g) - int(np.unique(target[g], return_counts=True)[1].max())
-                for g in conflicting)  # fmt: skip
+    wrong = sum(
+        len(g) - int(np.unique(target[g], return_counts=True)[1].max()) for g in conflicting
+    )
     return Repeats(found, conflicting, 1 - wrong / len(used))
 
 
@@ -82,9 +85,10 @@ def data_section(material: Material) -> dict[str, Any]:
     if len(batch):
         found["figures"] += [
             Figure(histogram(batch.sizes, "Number of nodes per graph", "nodes"), "Nodes per graph"),
-            Figure(histogram(batch.n_edges, "Number of edges per graph", "edges"),
-                   "Edges per graph"),
-        ]  # fmt: skip
+            Figure(
+                histogram(batch.n_edges, "Number of edges per graph", "edges"), "Edges per graph"
+            ),
+        ]
     found["figures"] += [
         _label_figure(batch.node_labels, material.node_names, "node", material.colours),
         _label_figure(batch.edge_labels, material.edge_names, "edge", {}, twice=not batch.directed),
@@ -115,10 +119,14 @@ def _facts(material: Material) -> Table:
     if skipped:
         rows.append(("rows left out when reading", f"{len(skipped)}, e.g. {skipped[0]}"))
     if len(material.kept) < len(batch):
-        rows.append(("graphs left out, of classes that are too small",
-                     f"{len(batch) - len(material.kept)}"))  # fmt: skip
-    return Table("Contents of the data set", ("fact", "value"),
-                 [(Cell(name), Cell(value)) for name, value in rows])  # fmt: skip
+        rows.append(
+            ("graphs left out, of classes that are too small", f"{len(batch) - len(material.kept)}")
+        )
+    return Table(
+        "Contents of the data set",
+        ("fact", "value"),
+        [(Cell(name), Cell(value)) for name, value in rows],
+    )
 
 
 def _spread(counts: Any) -> str:
@@ -230,8 +238,19 @@ def _groups_table(material: Material, groups: list[list[int]], repeats: Repeats)
             ", …" if len(group) > 6 else ""
         )
         values = ", ".join(dict.fromkeys(material.target_text(i) for i in group[:50]))
-        rows.append((Cell(str(len(group)), len(group)), Cell(shown), Cell(values),
-                     Cell("no" if conflicting.isdisjoint(group) else "yes")))  # fmt: skip
+        rows.append(
+            (
+                Cell(str(len(group)), len(group)),
+                Cell(shown),
+                Cell(values),
+                Cell("no" if conflicting.isdisjoint(group) else "yes"),
+            )
+        )
     note = f"{_MOST_GROUPS} of {len(groups)} groups" if len(groups) > _MOST_GROUPS else ""
-    return Table("Groups of isomorphic graphs", ("graphs", "which", "target", "conflict"), rows,
-                 frozenset({0}), note)  # fmt: skip
+    return Table(
+        "Groups of isomorphic graphs",
+        ("graphs", "which", "target", "conflict"),
+        rows,
+        frozenset({0}),
+        note,
+    )

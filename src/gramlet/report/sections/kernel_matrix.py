@@ -34,16 +34,22 @@ def _facts(view: KernelView) -> Table:
         ("kernel", _shown(view.estimator)),
         ("positive semi-definite", f"{definite}: {smallest}"),
         ("effective rank", f"{view.effective_rank:.1f} of {n:,}{of_part}"),
-        ("diagonal dominance", f"{view.dominance:.3g} (mean of the diagonal over mean of the "
-         "rest; large values mean that every graph is similar only to itself)"),
+        (
+            "diagonal dominance",
+            f"{view.dominance:.3g} (mean of the diagonal over mean of the "
+            "rest; large values mean that every graph is similar only to itself)",
+        ),
         ("self-similarities", f"{own.min():.4g} to {own.max():.4g}"),
-    ]  # fmt: skip
+    ]
     if view.supervised:
         rows.append(
             ("fitted on", "all graphs with their target: the figures here are not estimates")
         )
-    return Table("The kernel matrix of all graphs, with the options chosen most often",
-                 ("fact", "value"), [(Cell(a), Cell(b)) for a, b in rows])  # fmt: skip
+    return Table(
+        "The kernel matrix of all graphs, with the options chosen most often",
+        ("fact", "value"),
+        [(Cell(a), Cell(b)) for a, b in rows],
+    )
 
 
 def _shown(estimator: Any) -> str:

@@ -31,8 +31,8 @@ _SHAPES = {
     "v": "M0 4L3.8 -3H-3.8Z",
     "P": "M-1.4 -4h2.8v2.6h2.6v2.8h-2.6v2.6h-2.8v-2.6h-2.6v-2.8h2.6Z",
     "X": "M-3.6 -2.2L-2.2 -3.6L0 -1.4L2.2 -3.6L3.6 -2.2L1.4 0L3.6 2.2L2.2 3.6L0 1.4L-2.2 3.6"
-         "L-3.6 2.2L-1.4 0Z",
-}  # fmt: skip
+    "L-3.6 2.2L-1.4 0Z",
+}
 
 
 def marker_symbols() -> Markup:
@@ -65,11 +65,14 @@ def map_section(material: Material, view: KernelView) -> dict[str, Any]:
     margin = np.maximum(0.04 * (high - low), 1e-9)
     chart = Chart(
         f"{view.result.name}: map of the graphs",
-        (low[0] - margin[0], high[0] + margin[0]), (low[1] - margin[1], high[1] + margin[1]),
+        (low[0] - margin[0], high[0] + margin[0]),
+        (low[1] - margin[1], high[1] + margin[1]),
         x_label=f"component 1 ({shares[0]:.0%} of the variance)",
-        y_label=f"component 2 ({shares[1]:.0%})", width=540, height=400,
+        y_label=f"component 2 ({shares[1]:.0%})",
+        width=540,
+        height=400,
         left=64,
-    )  # fmt: skip
+    )
     groups, legend = _groups(material)
     # Parts of the classes in turn, so that no class covers another one.
     mixed = np.random.default_rng(0).permutation(shown)

@@ -40,11 +40,12 @@ def patterns_section(
         values = decision.coefficients()
         leading = np.argsort(-values, kind="stable")[:_PATTERNS]
         shown = [
-            _pattern(view, int(column), float(values[column]), present, groups, names, batch,
-                     material)
+            _pattern(
+                view, int(column), float(values[column]), present, groups, names, batch, material
+            )
             for column in leading
             if values[column] > 0
-        ]  # fmt: skip
+        ]
         rows.append({"name": decision.name, "patterns": shown})
     return rows
 
@@ -69,9 +70,15 @@ def _halves_or_classes(material: Material) -> tuple[Any, list[str]]:
 
 
 def _pattern(
-    view: KernelView, column: int, value: float, present: Any, groups: Any, names: list[str],
-    batch: GraphBatch, material: Material,
-) -> dict[str, Any]:  # fmt: skip
+    view: KernelView,
+    column: int,
+    value: float,
+    present: Any,
+    groups: Any,
+    names: list[str],
+    batch: GraphBatch,
+    material: Material,
+) -> dict[str, Any]:
     having = np.asarray(present[:, [column]].todense()).ravel()
     counts = np.bincount(groups, weights=having, minlength=len(names))
     shares = counts / np.maximum(np.bincount(groups, minlength=len(names)), 1)

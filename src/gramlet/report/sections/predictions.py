@@ -83,12 +83,20 @@ def _confused_pairs(counts: Any, names: list[str]) -> Table:
     for i, j in zip(*np.unravel_index(order, off.shape), strict=True):
         if off[i, j]:
             share = off[i, j] / max(1, counts[i].sum())
-            rows.append((Cell(names[i]), Cell(names[j]), Cell(str(off[i, j]), off[i, j]),
-                         Cell(f"{share:.0%}", share)))  # fmt: skip
+            rows.append(
+                (
+                    Cell(names[i]),
+                    Cell(names[j]),
+                    Cell(str(off[i, j]), off[i, j]),
+                    Cell(f"{share:.0%}", share),
+                )
+            )
     return Table(
         f"The pairs of classes confused most often, of {len(names)} classes",
-        ("true", "predicted", "predictions", "share of the class"), rows, frozenset({2, 3}),
-    )  # fmt: skip
+        ("true", "predicted", "predictions", "share of the class"),
+        rows,
+        frozenset({2, 3}),
+    )
 
 
 def _roc(material: Material, result: Result) -> Figure:
@@ -111,8 +119,9 @@ def _roc(material: Material, result: Result) -> Figure:
             curves.append(RocCurve(code, names[code], false, true, float(auc(false, true))))
     if not curves:
         return Figure(None, "ROC", "No class has both positive and negative graphs: no curve.")
-    note = f"; {_MOST_CURVES} of {len(names)} classes, by size" if len(names) > len(shown) > 1 \
-        else ""  # fmt: skip
+    note = (
+        f"; {_MOST_CURVES} of {len(names)} classes, by size" if len(names) > len(shown) > 1 else ""
+    )
     return Figure(roc_chart(curves, title), f"ROC of pooled decision values, with areas{note}")
 
 
@@ -132,13 +141,17 @@ def _calibration(material: Material, result: Result) -> Figure:
     n_predictions = int(np.isfinite(single).sum())
     n_bins = min(10, n_predictions // _PER_BIN)
     if n_bins < 2:
-        return Figure(None, "Calibration", f"{n_predictions} predictions are too few for bins of "
-                      f"{_PER_BIN}.")  # fmt: skip
+        return Figure(
+            None, "Calibration", f"{n_predictions} predictions are too few for bins of {_PER_BIN}."
+        )
     caption = f"Calibration: mean of the true values by the mean predicted value, in {n_bins} bins"
     if not regression:
         truth = result.codes(np.asarray(result.target))
-        code = len(result.classes) - 1 if len(result.classes) == 2 else _largest(
-            truth, len(result.classes))[0]  # fmt: skip
+        code = (
+            len(result.classes) - 1
+            if len(result.classes) == 2
+            else _largest(truth, len(result.classes))[0]
+        )
         label = result.classes.tolist()[code]
         caption = (
             f"Calibration: share of {material.class_names[code]} by its decision value, "

@@ -8,9 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from gramlet._version import __version__
-from gramlet.evaluation.digests import digest_of
 from gramlet.evaluation.machines.machines import CLASSIFIERS
 from gramlet.evaluation.results.result import Result
+from gramlet.graphs.fingerprint import digest_of
 from gramlet.report.material import CONSTANTS, Material, is_registered
 from gramlet.report.words import Cell, Table
 
@@ -31,8 +31,11 @@ def provenance_section(material: Material, command: str | None) -> dict[str, Any
 
 
 def _versions() -> Table:
-    rows = [("gramlet", __version__), ("Python", platform.python_version()),
-            ("platform", platform.platform(terse=True))]  # fmt: skip
+    rows = [
+        ("gramlet", __version__),
+        ("Python", platform.python_version()),
+        ("platform", platform.platform(terse=True)),
+    ]
     for name in _PACKAGES:
         try:
             rows.append((name, version(name)))
@@ -66,10 +69,14 @@ def _protocol(material: Material) -> Table:
     rows = [("seed", str(fields.pop("random_state")))]
     rows += [(name, str(value)) for name, value in fields.items()]
     machines = dict.fromkeys(result.classifier for result in material.results if result.classifier)
-    rows += [("task", first.task), ("scoring", first.scoring),
-             ("machine", ", ".join(machines) or "none")]  # fmt: skip
-    weights = dict.fromkeys(str(result.class_weight) for result in material.results
-                            if result.class_weight is not None)  # fmt: skip
+    rows += [
+        ("task", first.task),
+        ("scoring", first.scoring),
+        ("machine", ", ".join(machines) or "none"),
+    ]
+    weights = dict.fromkeys(
+        str(result.class_weight) for result in material.results if result.class_weight is not None
+    )
     if weights:
         rows.append(("class weights", ", ".join(weights)))
     return Table("Protocol", ("setting", "value"), [(Cell(a), Cell(b)) for a, b in rows])

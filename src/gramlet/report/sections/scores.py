@@ -110,13 +110,26 @@ def _table(material: Material, rows: list[Result], extra: dict[str, _PartScores]
         for result in rows
     ]
     for name, scores in extra.items():
-        cells.append((
-            Cell(f"{name} (baseline)"), _score(float(scores.values.mean()), scoring),
-            Cell("–", 0), _interval(scores, overlap, scoring), Cell("–", 2), Cell("–", 0),
-            Cell(""),
-        ))  # fmt: skip
-    headings = ("kernel", score_text(scoring), "±", "95 % interval", "p against the best",
-                "seconds", "most often chosen")  # fmt: skip
+        cells.append(
+            (
+                Cell(f"{name} (baseline)"),
+                _score(float(scores.values.mean()), scoring),
+                Cell("–", 0),
+                _interval(scores, overlap, scoring),
+                Cell("–", 2),
+                Cell("–", 0),
+                Cell(""),
+            )
+        )
+    headings = (
+        "kernel",
+        score_text(scoring),
+        "±",
+        "95 % interval",
+        "p against the best",
+        "seconds",
+        "most often chosen",
+    )
     note = (
         "±: standard deviation of the repeats' means (of the folds, if there is one repeat). "
         "Intervals and p-values by the corrected resampled t-test; p-values are not corrected for "
@@ -139,10 +152,11 @@ def _without_width(scores: _PartScores, overlap: float) -> bool:
 def _row(name: str, result: Result, overlap: float, p_value: Cell) -> Any:
     scoring = result.scoring
     chosen = "; ".join(
-        f"{key} {value:g} ({share:.0%})" if isinstance(value, float)
+        f"{key} {value:g} ({share:.0%})"
+        if isinstance(value, float)
         else f"{key} {value} ({share:.0%})"
         for key, (value, share) in result.most_chosen().items()
-    )  # fmt: skip
+    )
     name = f"{name} (optimistic)" if result.optimistic else name
     return (
         Cell(name),
@@ -205,9 +219,11 @@ def _chart(material: Material, rows: list[Result], extra: dict[str, _PartScores]
                 plain.add(name)
     title = sentence(f"{score_text(scoring)} with 95 % intervals")
     if not shown:
-        why = "All test parts of a repeat were pooled" if rows[0].pooled.any() else (
-            "There is one test part only"
-        )  # fmt: skip
+        why = (
+            "All test parts of a repeat were pooled"
+            if rows[0].pooled.any()
+            else ("There is one test part only")
+        )
         return Figure(None, title, f"{why}: no interval can be given.")
     caption = f"{title}; baselines in grey" if plain else title
     return Figure(intervals(shown, title, score_text(scoring), plain), caption)
@@ -223,9 +239,11 @@ def _verdict(material: Material, rows: list[Result]) -> str:
     except ValueError as why:
         return f"The results cannot be compared: {why}"
     named = material.result_name
-    beside = f" Not significantly worse at 5 %: {', '.join(map(named, near))}." if near else (
-        " All others are significantly worse at 5 %."
-    )  # fmt: skip
+    beside = (
+        f" Not significantly worse at 5 %: {', '.join(map(named, near))}."
+        if near
+        else (" All others are significantly worse at 5 %.")
+    )
     return f"Best: {named(best.name)}.{beside}"
 
 
@@ -246,11 +264,16 @@ def _comparisons(rows: list[Result]) -> Table | None:
             except ValueError:
                 continue
             word = "yes" if pair.p_value <= _LEVEL else "no"
-            found.append((
-                Cell(pair.first), Cell(pair.second), Cell(_signed(pair.difference, 4),
-                pair.difference), Cell(_signed(pair.statistic, 2), pair.statistic),
-                _p_text(pair.p_value), Cell(word),
-            ))  # fmt: skip
+            found.append(
+                (
+                    Cell(pair.first),
+                    Cell(pair.second),
+                    Cell(_signed(pair.difference, 4), pair.difference),
+                    Cell(_signed(pair.statistic, 2), pair.statistic),
+                    _p_text(pair.p_value),
+                    Cell(word),
+                )
+            )
     if not found:
         return None
     headings = ("first", "second", "difference", "t", "p", "different at 5 %")

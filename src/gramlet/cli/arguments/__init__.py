@@ -1,1 +1,0 @@
-"""What commands are given: options, groups of them, ``--param``, and INPUT."""

@@ -1,1 +1,0 @@
-"""What commands print and write: tables, files, feature stores, and the evaluation's table."""

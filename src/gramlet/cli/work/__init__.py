@@ -1,1 +1,0 @@
-"""What several commands do in between: machines, evaluations, models from files."""

@@ -1,1 +1,0 @@
-"""Hashed features, feature stores, and linear models that learn from them."""

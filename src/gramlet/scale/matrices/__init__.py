@@ -1,1 +1,0 @@
-"""Gram matrices on disk: tiles, where they are stored, and who computes them."""
