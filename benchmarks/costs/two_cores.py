@@ -135,7 +135,7 @@ def _machine_rows() -> dict[str, Callable[[int], Any]]:
     """Tiles of arithmetic and of writing, as functions of ``n_jobs``."""
     import numpy as np
 
-    from gramlet.engine.core.tiles import for_tiles
+    from gramlet.engine.core.tiles import Tiling, for_tiles
 
     square = np.random.default_rng(0).random((128, 128))
     used = np.ones((_LINES, _LINE))
@@ -148,8 +148,8 @@ def _machine_rows() -> dict[str, Callable[[int], Any]]:
         return lambda begin, end: target[begin:end].fill(1.0)
 
     return {
-        "(arithmetic)": lambda n_jobs: for_tiles(multiply, 1500, n_jobs=n_jobs),
-        "(writing)": lambda n_jobs: for_tiles(write(used), _LINES, n_jobs=n_jobs),
+        "(arithmetic)": lambda n_jobs: for_tiles(multiply, 1500, tiling=Tiling(n_jobs)),
+        "(writing)": lambda n_jobs: for_tiles(write(used), _LINES, tiling=Tiling(n_jobs)),
         "(new memory)": lambda n_jobs: for_tiles(
             write(np.empty((_LINES, _LINE))), _LINES, n_jobs=n_jobs
         ),

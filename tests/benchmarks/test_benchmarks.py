@@ -17,6 +17,7 @@ from benchmarks.data import Source, random_batch, to_grakel, to_igraph
 from benchmarks import __main__ as command
 from benchmarks import measure, report
 from gramlet import GraphBatch, as_batch, load_dataset
+from gramlet.engine.core.tiles import Tiling
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -218,7 +219,7 @@ def test_two_cores_tell_work_in_tiles_from_the_rest(capsys):
     def busy(*_):
         sum(range(100_000))
 
-    inside = two_cores.compare(lambda n_jobs: for_tiles(busy, 20, n_jobs=n_jobs), 2)
+    inside = two_cores.compare(lambda n_jobs: for_tiles(busy, 20, tiling=Tiling(n_jobs)), 2)
     assert 1.7 < inside["limit"] <= 2.0
     outside = two_cores.compare(lambda n_jobs: [busy() for _ in range(20)], 2)
     assert outside["limit"] == pytest.approx(1.0)

@@ -22,7 +22,7 @@ from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.parameters import Interval, require_parameters
 from gramlet.common.stored_state import require, require_array, require_integer, require_items
 from gramlet.embeddings.sampled_patterns import Drawn
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.graphlets.patterns import (
     MAX_NODES,
     adjacency_matrices,
@@ -131,7 +131,7 @@ class GraphletMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         """Raise ValueError if the random numbers do not fit the parameters."""
 
     @abstractmethod
-    def sums(self, drawn: Drawn, **tiling: Any) -> Any:
+    def sums(self, drawn: Drawn, tiling: Tiling = QUIET) -> Any:
         """For every graph, the sum of the features of the subgraphs drawn from it."""
 
     @abstractmethod
@@ -181,7 +181,7 @@ def summed_features(
     inputs: SparseRows,
     layers: Sequence[tuple[Floats, Floats]],
     activation: Callable[..., Floats],
-    **tiling: Any,
+    tiling: Tiling = QUIET,
 ) -> Floats:
     """Σ over a graph's patterns of count · activation(inputs · weights + offset, ...).
 
@@ -216,7 +216,7 @@ def summed_features(
             result[:, features] = total
 
     n_blocks = -(-width // _FEATURES)
-    for_tiles(fill, n_blocks, n_tiles=n_blocks, **tiling)
+    for_tiles(fill, n_blocks, n_tiles=n_blocks, tiling=tiling)
     return result
 
 
@@ -304,12 +304,12 @@ class GaussianMap(GraphletMap):
         values *= np.sqrt(2.0 / self.n_components)
         return values
 
-    def sums(self, drawn: Drawn, **tiling: Any) -> Floats:
+    def sums(self, drawn: Drawn, tiling: Tiling = QUIET) -> Floats:
         """For every graph, the sum of the features of the subgraphs drawn from it."""
         counts = SparseRows(drawn.indptr, drawn.columns, drawn.counts)
         inputs = pattern_inputs(drawn, self._n_label_inputs())
         layer = (input_atoms(self.weights_, drawn.k), self.offsets_)
-        return summed_features(counts, inputs, [layer], self._cosines, **tiling)
+        return summed_features(counts, inputs, [layer], self._cosines, tiling=tiling)
 
     def names(self) -> list[str]:
         """A name per feature."""
@@ -355,7 +355,7 @@ class EigenGaussianMap(GaussianMap):
     def _inputs_of(self, matrices: Floats) -> Floats:
         return np.asarray(np.linalg.eigvalsh(matrices), dtype=np.float64)
 
-    def sums(self, drawn: Drawn, **tiling: Any) -> Floats:
+    def sums(self, drawn: Drawn, tiling: Tiling = QUIET) -> Floats:
         """For every graph, the sum of the features of the subgraphs drawn from it."""
         classes = classes_of_codes(drawn.codes, drawn.k)
         if self.n_labels_ is None:
@@ -365,7 +365,7 @@ class EigenGaussianMap(GaussianMap):
             counts = SparseRows(drawn.indptr, drawn.columns, drawn.counts)
         inputs = self._spectra_and_labels(drawn, classes)
         layer = (self.weights_, self.offsets_)
-        return summed_features(counts, inputs, [layer], self._cosines, **tiling)
+        return summed_features(counts, inputs, [layer], self._cosines, tiling=tiling)
 
     def _spectra_and_labels(self, drawn: Drawn, classes: Ints) -> SparseRows:
         k = drawn.k

@@ -185,12 +185,11 @@ class GraphSampling(GraphEmbedding):
             self.seed_,
             self.flyback_,
             block,
-            n_jobs=tiling.n_jobs,
-            verbose=tiling.verbose,
+            tiling,
         )
 
     def _features(self, profile: Drawn, tiling: Tiling) -> Any:
-        features = self.feature_map_.sums(profile, **tiling)
+        features = self.feature_map_.sums(profile, tiling=tiling)
         features /= self.n_samples_
         return features
 

@@ -11,6 +11,7 @@ from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array
 from gramlet.embeddings.feature_maps import GraphletMap
 from gramlet.embeddings.sampled_patterns import Drawn
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.graphlets.labelled_patterns import (
     MAX_LABELLED_NODES,
     canonical_labelled,
@@ -96,7 +97,7 @@ class MatchMap(GraphletMap):
     def _columns_of(self, codes: Ints) -> Ints:
         return classes_of_codes(codes, self.k_) if self.isomorphic else codes
 
-    def sums(self, drawn: Drawn, **tiling: Any) -> Any:
+    def sums(self, drawn: Drawn, tiling: Tiling = QUIET) -> Any:
         """For every graph, the number of times that each pattern was drawn."""
         if self.n_labels_ is None:
             groups = self._columns_of(drawn.codes)

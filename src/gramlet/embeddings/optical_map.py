@@ -19,7 +19,7 @@ from gramlet.embeddings.feature_maps import (
     summed_features,
 )
 from gramlet.embeddings.sampled_patterns import Drawn
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.graphlets.patterns import adjacency_matrices
 from gramlet.engine.graphlets.weighted_sums import add_weighted_rows, pair_moments
 
@@ -133,27 +133,27 @@ class OpticalMap(GraphletMap):
             intensities = np.abs(rows @ self.weights_[: rows.shape[1]] + self.offsets_) ** 2
         return intensities / np.sqrt(self.n_features_)
 
-    def sums(self, drawn: Drawn, **tiling: Any) -> Floats:
+    def sums(self, drawn: Drawn, tiling: Tiling = QUIET) -> Floats:
         """For every graph, the sum of the features of the subgraphs drawn from it."""
         if self.device is not None:
             total = self._sums_measured(drawn)
         elif self.n_labels_ is not None:
-            total = self._sums_of_patterns(drawn, **tiling)
+            total = self._sums_of_patterns(drawn, tiling=tiling)
         else:
-            total = self._sums_of_moments(drawn, **tiling)
+            total = self._sums_of_moments(drawn, tiling=tiling)
         total /= np.sqrt(self.n_features_)
         return total
 
-    def _sums_of_patterns(self, drawn: Drawn, **tiling: Any) -> Floats:
+    def _sums_of_patterns(self, drawn: Drawn, tiling: Tiling = QUIET) -> Floats:
         counts = SparseRows(drawn.indptr, drawn.columns, drawn.counts)
         inputs = pattern_inputs(drawn, self._n_label_inputs())
         layers = [
             (input_atoms(part(self.weights_), drawn.k), part(self.offsets_))
             for part in (np.real, np.imag)
         ]
-        return summed_features(counts, inputs, layers, _intensity, **tiling)
+        return summed_features(counts, inputs, layers, _intensity, tiling=tiling)
 
-    def _sums_of_moments(self, drawn: Drawn, **tiling: Any) -> Floats:
+    def _sums_of_moments(self, drawn: Drawn, tiling: Tiling = QUIET) -> Floats:
         """Sums of |Σ_p u_p x_p + b|², with x_p the bits of a pattern, from counts of pairs of bits.
 
         It equals |b|² + Σ_p x_p (|u_p|² + 2 Re ū_p b) + 2 Σ_{p<q} x_p x_q Re ū_p u_q.
@@ -178,7 +178,7 @@ class OpticalMap(GraphletMap):
                 result[:, features] = total
 
         n_blocks = -(-self.n_components // _FEATURES)
-        for_tiles(fill, n_blocks, n_tiles=n_blocks, **tiling)
+        for_tiles(fill, n_blocks, n_tiles=n_blocks, tiling=tiling)
         return result
 
     def _sums_measured(self, drawn: Drawn) -> Floats:

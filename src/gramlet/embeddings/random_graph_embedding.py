@@ -199,7 +199,7 @@ class RandomGraphEmbedding(GraphEmbedding):
 
     def _distances(self, profile: MassPoints, tiling: Tiling) -> Floats:
         cost = label_cost(self.label_weight, "RandomGraphEmbedding")
-        return earth_mover_distances(profile, self._anchor_points(), cost, **tiling)
+        return earth_mover_distances(profile, self._anchor_points(), cost, tiling=tiling)
 
     def _anchor_points(self) -> MassPoints:
         sizes = [len(masses) for _, masses in self.anchors_]

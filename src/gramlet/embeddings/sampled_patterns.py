@@ -6,12 +6,12 @@ As patterns repeat, a feature map is evaluated only on the distinct ones, and we
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.graphlets.labelled_patterns import unpacked_labels
 from gramlet.engine.graphlets.patterns import n_pairs
 from gramlet.engine.graphlets.sampling import sample_counts
@@ -93,7 +93,7 @@ def draw(
     seed: int,
     flyback: float | None,
     labels: LabelBlock | None,
-    **tiling: Any,
+    tiling: Tiling = QUIET,
 ) -> Drawn:
     """Draw ``n_samples`` subgraphs from every graph and count the patterns."""
     found = sample_counts(
@@ -104,7 +104,7 @@ def draw(
         flyback=flyback,
         labels=None if labels is None else np.minimum(labels.codes, labels.n_labels),
         n_labels=0 if labels is None else labels.n_labels + 1,
-        **tiling,
+        tiling=tiling,
     )
     if labels is None:
         codes, columns = _distinct_codes(found.codes, k)

@@ -13,10 +13,10 @@ from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require
-from gramlet.engine.core.tiles import Tiling, one_blas_thread
+from gramlet.engine.core.tiles import QUIET, Tiling, one_blas_thread
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.kernel import normalize_in_place
-from gramlet.kernels.contract.profile import QUIET, CountProfile, FeatureProfile, Profile
+from gramlet.kernels.contract.profile import CountProfile, FeatureProfile, Profile
 from gramlet.kernels.contract.tags import is_embedding
 
 Tile = tuple[int, int]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 
-from gramlet.engine.core.tiles import Mirror, for_tiles, mirror, one_blas_thread, row_ranges
+from gramlet.engine.core.tiles import Mirror, Tiling, for_tiles, mirror, one_blas_thread, row_ranges
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 5])
@@ -20,7 +20,7 @@ def test_every_row_is_visited_once(n_rows, n_jobs):
     def work(begin, end):
         visits[begin:end] += 1
 
-    for_tiles(work, n_rows, n_jobs=n_jobs)
+    for_tiles(work, n_rows, tiling=Tiling(n_jobs))
     assert (visits == 1).all()
 
 
@@ -33,7 +33,7 @@ def test_two_threads_take_part_at_one_time():
             both.wait()  # would time out with one thread
         seen.add(threading.get_ident())
 
-    for_tiles(work, 100, n_tiles=100, n_jobs=2)
+    for_tiles(work, 100, n_tiles=100, tiling=Tiling(2))
     assert len(seen) == 2
     assert threading.get_ident() in seen
 
@@ -55,7 +55,7 @@ def test_what_a_tile_raises_comes_out_and_stops_the_others(by_helper, error):
 
     before = threading.active_count()
     with pytest.raises(error, match="of this tile"):
-        for_tiles(work, 1000, n_tiles=1000, n_jobs=2)
+        for_tiles(work, 1000, n_tiles=1000, tiling=Tiling(2))
     assert len(done) < 900
     assert threading.active_count() == before
 
@@ -64,7 +64,7 @@ def test_ranges_do_not_depend_on_the_number_of_threads():
     found = {}
     for n_jobs in (1, 2, 3):
         tiles = []
-        for_tiles(lambda *tile, tiles=tiles: tiles.append(tile), 300, n_jobs=n_jobs)
+        for_tiles(lambda *tile, tiles=tiles: tiles.append(tile), 300, tiling=Tiling(n_jobs))
         found[n_jobs] = sorted(tiles)
     assert found[1] == found[2] == found[3] == row_ranges(300)
 
@@ -73,7 +73,7 @@ def test_threads_cost_little_where_tiles_are_small():
     def seconds(n_jobs):
         begin = time.process_time()
         for _ in range(20):
-            for_tiles(lambda *_: None, 128, n_jobs=n_jobs)
+            for_tiles(lambda *_: None, 128, tiling=Tiling(n_jobs))
         return time.process_time() - begin
 
     seconds(2)

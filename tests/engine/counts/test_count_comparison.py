@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts import comparison, self_comparison
 
 
@@ -71,7 +72,7 @@ def test_threads_give_the_same_bits(measure, divisor):
     one = self_comparison.compare_self(made, measure)
     assert np.array_equal(one, one.T)
     for _ in range(5):
-        assert np.array_equal(self_comparison.compare_self(made, measure, n_jobs=2), one)
+        assert np.array_equal(self_comparison.compare_self(made, measure, tiling=Tiling(2)), one)
 
 
 @pytest.mark.parametrize("measure", ["dot", "min"])
@@ -83,7 +84,7 @@ def test_rows_against_other_rows(measure, n_rows, scale):
     found = comparison.compare(rows, columns, measure)
     assert np.array_equal(found, plain(rows, columns, measure))
     assert np.array_equal(comparison.compare(columns, rows, measure), found.T)
-    assert np.array_equal(comparison.compare(rows, columns, measure, n_jobs=2), found)
+    assert np.array_equal(comparison.compare(rows, columns, measure, tiling=Tiling(2)), found)
 
 
 @pytest.mark.parametrize(

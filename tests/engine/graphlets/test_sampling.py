@@ -18,6 +18,7 @@ from scipy import stats
 from compiled_calls import from_python
 from gramlet import GraphBatch
 from gramlet.engine.core import random_streams as streams
+from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.graphlets import draws
 from gramlet.engine.graphlets.labelled_patterns import unpacked_labels
 from gramlet.engine.graphlets.patterns import adjacency_matrices
@@ -251,7 +252,7 @@ def test_counts_are_counts_of_the_same_draws(k, flyback):
     batch = GraphBatch.concatenate([PATH, EMPTY, KITE, STAR, PIECES, SHORT])
     codes = sample_codes(batch, k, 700, SEED, flyback=flyback)
     for n_jobs in (None, 2):
-        found = sample_counts(batch, k, 700, SEED, flyback=flyback, n_jobs=n_jobs)
+        found = sample_counts(batch, k, 700, SEED, flyback=flyback, tiling=Tiling(n_jobs))
         assert len(found.indptr) == len(batch) + 1
         assert not found.label_words.any()
         for i in range(len(batch)):

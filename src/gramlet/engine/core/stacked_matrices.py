@@ -9,7 +9,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 
 __all__ = ["adjacency_stack", "for_eigensystems"]
 
@@ -28,7 +28,7 @@ def for_eigensystems(
     vectors: bool = True,
     largest: int | None = None,
     large: Callable[[int], None] | None = None,
-    **tiling: Any,
+    tiling: Tiling = QUIET,
 ) -> None:
     """Decompose the symmetric matrices of all graphs, in stacks of matrices of the same size.
 
@@ -43,7 +43,7 @@ def for_eigensystems(
         if ``vectors`` is False.
     largest : int, optional
         Graphs with larger matrices are not decomposed, but passed to ``large`` one by one.
-    **tiling
+    tiling=tiling
         As for `for_tiles`.
 
     Examples
@@ -71,7 +71,7 @@ def for_eigensystems(
             elif large is not None:
                 large(int(graphs[0]))
 
-    for_tiles(work, len(groups), costs=costs, **tiling)
+    for_tiles(work, len(groups), costs=costs, tiling=tiling)
 
 
 def _size_groups(sizes: Ints, largest: int | None = None) -> list[Ints]:

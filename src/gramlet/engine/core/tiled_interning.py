@@ -14,7 +14,7 @@ from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.signature_table import SignatureTable
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.counts.comparison import count_codes
 
 __all__ = ["count_tiles", "intern_tiles"]
@@ -35,9 +35,7 @@ def intern_tiles(
     table: SignatureTable | None = None,
     *,
     costs: Floats | None = None,
-    n_jobs: int | None = None,
-    verbose: int | bool = False,
-    label: str = "",
+    tiling: Tiling = QUIET,
 ) -> tuple[SignatureTable, Ints]:
     """Rename all signatures of some rows.
 
@@ -70,9 +68,7 @@ def intern_tiles(
         n_rows,
         costs=costs,
         n_tiles=_n_tiles(costs),
-        n_jobs=n_jobs,
-        verbose=verbose,
-        label=label,
+        tiling=tiling,
     )
     ordered = [parts[begin] for begin in sorted(parts)]
     table, names, _ = _joined([part[0] for part in ordered], table)
@@ -86,9 +82,7 @@ def count_tiles(
     table: SignatureTable | None = None,
     *,
     costs: Floats | None = None,
-    n_jobs: int | None = None,
-    verbose: int | bool = False,
-    label: str = "",
+    tiling: Tiling = QUIET,
 ) -> tuple[SignatureTable, tuple[Ints, Ints], sparse.csr_matrix]:
     """Count the signatures of each row.
 
@@ -115,9 +109,7 @@ def count_tiles(
         n_rows,
         costs=costs,
         n_tiles=_n_tiles(costs),
-        n_jobs=n_jobs,
-        verbose=verbose,
-        label=label,
+        tiling=tiling,
     )
     ordered = [parts[begin] for begin in sorted(parts)]
     table, names, new = _joined([part[0] for part in ordered], table)

@@ -24,6 +24,7 @@ __all__ = [
     "MIRROR_ROWS",
     "Mirror",
     "Tiling",
+    "QUIET",
     "for_tiles",
     "mirror",
     "one_blas_thread",
@@ -43,8 +44,6 @@ _BELOW = np.tri(MIRROR_ROWS, k=-1, dtype=bool)
 class Tiling:
     """How tiles are run. It does not affect results and is not stored in fitted state or files.
 
-    Engines take its fields as keyword arguments: ``compare(counts, index, **tiling)``.
-
     Attributes
     ----------
     n_jobs : int or None
@@ -53,23 +52,14 @@ class Tiling:
         Whether a progress bar is shown on a terminal.
     label : str
         Text of the progress bar.
-
-    Examples
-    --------
-    >>> dict(**Tiling(n_jobs=2, label="WeisfeilerLehman"))
-    {'n_jobs': 2, 'verbose': False, 'label': 'WeisfeilerLehman'}
     """
 
     n_jobs: int | None = None
     verbose: int | bool = False
     label: str = ""
 
-    def keys(self) -> tuple[str, ...]:
-        """The names of the fields, for ``**tiling``."""
-        return ("n_jobs", "verbose", "label")
 
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
+QUIET = Tiling()
 
 
 def row_ranges(
@@ -97,9 +87,7 @@ def for_tiles(
     *,
     costs: Floats | None = None,
     n_tiles: int = 128,
-    n_jobs: int | None = None,
-    verbose: int | bool = False,
-    label: str = "",
+    tiling: Tiling = QUIET,
 ) -> None:
     """Call ``work(begin, end)`` for ranges of rows that cover ``0:n_rows``.
 
@@ -112,16 +100,10 @@ def for_tiles(
         The relative cost of each row (for a triangle: its length).
     n_tiles : int
         The largest number of ranges.
-    n_jobs : int or None
-        Threads, as joblib counts them (None: 1, -1: all cores).
-    verbose : bool
-        Show a progress bar, if standard error is a terminal.
-    label : str
-        Text of the progress bar.
     """
     ranges = row_ranges(n_rows, costs, n_tiles)
-    threads = min(effective_n_jobs(n_jobs), len(ranges))
-    with one_blas_thread(), progress(len(ranges), label, verbose) as advance:
+    threads = min(effective_n_jobs(tiling.n_jobs), len(ranges))
+    with one_blas_thread(), progress(len(ranges), tiling.label, tiling.verbose) as advance:
         if threads <= 1:
             for begin, end in ranges:
                 work(begin, end)

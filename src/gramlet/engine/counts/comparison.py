@@ -16,7 +16,7 @@ from scipy import sparse
 
 from gramlet.common.arrays import Array, Floats, Int32s, Ints
 from gramlet.engine.core.compiled import njit, read_only
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.counts.row_sums import add_minima, add_products, position_type
 
 __all__ = [
@@ -231,9 +231,7 @@ def compare(
     others: sparse.csr_matrix,
     measure: Measure,
     *,
-    n_jobs: int | None = None,
-    verbose: int | bool = False,
-    label: str = "",
+    tiling: Tiling = QUIET,
 ) -> Floats:
     """Every row of ``counts`` against every row of ``others``: dot products or sums of minima.
 
@@ -255,7 +253,7 @@ def compare(
 
     # Calling a tile of a few short rows takes longer than computing it.
     n_tiles = min(64, 1 + len(out) // 8)
-    for_tiles(fill_rows, len(out), n_tiles=n_tiles, n_jobs=n_jobs, verbose=verbose, label=label)
+    for_tiles(fill_rows, len(out), n_tiles=n_tiles, tiling=tiling)
     return out
 
 

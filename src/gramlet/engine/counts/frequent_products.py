@@ -36,7 +36,7 @@ def products(left: sparse.csr_matrix, right: sparse.csr_matrix, tiling: Tiling) 
     frequency = np.bincount(right.indices, minlength=right.shape[1])
     frequent = np.flatnonzero(frequency > _SHARE * right.shape[0])
     rare = np.flatnonzero((frequency > 0) & (frequency <= _SHARE * right.shape[0]))
-    out = compare(left[:, rare], right[:, rare], "dot", **tiling)
+    out = compare(left[:, rare], right[:, rare], "dot", tiling=tiling)
     _add_frequent(out, left[:, frequent].tocsc(), right[:, frequent].tocsc(), False, tiling)
     return out
 
@@ -49,7 +49,7 @@ def products_self(counts: sparse.csr_matrix, tiling: Tiling) -> Floats:
     """
     frequency = np.bincount(counts.indices, minlength=counts.shape[1])
     dense = frequency > max(1.0, _SHARE * counts.shape[0])
-    out = compare_self(counts[:, np.flatnonzero(~dense)], "dot", **tiling)
+    out = compare_self(counts[:, np.flatnonzero(~dense)], "dot", tiling=tiling)
     chosen = counts[:, np.flatnonzero(dense)].tocsc()
     _add_frequent(out, chosen, chosen, True, tiling)
     mirror(out)
@@ -76,4 +76,4 @@ def _add_frequent(
                 out[row:last, first:] += np.matmul(ours[row:last], theirs[:, first:], out=products)
             spare.append(memory)
 
-        for_tiles(add, n_rows, costs=costs, n_tiles=64, n_jobs=tiling.n_jobs)
+        for_tiles(add, n_rows, costs=costs, n_tiles=64, tiling=Tiling(tiling.n_jobs))

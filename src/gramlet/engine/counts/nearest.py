@@ -16,7 +16,7 @@ from scipy import sparse
 from gramlet.common.arrays import Array, Floats, Int32s, Ints, UInt8s
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into
-from gramlet.engine.core.tiles import Tiling, for_tiles
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.counts.comparison import Measure, split_columns
 
 __all__ = ["NearestIndex", "nearest_rows"]
@@ -142,7 +142,7 @@ def nearest_rows(
             positions,
         )
 
-    for_tiles(fill, n, **(tiling or Tiling()))
+    for_tiles(fill, n, tiling=tiling or QUIET)
     return squares, positions
 
 

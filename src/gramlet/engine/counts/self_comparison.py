@@ -16,7 +16,7 @@ from scipy import sparse
 from gramlet.common.arrays import Array, Floats, Int32s, Ints, UInt32s
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.memory import release_free
-from gramlet.engine.core.tiles import MIRROR_ROWS, Mirror, for_tiles, row_ranges
+from gramlet.engine.core.tiles import MIRROR_ROWS, QUIET, Mirror, Tiling, for_tiles, row_ranges
 from gramlet.engine.counts.comparison import (
     DENSE_PART,
     LARGE,
@@ -51,9 +51,7 @@ def compare_self(
     counts: sparse.csr_matrix,
     measure: Measure,
     *,
-    n_jobs: int | None = None,
-    verbose: int | bool = False,
-    label: str = "",
+    tiling: Tiling = QUIET,
 ) -> Floats:
     """The exactly symmetric matrix of all rows of ``counts`` against each other.
 
@@ -68,9 +66,7 @@ def compare_self(
     height = MIRROR_ROWS if n >= _FEW_ROWS else MIRROR_ROWS // 2
     for begin, end in features.ranges:
         tiles = _Tiles(out, features.index(begin, end), measure, begin == 0, end == features.n)
-        for_tiles(
-            tiles.fill, n, n_tiles=-(-n // height), n_jobs=n_jobs, verbose=verbose, label=label
-        )
+        for_tiles(tiles.fill, n, n_tiles=-(-n // height), tiling=tiling)
         del tiles  # free its index before the next one is built
     np.fill_diagonal(out, own)
     return out

@@ -8,7 +8,6 @@ cache, so that no second matrix as large as the result is needed and all of it r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -17,7 +16,7 @@ from scipy import sparse
 from gramlet.common.arrays import Array, Floats
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.memory import release_free
-from gramlet.engine.core.tiles import MIRROR_ROWS, Mirror, for_tiles
+from gramlet.engine.core.tiles import MIRROR_ROWS, QUIET, Mirror, Tiling, for_tiles
 from gramlet.engine.counts.comparison import IndexedRows, Measure
 from gramlet.engine.counts.self_comparison import index_later
 
@@ -35,7 +34,7 @@ def compare_several(
     shape: tuple[int, int],
     measure: Measure,
     combine: Combine,
-    **tiling: Any,
+    tiling: Tiling = QUIET,
 ) -> Floats:
     """The rows of the first matrix of each pair against those of the second."""
     out = np.zeros(shape)
@@ -48,7 +47,7 @@ def compare_several(
             part.set(begin, products)
             combine(number, slice(begin, end), 0, products, out[begin:end])
 
-    for_tiles(fill, shape[0], n_tiles=-(-shape[0] // _ROWS), **tiling)
+    for_tiles(fill, shape[0], n_tiles=-(-shape[0] // _ROWS), tiling=tiling)
     return out
 
 
@@ -57,7 +56,7 @@ def compare_several_self(
     diagonal: Floats,
     measure: Measure,
     combine: Combine,
-    **tiling: Any,
+    tiling: Tiling = QUIET,
 ) -> Floats:
     """The rows of each matrix against each other: exactly symmetric, with this diagonal."""
     n = len(diagonal)
@@ -65,7 +64,7 @@ def compare_several_self(
     release_free(n, n)
     out = np.empty((n, n))
     mirror = Mirror(out)
-    spare = [np.empty(_ROWS * n) for _ in range(effective_n_jobs(tiling.get("n_jobs")))]
+    spare = [np.empty(_ROWS * n) for _ in range(effective_n_jobs(tiling.n_jobs))]
 
     def fill(begin: int, end: int) -> None:
         memory = spare.pop()
@@ -80,7 +79,7 @@ def compare_several_self(
         spare.append(memory)
         mirror.add(begin, end)
 
-    for_tiles(fill, n, n_tiles=-(-n // MIRROR_ROWS), **tiling)
+    for_tiles(fill, n, n_tiles=-(-n // MIRROR_ROWS), tiling=tiling)
     np.fill_diagonal(out, diagonal)
     return out
 

@@ -15,7 +15,7 @@ from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.hash_table import find_row, hash_of, n_slots_for, number_in, occupied
 from gramlet.engine.core.ragged import grown
 from gramlet.engine.core.random_streams import graph_stream, wrapping_integers
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.graphlets.draws import (
     adjacency_bits,
     code_of,
@@ -114,7 +114,7 @@ def sample_codes(
                 *(k, seed, law, patience, codes, begin, end),
             )
 
-    for_tiles(fill, len(batch), n_jobs=n_jobs, label="subgraphs")
+    for_tiles(fill, len(batch), tiling=Tiling(n_jobs, label="subgraphs"))
     return codes
 
 
@@ -128,22 +128,19 @@ def sample_counts(
     labels: Ints | None = None,
     n_labels: int = 0,
     patience: int = _PATIENCE,
-    n_jobs: int | None = None,
-    verbose: int | bool = False,
+    tiling: Tiling = QUIET,
 ) -> PatternCounts:
     """Random k-node subgraphs, counted: the same draws as :func:`sample_codes`.
 
     Parameters
     ----------
-    batch, k, n_samples, seed, flyback, patience, n_jobs
+    batch, k, n_samples, seed, flyback, patience
         As for :func:`sample_codes`.
     labels : array of int64, optional
         A label 0..n_labels−1 for every node of the batch. Patterns then differ by the labels of
         their nodes too; a node that pads a small graph has the label n_labels, so that
         base = n_labels + 1.
     n_labels : int
-    verbose : bool
-        Show progress.
 
     Examples
     --------
@@ -181,7 +178,7 @@ def sample_counts(
         parts[begin] = n_entries, codes, words, counts
 
     n_tiles = min(128, 1 + len(batch) * n_samples // _SHORT)
-    for_tiles(fill, len(batch), n_tiles=n_tiles, n_jobs=n_jobs, verbose=verbose, label="subgraphs")
+    for_tiles(fill, len(batch), n_tiles=n_tiles, tiling=tiling)
     return _joined_parts([parts[begin] for begin in sorted(parts)])
 
 

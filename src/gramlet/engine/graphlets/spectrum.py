@@ -15,7 +15,7 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Bools, Floats, Ints, Nodes
 from gramlet.engine.core.compiled import njit, read_only
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import Tiling, for_tiles
 from gramlet.engine.graphlets.closed_forms import count_by_formula
 from gramlet.engine.graphlets.connected import class_columns, count_by_visiting, expected_visits
 from gramlet.engine.graphlets.disjoint import fill_disconnected, largest_in_64_bits
@@ -174,9 +174,7 @@ def _count_all(
         len(batch),
         costs=costs,
         n_tiles=n_tiles,
-        n_jobs=n_jobs,
-        verbose=verbose,
-        label=f"{k}-node subgraphs",
+        tiling=Tiling(n_jobs, verbose, f"{k}-node subgraphs"),
     )
 
 

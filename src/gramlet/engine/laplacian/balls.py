@@ -7,14 +7,12 @@ that whatever is computed for a ball is computed once.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gramlet.common.arrays import Ints, Nodes, UInt64s
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.node_hashes import scramble
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.graphs.batch import GraphBatch
 
 __all__ = ["ball_centres", "ball_owners", "ball_sizes", "gather_ball", "gather_graph", "hop_counts"]
@@ -104,7 +102,9 @@ def _spread(
     return end
 
 
-def ball_centres(batch: GraphBatch, hops: int, centred: bool, **tiling: Any) -> tuple[Ints, Ints]:
+def ball_centres(
+    batch: GraphBatch, hops: int, centred: bool, tiling: Tiling = QUIET
+) -> tuple[Ints, Ints]:
     """One centre per distinct ball, in ascending order, and the position of each node's ball.
 
     With ``centred``, balls with the same nodes but different centres are different.
@@ -112,11 +112,11 @@ def ball_centres(batch: GraphBatch, hops: int, centred: bool, **tiling: Any) -> 
     if centred:
         nodes = np.arange(batch.n_nodes_total)
         return nodes, nodes
-    centres, of_node = np.unique(ball_owners(batch, hops, **tiling), return_inverse=True)
+    centres, of_node = np.unique(ball_owners(batch, hops, tiling=tiling), return_inverse=True)
     return centres, of_node.reshape(-1)
 
 
-def ball_owners(batch: GraphBatch, hops: int, **tiling: Any) -> Ints:
+def ball_owners(batch: GraphBatch, hops: int, tiling: Tiling = QUIET) -> Ints:
     """For each node, the first node whose ball has the same nodes (possibly the node itself).
 
     Balls are matched by the exclusive or of their nodes' marks and then compared node by node.
@@ -128,7 +128,7 @@ def ball_owners(batch: GraphBatch, hops: int, **tiling: Any) -> Ints:
     def add_up(begin: int, end: int) -> None:
         _ball_keys(batch.indptr, batch.indices, hops, marks, begin, end, keys, sizes)
 
-    for_tiles(add_up, n, **tiling)
+    for_tiles(add_up, n, tiling=tiling)
     order = np.lexsort((np.arange(n), sizes, keys))
     fresh = np.ones(n, dtype=bool)
     fresh[1:] = (np.diff(keys[order]) != 0) | (np.diff(sizes[order]) != 0)
@@ -138,7 +138,7 @@ def ball_owners(batch: GraphBatch, hops: int, **tiling: Any) -> Ints:
     def confirm(begin: int, end: int) -> None:
         _confirm(batch.indptr, batch.indices, hops, order, runs, begin, end, owners)
 
-    for_tiles(confirm, len(runs) - 1, **tiling)
+    for_tiles(confirm, len(runs) - 1, tiling=tiling)
     return owners
 
 

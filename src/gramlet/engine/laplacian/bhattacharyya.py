@@ -8,7 +8,6 @@ matrices on different coordinates are in `sparse_covariances`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_integer
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into
-from gramlet.engine.core.tiles import for_tiles, mirror, one_blas_thread
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror, one_blas_thread
 
 __all__ = [
     "LANES",
@@ -96,7 +95,7 @@ class Covariances:
         )
 
 
-def compare(rows: Covariances, columns: Covariances, **tiling: Any) -> Floats:
+def compare(rows: Covariances, columns: Covariances, tiling: Tiling = QUIET) -> Floats:
     """The matrix of k between two sets of covariances; ``tiling`` as for `for_tiles`."""
     out = np.empty((len(rows), len(columns)))
     lanes = _lanes(columns.packed)
@@ -104,11 +103,11 @@ def compare(rows: Covariances, columns: Covariances, **tiling: Any) -> Floats:
     def work(begin: int, end: int) -> None:
         _fill(rows, columns, lanes, begin, end, False, out)
 
-    for_tiles(work, len(rows), **tiling)
+    for_tiles(work, len(rows), tiling=tiling)
     return out
 
 
-def compare_self(covariances: Covariances, **tiling: Any) -> Floats:
+def compare_self(covariances: Covariances, tiling: Tiling = QUIET) -> Floats:
     """The symmetric matrix of k between covariances; its diagonal is 1."""
     n = len(covariances)
     out = np.empty((n, n))
@@ -117,13 +116,15 @@ def compare_self(covariances: Covariances, **tiling: Any) -> Floats:
     def work(begin: int, end: int) -> None:
         _fill(covariances, covariances, lanes, begin, end, True, out)
 
-    for_tiles(work, n, costs=np.arange(n, 0, -1, dtype=np.float64), **tiling)
+    for_tiles(work, n, costs=np.arange(n, 0, -1, dtype=np.float64), tiling=tiling)
     mirror(out)
     np.fill_diagonal(out, 1.0)
     return out
 
 
-def project(rows: Covariances, landmarks: Covariances, weights: Floats, **tiling: Any) -> Floats:
+def project(
+    rows: Covariances, landmarks: Covariances, weights: Floats, tiling: Tiling = QUIET
+) -> Floats:
     """``compare(rows, landmarks) @ weights`` without storing the intermediate matrix.
 
     Every row is summed in the same order, whichever other rows are given.
@@ -137,7 +138,7 @@ def project(rows: Covariances, landmarks: Covariances, weights: Floats, **tiling
         _fill(rows.take(np.arange(begin, end)), landmarks, lanes, 0, end - begin, False, block)
         out[begin:end] = multiply(block, weights)
 
-    for_tiles(work, len(rows), **tiling)
+    for_tiles(work, len(rows), tiling=tiling)
     return out
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from gramlet.common.arrays import Bools, Floats, Ints
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.laplacian.balls import gather_ball, gather_graph, hop_counts
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import frozen
@@ -56,7 +56,7 @@ def ball_covariances(
     eta: float,
     gamma: float,
     discount: bool = False,
-    **tiling: Any,
+    tiling: Tiling = QUIET,
 ) -> Floats:
     """S of the ball around each of these nodes, as packed lower triangles.
 
@@ -91,13 +91,13 @@ def ball_covariances(
             failed,
         )
 
-    for_tiles(_Spaces(batch.n_nodes_total, order, loop).run, len(centres), **tiling)
+    for_tiles(_Spaces(batch.n_nodes_total, order, loop).run, len(centres), tiling=tiling)
     _refuse_indefinite(batch.graph_of_node[centres], failed, eta)
     return packed
 
 
 def graph_covariances(
-    batch: GraphBatch, coordinates: Floats, eta: float, gamma: float, **tiling: Any
+    batch: GraphBatch, coordinates: Floats, eta: float, gamma: float, tiling: Tiling = QUIET
 ) -> Floats:
     """S of every graph, as packed lower triangles; γI for a graph without nodes."""
     order = coordinates.shape[1]
@@ -111,7 +111,7 @@ def graph_covariances(
             *arrays, batch.node_offsets, coordinates, eta, gamma, begin, end, *space, flat, failed
         )
 
-    _for_graphs(batch, order, loop, **tiling)
+    _for_graphs(batch, order, loop, tiling=tiling)
     _refuse_indefinite(np.arange(len(batch)), failed, eta)
     return packed
 
@@ -133,7 +133,7 @@ def label_supports(batch: GraphBatch, codes: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def label_covariances(
-    batch: GraphBatch, offsets: Ints, places: Ints, eta: float, gamma: float, **tiling: Any
+    batch: GraphBatch, offsets: Ints, places: Ints, eta: float, gamma: float, tiling: Tiling = QUIET
 ) -> tuple[Ints, Floats]:
     """S of every graph for one-hot labels, restricted to the labels that occur in it.
 
@@ -164,7 +164,7 @@ def label_covariances(
             failed,
         )
 
-    _for_graphs(batch, int(orders.max(initial=0)), loop, **tiling)
+    _for_graphs(batch, int(orders.max(initial=0)), loop, tiling=tiling)
     _refuse_indefinite(np.arange(len(batch)), failed, eta)
     return starts, values
 
@@ -191,7 +191,7 @@ def laplacian_stacks(batch: GraphBatch) -> Callable[[Ints], Floats]:
     return stack_of
 
 
-def heat_diagonals(batch: GraphBatch, times: Floats, **tiling: Any) -> Floats:
+def heat_diagonals(batch: GraphBatch, times: Floats, tiling: Tiling = QUIET) -> Floats:
     """[exp(−t(D − A))]_vv for every node v (rows) and time t (columns), with edge weights.
 
     Graphs of one size are decomposed together. With negative weights entries may be infinite.
@@ -205,15 +205,19 @@ def heat_diagonals(batch: GraphBatch, times: Floats, **tiling: Any) -> Floats:
         nodes = batch.node_offsets[graphs][:, None] + np.arange(values.shape[1])
         out[nodes.reshape(-1)] = heat.reshape(-1, len(times))
 
-    for_eigensystems(batch.sizes, laplacian_stacks(batch), write, **tiling)
+    for_eigensystems(batch.sizes, laplacian_stacks(batch), write, tiling=tiling)
     return out
 
 
-def _for_graphs(batch: GraphBatch, width: int, loop: Callable[..., int], **tiling: Any) -> None:
+def _for_graphs(
+    batch: GraphBatch, width: int, loop: Callable[..., int], tiling: Tiling = QUIET
+) -> None:
     """Run a compiled loop over all graphs; a tile has at least some hundred nodes."""
     work = _Spaces(batch.n_nodes_total, width, loop).run
     n_tiles = min(128, 1 + batch.n_nodes_total // _TILE_NODES)
-    for_tiles(work, len(batch), costs=batch.sizes.astype(np.float64), n_tiles=n_tiles, **tiling)
+    for_tiles(
+        work, len(batch), costs=batch.sizes.astype(np.float64), n_tiles=n_tiles, tiling=tiling
+    )
 
 
 class _Spaces:

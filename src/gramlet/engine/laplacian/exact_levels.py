@@ -9,14 +9,12 @@ for all graphs, is in `gramlet.kernels.laplacian.low_rank`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gramlet.common.arrays import Floats
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into
-from gramlet.engine.core.tiles import for_tiles, mirror
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
 from gramlet.engine.laplacian.bhattacharyya import LANES, fill_lanes, own_logs, smallest_pivots
 from gramlet.engine.laplacian.pieces import Arrays, Pieces
 
@@ -28,7 +26,7 @@ _EPSILON = float(np.finfo(np.float64).eps)
 
 
 def compare_pieces(
-    rows: Pieces, columns: Pieces, by_label: bool, gamma: float, **tiling: Any
+    rows: Pieces, columns: Pieces, by_label: bool, gamma: float, tiling: Tiling = QUIET
 ) -> Floats:
     """The kernel matrix of two sets of graphs.
 
@@ -39,12 +37,14 @@ def compare_pieces(
     def work(begin: int, end: int) -> None:
         _fill(rows.arrays(), columns.arrays(), by_label, gamma, begin, end, False, out)
 
-    for_tiles(work, len(rows), **tiling)
+    for_tiles(work, len(rows), tiling=tiling)
     _refuse_singular(out, gamma)
     return out
 
 
-def compare_pieces_self(graphs: Pieces, by_label: bool, gamma: float, **tiling: Any) -> Floats:
+def compare_pieces_self(
+    graphs: Pieces, by_label: bool, gamma: float, tiling: Tiling = QUIET
+) -> Floats:
     """The symmetric kernel matrix of a set of graphs; its diagonal is 1."""
     n = len(graphs)
     out = np.empty((n, n))
@@ -52,7 +52,7 @@ def compare_pieces_self(graphs: Pieces, by_label: bool, gamma: float, **tiling: 
     def work(begin: int, end: int) -> None:
         _fill(graphs.arrays(), graphs.arrays(), by_label, gamma, begin, end, True, out)
 
-    for_tiles(work, n, costs=np.arange(n, 0, -1, dtype=np.float64), **tiling)
+    for_tiles(work, n, costs=np.arange(n, 0, -1, dtype=np.float64), tiling=tiling)
     mirror(out)
     _refuse_singular(out, gamma)
     np.fill_diagonal(out, 1.0)

@@ -9,7 +9,6 @@ whose first block is computed once per graph. For several levels of such kernels
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_offsets
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import taken
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.laplacian.covariances import arc_weights
 from gramlet.graphs.batch import GraphBatch
 
@@ -56,7 +55,7 @@ class KernelisedGraphs:
 
     @classmethod
     def build(
-        cls, batch: GraphBatch, grams: Floats, eta: float, gamma: float, **tiling: Any
+        cls, batch: GraphBatch, grams: Floats, eta: float, gamma: float, tiling: Tiling = QUIET
     ) -> KernelisedGraphs:
         """Factor the matrices of all graphs.
 
@@ -74,7 +73,7 @@ class KernelisedGraphs:
         def work(begin: int, end: int) -> None:
             _factor_graphs(adjacency, graphs.arrays(), grams, eta, gamma, begin, end)
 
-        for_tiles(work, n, costs=batch.sizes.astype(np.float64) ** 3, **tiling)
+        for_tiles(work, n, costs=batch.sizes.astype(np.float64) ** 3, tiling=tiling)
         bad = ~np.isfinite(graphs.half_logs + graphs.constants)
         if bad.any():
             raise ValueError(

@@ -9,7 +9,6 @@ a matrix H with HᵀH = (D − A)⁺, by which vectors are multiplied. Pieces ar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from gramlet.common.arrays import Bools, Floats, Ints, Nodes
 from gramlet.common.stored_state import require, require_array, require_flag, require_offsets
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into, taken
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.laplacian.balls import ball_centres, ball_sizes, gather_ball, hop_counts
 from gramlet.engine.laplacian.covariances import arc_weights
 from gramlet.engine.laplacian.kernelised import dense_laplacian, factor_dense
@@ -73,7 +72,7 @@ class Pieces:
         eta: float,
         discount: bool = False,
         pseudo_inverse: bool = False,
-        **tiling: Any,
+        tiling: Tiling = QUIET,
     ) -> Pieces:
         """All balls of these radii, then the graphs; their Laplacians are factored once.
 
@@ -82,7 +81,7 @@ class Pieces:
         """
         of_node, of_graph, sizes, nodes, factors, first = [], [], [], [], [], 0
         for reach in hops:
-            centres, places = ball_centres(batch, reach, discount, **tiling)
+            centres, places = ball_centres(batch, reach, discount, tiling=tiling)
             of_node.append(first + places)
             of_graph.append(first + np.searchsorted(centres, batch.node_offsets))
             sizes.append(ball_sizes(batch, centres, reach))
@@ -110,10 +109,10 @@ class Pieces:
         )
         pieces._factor(batch, first if pseudo_inverse else len(counts), eta, tiling)
         if pseudo_inverse:
-            pieces.roots[pieces.starts[first] :] = half_inverses(batch, **tiling)
+            pieces.roots[pieces.starts[first] :] = half_inverses(batch, tiling=tiling)
         return pieces
 
-    def _factor(self, batch: GraphBatch, n: int, eta: float, tiling: dict[str, Any]) -> None:
+    def _factor(self, batch: GraphBatch, n: int, eta: float, tiling: Tiling) -> None:
         """Write the Cholesky factors of the first n pieces."""
         failed = np.zeros(n, dtype=np.bool_)
         adjacency = (batch.indptr, batch.indices, arc_weights(batch))
@@ -131,7 +130,7 @@ class Pieces:
                 failed,
             )
 
-        for_tiles(work, n, **tiling)
+        for_tiles(work, n, tiling=tiling)
         if failed.any():
             node = self.nodes[self.offsets[failed.argmax()]]
             raise ValueError(
@@ -239,13 +238,15 @@ class Pieces:
         )
 
 
-def piece_bytes(batch: GraphBatch, hops: tuple[int, ...], discount: bool, **tiling: Any) -> int:
+def piece_bytes(
+    batch: GraphBatch, hops: tuple[int, ...], discount: bool, tiling: Tiling = QUIET
+) -> int:
     """How many bytes the pieces take, plus the workspace for two graphs of the largest size."""
     total = float((batch.sizes.astype(np.float64) ** 2).sum())
     largest = float(batch.sizes.max(initial=0))
     pieces = 2.0 * largest
     for reach in hops:
-        centres, _ = ball_centres(batch, reach, discount, **tiling)
+        centres, _ = ball_centres(batch, reach, discount, tiling=tiling)
         total += float((ball_sizes(batch, centres, reach).astype(np.float64) ** 2).sum())
     # Packed covariances of all balls of a pair, twice, in at most as many coordinates as nodes.
     total += pieces * (2.0 * largest) ** 2 if hops else 0.0

@@ -7,12 +7,12 @@ largest are dropped, the others are inverted. Graphs of one size are decomposed 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.stacked_matrices import for_eigensystems
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.laplacian.covariances import laplacian_stacks
 from gramlet.graphs.batch import GraphBatch
 
@@ -24,7 +24,7 @@ _DROPPED = 1e-4
 _NEGATIVE = 1e-9
 
 
-def half_inverses(batch: GraphBatch, **tiling: Any) -> Floats:
+def half_inverses(batch: GraphBatch, tiling: Tiling = QUIET) -> Floats:
     """H with HᵀH = (D − A)⁺ of every graph, as flat square matrices one after the other."""
     starts = np.concatenate([[0], np.cumsum(batch.sizes.astype(np.int64) ** 2)])
     out = np.empty(starts[-1])
@@ -38,7 +38,7 @@ def half_inverses(batch: GraphBatch, **tiling: Any) -> Floats:
 
 
 def pseudo_inverse_covariances(
-    batch: GraphBatch, coordinates: Floats, gamma: float, **tiling: Any
+    batch: GraphBatch, coordinates: Floats, gamma: float, tiling: Tiling = QUIET
 ) -> Floats:
     """S = U (D − A)⁺ Uᵀ + γI of every graph, as packed lower triangles.
 
@@ -59,9 +59,7 @@ def pseudo_inverse_covariances(
     return packed
 
 
-def _decompose(
-    batch: GraphBatch, write: Callable[[Ints, Floats], None], tiling: dict[str, Any]
-) -> None:
+def _decompose(batch: GraphBatch, write: Callable[[Ints, Floats], None], tiling: Tiling) -> None:
     """Call ``write`` with graphs of one size and their H, (graphs, size, size)."""
     indefinite = np.zeros(len(batch), dtype=bool)
 
@@ -73,7 +71,7 @@ def _decompose(
         roots = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
         write(graphs, roots[:, :, None] * vectors.transpose(0, 2, 1))
 
-    for_eigensystems(batch.sizes, laplacian_stacks(batch), halve, **tiling)
+    for_eigensystems(batch.sizes, laplacian_stacks(batch), halve, tiling=tiling)
     if indefinite.any():
         raise ValueError(
             f"Graph {int(indefinite.argmax())}: D − A has negative eigenvalues, because edge "

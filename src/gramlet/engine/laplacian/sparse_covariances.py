@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from gramlet.common.arrays import Bools, Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_offsets, require_real
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import taken
-from gramlet.engine.core.tiles import for_tiles, mirror
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
 
 __all__ = [
     "SupportedCovariances",
@@ -109,22 +108,22 @@ class SupportedCovariances:
 
 
 def compare_supported(
-    rows: SupportedCovariances, columns: SupportedCovariances, **tiling: Any
+    rows: SupportedCovariances, columns: SupportedCovariances, tiling: Tiling = QUIET
 ) -> Floats:
     """The matrix of k between two sets; coordinates with equal codes are the same."""
     out = np.empty((len(rows), len(columns)))
     n_tiles = min(128, 1 + out.size // _TILE_PAIRS)
-    for_tiles(_rows_of(rows, columns, _WHOLE, out), len(rows), n_tiles=n_tiles, **tiling)
+    for_tiles(_rows_of(rows, columns, _WHOLE, out), len(rows), n_tiles=n_tiles, tiling=tiling)
     return out
 
 
-def compare_supported_self(covariances: SupportedCovariances, **tiling: Any) -> Floats:
+def compare_supported_self(covariances: SupportedCovariances, tiling: Tiling = QUIET) -> Floats:
     """The symmetric matrix of k between covariances; its diagonal is 1."""
     n = len(covariances)
     out = np.empty((n, n))
     work = _rows_of(covariances, covariances, _TRIANGLE, out)
     costs, n_tiles = np.arange(n, 0, -1, dtype=np.float64), min(128, 1 + out.size // _TILE_PAIRS)
-    for_tiles(work, n, costs=costs, n_tiles=n_tiles, **tiling)
+    for_tiles(work, n, costs=costs, n_tiles=n_tiles, tiling=tiling)
     mirror(out)
     np.fill_diagonal(out, 1.0)
     return out

@@ -8,8 +8,6 @@ counts.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 
@@ -19,6 +17,7 @@ from gramlet.engine.core.ragged import grown, local_adjacency, offsets_of
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.engine.core.tiled_interning import count_tiles, intern_tiles
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.laplacian.balls import ball_sizes, gather_ball
 from gramlet.graphs.batch import GraphBatch
 
@@ -45,7 +44,7 @@ def ball_identities(
     edge_labels: Ints | None,
     radius: int,
     tables: tuple[SignatureTable, SignatureTable] | None = None,
-    **tiling: Any,
+    tiling: Tiling = QUIET,
 ) -> tuple[tuple[SignatureTable, SignatureTable], Ints]:
     """The identity of the ball of each node.
 
@@ -72,7 +71,7 @@ def ball_identities(
         return _ball_names(*adjacency, labels[first:last], radius, starts[first : last + 1])
 
     known_names, known_balls = tables if tables is not None else (None, None)
-    name_table, names = intern_tiles(make_names, n_graphs, known_names, costs=costs, **tiling)
+    name_table, names = intern_tiles(make_names, n_graphs, known_names, costs=costs, tiling=tiling)
     edges = np.zeros(len(indices), np.int64) if edge_labels is None else edge_labels
     n_names, n_labels = int(names.max(initial=0)) + 1, int(edges.max(initial=0)) + 1
     if n_names**2 * n_labels > _LARGEST_KEY:
@@ -94,7 +93,7 @@ def ball_identities(
             n_labels,
         )
 
-    ball_table, balls = intern_tiles(make_balls, n_graphs, known_balls, costs=costs, **tiling)
+    ball_table, balls = intern_tiles(make_balls, n_graphs, known_balls, costs=costs, tiling=tiling)
     return (name_table, ball_table), balls
 
 
@@ -103,7 +102,7 @@ def count_ball_pairs(
     identities: Ints,
     distance: int,
     table: SignatureTable | None = None,
-    **tiling: Any,
+    tiling: Tiling = QUIET,
 ) -> tuple[SignatureTable, tuple[Ints, Ints], sparse.csr_matrix]:
     """Count unordered pairs of nodes by radius, hop distance and the pair of their balls.
 
@@ -131,7 +130,7 @@ def count_ball_pairs(
         return per_graph, np.arange(len(data) // 4 + 1, dtype=np.int64) * 4, data
 
     costs = batch.sizes.astype(np.float64) ** 2
-    return count_tiles(make, len(batch), table, costs=costs, **tiling)
+    return count_tiles(make, len(batch), table, costs=costs, tiling=tiling)
 
 
 @njit(nogil=True, cache=True)

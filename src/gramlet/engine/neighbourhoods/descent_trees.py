@@ -9,7 +9,6 @@ which may be infinite.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from gramlet.engine.core.ragged import grown, local_adjacency, offsets_of
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.engine.core.tiled_interning import intern_tiles
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.laplacian.balls import ball_sizes
 from gramlet.graphs.batch import GraphBatch
 
@@ -72,7 +71,7 @@ def descent_trees(
     labels: Ints,
     height: int,
     tables: list[SignatureTable] | None = None,
-    **tiling: Any,
+    tiling: Tiling = QUIET,
 ) -> DescentTrees:
     """Rename the trees of all pairs (v, u) with u at most ``height`` hops from v, along arcs.
 
@@ -98,7 +97,7 @@ def descent_trees(
         adjacency = local_adjacency(indptr, indices, first, last)
         _measure(*adjacency, height, starts[first : last + 1], heights, sizes)
 
-    for_tiles(measure, len(batch), costs=costs, **tiling)
+    for_tiles(measure, len(batch), costs=costs, tiling=tiling)
     found: list[SignatureTable] = []
     for level in range(int(heights.max(initial=-1)) + 1):
 
@@ -116,7 +115,9 @@ def descent_trees(
             )
 
         known = _table(tables, level)
-        table, ids[heights == level] = intern_tiles(make, len(batch), known, costs=costs, **tiling)
+        table, ids[heights == level] = intern_tiles(
+            make, len(batch), known, costs=costs, tiling=tiling
+        )
         found.append(table)
     return DescentTrees(found, starts[nodes], heights, ids, sizes)
 

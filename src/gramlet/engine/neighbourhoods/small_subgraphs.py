@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -26,7 +25,7 @@ from gramlet.engine.core.hash_table import (
 )
 from gramlet.engine.core.ragged import copy_into, grown, local_adjacency
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.graphs.batch import GraphBatch
 
 __all__ = ["MAX_NODES", "SubgraphCounts", "count_subgraphs", "row_width"]
@@ -75,7 +74,7 @@ def count_subgraphs(
     size: int,
     connected: bool,
     table: SignatureTable | None = None,
-    **tiling: Any,
+    tiling: Tiling = QUIET,
 ) -> SubgraphCounts:
     """Count the induced subgraphs of 1..``size`` nodes of each graph.
 
@@ -104,7 +103,7 @@ def count_subgraphs(
 
     costs = (batch.sizes.astype(np.float64) + np.diff(indptr[nodes])) ** 2 + 1.0
     n_tiles = int(np.clip(costs.sum() / _TILE, 1, 128))
-    for_tiles(work, len(batch), costs=costs, n_tiles=n_tiles, **tiling)
+    for_tiles(work, len(batch), costs=costs, n_tiles=n_tiles, tiling=tiling)
     ordered = [parts[begin] for begin in sorted(parts)]
     rows = np.concatenate([np.zeros(0, np.int64), *(p[1] for p in ordered)])
     forms, form_of_row = SignatureTable.fit(*pack_rows(rows.reshape(-1, row_width(size))))

@@ -172,7 +172,7 @@ def count_large(
             found[graph] = large.kinds_of(counts, ordered)
 
     sizes = np.diff(node_offsets)[graphs].astype(np.float64)
-    for_tiles(work, len(graphs), costs=sizes, **tiling)
+    for_tiles(work, len(graphs), costs=sizes, tiling=tiling)
     if long:
         _tell(long, node_offsets, tiling)
     for graph in sorted(long):
@@ -192,7 +192,7 @@ def _shared_out(large: LargeGraph, tiling: Tiling) -> Floats:
             np.add(counts, some, out=counts)
 
     n_searches = -(-len(large.sources) // WIDTH)
-    for_tiles(work, n_searches, n_tiles=max(128, n_searches // 64), **tiling)
+    for_tiles(work, n_searches, n_tiles=max(128, n_searches // 64), tiling=tiling)
     return counts
 
 

@@ -116,7 +116,7 @@ def place_counts(
         _count(begin, end, *graph, longest, True, groups.offsets, groups.of_node, folded, *nothing)
 
     nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
-    for_tiles(measure, n_graphs, costs=costs, **tiling)
+    for_tiles(measure, n_graphs, costs=costs, tiling=tiling)
     offsets = offsets_of(n_places(longest, folded) * np.diff(groups.offsets))
     _require_memory(offsets, tiling.label)
     counts = np.zeros(offsets[-1])
@@ -135,7 +135,7 @@ def place_counts(
             counts,
         )
 
-    for_tiles(fill, n_graphs, costs=costs * np.maximum(longest, 1), **tiling)
+    for_tiles(fill, n_graphs, costs=costs * np.maximum(longest, 1), tiling=tiling)
     return PlaceCounts(longest, offsets, counts, folded)
 
 

@@ -138,7 +138,7 @@ def compare_places(
         )
 
     costs = (np.diff(left.group_offsets) + 1.0) * partners[which]
-    for_tiles(work, len(left), costs=costs, **tiling)
+    for_tiles(work, len(left), costs=costs, tiling=tiling)
     if which == TRIANGLE:
         mirror(out)
     return out
@@ -289,7 +289,7 @@ def attribute_sums(
             sums,
         )
 
-    for_tiles(work, len(places), costs=np.diff(places.offsets) + 1.0, **tiling)
+    for_tiles(work, len(places), costs=np.diff(places.offsets) + 1.0, tiling=tiling)
     return offsets, sums
 
 

@@ -23,7 +23,7 @@ from gramlet.engine.core.hash_table import (
 )
 from gramlet.engine.core.memory import available_bytes
 from gramlet.engine.core.ragged import grown, offsets_of
-from gramlet.engine.core.tiles import Tiling, for_tiles
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.paths.large_graphs import LARGE, count_large
 from gramlet.engine.paths.path_limits import tell_cost, too_many_kinds
 from gramlet.engine.paths.sampled_sources import NONE, SOME, chosen_sources
@@ -61,9 +61,7 @@ def count_paths(
     symmetric: bool = False,
     n_sources: int | None = None,
     seed: int = 0,
-    n_jobs: int | None = None,
-    verbose: int | bool = False,
-    label: str = "",
+    tiling: Tiling = QUIET,
 ) -> tuple[Ints, Int32s, Floats, Floats]:
     """Count the shortest paths between distinct nodes of each graph.
 
@@ -112,7 +110,7 @@ def count_paths(
             *(large, node_offsets, indptr, indices, levels[0], chosen, ways),
             ordered=ordered,
             directed=directed,
-            tiling=Tiling(n_jobs, verbose, label),
+            tiling=tiling,
         )
         done = np.array(sorted(tables), dtype=np.int64)
         ways[done], share[done] = NONE, 0.0
@@ -125,8 +123,8 @@ def count_paths(
     if n_pairs > _LARGE:
         expected = _expected_kinds(node_offsets, indptr, indices, levels, given, ordered, share)
         if expected > 2.0 * most:
-            raise too_many_kinds(label, node_offsets, len(levels), expected, room)
-        tell_cost(label, node_offsets, costs.sum(), 0.5 * n_pairs, expected, n_jobs)
+            raise too_many_kinds(tiling.label, node_offsets, len(levels), expected, room)
+        tell_cost(tiling.label, node_offsets, costs.sum(), 0.5 * n_pairs, expected, tiling.n_jobs)
     parts: dict[int, _Counted] = {}
     n_found: list[int] = []
     scale = np.where(ways == SOME, (1.0 if ordered else 0.5) / np.maximum(share, 1e-300), 1.0)
@@ -151,14 +149,13 @@ def count_paths(
             scale,
         )
         if len(found[2]) > left:
-            raise too_many_kinds(label, node_offsets, len(levels), most, room)
+            raise too_many_kinds(tiling.label, node_offsets, len(levels), most, room)
         parts[begin] = found
         n_found.append(len(found[2]))
 
     if share.any():
-        tiling = Tiling(n_jobs, verbose, label)
         n_tiles = min(128, 1 + int(costs.sum() * len(levels) / _SHORT))
-        for_tiles(work, len(costs), costs=costs, n_tiles=n_tiles, **tiling)
+        for_tiles(work, len(costs), costs=costs, n_tiles=n_tiles, tiling=tiling)
     found = [_read([parts.pop(begin) for begin in sorted(parts)], weights is not None)]
     found += [(np.array([[graph, len(table[2])]]), *table) for graph, table in tables.items()]
     return _joined(found, len(sizes), in_order=not tables)

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.core.tiles import for_tiles, mirror
+from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
 
 __all__ = ["all_subsets_gram", "anova_gram"]
 
@@ -71,7 +71,12 @@ def _fill(
         rows(0, 1, *arguments)
         return
     lengths = np.arange(n_rows, 0, -1, dtype=np.float64) if symmetric else None
-    for_tiles(lambda begin, end: rows(begin, end, *arguments), n_rows, costs=lengths, n_jobs=n_jobs)
+    for_tiles(
+        lambda begin, end: rows(begin, end, *arguments),
+        n_rows,
+        costs=lengths,
+        tiling=Tiling(n_jobs),
+    )
     if symmetric:
         for layer in out:
             mirror(layer)

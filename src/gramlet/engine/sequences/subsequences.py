@@ -15,7 +15,7 @@ from scipy.special import gammaln
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import Tiling, for_tiles
 from gramlet.engine.sequences.gap_sums import lane_totals, wide_total
 
 __all__ = ["Strings", "subsequence_value", "subsequence_values"]
@@ -112,7 +112,7 @@ def subsequence_values(
         lambda begin, end: _fill_rows(begin, end, problem, out),
         out.shape[0],
         costs=_row_costs(problem),
-        n_jobs=n_jobs,
+        tiling=Tiling(n_jobs),
     )
     return out
 
@@ -175,7 +175,7 @@ def _self_norms(strings: Strings, length: int, decay: float, n_jobs: int | None)
         lambda begin, end: _fill_norms(begin, end, strings, length, decay, norms),
         n_strings,
         costs=strings.lengths().astype(np.float64) ** 2,
-        n_jobs=n_jobs,
+        tiling=Tiling(n_jobs),
     )
     return norms
 

@@ -21,6 +21,7 @@ from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.short_sort import stable_order
 from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
+from gramlet.engine.core.tiles import Tiling
 
 __all__ = ["Coordinates", "adjacency_coordinates", "laplacian_coordinates"]
 
@@ -102,7 +103,9 @@ def _coordinates(
         leading, squares = _large_spaces(matrix, n_dims, order, graph)
         _place(leading, squares, by_magnitude, points[rows], values[graph])
 
-    for_eigensystems(sizes, stack_of, place, largest=_DENSE, large=place_large, n_jobs=n_jobs)
+    for_eigensystems(
+        sizes, stack_of, place, largest=_DENSE, large=place_large, tiling=Tiling(n_jobs)
+    )
     return Coordinates(points, values)
 
 

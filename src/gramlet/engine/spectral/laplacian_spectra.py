@@ -46,7 +46,7 @@ def laplacian_eigenvalues(
         values[places] = np.clip(found, 0.0, 2.0)
 
     stack_of = _laplacians(node_offsets, indptr, indices)
-    for_eigensystems(sizes, stack_of, keep, vectors=False, **tiling)
+    for_eigensystems(sizes, stack_of, keep, vectors=False, tiling=tiling)
     return values
 
 
@@ -83,7 +83,7 @@ def spectral_sums(
 
     n_tiles = max(128, len(values) * len(times) // _TERMS)
     costs = np.diff(node_offsets) + 1.0
-    for_tiles(work, len(out), costs=costs, n_tiles=n_tiles, **tiling)
+    for_tiles(work, len(out), costs=costs, n_tiles=n_tiles, tiling=tiling)
     return out
 
 
@@ -124,7 +124,7 @@ def distance_histograms(
         pseudo = (vectors * inverse[:, None, :]) @ vectors.transpose(0, 2, 1)
         _count_distances(graphs, pseudo, low, high, out)
 
-    for_eigensystems(sizes, _laplacians(node_offsets, indptr, indices), count, **tiling)
+    for_eigensystems(sizes, _laplacians(node_offsets, indptr, indices), count, tiling=tiling)
     return out
 
 

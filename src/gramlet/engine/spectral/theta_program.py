@@ -55,7 +55,7 @@ def theta_values(node_offsets: Ints, indptr: Ints, indices: Nodes, tiling: Tilin
         _solve_range(begin, end, node_offsets, indptr, indices, scales, values, gaps)
 
     costs = sizes + np.diff(indptr[node_offsets]) + 1.0
-    for_tiles(work, len(sizes), costs=costs, **tiling)
+    for_tiles(work, len(sizes), costs=costs, tiling=tiling)
     return ThetaValues(values, gaps)
 
 
@@ -86,7 +86,7 @@ def least_eigenvalues(node_offsets: Ints, indptr: Ints, indices: Nodes, tiling: 
         vectors=False,
         largest=_DENSE,
         large=of_large,
-        **tiling,
+        tiling=tiling,
     )
     return least
 

@@ -8,7 +8,7 @@ constant to its square. Distances of points are computed in `ground_distances`; 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_offsets
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import taken
-from gramlet.engine.core.tiles import for_tiles, mirror
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
 from gramlet.engine.transport.few_sinks import MANY_SOURCES, few_sinks_room, solve_few_sinks
 from gramlet.engine.transport.ground_distances import Places, fill_distances, places
 from gramlet.engine.transport.network_simplex import solve_transport
@@ -113,7 +113,7 @@ def _integer_masses(owner: Ints, weights: Ints, totals: Ints) -> Ints:
 
 
 def earth_mover_distances(
-    rows: MassPoints, others: MassPoints | None, label_distance: float, **tiling: Any
+    rows: MassPoints, others: MassPoints | None, label_distance: float, tiling: Tiling = QUIET
 ) -> Floats:
     """The matrix of distances from ``rows`` to ``others``, or of all pairs of ``rows`` if None.
 
@@ -122,7 +122,7 @@ def earth_mover_distances(
     rows, others : MassPoints
     label_distance : float
         Added to the *squared* distance of two points if their labels differ.
-    **tiling
+    tiling=tiling
         For `for_tiles`.
 
     Returns
@@ -147,7 +147,7 @@ def earth_mover_distances(
 
     # Not so many tiles that their rows do not fill a block.
     n_tiles = min(128, max(16, len(rows.masses) // _ROWS))
-    for_tiles(fill, len(rows), costs=_row_costs(rows, symmetric), n_tiles=n_tiles, **tiling)
+    for_tiles(fill, len(rows), costs=_row_costs(rows, symmetric), n_tiles=n_tiles, tiling=tiling)
     if (out < 0).any():
         raise RuntimeError("A transport problem was not solved after very many steps.")
     if symmetric:

@@ -27,7 +27,7 @@ from gramlet.engine.core.hash_table import (
     slots_of_keys,
 )
 from gramlet.engine.core.ragged import grown
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import Tiling, for_tiles
 from gramlet.engine.walks.product_walks import LabelledGraphs
 
 __all__ = ["HalfWalks", "half_walks", "joined_graphs", "sequence_counts", "sequence_work"]
@@ -190,7 +190,7 @@ def sequence_counts(
             parts[j] = _join_halves(graphs, walks[j // 2], bool(j % 2), np.sqrt(weights[j]))
 
     costs = sequence_work(graphs, walks, n_levels - 1).sum(axis=1)[::-1]
-    for_tiles(count, n_levels, costs=costs, n_tiles=n_levels, n_jobs=n_jobs)
+    for_tiles(count, n_levels, costs=costs, n_tiles=n_levels, tiling=Tiling(n_jobs))
     n_entries = sum(len(part[1]) for part in parts.values())
     columns, values = np.empty(n_entries, np.int32), np.empty(n_entries)
     indptr = np.sum([part[0] for part in parts.values()], axis=0)

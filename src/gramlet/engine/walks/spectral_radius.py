@@ -11,7 +11,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.core.tiles import for_tiles
+from gramlet.engine.core.tiles import Tiling, for_tiles
 from gramlet.engine.walks.product_walks import LabelledGraphs, Pair, apply_product, lay_out, room
 
 __all__ = ["pair_radii", "self_radii"]
@@ -42,7 +42,7 @@ def pair_radii(
         _fill_radii(begin, end, left, right, rows, columns, radii)
 
     costs = np.diff(left.node_offsets)[rows] * np.diff(right.node_offsets)[columns] + 1.0
-    for_tiles(fill, len(rows), costs=costs, n_jobs=n_jobs)
+    for_tiles(fill, len(rows), costs=costs, tiling=Tiling(n_jobs))
     return radii
 
 

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from gramlet.common.arrays import Array, Floats, Int32s, Ints, UInt32s
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.core.tiles import for_tiles, row_ranges
+from gramlet.engine.core.tiles import Tiling, for_tiles, row_ranges
 from gramlet.engine.counts.comparison import CountIndex, row_arrays
 from gramlet.engine.counts.row_sums import position_type
 
@@ -166,7 +166,11 @@ class PairMinima:
                 keep(begin, end)
         else:
             for_tiles(
-                keep, self.n_graphs, costs=self._costs, n_tiles=self._n_tiles, n_jobs=self._n_jobs
+                keep,
+                self.n_graphs,
+                costs=self._costs,
+                n_tiles=self._n_tiles,
+                tiling=Tiling(self._n_jobs),
             )
         found = [parts[begin] for begin in sorted(parts) if parts[begin] is not None]
         return sum(found[1:], start=found[0]) if found else 0.0

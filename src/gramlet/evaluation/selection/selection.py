@@ -19,7 +19,7 @@ import numpy as np
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.notices import warn_caller
 from gramlet.engine.core.compiling import clock
-from gramlet.engine.core.tiles import for_tiles, progress
+from gramlet.engine.core.tiles import Tiling, for_tiles, progress
 from gramlet.evaluation.machines.blocks import SharedDistances
 from gramlet.evaluation.machines.machines import Machine, Outcome
 from gramlet.evaluation.protocols.splits import Split
@@ -143,7 +143,7 @@ class Race:
             for number in range(begin, end):
                 work(number)
 
-        for_tiles(tile, n, n_tiles=_TILES, n_jobs=self.n_jobs)
+        for_tiles(tile, n, n_tiles=_TILES, tiling=Tiling(self.n_jobs))
 
     def score_inner(
         self,

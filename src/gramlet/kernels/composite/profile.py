@@ -11,9 +11,9 @@ from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_flag, require_instance
-from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.kernels.contract.kernel import normalize_in_place, set_unit_diagonal
-from gramlet.kernels.contract.profile import QUIET, Profile
+from gramlet.kernels.contract.profile import Profile
 
 __all__ = ["CompositeProfile", "combined", "side_by_side"]
 

@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats
-from gramlet.engine.core.tiles import Tiling
-from gramlet.kernels.contract.profile import QUIET, Profile
+from gramlet.engine.core.tiles import QUIET, Tiling
+from gramlet.kernels.contract.profile import Profile
 
 __all__ = ["DecayProfile"]
 

@@ -8,10 +8,9 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require_instance, require_real
-from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distances
 from gramlet.kernels.contract.decay_profile import DecayProfile
-from gramlet.kernels.contract.profile import QUIET
 
 __all__ = ["PointProfile"]
 
@@ -42,7 +41,7 @@ class PointProfile(DecayProfile):
 
     def distances(self, other: PointProfile | None, tiling: Tiling = QUIET) -> Floats:
         sets = None if other is None else self._fitting(other).sets
-        return earth_mover_distances(self.sets, sets, self.label_distance, **tiling)
+        return earth_mover_distances(self.sets, sets, self.label_distance, tiling=tiling)
 
     def own_distances(self) -> Floats:
         return np.zeros(len(self))

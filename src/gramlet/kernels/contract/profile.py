@@ -18,13 +18,11 @@ from scipy import sparse
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_counts, require_integer
 from gramlet.engine.core.ragged import row_numbers
-from gramlet.engine.core.tiles import Tiling, one_blas_thread
+from gramlet.engine.core.tiles import QUIET, Tiling, one_blas_thread
 from gramlet.engine.counts.comparison import Measure, compare, norms
 from gramlet.engine.counts.self_comparison import compare_self
 
-__all__ = ["QUIET", "CountProfile", "FeatureProfile", "Profile"]
-
-QUIET = Tiling()
+__all__ = ["CountProfile", "FeatureProfile", "Profile"]
 
 
 class Profile(ABC):
@@ -91,7 +89,7 @@ class CountProfile(Profile):
 
     def compare(self, other: CountProfile, tiling: Tiling = QUIET) -> Floats:
         mine, theirs = self.shared_counts(other)
-        return compare(mine, theirs, self.measure, **tiling)
+        return compare(mine, theirs, self.measure, tiling=tiling)
 
     def shared_counts(self, other: CountProfile) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
         """The counts of both, without features that one side has not seen in `fit`."""
@@ -99,7 +97,7 @@ class CountProfile(Profile):
         return self.counts[:, :shared], other.counts[:, :shared]
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        return compare_self(self.counts, self.measure, **tiling)
+        return compare_self(self.counts, self.measure, tiling=tiling)
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:
         return norms(self.counts, self.measure)

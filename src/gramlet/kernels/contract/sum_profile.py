@@ -16,9 +16,9 @@ from gramlet.common.stored_state import (
     require_integer,
     require_offsets,
 )
-from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.kernels.contract.kernel import normalize_in_place
-from gramlet.kernels.contract.profile import QUIET, Profile
+from gramlet.kernels.contract.profile import Profile
 
 __all__ = ["PartsProfile", "SumProfile"]
 

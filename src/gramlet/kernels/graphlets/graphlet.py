@@ -80,9 +80,7 @@ class GraphletCounter:
 
     def _estimated(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
         """(1/s) Σ_j of the class indicators of s uniform samples."""
-        found = sample_counts(
-            batch, self.k, self.n_samples, self.seed, n_jobs=tiling.n_jobs, verbose=tiling.verbose
-        )
+        found = sample_counts(batch, self.k, self.n_samples, self.seed, tiling=tiling)
         classes = classes_of_codes(found.codes, self.k)
         counts = found.counts.astype(np.float64)
         if self.connected_only:

@@ -8,9 +8,9 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_items
-from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.counts.several_counts import compare_several, compare_several_self, jaccard
-from gramlet.kernels.contract.profile import QUIET, CountProfile, Profile
+from gramlet.kernels.contract.profile import CountProfile, Profile
 
 __all__ = ["HashProfile"]
 
@@ -45,12 +45,12 @@ class HashProfile(Profile):
             for mine, theirs in zip(self.levels, other.levels, strict=True)
         ]
         shares = jaccard(self.sizes, other.sizes, len(pairs))
-        return compare_several(pairs, (len(self), len(other)), "min", shares, **tiling)
+        return compare_several(pairs, (len(self), len(other)), "min", shares, tiling=tiling)
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
         matrices = [level.counts for level in self.levels]
         shares = jaccard(self.sizes, self.sizes, len(matrices))
-        return compare_several_self(matrices, self.norms(), "min", shares, **tiling)
+        return compare_several_self(matrices, self.norms(), "min", shares, tiling=tiling)
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:
         """A graph shares all codes with itself."""

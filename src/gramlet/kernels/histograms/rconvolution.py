@@ -10,11 +10,11 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require
-from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.parameter_texts import shared_texts
-from gramlet.kernels.contract.profile import QUIET, Profile
+from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags
 
 __all__ = ["RConvolution"]
@@ -42,7 +42,7 @@ class PartProfile(Profile):
             for i in range(begin, end):
                 out[i] = [self._value(self.parts[i], parts) for parts in other.parts]
 
-        for_tiles(fill, len(self), **tiling)
+        for_tiles(fill, len(self), tiling=tiling)
         return out
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
@@ -54,7 +54,7 @@ class PartProfile(Profile):
                 for j in range(i, n):
                     out[i, j] = self._value(self.parts[i], self.parts[j])
 
-        for_tiles(fill, n, costs=np.arange(n, 0, -1, dtype=np.float64), **tiling)
+        for_tiles(fill, n, costs=np.arange(n, 0, -1, dtype=np.float64), tiling=tiling)
         mirror(out)
         return out
 

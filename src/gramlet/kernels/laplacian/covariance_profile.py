@@ -13,7 +13,7 @@ import numpy as np
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.stored_state import require, require_flag, require_instance, require_real
 from gramlet.engine.core.ragged import taken
-from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.laplacian.bhattacharyya import Covariances, compare, compare_self
 from gramlet.engine.laplacian.exact_levels import compare_pieces, compare_pieces_self
 from gramlet.engine.laplacian.kernelised import KernelisedGraphs
@@ -23,7 +23,7 @@ from gramlet.engine.laplacian.sparse_covariances import (
     compare_supported,
     compare_supported_self,
 )
-from gramlet.kernels.contract.profile import QUIET, Profile
+from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.laplacian.covariances import widened
 from gramlet.kernels.laplacian.kernelised import BaseKernel
 
@@ -62,10 +62,10 @@ class CovarianceProfile(UnitProfile):
         if fitted.order != self.covariances.order:
             # Only graphs without nodes were fitted, which have any number of features.
             fitted = widened(fitted, self.covariances.order, self.gamma)
-        return compare(self.covariances, fitted, **tiling)
+        return compare(self.covariances, fitted, tiling=tiling)
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        return compare_self(self.covariances, **tiling)
+        return compare_self(self.covariances, tiling=tiling)
 
     def validate(self) -> None:
         require_instance("covariances", self.covariances, Covariances)
@@ -85,10 +85,10 @@ class SupportedProfile(UnitProfile):
         return SupportedProfile(self.covariances.take(rows))
 
     def compare(self, other: SupportedProfile, tiling: Tiling = QUIET) -> Floats:
-        return compare_supported(self.covariances, other.covariances, **tiling)
+        return compare_supported(self.covariances, other.covariances, tiling=tiling)
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        return compare_supported_self(self.covariances, **tiling)
+        return compare_supported_self(self.covariances, tiling=tiling)
 
     def validate(self) -> None:
         require_instance("covariances", self.covariances, SupportedCovariances)
@@ -157,10 +157,10 @@ class PieceProfile(UnitProfile):
         return replace(self, pieces=self.pieces.take(rows))
 
     def compare(self, other: PieceProfile, tiling: Tiling = QUIET) -> Floats:
-        return compare_pieces(self.pieces, other.pieces, self.by_label, self.gamma, **tiling)
+        return compare_pieces(self.pieces, other.pieces, self.by_label, self.gamma, tiling=tiling)
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        return compare_pieces_self(self.pieces, self.by_label, self.gamma, **tiling)
+        return compare_pieces_self(self.pieces, self.by_label, self.gamma, tiling=tiling)
 
     def validate(self) -> None:
         require_instance("pieces", self.pieces, Pieces)

@@ -6,11 +6,10 @@ error names its graph.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.laplacian.bhattacharyya import Covariances, smallest_pivots
 from gramlet.engine.laplacian.covariances import (
     ball_covariances,
@@ -38,13 +37,13 @@ def of_graphs(
     eta: float,
     gamma: float,
     pseudo_inverse: bool = False,
-    **tiling: Any,
+    tiling: Tiling = QUIET,
 ) -> Covariances:
     """S of every graph for features in rows; with ``pseudo_inverse``, of D − A without η."""
     if pseudo_inverse:
-        packed = pseudo_inverse_covariances(batch, rows, gamma, **tiling)
+        packed = pseudo_inverse_covariances(batch, rows, gamma, tiling=tiling)
     else:
-        packed = graph_covariances(batch, rows, eta, gamma, **tiling)
+        packed = graph_covariances(batch, rows, eta, gamma, tiling=tiling)
     return _checked(packed, rows.shape[1], np.arange(len(batch)), gamma)
 
 
@@ -56,33 +55,33 @@ def of_balls(
     eta: float,
     gamma: float,
     discount: bool = False,
-    **tiling: Any,
+    tiling: Tiling = QUIET,
 ) -> tuple[Covariances, Ints]:
     """The distinct S of the balls around these nodes, and which of them each ball has.
 
     With ``discount``, features are divided by hops + 1. Many neighbourhoods are alike: of the
     balls of radius 1 in 1,000 molecules, 1 in 200 has another S.
     """
-    packed = ball_covariances(batch, centres, hops, rows, eta, gamma, discount, **tiling)
+    packed = ball_covariances(batch, centres, hops, rows, eta, gamma, discount, tiling=tiling)
     first, which = equal_rows(packed)
     graphs = batch.graph_of_node[np.asarray(centres)[first]]
     return _checked(packed[first], rows.shape[1], graphs, gamma), which
 
 
 def of_labels(
-    batch: GraphBatch, codes: Ints, eta: float, gamma: float, **tiling: Any
+    batch: GraphBatch, codes: Ints, eta: float, gamma: float, tiling: Tiling = QUIET
 ) -> SupportedCovariances:
     """S of every graph for one-hot labels, restricted to the labels that occur in it."""
     offsets, present, places = label_supports(batch, codes)
-    starts, values = label_covariances(batch, offsets, places, eta, gamma, **tiling)
+    starts, values = label_covariances(batch, offsets, places, eta, gamma, tiling=tiling)
     return _checked_supports(gamma, offsets, present, starts, values)
 
 
 def of_nonzero_features(
-    batch: GraphBatch, rows: Floats, eta: float, **tiling: Any
+    batch: GraphBatch, rows: Floats, eta: float, tiling: Tiling = QUIET
 ) -> SupportedCovariances:
     """S of every graph with γ = 0, without the columns that are zero for all of its nodes."""
-    packed = graph_covariances(batch, rows, eta, 0.0, **tiling)
+    packed = graph_covariances(batch, rows, eta, 0.0, tiling=tiling)
     there = np.zeros((len(batch), rows.shape[1]), dtype=bool)
     np.logical_or.at(there, batch.graph_of_node, rows != 0)
     left, right = np.tril_indices(rows.shape[1])

@@ -54,7 +54,7 @@ class BaseKernel:
             gram = self._gram(mine, mine, i)
             parts.append(((gram + gram.T) / 2).reshape(-1))
         grams = np.concatenate(parts)
-        return KernelisedGraphs.build(batch, grams, self.eta, self.gamma, **tiling)
+        return KernelisedGraphs.build(batch, grams, self.eta, self.gamma, tiling=tiling)
 
     def compare(
         self,
@@ -71,7 +71,7 @@ class BaseKernel:
             for i in range(begin, end):
                 out[i] = self._row(row_features, rows, i, column_features, columns, 0)
 
-        for_tiles(work, len(rows), **tiling)
+        for_tiles(work, len(rows), tiling=tiling)
         return out
 
     def compare_self(self, features: Array, graphs: KernelisedGraphs, tiling: Tiling) -> Floats:
@@ -83,7 +83,7 @@ class BaseKernel:
             for i in range(begin, end):
                 out[i, i:] = self._row(features, graphs, i, features, graphs, i)
 
-        for_tiles(work, n, costs=np.arange(n, 0, -1, dtype=np.float64), **tiling)
+        for_tiles(work, n, costs=np.arange(n, 0, -1, dtype=np.float64), tiling=tiling)
         mirror(out)
         np.fill_diagonal(out, 1.0)
         return out

@@ -110,7 +110,9 @@ class LaplacianKernel(GraphKernel):
         checked_weights(batch, "LaplacianKernel", positive=False)
         rows = np.tile(np.eye(self.n_nodes_), (len(batch), 1))
         gamma = float(self.gamma)
-        return CovarianceProfile(of_graphs(batch, rows, float(self.eta), gamma, **tiling), gamma)
+        return CovarianceProfile(
+            of_graphs(batch, rows, float(self.eta), gamma, tiling=tiling), gamma
+        )
 
     def _validate_fitted(self) -> None:
         profile: Any = self.profile_
@@ -212,11 +214,11 @@ class FeatureLaplacian(GraphKernel):
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> Any:
         checked_weights(batch, "FeatureLaplacian", positive=False)
         self.reader_ = VertexFeatures(self.vertex_features, self.heat_times, "FeatureLaplacian")
-        return self._covariances(batch, self.reader_.fit(batch, **tiling), tiling)
+        return self._covariances(batch, self.reader_.fit(batch, tiling=tiling), tiling)
 
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> Any:
         checked_weights(batch, "FeatureLaplacian", positive=False)
-        return self._covariances(batch, self.reader_.read(batch, **tiling), tiling)
+        return self._covariances(batch, self.reader_.read(batch, tiling=tiling), tiling)
 
     def _covariances(self, batch: GraphBatch, features: Array, tiling: Tiling) -> Any:
         eta, gamma = float(self.eta), float(self.gamma)
@@ -225,10 +227,10 @@ class FeatureLaplacian(GraphKernel):
             base = BaseKernel(self.base_kernel, "FeatureLaplacian", eta, gamma, width)
             return KernelisedProfile(base, features, base.prepare(batch, features, tiling))
         if features.ndim == 1:
-            return SupportedProfile(of_labels(batch, features, eta, gamma, **tiling))
+            return SupportedProfile(of_labels(batch, features, eta, gamma, tiling=tiling))
         if gamma == 0:
-            return SupportedProfile(of_nonzero_features(batch, features, eta, **tiling))
-        return CovarianceProfile(of_graphs(batch, features, eta, gamma, **tiling), gamma)
+            return SupportedProfile(of_nonzero_features(batch, features, eta, tiling=tiling))
+        return CovarianceProfile(of_graphs(batch, features, eta, gamma, tiling=tiling), gamma)
 
     def _validate_fitted(self) -> None:
         require_instance("reader_", self.reader_, VertexFeatures)

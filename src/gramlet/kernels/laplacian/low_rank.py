@@ -8,7 +8,6 @@ graphs get coordinates in the same space.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from gramlet.common.stored_state import (
     require_items,
     require_real,
 )
-from gramlet.engine.core.tiles import one_blas_thread
+from gramlet.engine.core.tiles import QUIET, Tiling, one_blas_thread
 from gramlet.engine.laplacian.balls import ball_centres
 from gramlet.engine.laplacian.bhattacharyya import Covariances, compare_self, multiply, project
 from gramlet.graphs.batch import GraphBatch
@@ -107,7 +106,7 @@ class LowRankLevels:
         eta: float,
         gamma: float,
         discount: bool,
-        **tiling: Any,
+        tiling: Tiling = QUIET,
     ) -> tuple[LowRankLevels, Floats]:
         """Learn the levels; return them and the coordinates of the fitted nodes."""
         basis = _first_basis(features[draw.by_features(features)], width, rank)
@@ -116,9 +115,9 @@ class LowRankLevels:
         for reach in hops:
             balls, of_node = _balls(batch, reach, coordinates, eta, gamma, discount, tiling)
             chosen = balls.take(of_node[draw.by_balls(balls.packed, of_node)])
-            weights = leading_directions(compare_self(chosen, **tiling), rank)
+            weights = leading_directions(compare_self(chosen, tiling=tiling), rank)
             levels.append(Level(reach, chosen, weights))
-            coordinates = project(balls, chosen, weights, **tiling)[of_node]
+            coordinates = project(balls, chosen, weights, tiling=tiling)[of_node]
         return cls(eta, gamma, discount, basis, tuple(levels)), coordinates
 
     @property
@@ -138,14 +137,14 @@ class LowRankLevels:
             require(level.landmarks.order == order, "a level does not fit the previous one")
             order = level.weights.shape[1]
 
-    def coordinates(self, batch: GraphBatch, features: Array, **tiling: Any) -> Floats:
+    def coordinates(self, batch: GraphBatch, features: Array, tiling: Tiling = QUIET) -> Floats:
         """The coordinates of nodes at the last level."""
         coordinates = _first_coordinates(features, self.basis)
         for level in self.levels:
             balls, of_node = _balls(
                 batch, level.hops, coordinates, self.eta, self.gamma, self.discount, tiling
             )
-            coordinates = project(balls, level.landmarks, level.weights, **tiling)[of_node]
+            coordinates = project(balls, level.landmarks, level.weights, tiling=tiling)[of_node]
         return coordinates
 
 
@@ -156,11 +155,11 @@ def _balls(
     eta: float,
     gamma: float,
     discount: bool,
-    tiling: dict[str, Any],
+    tiling: Tiling,
 ) -> tuple[Covariances, Ints]:
     """The covariances of the distinct balls, and the ball of each node."""
-    centres, of_node = ball_centres(batch, hops, discount, **tiling)
-    found, which = of_balls(batch, centres, hops, coordinates, eta, gamma, discount, **tiling)
+    centres, of_node = ball_centres(batch, hops, discount, tiling=tiling)
+    found, which = of_balls(batch, centres, hops, coordinates, eta, gamma, discount, tiling=tiling)
     return found, which[of_node]
 
 

@@ -209,7 +209,7 @@ class MultiscaleLaplacian(GraphKernel):
         owner = "MultiscaleLaplacian"
         checked_weights(batch, owner, positive=False)
         self.reader_ = VertexFeatures(self.vertex_features, self.heat_times, owner)
-        features = self.reader_.fit(batch, **tiling)
+        features = self.reader_.fit(batch, tiling=tiling)
         if self.method == "exact":
             return self._pieces(batch, features, tiling)
         rng = check_random_state(self.random_state)
@@ -224,26 +224,26 @@ class MultiscaleLaplacian(GraphKernel):
             float(self.eta),
             float(self.gamma),
             bool(self.discount),
-            **tiling,
+            tiling=tiling,
         )
         return self._whole(batch, coordinates, tiling)
 
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> Any:
         checked_weights(batch, "MultiscaleLaplacian", positive=False)
-        features = self.reader_.read(batch, **tiling)
+        features = self.reader_.read(batch, tiling=tiling)
         if self.method == "exact":
             return self._pieces(batch, features, tiling)
-        return self._whole(batch, self.levels_.coordinates(batch, features, **tiling), tiling)
+        return self._whole(batch, self.levels_.coordinates(batch, features, tiling=tiling), tiling)
 
     def _whole(self, batch: GraphBatch, coordinates: Floats, tiling: Tiling) -> CovarianceProfile:
         gamma, inverted = float(self.gamma), self.top == "pseudo-inverse"
-        found = of_graphs(batch, coordinates, float(self.eta), gamma, inverted, **tiling)
+        found = of_graphs(batch, coordinates, float(self.eta), gamma, inverted, tiling=tiling)
         return CovarianceProfile(found, gamma)
 
     def _pieces(self, batch: GraphBatch, features: Array, tiling: Tiling) -> PieceProfile:
         hops = self._hops()
         discount, inverted = bool(self.discount), self.top == "pseudo-inverse"
-        needed = piece_bytes(batch, hops, discount, **tiling)
+        needed = piece_bytes(batch, hops, discount, tiling=tiling)
         if needed > EXACT_BYTES:
             raise ValueError(
                 f'MultiscaleLaplacian(method="exact") would need {needed / 1e9:.1f} GB for the '
@@ -251,7 +251,7 @@ class MultiscaleLaplacian(GraphKernel):
                 'method="lowrank", fewer graphs, or smaller balls.'
             )
         rows = features.reshape(len(features), -1) if len(features) else np.zeros((0, 1))
-        pieces = Pieces.build(batch, hops, rows, float(self.eta), discount, inverted, **tiling)
+        pieces = Pieces.build(batch, hops, rows, float(self.eta), discount, inverted, tiling=tiling)
         return PieceProfile(pieces, self.vertex_features == "labels", float(self.gamma))
 
     def _validate_fitted(self) -> None:

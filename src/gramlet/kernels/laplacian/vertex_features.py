@@ -15,6 +15,7 @@ import numpy as np
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.parameters import StrOptions
 from gramlet.common.stored_state import require, require_array, require_instance, require_integer
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.laplacian.covariances import heat_diagonals
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import place_of, required_attributes
@@ -64,7 +65,7 @@ class VertexFeatures:
         self.width: int | None = None
         self.labels: LabelVocabulary | None = None
 
-    def fit(self, batch: GraphBatch, **tiling: Any) -> Ints | Floats:
+    def fit(self, batch: GraphBatch, tiling: Tiling = QUIET) -> Ints | Floats:
         """Learn the columns from these graphs; return their features, as `read` does.
 
         ``tiling`` as for `for_tiles`; here and in `read`.
@@ -78,7 +79,7 @@ class VertexFeatures:
         self.width = rows.shape[1] if batch.n_nodes_total else None
         return rows
 
-    def read(self, batch: GraphBatch, **tiling: Any) -> Ints | Floats:
+    def read(self, batch: GraphBatch, tiling: Tiling = QUIET) -> Ints | Floats:
         """The features of new graphs.
 
         Returns
@@ -106,13 +107,13 @@ class VertexFeatures:
                 fixed.get(str(self.features), width) == width, "width does not fit the features"
             )
 
-    def _rows(self, batch: GraphBatch, tiling: dict[str, Any]) -> Floats:
+    def _rows(self, batch: GraphBatch, tiling: Tiling) -> Floats:
         if self.features == "attributes":
             return np.array(required_attributes(batch, self.owner, self.width), order="C")
         if self.features == "degree":
             return batch.degrees.astype(np.float64)[:, None]
         if self.features == "heat":
-            rows = heat_diagonals(batch, self.times, **tiling)
+            rows = heat_diagonals(batch, self.times, tiling=tiling)
         else:
             rows = self._called(batch)
         _refuse_not_finite(batch, rows, self.owner)

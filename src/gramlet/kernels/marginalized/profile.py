@@ -9,10 +9,10 @@ import numpy as np
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require, require_flag, require_instance
 from gramlet.engine.core.memory import require_bytes
-from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
 from gramlet.engine.marginalized.graphs import PairKernel, WalkGraphs
 from gramlet.engine.marginalized.pair_systems import N_PARAMETERS, pair_rows
-from gramlet.kernels.contract.profile import QUIET, Profile
+from gramlet.kernels.contract.profile import Profile
 
 __all__ = ["MarginalizedProfile"]
 
@@ -76,7 +76,7 @@ class MarginalizedProfile(Profile):
             lambda begin, end: pair_rows(begin, end, *options),
             len(self),
             costs=self.graphs.work() * partners[part] + 1.0,
-            **tiling,
+            tiling=tiling,
         )
         if part == _TRIANGLE:
             mirror(matrix)

@@ -39,9 +39,9 @@ class BallPairCounter:
         self.balls: list[tuple[SignatureTable, SignatureTable]] = []
         identities = np.empty((self.radius + 1, batch.n_nodes_total), np.int64)
         for r in range(self.radius + 1):
-            tables, identities[r] = ball_identities(batch, codes, edges, r, **tiling)
+            tables, identities[r] = ball_identities(batch, codes, edges, r, tiling=tiling)
             self.balls.append(tables)
-        self.types, _, counts = count_ball_pairs(batch, identities, self.distance, **tiling)
+        self.types, _, counts = count_ball_pairs(batch, identities, self.distance, tiling=tiling)
         return counts
 
     def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
@@ -53,8 +53,10 @@ class BallPairCounter:
         codes, edges = self.labels.encode(batch), self.edge_labels.encode(batch)
         identities = np.empty((self.radius + 1, batch.n_nodes_total), np.int64)
         for r, tables in enumerate(self.balls):
-            _, identities[r] = ball_identities(batch, codes, edges, r, tables, **tiling)
-        _, new, counts = count_ball_pairs(batch, identities, self.distance, self.types, **tiling)
+            _, identities[r] = ball_identities(batch, codes, edges, r, tables, tiling=tiling)
+        _, new, counts = count_ball_pairs(
+            batch, identities, self.distance, self.types, tiling=tiling
+        )
         return counts, np.concatenate([self.blocks(), self._blocks_of(new[1])])
 
     def blocks(self) -> Ints:

@@ -9,10 +9,10 @@ from scipy import sparse
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.stored_state import require, require_array, require_counts, require_integer
-from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.counts.column_groups import group_columns, squares_by_group
 from gramlet.engine.counts.several_counts import compare_several, compare_several_self, quotients
-from gramlet.kernels.contract.profile import QUIET, Profile
+from gramlet.kernels.contract.profile import Profile
 
 __all__ = ["BlockProfile"]
 
@@ -56,7 +56,7 @@ class BlockProfile(Profile):
         places, pairs = group_columns(self.place[:shared], self.counts, other.counts)
         theirs = np.searchsorted(other.blocks, self.blocks[places])
         divided = quotients(_lines(self._own(), places), _lines(other._own(), theirs))
-        return compare_several(pairs, (len(self), len(other)), "dot", divided, **tiling)
+        return compare_several(pairs, (len(self), len(other)), "dot", divided, tiling=tiling)
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
         places, parts = group_columns(self.place, self.counts)
@@ -64,7 +64,7 @@ class BlockProfile(Profile):
         lines, diagonal = _lines(own, places), _n_blocks(own)
         matrices = [part for (part,) in parts]
         divided = quotients(lines, lines)
-        return compare_several_self(matrices, diagonal, "dot", divided, **tiling)
+        return compare_several_self(matrices, diagonal, "dot", divided, tiling=tiling)
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:
         """The number of blocks in which a graph has a feature: each adds 1."""

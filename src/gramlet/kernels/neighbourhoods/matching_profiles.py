@@ -19,12 +19,12 @@ from gramlet.common.stored_state import (
     require_integer,
     require_real,
 )
-from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
 from gramlet.engine.counts.column_groups import group_columns, squares_by_group
 from gramlet.engine.counts.several_counts import compare_several, compare_several_self, weighted
 from gramlet.engine.neighbourhoods.small_subgraphs import MAX_NODES
 from gramlet.engine.neighbourhoods.subgraph_maps import MappedGraphs, map_sums
-from gramlet.kernels.contract.profile import QUIET, Profile
+from gramlet.kernels.contract.profile import Profile
 
 __all__ = ["MappingProfile", "WeightedCountProfile"]
 
@@ -62,7 +62,7 @@ class WeightedCountProfile(Profile):
         values, place = self._groups(min(self.n_known, other.n_known))
         groups, pairs = group_columns(place, self.counts, other.counts)
         shape = len(self), len(other)
-        return compare_several(pairs, shape, "dot", weighted(values[groups]), **tiling)
+        return compare_several(pairs, shape, "dot", weighted(values[groups]), tiling=tiling)
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
         values, place = self._groups(len(self.weights))
@@ -80,7 +80,7 @@ class WeightedCountProfile(Profile):
             diagonal += weight * own
         groups, parts = group_columns(place, self.counts)
         matrices, adding = [part for (part,) in parts], weighted(values[groups])
-        return compare_several_self(matrices, diagonal, "dot", adding, **tiling)
+        return compare_several_self(matrices, diagonal, "dot", adding, tiling=tiling)
 
     def _groups(self, n_columns: int) -> tuple[Floats, Ints]:
         """The different weights of the first columns, and the position of each column's weight."""
@@ -155,7 +155,7 @@ class MappingProfile(Profile):
                     0, 1, one, one, tables, self.mu, self.size_weights, self.connected, True, row
                 )
 
-        for_tiles(work, len(self), **tiling)
+        for_tiles(work, len(self), tiling=tiling)
         _require_finite(own)
         return own[:, 0]
 
@@ -179,7 +179,7 @@ class MappingProfile(Profile):
 
         sizes = np.diff(self.graphs.node_offsets) + 1.0
         partners = np.arange(len(self), 0, -1) if triangle else 1.0
-        for_tiles(work, len(self), costs=sizes * partners, **tiling)
+        for_tiles(work, len(self), costs=sizes * partners, tiling=tiling)
         _require_finite(out)
         return out
 

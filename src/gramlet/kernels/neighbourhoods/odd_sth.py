@@ -43,13 +43,13 @@ class TreeCounter:
 
     def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
         self.labels = NodeLabels()
-        trees = descent_trees(batch, self.labels.fit(batch), self.height, **tiling)
+        trees = descent_trees(batch, self.labels.fit(batch), self.height, tiling=tiling)
         self.tables = trees.tables
         return self._weighted(trees)
 
     def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
         codes = self.labels.encode(batch)
-        return self._weighted(descent_trees(batch, codes, self.height, self.tables, **tiling))
+        return self._weighted(descent_trees(batch, codes, self.height, self.tables, tiling=tiling))
 
     def _weighted(self, trees: DescentTrees) -> sparse.csr_matrix:
         known = [len(table) for table in self.tables]

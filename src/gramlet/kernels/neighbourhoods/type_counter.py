@@ -45,7 +45,7 @@ class TypeCounter:
         self.labels, self.edge_labels = NodeLabels(), EdgeLabels(self.with_edge_labels)
         codes, edges = self.labels.fit(batch), self.edge_labels.fit(batch)
         size = len(self.size_weights)
-        found = count_subgraphs(batch, codes, edges, size, self.connected, **tiling)
+        found = count_subgraphs(batch, codes, edges, size, self.connected, tiling=tiling)
         self.types = found.table
         return self._weighted(found)
 
@@ -53,7 +53,9 @@ class TypeCounter:
         """Count types in new graphs; columns after the fitted ones are unseen types."""
         codes, edges = self.labels.encode(batch), self.edge_labels.encode(batch)
         size = len(self.size_weights)
-        found = count_subgraphs(batch, codes, edges, size, self.connected, self.types, **tiling)
+        found = count_subgraphs(
+            batch, codes, edges, size, self.connected, self.types, tiling=tiling
+        )
         return self._weighted(found)
 
     def _weighted(self, found: SubgraphCounts) -> WeightedCountProfile:

@@ -20,7 +20,7 @@ from gramlet.common.stored_state import (
     require_instance,
     require_real,
 )
-from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.paths.place_comparison import (
     ALL,
     DIAGONAL,
@@ -33,7 +33,7 @@ from gramlet.kernels.contract.columns import require_fitted_weights
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import LABEL_CHOICE
 from gramlet.kernels.contract.parameter_texts import shared_texts
-from gramlet.kernels.contract.profile import QUIET, CountProfile, Profile
+from gramlet.kernels.contract.profile import CountProfile, Profile
 from gramlet.kernels.contract.slow_graphs import hops_across
 from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.paths.place_counting import PlaceCounter, PlaceReader

@@ -202,7 +202,7 @@ class PathCounter:
             symmetric=not batch.directed,
             n_sources=self.n_sources,
             seed=self.seed,
-            **tiling,
+            tiling=tiling,
         )
 
 
@@ -265,7 +265,7 @@ class ColourPathCounter:
             batch.indices,
             levels,
             ordered=batch.directed,
-            **tiling,
+            tiling=tiling,
         )
         places = [np.flatnonzero(kinds[:, 0] == level) for level in range(len(levels))]
         codes = []

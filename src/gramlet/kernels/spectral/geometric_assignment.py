@@ -128,7 +128,7 @@ class GeometricAssignment(ExplicitFeatures, GraphKernel):
             )
 
         costs = np.arange(len(out), 0, -1, dtype=np.float64) if symmetric else None
-        for_tiles(fill, len(out), costs=costs, **tiling)
+        for_tiles(fill, len(out), costs=costs, tiling=tiling)
         if symmetric:
             mirror(out)
         return out

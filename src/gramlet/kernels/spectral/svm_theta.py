@@ -12,12 +12,12 @@ from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.checks import is_integer
 from gramlet.common.notices import warn_caller
 from gramlet.common.stored_state import require, require_array, require_instance, require_integer
-from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.spectral.theta_program import theta_values
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.parameter_texts import shared_texts
-from gramlet.kernels.contract.profile import QUIET, Profile
+from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags
 
 __all__ = ["SVMTheta", "ThetaProfile"]

@@ -21,7 +21,7 @@ from gramlet.common.stored_state import (
     require_integer,
     require_real,
 )
-from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
 from gramlet.engine.walks.arc_radius import arc_pair_radii, arc_self_radii
 from gramlet.engine.walks.arc_walks import LARGEST_SIGNED, arc_walk_rows
 from gramlet.engine.walks.product_walks import (
@@ -36,7 +36,7 @@ from gramlet.engine.walks.sequence_sums import largest_degrees, sequence_norms, 
 from gramlet.engine.walks.spectra import WalkSpectra, spectral_walk_rows
 from gramlet.engine.walks.spectral_radius import pair_radii, self_radii
 from gramlet.engine.walks.walk_series import series_weights
-from gramlet.kernels.contract.profile import QUIET, Profile
+from gramlet.kernels.contract.profile import Profile
 
 __all__ = ["ArcWalks", "LabelledWalks", "SpectralWalks", "WalkProfile", "WalkSums"]
 
@@ -133,7 +133,7 @@ class WalkProfile(Profile):
             lambda begin, end: self._fill(begin, end, other, options),
             len(self),
             costs=self.costs * partners[which] + 1.0,
-            **tiling,
+            tiling=tiling,
         )
         if which == _TRIANGLE:
             mirror(out)

@@ -9,11 +9,10 @@ from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require_array, require_counts, require_flag, require_real
-from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.counts.comparison import compare
 from gramlet.engine.counts.self_comparison import compare_self
 from gramlet.kernels.contract.decay_profile import DecayProfile
-from gramlet.kernels.contract.profile import QUIET
 
 __all__ = ["MassProfile"]
 
@@ -49,10 +48,10 @@ class MassProfile(DecayProfile):
 
     def distances(self, other: MassProfile | None, tiling: Tiling = QUIET) -> Floats:
         if other is None:
-            common = compare_self(self.masses, "min", **tiling)
+            common = compare_self(self.masses, "min", tiling=tiling)
             np.fill_diagonal(common, self.own)
         else:
-            common = compare(self.masses, other.masses, "min", **tiling)
+            common = compare(self.masses, other.masses, "min", tiling=tiling)
         return self._distances(common)
 
     def own_distances(self) -> Floats:

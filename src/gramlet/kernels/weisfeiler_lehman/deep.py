@@ -18,7 +18,7 @@ from gramlet.common.stored_state import (
     require_counts,
     require_instance,
 )
-from gramlet.engine.core.tiles import Tiling, one_blas_thread
+from gramlet.engine.core.tiles import QUIET, Tiling, one_blas_thread
 from gramlet.engine.counts.comparison import compare
 from gramlet.engine.counts.pattern_vectors import pattern_vectors
 from gramlet.engine.counts.self_comparison import compare_self
@@ -34,7 +34,7 @@ from gramlet.kernels.contract.nested import (
     undirected_base,
 )
 from gramlet.kernels.contract.parameter_texts import shared_texts
-from gramlet.kernels.contract.profile import QUIET, Profile
+from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags, graph_tags
 from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import WeisfeilerLehman
 
@@ -69,13 +69,13 @@ class DeepProfile(Profile):
         return DeepProfile(self.rows[rows], self.lone[rows], self.unseen[rows])
 
     def compare(self, other: DeepProfile, tiling: Tiling = QUIET) -> Floats:
-        matrix = compare(self.lone, other.lone, "dot", **tiling)
+        matrix = compare(self.lone, other.lone, "dot", tiling=tiling)
         with one_blas_thread():
             matrix += self.rows @ other.rows.T
         return matrix
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        matrix = compare_self(self.lone, "dot", **tiling)
+        matrix = compare_self(self.lone, "dot", tiling=tiling)
         with one_blas_thread():
             product = self.rows @ self.rows.T
         matrix += (product + product.T) / 2
