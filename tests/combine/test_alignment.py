@@ -17,6 +17,7 @@ from gramlet import (
     WeisfeilerLehman,
     WLOptimalAssignment,
 )
+from gramlet.common.fields import check
 from reference import combine
 
 MUTAG = gramlet.load_dataset("MUTAG")
@@ -115,11 +116,11 @@ def test_pipeline_and_file(tmp_path):
     kernel.fit(GRAPHS, CLASSES)
     gramlet.save(kernel, tmp_path / "k.gramlet")
     again = gramlet.load(tmp_path / "k.gramlet")
-    again._validate_fitted()
+    check(again)
     np.testing.assert_array_equal(again.transform(GRAPHS), kernel.transform(GRAPHS))
     again.weights_ = np.array([2.0, -1.0])
     with pytest.raises(ValueError, match="weights_"):
-        again._validate_fitted()
+        check(again)
     tags = kernel.__graph_tags__()
     assert tags.supervised
     assert tags.depends_on_fitted

@@ -21,6 +21,7 @@ from gramlet import (
     WeisfeilerLehman,
     similarity,
 )
+from gramlet.common.fields import check
 from reference import combine, plain
 from reference.kernels import weisfeiler_lehman
 from reference.strategies import graph_batches
@@ -82,7 +83,7 @@ def test_precomputed_neighbours(tmp_path):
     distance = model[0]
     gramlet.save(distance, tmp_path / "d.gramlet")
     again = gramlet.load(tmp_path / "d.gramlet")
-    again.validate()
+    check(again)
     np.testing.assert_array_equal(
         again.transform(MUTAG.graphs[:3]), distance.transform(MUTAG.graphs[:3])
     )

@@ -25,6 +25,7 @@ from gramlet import (
     WLOptimalAssignment,
     random_labelled_graphs,
 )
+from gramlet.common.fields import check
 from reference import combine, plain
 from reference.kernels import weisfeiler_lehman
 from reference.strategies import graph_batches
@@ -181,13 +182,13 @@ def test_pipeline_and_file(tmp_path):
     index = model[0]
     gramlet.save(index, tmp_path / "n.gramlet")
     again = gramlet.load(tmp_path / "n.gramlet")
-    again.validate()
+    check(again)
     np.testing.assert_array_equal(
         again.kneighbors(return_distance=False), index.kneighbors(return_distance=False)
     )
     again.kinds_ = again.kinds_[:3]
     with pytest.raises(ValueError, match="kinds_"):
-        again.validate()
+        check(again)
 
 
 def test_refitting_forgets_the_index():

@@ -17,6 +17,7 @@ from gramlet import (
     WeisfeilerLehman,
     WLOptimalAssignment,
 )
+from gramlet.common.fields import check
 from reference import combine, plain
 from reference.kernels import weisfeiler_lehman
 
@@ -78,7 +79,7 @@ def test_seeds_files_and_pipelines(tmp_path):
     np.testing.assert_array_equal(features, model.fit_transform(GRAPHS))
     gramlet.save(model, tmp_path / "n.gramlet")
     again = gramlet.load(tmp_path / "n.gramlet")
-    again.validate()
+    check(again)
     np.testing.assert_array_equal(again.transform(GRAPHS), features)
     assert model.get_feature_names_out().shape == (features.shape[1],)
     assert model.transform(GRAPHS[:0]).shape == (0, features.shape[1])

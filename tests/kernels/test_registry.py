@@ -16,6 +16,7 @@ from sklearn.svm import SVC
 
 import gramlet
 from gramlet import GraphBatch
+from gramlet.common.fields import check
 from gramlet.kernels import registry
 from reference.strategies import permuted
 
@@ -303,7 +304,7 @@ def test_profiles_can_be_cut_like_arrays(entry, train):
         expected = whole[key][:, key]
         assert len(part) == len(expected)
         np.testing.assert_allclose(part.compare_self(), expected, rtol=1e-12, atol=1e-15)
-        part.validate()
+        check(part)
 
 
 @each_kernel

@@ -10,9 +10,10 @@ import numpy as np
 from scipy.optimize import nnls
 
 from gramlet.common.arrays import Floats
+from gramlet.common.fields import ArrayOf, fields
 from gramlet.common.notices import warn_caller
 from gramlet.common.parameters import StrOptions
-from gramlet.common.stored_state import require, require_array
+from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import Tiling
 from gramlet.files.target import check_target, infer_task
 from gramlet.graphs.batch import GraphBatch
@@ -110,13 +111,14 @@ class AlignedKernelSum(WeightedSum):
         )
         self.weights_ = np.full(len(v), 1.0 / len(v))
 
+    stored = fields(weights_=ArrayOf("float64", "k", least=0.0, most=1.0))
+
     def _weights(self) -> Floats:
         return self.weights_
 
-    def _validate_fitted(self) -> None:
-        super()._validate_fitted()
-        n_members = len(self.kernels_)
-        require_array("weights_", self.weights_, "float64", (n_members,), least=0.0, most=1.0)
+    def validate(self) -> None:
+        """Raise ValueError if parameters and fitted state do not fit together."""
+        super().validate()
         require(abs(self.weights_.sum() - 1) < 1e-9, "weights_ must sum to 1")
 
     def __graph_tags__(self) -> GraphTags:

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramlet.combine.embedding_kernel import as_kernel
 from gramlet.common.arrays import Floats
-from gramlet.common.parameters import HasMethods, require_parameters
-from gramlet.common.stored_state import require_instance
+from gramlet.common.fields import Instance, fields
+from gramlet.common.parameters import HasMethods
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch, as_single
@@ -73,6 +73,8 @@ class KernelDistance(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         "kernel": [str, HasMethods(["fit", "transform"])],
     }
 
+    stored = fields(kernel_=Instance(GraphKernel))
+
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
 
@@ -104,12 +106,6 @@ class KernelDistance(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         columns = own_values(kernel, kernel._current(kernel.profile_))
         squares = squared_distances(matrix, kernel.diagonal(batch), columns)
         return np.sqrt(squares, out=squares)
-
-    def validate(self) -> None:
-        """Raise ValueError if parameters or fitted state, which may come from a file, are wrong."""
-        require_parameters(self)
-        if "kernel_" in vars(self):
-            require_instance("kernel_", self.kernel_, GraphKernel)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from gramlet.common.arrays import Floats
+from gramlet.common.fields import Instance, fields
 from gramlet.common.parameters import HasMethods
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
@@ -49,6 +50,10 @@ class EmbeddingKernel(GraphKernel):
         "embedding": [HasMethods(["fit", "transform"])],
         **COMMON_CONSTRAINTS,
     }
+
+    stored = fields(
+        embedding_=Instance(BaseEstimator), profile_=Instance(FeatureProfile, len="n_fitted_")
+    )
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array
-from gramlet.common.parameters import require_parameters
+from gramlet.common.fields import Instance, fields
 from gramlet.common.stored_state import require
 from gramlet.kernels.contract.output import framed
 from gramlet.kernels.contract.tags import graph_tags
@@ -41,6 +41,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     array([[1., 1.],
            [1., 2.]])
     """
+
+    stored = fields(kernel_=Instance(BaseEstimator))
 
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
@@ -77,11 +79,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def validate(self) -> None:
         """Raise ValueError if the kernel has no features."""
-        require_parameters(self)
-        for name in ("kernel", "kernel_"):
-            if name in vars(self):
-                kernel = getattr(self, name)
-                require(graph_tags(kernel).features, f"{name} has no features")
+        require(graph_tags(self.kernel_).features, "kernel_ has no features")
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """A readable name per column."""

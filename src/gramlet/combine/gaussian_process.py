@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import GenericKernelMixin, Hyperparameter, Kernel
 
 from gramlet.common.arrays import Floats
-from gramlet.common.stored_state import require, require_instance
+from gramlet.common.fields import Instance, Optional, Plain, Tuple, fields
+from gramlet.common.stored_state import require
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.kernel import normalize_in_place
@@ -80,6 +81,12 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
     >>> model.predict(chains[2:4]).round(1).tolist()
     [2.0, 3.0]
     """
+
+    stored = fields(
+        kernel=Instance(BaseEstimator),
+        tune=Optional(Plain()),
+        _fitted=Optional(Tuple(Instance(BaseEstimator), Instance(GraphBatch))),
+    )
 
     def __init__(self, kernel: Any, tune: Mapping[str, tuple[float, float]] | None = None) -> None:
         if is_embedding(kernel):
@@ -229,17 +236,12 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
         return np.array(self._fitted_kernel(graphs)[0].diagonal(graphs))
 
     def validate(self) -> None:
-        """Raise ValueError if kernel or tune, which may come from a file, are wrong."""
-        require_instance("kernel", self.kernel, BaseEstimator)
+        """Raise ValueError if kernel, bounds and fitted kernel do not fit together."""
         require(not is_embedding(self.kernel), "kernel must be a graph kernel")
-        require_instance("tune", self.tune, Mapping, type(None))
         self.bounds  # noqa: B018 (raises an error for invalid names and bounds)
         if self._fitted is not None:
-            require_instance("_fitted", self._fitted, tuple)
-            require(len(self._fitted) == 2, "_fitted must be a kernel and its graphs")
             kernel, graphs = self._fitted
             require(type(kernel) is type(self.kernel), "_fitted is another kernel")
-            require_instance("the fitted graphs", graphs, GraphBatch)
             require(kernel.n_fitted_ == len(graphs), "_fitted has a different number of graphs")
 
     def is_stationary(self) -> bool:

@@ -12,8 +12,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats
-from gramlet.common.parameters import HasMethods, Interval, require_parameters
-from gramlet.common.stored_state import require, require_array, require_instance
+from gramlet.common.fields import ArrayOf, Instance, Sometimes, fields
+from gramlet.common.parameters import HasMethods, Interval
+from gramlet.common.stored_state import require
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.tags import is_embedding
 from gramlet.kernels.expression import estimator_of
@@ -64,6 +65,15 @@ class KernelMap(TransformerMixin, BaseEstimator):
         "kernel": [str, HasMethods(["fit", "transform"])],
         "n_components": [Interval(Integral, 1, None, closed="left")],
     }
+
+    stored = fields(
+        kernel_=Instance(BaseEstimator),
+        pca_=Instance(KernelPCA, n_features_in_="n", n_components="n_components"),
+        scores_=ArrayOf("float64", "n", "n_components"),
+        eigenvalues_=ArrayOf("float64", "n_components"),
+        explained_share_=ArrayOf("float64", "n_components"),
+        features_=Sometimes(ArrayOf("float64", "n", None)),  # of an embedding
+    )
 
     def __init__(self, kernel: Any = "wl", n_components: int = 2) -> None:
         self.kernel = kernel
@@ -116,6 +126,13 @@ class KernelMap(TransformerMixin, BaseEstimator):
         )
         self.scores_ = self.pca_.fit_transform(gram)
 
+    def validate(self) -> None:
+        """Raise ValueError if the kernel was not fitted on the graphs of the map."""
+        if is_embedding(self.kernel_):
+            require(hasattr(self, "features_"), "the features of the fitted graphs are missing")
+        else:
+            require(self.kernel_.n_fitted_ == len(self.scores_), "kernel_ does not fit pca_")
+
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         """The display in notebooks: the map if fitted, otherwise scikit-learn's diagram."""
         if not hasattr(self, "scores_"):
@@ -147,24 +164,6 @@ class KernelMap(TransformerMixin, BaseEstimator):
         if is_embedding(self.kernel_):
             rows = np.asarray(rows) @ self.features_.T
         return np.asarray(self.pca_.transform(rows))
-
-    def validate(self) -> None:
-        """Raise ValueError if parameters or fitted state, which may come from a file, are wrong."""
-        require_parameters(self)
-        if "pca_" not in vars(self):
-            return
-        require_instance("pca_", self.pca_, KernelPCA)
-        embedding = is_embedding(self.kernel_)
-        n_fitted = self.pca_.n_features_in_
-        k = len(self.pca_.eigenvalues_)
-        require(k == self.n_components, "n_components is not that of pca_")
-        require_array("scores_", self.scores_, "float64", (n_fitted, k))
-        require_array("eigenvalues_", self.eigenvalues_, "float64", (k,))
-        require_array("explained_share_", self.explained_share_, "float64", (k,))
-        if embedding:
-            require_array("features_", self.features_, "float64", (n_fitted, None))
-        else:
-            require(self.kernel_.n_fitted_ == n_fitted, "kernel_ does not fit pca_")
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """A name per component."""

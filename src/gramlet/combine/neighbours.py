@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from gramlet.combine.embedding_kernel import as_kernel
 from gramlet.common.arrays import Array, Floats, Ints, UInt8s
 from gramlet.common.checks import require_count
+from gramlet.common.fields import ArrayOf, Instance, Integer, fields
 from gramlet.common.notices import counted
-from gramlet.common.parameters import HasMethods, Interval, require_parameters
-from gramlet.common.stored_state import require_array, require_instance
+from gramlet.common.parameters import HasMethods, Interval
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.nearest import NearestIndex, nearest_rows
 from gramlet.graphs.batch import GraphBatch
@@ -78,6 +78,13 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
+
+    stored = fields(
+        n_samples_fit_=Integer(1),
+        kernel_=Instance(GraphKernel, n_fitted_="n_samples_fit_"),
+        norms_=ArrayOf("float64", "n_samples_fit_"),
+        kinds_=ArrayOf("uint8", "n_samples_fit_", most=_EMPTY),
+    )
 
     def __init__(
         self,
@@ -252,18 +259,6 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         """A name per fitted graph."""
         check_is_fitted(self)
         return np.array([f"graph{i}" for i in range(self.n_samples_fit_)], dtype=object)
-
-    def validate(self) -> None:
-        """Raise ValueError if parameters or fitted state, which may come from a file, are wrong."""
-        require_parameters(self)
-        if "kernel_" not in vars(self):
-            return
-        require_instance("kernel_", self.kernel_, GraphKernel)
-        n = self.kernel_.n_fitted_
-        if self.n_samples_fit_ != n:
-            raise ValueError("n_samples_fit_ must be the number of fitted graphs.")
-        require_array("norms_", self.norms_, "float64", (n,))
-        require_array("kinds_", self.kinds_, "uint8", (n,), least=_ORDINARY, most=_EMPTY)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

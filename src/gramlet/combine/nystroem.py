@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from gramlet.combine.distance import own_values, squared_distances
 from gramlet.combine.embedding_kernel import as_kernel
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.common.parameters import HasMethods, Interval, StrOptions, require_parameters
-from gramlet.common.stored_state import require, require_array, require_instance
+from gramlet.common.fields import ArrayOf, Instance, fields
+from gramlet.common.parameters import HasMethods, Interval, StrOptions
 from gramlet.engine.core.tiles import one_blas_thread
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
@@ -76,6 +76,12 @@ class GraphNystroem(TransformerMixin, BaseEstimator):
         "tol": [Interval(Real, 0, 1, closed="left")],
         "random_state": ["random_state"],
     }
+
+    stored = fields(
+        kernel_=Instance(GraphKernel, n_fitted_="landmarks"),
+        landmarks_=ArrayOf("int64", "landmarks", least=0),
+        mapping_=ArrayOf("float64", "landmarks", None),
+    )
 
     def __init__(
         self,
@@ -157,17 +163,6 @@ class GraphNystroem(TransformerMixin, BaseEstimator):
             normalize_in_place(matrix, profile.norms(), landmark.norms())
         own = own_values(kernel, profile)
         return np.ascontiguousarray(squared_distances(matrix, own, own[[position]])[:, 0])
-
-    def validate(self) -> None:
-        """Raise ValueError if parameters or fitted state, which may come from a file, are wrong."""
-        require_parameters(self)
-        if "kernel_" not in vars(self):
-            return
-        require_instance("kernel_", self.kernel_, GraphKernel)
-        n_landmarks = self.kernel_.n_fitted_
-        require_array("landmarks_", self.landmarks_, "int64", (n_landmarks,), least=0)
-        require_array("mapping_", self.mapping_, "float64", (n_landmarks, None))
-        require(self.mapping_.shape[1] > 0, "mapping_ must have a column")
 
     def __graph_tags__(self) -> GraphTags:
         own = graph_tags(estimator_of(self.kernel))

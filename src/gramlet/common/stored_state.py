@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from gramlet.common.arrays import Ints
 from gramlet.common.checks import is_integer
@@ -111,8 +110,11 @@ def require_counts(
 ) -> None:
     """Require a sparse matrix of finite, non-negative counts or shares, with valid indices.
 
+    >>> from scipy import sparse
     >>> require_counts("counts", sparse.csr_matrix([[1.0, 2.0]]), n_rows=1, n_columns=2)
     """
+    from scipy import sparse
+
     if type(value) is not sparse.csr_matrix:
         raise ValueError(f"{name} must be a csr_matrix; found {_kind(value)}.")
     for axis, extent in enumerate((n_rows, n_columns)):

@@ -17,7 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats
-from gramlet.common.parameters import require_parameters
+from gramlet.common.fields import fields
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
@@ -51,6 +51,8 @@ class GraphEmbedding(TransformerMixin, BaseEstimator):
 
     n_jobs: int | None
     verbose: int | bool
+
+    stored = fields()
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn and draw everything that the features of graphs depend on.
@@ -111,16 +113,6 @@ class GraphEmbedding(TransformerMixin, BaseEstimator):
     @abstractmethod
     def _names(self) -> list[str]:
         """A readable name per column."""
-
-    def validate(self) -> None:
-        """Raise ValueError if parameters or fitted state, which may come from a file, are wrong."""
-        require_parameters(self)
-        if any(name.endswith("_") for name in vars(self)):
-            self._validate_fitted()
-
-    @abstractmethod
-    def _validate_fitted(self) -> None:
-        """Raise ValueError if the fitted state does not fit together."""
 
     def _tiling(self) -> Tiling:
         """How the engines run their tiles, and the text of the progress bar."""

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, Nodes
+from gramlet.common.fields import ArrayOf, Integer, fields
 from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import require, require_array
 from gramlet.embeddings.base import DETERMINISTIC_CONSTRAINTS, GraphEmbedding
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
@@ -66,6 +66,11 @@ class LocalDegreeProfile(GraphEmbedding):
         **DETERMINISTIC_CONSTRAINTS,
     }
 
+    stored = fields(
+        n_bins_=Integer(1, size="n_bins"),
+        largest_=ArrayOf("float64", len(_STATISTICS), least=0.0),
+    )
+
     def __init__(
         self, n_bins: int = 32, *, n_jobs: int | None = None, verbose: int | bool = False
     ) -> None:
@@ -96,10 +101,6 @@ class LocalDegreeProfile(GraphEmbedding):
         shares = np.divide(values, self.largest_, out=above, where=self.largest_ > 0)
         last = self.n_bins_ - 1
         return np.minimum(np.floor(shares * self.n_bins_ + _BORDER), last).astype(np.int64)
-
-    def _validate_fitted(self) -> None:
-        require(self.n_bins_ == self.n_bins, "n_bins was changed after fit; fit again")
-        require_array("largest_", self.largest_, "float64", (len(_STATISTICS),), least=0.0)
 
     def _names(self) -> list[str]:
         return [f"{name} {at}" for name in _STATISTICS for at in range(self.n_bins_)]

@@ -19,8 +19,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.common.parameters import Interval, require_parameters
-from gramlet.common.stored_state import require, require_array, require_integer, require_items
+from gramlet.common.fields import ArrayOf, Integer, ListOf, Optional, Text, fields
+from gramlet.common.parameters import Interval
+from gramlet.common.stored_state import require
 from gramlet.embeddings.sampled_patterns import Drawn
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.graphlets.patterns import (
@@ -79,6 +80,12 @@ class GraphletMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
 
     random_state: Any = None
 
+    stored = fields(
+        k_=Integer(1, most=MAX_NODES),
+        n_labels_=Optional(Integer()),
+        label_names_=Optional(ListOf(Text(), "n_labels_")),
+    )
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the random numbers for graphlets of the size of those in X."""
         self.prepare(graphlet_matrices(X).shape[1], None, self.random_state)
@@ -114,21 +121,10 @@ class GraphletMap(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         """Learn from the subgraphs drawn from the fitted graphs; by default nothing."""
 
     def validate(self) -> None:
-        """Raise ValueError if parameters or fitted state, which may come from a file, are wrong."""
-        require_parameters(self)
-        if "k_" not in vars(self):
-            return
-        require_integer("k_", self.k_, 1, MAX_NODES)
-        if self.label_names_ is None:
-            require(self.n_labels_ is None, "n_labels_ must be None without names of labels")
-        else:
-            require_items("label_names_", self.label_names_, str)
-            require(self.n_labels_ == len(self.label_names_), "n_labels_ must be their number")
-            require(self.k_ <= self._most_labelled_nodes(), "k_ is too large for labels")
-        self._validate_drawn()
-
-    def _validate_drawn(self) -> None:
-        """Raise ValueError if the random numbers do not fit the parameters."""
+        """Raise ValueError if the labels do not fit each other or the patterns."""
+        labelled = self.label_names_ is not None
+        require(labelled == (self.n_labels_ is not None), "n_labels_ must be the number of names")
+        require(not labelled or self.k_ <= self._most_labelled_nodes(), "k_ is too large")
 
     @abstractmethod
     def sums(self, drawn: Drawn, tiling: Tiling = QUIET) -> Any:
@@ -279,6 +275,16 @@ class GaussianMap(GraphletMap):
         self.sigma = sigma
         self.random_state = random_state
 
+    stored = fields(
+        offsets_=ArrayOf("float64", "n_components"),
+        weights_=ArrayOf("float64", None, "n_components"),
+    )
+
+    def validate(self) -> None:
+        """Raise ValueError if the weights do not fit the size of the patterns."""
+        super().validate()
+        require(len(self.weights_) == self._n_inputs(), "weights_ must have one row per input")
+
     def _n_inputs(self) -> int:
         return self.k_ * self.k_ + self.k_ * self._n_label_inputs()
 
@@ -286,11 +292,6 @@ class GaussianMap(GraphletMap):
         shape = (self._n_inputs(), self.n_components)
         self.weights_ = rng.standard_normal(shape) / self.sigma
         self.offsets_ = rng.uniform(0.0, 2.0 * np.pi, self.n_components)
-
-    def _validate_drawn(self) -> None:
-        shape = (self._n_inputs(), self.n_components)
-        require_array("weights_", self.weights_, "float64", shape)
-        require_array("offsets_", self.offsets_, "float64", shape[1:])
 
     def _describe(self, matrices: Floats) -> Floats:
         rows = self._inputs_of(matrices)

@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Self
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from gramlet.common.fields import Instance, Integer, Number, Optional, fields
 from gramlet.common.parameters import Interval, StrOptions
-from gramlet.common.stored_state import require, require_instance, require_integer, require_real
+from gramlet.common.stored_state import require
 from gramlet.embeddings.base import EMBEDDING_CONSTRAINTS, GraphEmbedding
 from gramlet.embeddings.feature_maps import EigenGaussianMap, GaussianMap, GraphletMap
 from gramlet.embeddings.match_map import MatchMap
@@ -115,6 +116,14 @@ class GraphSampling(GraphEmbedding):
         **EMBEDDING_CONSTRAINTS,
     }
 
+    stored = fields(
+        seed_=Integer(0, most=2**63 - 1),
+        flyback_=Optional(Number(0.0, most=1.0)),
+        n_samples_=Integer(1, most=_MOST_SAMPLES),
+        labels_=Instance(NodeLabels),
+        feature_map_=Instance(GraphletMap, k_="k"),
+    )
+
     def __init__(
         self,
         k: int = 5,
@@ -196,17 +205,11 @@ class GraphSampling(GraphEmbedding):
     def __graph_tags__(self) -> GraphTags:
         return replace(super().__graph_tags__(), uses=used(node_labels=self.use_labels))
 
-    def _validate_fitted(self) -> None:
-        require_integer("seed_", self.seed_, 0, 2**63 - 1)
-        require_integer("n_samples_", self.n_samples_, 1, _MOST_SAMPLES)
-        if self.flyback_ is not None:
-            require(0.0 <= require_real("flyback_", self.flyback_) < 1.0, "flyback_ is too large")
-        require_instance("labels_", self.labels_, NodeLabels)
-        require_instance("feature_map_", self.feature_map_, GraphletMap)
-        fitted: Any = self.feature_map_
-        require(getattr(fitted, "k_", None) == self.k, "feature_map_ has a different k")
+    def validate(self) -> None:
+        """Raise ValueError if the labels of the patterns are not those of the graphs."""
+        require(self.flyback_ is None or self.flyback_ < 1.0, "flyback_ is too large")
         n_labels = len(self.labels_) if self.labels_.used else None
-        require(fitted.n_labels_ == n_labels, "feature_map_ does not fit the labels")
+        require(self.feature_map_.n_labels_ == n_labels, "feature_map_ does not fit the labels")
 
     def _names(self) -> list[str]:
         return self.feature_map_.names()

@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require, require_array
+from gramlet.common.fields import ArrayOf, Sometimes, fields
+from gramlet.common.stored_state import require
 from gramlet.embeddings.feature_maps import GraphletMap
 from gramlet.embeddings.sampled_patterns import Drawn
 from gramlet.engine.core.tiles import QUIET, Tiling
@@ -60,6 +61,8 @@ class MatchMap(GraphletMap):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"isomorphic": ["boolean"]}
 
+    stored = fields(known_=Sometimes(ArrayOf("int64", None, 2, least=0)))  # with labels
+
     def __init__(self, isomorphic: bool = True) -> None:
         self.isomorphic = isomorphic
 
@@ -71,18 +74,14 @@ class MatchMap(GraphletMap):
         if self.n_labels_ is not None:
             self.known_ = np.unique(np.column_stack(self._forms(drawn)), axis=0)
 
-    def _validate_drawn(self) -> None:
-        if self.n_labels_ is not None:
-            require_array("known_", self.known_, "int64", (None, 2), least=0)
-            base = self.n_labels_ + 2
-            require(
-                not len(self.known_)
-                or bool(
-                    (self.known_[:, 0].max() < 1 << n_pairs(self.k_))
-                    and int(self.known_[:, 1].max()) < base**self.k_
-                ),
-                "known_ contains patterns that do not exist",
-            )
+    def validate(self) -> None:
+        """Raise ValueError if there are patterns that do not exist."""
+        super().validate()
+        require((self.n_labels_ is not None) == hasattr(self, "known_"), "known_ needs labels")
+        if self.n_labels_ is not None and len(self.known_):
+            code, word = (int(column.max()) for column in self.known_.T)
+            exist = code < 1 << n_pairs(self.k_) and word < (self.n_labels_ + 2) ** self.k_
+            require(exist, "known_ contains patterns that do not exist")
 
     def _forms(self, drawn: Drawn) -> tuple[Ints, Ints]:
         if self.isomorphic:

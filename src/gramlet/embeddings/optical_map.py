@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gramlet.common.arrays import Complexes, Floats, UInt8s
+from gramlet.common.fields import ArrayOf, Integer, fields
 from gramlet.common.parameters import HasMethods, Interval
-from gramlet.common.stored_state import require, require_array
+from gramlet.common.stored_state import require
 from gramlet.embeddings.feature_maps import (
     COMPONENTS,
     GraphletMap,
@@ -98,6 +99,19 @@ class OpticalMap(GraphletMap):
         self.device = device
         self.random_state = random_state
 
+    stored = fields(
+        n_features_=Integer(1, size="n_components"),
+        offsets_=ArrayOf("complex128", "n_components"),
+        weights_=ArrayOf("complex128", None, "n_components"),
+    )
+
+    def validate(self) -> None:
+        """Raise ValueError if parameters and random numbers do not fit together."""
+        super().validate()
+        require(self.device is None, "a device cannot be restored from a file")
+        n_inputs = self.k_ * (self.k_ + self._n_label_inputs())
+        require(len(self.weights_) == n_inputs, "weights_ must have one row per input")
+
     def __sklearn_clone__(self) -> OpticalMap:
         # A device is a piece of hardware, which copies of the map share.
         return type(self)(**self.get_params(deep=False))
@@ -117,13 +131,6 @@ class OpticalMap(GraphletMap):
         self.weights_ = spread * (rng.standard_normal(shape) + 1j * rng.standard_normal(shape))
         light = rng.standard_normal(shape[1:]) + 1j * rng.standard_normal(shape[1:])
         self.offsets_ = spread * light if self.bias else np.zeros_like(light)
-
-    def _validate_drawn(self) -> None:
-        require(self.device is None, "a device cannot be restored from a file")
-        require(self.n_features_ == self.n_components, "n_features_ is not n_components")
-        shape = (self.k_ * (self.k_ + self._n_label_inputs()), self.n_components)
-        require_array("weights_", self.weights_, "complex128", shape)
-        require_array("offsets_", self.offsets_, "complex128", shape[1:])
 
     def _describe(self, matrices: Floats) -> Floats:
         rows = matrices.reshape(len(matrices), -1)

@@ -14,14 +14,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.parameters import Interval, StrOptions
-from gramlet.common.stored_state import (
-    require,
-    require_array,
-    require_instance,
-    require_items,
-    require_real,
+from gramlet.common.fields import (
+    ArrayOf,
+    Instance,
+    Labels,
+    ListOf,
+    Number,
+    Optional,
+    Tuple,
+    fields,
 )
+from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import require
 from gramlet.embeddings.base import EMBEDDING_CONSTRAINTS, GraphEmbedding
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distances, mass_points
@@ -122,6 +126,15 @@ class RandomGraphEmbedding(GraphEmbedding):
         **EMBEDDING_CONSTRAINTS,
     }
 
+    stored = fields(
+        reader_=Instance(NodeReader, n_dims="n_dims"),
+        scale_=Number(0.0),
+        labels_=Optional(Labels()),
+        anchors_=ListOf(
+            Tuple(ArrayOf("float64", None, "width"), ArrayOf("float64", None, least=0.0)), least=1
+        ),
+    )
+
     def __init__(
         self,
         n_components: int = 128,
@@ -209,19 +222,14 @@ class RandomGraphEmbedding(GraphEmbedding):
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return mass_points(offsets, points, labels, np.ones(len(rows), dtype=np.int64))
 
-    def _validate_fitted(self) -> None:
-        require_instance("reader_", self.reader_, NodeReader)
-        require_real("scale_", self.scale_, 0.0)
-        require(self.reader_.n_dims == self.n_dims, "n_dims is not that of reader_")
+    def validate(self) -> None:
+        """Raise ValueError if the random graphs do not fit the labels and the fitted nodes."""
         require(self.reader_.masses == self.masses, "masses are not those of reader_")
         values = self.reader_.labels.vocabulary.values or None
         require(self.labels_ == values, "labels_ are not those of reader_")
-        require_items("anchors_", self.anchors_, tuple)
-        require(len(self.anchors_) > 0, "there must be a random graph")
         width = self.n_dims + (0 if values is None else len(values) + 1)
         for points, masses in self.anchors_:
-            require_array("anchors_", points, "float64", (None, width))
-            require_array("anchors_", masses, "float64", (len(points),), least=0.0)
+            require(points.shape == (len(masses), width), "a random graph has other columns")
             require(len(masses) > 0, "a random graph must have nodes")
 
     def _names(self) -> list[str]:

@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from gramlet.common.arrays import Ints
-from gramlet.common.parameters import Interval, require_parameters
+from gramlet.common.fields import fields
+from gramlet.common.parameters import Interval
 from gramlet.engine.graphlets.sampling import sample_codes
 from gramlet.graphs.conversion.convert import as_batch
 
@@ -28,13 +29,11 @@ class Sampler(BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
+    stored = fields()
+
     @abstractmethod
     def engine_flyback(self) -> float | None:
         """Check the parameters; return the flyback as the engine takes it, None for uniform."""
-
-    def validate(self) -> None:
-        """Raise ValueError if a parameter is not allowed."""
-        require_parameters(self)
 
     def sample(
         self, X: Any, k: int, n_samples: int, random_state: Any = None, n_jobs: int | None = None

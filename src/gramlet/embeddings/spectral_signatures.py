@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.fields import ArrayOf, Choice, Integer, Number, TupleOf, fields
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import require
 from gramlet.embeddings.base import DETERMINISTIC_CONSTRAINTS, GraphEmbedding
@@ -46,7 +47,8 @@ class _SpectralEmbedding(GraphEmbedding):
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> GraphBatch:
         return batch
 
-    def _validate_fitted(self) -> None:
+    def validate(self) -> None:
+        """Raise ValueError if the fitted state does not fit the parameters."""
         # All fitted attributes are functions of the parameters.
         fresh = type(self)(**self.get_params(deep=False))
         fresh._settle()
@@ -109,6 +111,12 @@ class NetLSD(_SpectralEmbedding):
         "normalization": [StrOptions({"empty", "complete"}), None],
         **DETERMINISTIC_CONSTRAINTS,
     }
+
+    stored = fields(
+        times_=ArrayOf("float64", None, least=0.0),
+        kind_=Choice("heat", "wave"),
+        normalization_=Choice(None, "empty", "complete"),
+    )
 
     def __init__(
         self,
@@ -211,6 +219,8 @@ class FGSD(_SpectralEmbedding):
         **DETERMINISTIC_CONSTRAINTS,
     }
 
+    stored = fields(range_=TupleOf(Number(), 2), n_bins_=Integer(1, size="n_bins"))
+
     def __init__(
         self,
         n_bins: int = 200,
@@ -292,6 +302,8 @@ class SpectralFeatures(_SpectralEmbedding):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         **DETERMINISTIC_CONSTRAINTS,
     }
+
+    stored = fields(n_components_=Integer(1, size="n_components"))
 
     def __init__(
         self, n_components: int = 128, *, n_jobs: int | None = None, verbose: int | bool = False

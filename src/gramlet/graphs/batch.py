@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints, Nodes
+from gramlet.common.fields import ArrayOf, Either, Flag, Instance, Offsets, Optional, fields
+from gramlet.common.stored_state import require
 from gramlet.graphs.build import (
     EDGE_COLUMNS,
     NODE_COLUMNS,
@@ -69,6 +71,20 @@ class GraphBatch(Sequence["GraphBatch"]):
     >>> batch[1]
     GraphBatch(1 graph, 2 nodes, 1 edge, 2 node labels)
     """
+
+    stored = fields(
+        node_offsets=Offsets("graphs", "nodes"),
+        indptr=Offsets("nodes", "arcs"),
+        indices=Either(
+            ArrayOf("int32", "arcs", below="nodes"), ArrayOf("int64", "arcs", below="nodes")
+        ),
+        directed=Flag(),
+        node_labels=Optional(Instance(Categorical, len="nodes")),
+        node_attributes=Optional(ArrayOf("float64", "nodes", None)),
+        edge_labels=Optional(Instance(Categorical, len="arcs")),
+        edge_weights=Optional(ArrayOf("float64", "arcs")),
+        edge_attributes=Optional(ArrayOf("float64", "arcs", None)),
+    )
 
     def __init__(
         self,
@@ -385,9 +401,19 @@ class GraphBatch(Sequence["GraphBatch"]):
         arrays = (self.node_offsets, self.indptr, self.indices.astype(np.int64))
         return hash(tuple(array.tobytes() for array in arrays))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        state = {name: getattr(self, name) for name in ("directed", *_COLUMNS)}
-        return (_rebuild, (self.node_offsets, self.indptr, self.indices, state))
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.stored}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        GraphBatch.__init__(self, **state)
+
+    def validate(self) -> None:
+        """Raise ValueError unless these are simple graphs with sorted neighbours, both ways."""
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        again = GraphBatch.from_arcs(
+            self.node_offsets, *self.arcs(), directed=self.directed, **columns
+        )
+        require(again == self, "the arcs of graphs must be sorted, and go both ways if undirected")
 
     def _repr_html_(self) -> str:
         from gramlet.report.notebook import batch_html
@@ -416,12 +442,6 @@ class GraphBatch(Sequence["GraphBatch"]):
         if self.edge_attributes is not None:
             parts.append(count(self.edge_attributes.shape[1], "edge attribute"))
         return f"GraphBatch({', '.join(parts)})"
-
-
-def _rebuild(
-    node_offsets: Ints, indptr: Ints, indices: Nodes, columns: dict[str, Any]
-) -> GraphBatch:
-    return GraphBatch(node_offsets, indptr, indices, **columns)
 
 
 def _flag(directed: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.common.fields import ArrayOf, Labels, fields
 
 __all__ = [
     "Categorical",
@@ -59,6 +60,10 @@ class Categorical(Sequence[Any]):
     """
 
     __slots__ = ("_categories", "_codes")
+
+    stored = fields(
+        categories=Labels("n_categories"), codes=ArrayOf("int64", None, below="n_categories")
+    )
 
     def __init__(self, codes: Array, categories: Iterable[Hashable]) -> None:
         self._codes = frozen(np.asarray(codes, dtype=np.int64))
@@ -159,8 +164,11 @@ class Categorical(Sequence[Any]):
     def __repr__(self) -> str:
         return f"Categorical({len(self)} entries of {len(self._categories)} values)"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (Categorical, (np.asarray(self._codes), self._categories))
+    def __getstate__(self) -> dict[str, Any]:
+        return {"categories": self._categories, "codes": np.asarray(self._codes)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Categorical.__init__(self, **state)
 
 
 def _refuse_nan(label: Any) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gramlet.common.fields import declared_fields
 from gramlet.persistence.sklearn_models import SCHEMAS
 
 __all__ = ["find_class", "find_function", "qualified_name", "refusal", "refusal_of_function"]
@@ -75,8 +76,8 @@ def refusal(cls: type) -> str | None:
     if _is_abstract(cls):
         return "it is an abstract base class"
     home = next((base for base in cls.__mro__ if "validate" in vars(base)), object)
-    if not home.__module__.startswith("gramlet."):
-        return "it has no method 'validate' that checks what comes from a file"
+    if declared_fields(cls) is None and not home.__module__.startswith("gramlet."):
+        return "it does not declare what is stored of it"
     return None
 
 

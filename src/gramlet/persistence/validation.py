@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from gramlet.common import fields
 from gramlet.common.stored_state import require_integer
 from gramlet.persistence.classes import qualified_name
 from gramlet.persistence.schema import Dims, Field, Schema
@@ -35,8 +36,7 @@ def validate_object(value: Any) -> None:
     """Check an instance of an allowed class; ValueError if anything in it is wrong."""
     cls = type(value)
     if cls.__module__.startswith("gramlet."):
-        _check_own(value)
-        value.validate()
+        fields.check(value)
     else:
         _check_state(value, SCHEMAS[qualified_name(cls)])
 
@@ -54,17 +54,6 @@ def check_names(cls: type, names: Iterable[str]) -> None:
         )
         if name not in slots and (hides or hasattr(type(own), "__get__")):
             raise ValueError(f"{cls.__name__}.{name} is not an attribute that is stored.")
-
-
-def _check_own(value: Any) -> None:
-    """Checks that apply to every object of gramlet, besides its own."""
-    attributes = getattr(value, "__dict__", {})
-    _check_jobs(attributes)
-    if hasattr(value, "_get_param_names"):
-        known = {*type(value)._get_param_names(), _OUTPUT}
-        unknown = [name for name in attributes if name not in known and not name.endswith("_")]
-        if unknown:
-            raise ValueError(f"{type(value).__name__} has no parameters {sorted(unknown)}.")
 
 
 def _check_jobs(attributes: Mapping[str, Any]) -> None:

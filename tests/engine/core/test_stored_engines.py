@@ -10,6 +10,7 @@ import pytest
 
 import gramlet
 from gramlet import GraphBatch
+from gramlet.common.fields import check
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +115,7 @@ CHANGES: list[tuple[str, str, Any]] = [
 
 def test_what_was_fitted_is_sound(graphs):
     for thing in engines(graphs).values():
-        thing.validate()
+        check(thing)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ def test_what_was_fitted_is_sound(graphs):
 def test_one_change_is_refused(which, name, change, graphs):
     thing = engines(graphs)[which]
     with pytest.raises(ValueError, match=r"."):
-        changed(thing, name, change(getattr(thing, name))).validate()
+        check(changed(thing, name, change(getattr(thing, name))))
 
 
 def test_tables_of_signatures_check_their_state_before_they_use_it(graphs):
@@ -146,7 +147,7 @@ def test_tables_of_signatures_check_their_state_before_they_use_it(graphs):
 )
 def test_edges_of_undirected_walks_go_both_ways(graphs, name, change):
     profile = gramlet.RandomWalk().fit(graphs).profile_
-    profile.validate()
+    check(profile)
     forged = profile.graphs._replace(**{name: change(getattr(profile.graphs, name))})
     with pytest.raises(ValueError, match=r"\w"):
-        replace(profile, graphs=forged).validate()
+        check(replace(profile, graphs=forged))

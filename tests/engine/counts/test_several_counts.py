@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from gramlet.common.fields import check
 from gramlet.engine.core.tiles import Tiling
 from gramlet.kernels.neighbourhoods.block_profile import BlockProfile
 
@@ -77,4 +78,4 @@ def test_damaged_profiles_are_refused(change, message):
     made = profile(5, 0)
     fields = {name: getattr(made, name) for name in ("counts", "blocks", "place", "n_known")}
     with pytest.raises(ValueError, match=message):
-        BlockProfile(**{**fields, **change}).validate()
+        check(BlockProfile(**{**fields, **change}))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gramlet import GraphBatch
+from gramlet.common.fields import check
 from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.engine.weisfeiler_lehman.colour_refinement import Refinement, refine, split_signature
 
@@ -34,7 +35,7 @@ def test_signatures_hold_two_multisets():
         [0],
     ]
     assert split_signature(table.signature(levels[1, 1])) == (1, [], [0])
-    refinement.validate()
+    check(refinement)
 
 
 def test_signatures_hold_the_label_of_each_arc():
@@ -47,7 +48,7 @@ def test_signatures_hold_the_label_of_each_arc():
         [1, 0, 0],
         [0],
     ]
-    refinement.validate()
+    check(refinement)
 
 
 @pytest.mark.parametrize(
@@ -66,4 +67,4 @@ def test_signatures_hold_the_label_of_each_arc():
 def test_stored_signatures_that_no_refinement_wrote(signature, with_edges, message):
     table = SignatureTable(np.array([0, len(signature)]), np.array(signature))
     with pytest.raises(ValueError, match=message):
-        Refinement(3, with_edges, [table]).validate()
+        check(Refinement(3, with_edges, [table]))

@@ -27,6 +27,7 @@ from gramlet import (
     WeisfeilerLehman,
     WLOptimalAssignment,
 )
+from gramlet.common.fields import check
 from reference import combine, plain
 from reference.kernels import histograms, weisfeiler_lehman
 from reference.strategies import graph_batches
@@ -261,11 +262,11 @@ def test_a_norm_of_zero_makes_a_product_zero():
 )
 def test_saved_and_loaded(kernel, tmp_path):
     expected = kernel.fit_transform(GRAPHS)
-    kernel.profile_.validate()
+    check(kernel.profile_)
     gramlet.save(kernel, tmp_path / "k.gramlet")
     again = gramlet.load(tmp_path / "k.gramlet")
     np.testing.assert_array_equal(again.transform(GRAPHS), kernel.transform(GRAPHS))
-    again._validate_fitted()
+    check(again)
     np.testing.assert_array_equal(clone(again).fit_transform(GRAPHS), expected)
     assert len(again.profile_[[0, 2]]) == 2
 
@@ -275,7 +276,7 @@ def test_a_forged_profile_is_refused():
     other = (WeisfeilerLehman() * ShortestPath()).fit(GRAPHS)
     kernel.profile_ = other.profile_
     with pytest.raises(ValueError, match="a different operation"):
-        kernel._validate_fitted()
+        check(kernel)
 
 
 def test_grid_search_in_a_pipeline():

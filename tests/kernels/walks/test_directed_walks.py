@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import gramlet
 from gramlet import GraphBatch, RandomWalk, as_batch
+from gramlet.common.fields import check
 from reference.kernels.paths_walks import largest_safe_decay, random_walk
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches
@@ -188,11 +189,11 @@ def test_matrices_that_are_asymmetric_are_walked_along_their_arcs():
 def test_models_with_negative_weights_are_saved_and_checked(kind, tmp_path):
     batch = random_digraphs(7, n_nodes=6)
     kernel = RandomWalk(kind, decay=0.01, weighted=True).fit(batch)
-    kernel.profile_.validate()
+    check(kernel.profile_)
     gramlet.save(kernel, tmp_path / "walks.gramlet")
     again = gramlet.load(tmp_path / "walks.gramlet")
     assert np.array_equal(again.transform(batch), kernel.transform(batch))
     if kind == "geometric":
         forged = replace(kernel.profile_, radii=0.5 * kernel.profile_.radii)
         with pytest.raises(ValueError, match="radii do not fit the graphs"):
-            forged.validate()
+            check(forged)

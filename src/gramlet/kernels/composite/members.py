@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from gramlet.common.arrays import Floats
-from gramlet.common.stored_state import require, require_instance, require_items
+from gramlet.common.fields import Instance, ListOf, fields
+from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
@@ -86,6 +87,11 @@ class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[
 
     kernels: Sequence[Any]
     kernels_: list[Any]
+
+    stored = fields(
+        profile_=Instance(CompositeProfile, len="n_fitted_"),
+        kernels_=ListOf(Instance(GraphKernel, n_fitted_="n_fitted_"), "k"),
+    )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters, and with ``deep`` the members by name and their own parameters."""
@@ -179,20 +185,14 @@ class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[
         """The weights of the fitted members."""
         return self._weights_of_parameters()
 
-    def _validate_fitted(self) -> None:
+    def validate(self) -> None:
         """Raise ValueError if parameters and fitted state do not fit together."""
         check_members(self)
         self._weights_of_parameters()
-        require_items("kernels_", self.kernels_, GraphKernel, len(self.kernels))
-        for k, member in enumerate(self.kernels_):
-            require(
-                getattr(member, "n_fitted_", None) == self.n_fitted_,
-                f"kernels_[{k}] was not fitted on the same graphs",
-            )
-        require_instance("profile_", self.profile_, CompositeProfile)
         profile: Any = self.profile_
         require(profile.operation == self._operation, "profile_ has a different operation")
-        require(len(profile.parts) == len(self.kernels_), "profile_ must have one part per kernel")
+        n_members = {len(profile.parts), len(self.kernels_), len(self.kernels)}
+        require(len(n_members) == 1, "profile_ must have one part per kernel")
 
     def __graph_tags__(self) -> GraphTags:
         tags = [

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require, require_array, require_flag, require_instance
+from gramlet.common.fields import ArrayOf, Choice, Flag, Instance, TupleOf, fields
 from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.kernels.contract.kernel import normalize_in_place, set_unit_diagonal
 from gramlet.kernels.contract.profile import Profile
@@ -88,6 +88,13 @@ class CompositeProfile(Profile):
     operation: Operation
     weights: Floats
 
+    stored = fields(
+        parts=TupleOf(Instance(Profile, len="n"), "k", least=1),
+        normalised=TupleOf(Flag(), "k"),
+        operation=Choice("sum", "product"),
+        weights=ArrayOf("float64", "k", least=0.0),
+    )
+
     def __len__(self) -> int:
         return len(self.parts[0])
 
@@ -127,17 +134,3 @@ class CompositeProfile(Profile):
         """√w_k times the members' features, side by side."""
         members: tuple[Any, ...] = self.parts
         return side_by_side(self.weights, [part.features() for part in members])
-
-    def validate(self) -> None:
-        require(type(self.parts) is tuple and len(self.parts) > 0, "parts must be a tuple")
-        for k, part in enumerate(self.parts):
-            require_instance(f"parts[{k}]", part, Profile)
-            require(len(part) == len(self.parts[0]), "parts must be of the same graphs")
-        require(
-            type(self.normalised) is tuple and len(self.normalised) == len(self.parts),
-            "normalised must have one entry per part",
-        )
-        for flag in self.normalised:
-            require_flag("normalised", flag)
-        require(self.operation in ("sum", "product"), "operation must be 'sum' or 'product'")
-        require_array("weights", self.weights, "float64", (len(self.parts),), least=0.0)

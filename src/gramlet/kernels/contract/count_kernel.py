@@ -10,7 +10,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Ints
-from gramlet.common.stored_state import require, require_instance, require_integer
+from gramlet.common.fields import Instance, fields
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import Measure, count_codes
 from gramlet.graphs.batch import GraphBatch
@@ -37,9 +38,6 @@ class Counter(Protocol):
     def names(self) -> list[str]:
         """A readable name per fitted feature."""
 
-    def validate(self) -> None:
-        """Raise ValueError if the fitted state does not fit together."""
-
     @property
     def n_features(self) -> int:
         """The number of fitted features."""
@@ -52,6 +50,8 @@ class CountKernel(GraphKernel):
     """
 
     _measure: ClassVar[Measure] = "dot"
+
+    stored = fields(counter_=Instance(object))
 
     @abstractmethod
     def _counter(self) -> Counter:
@@ -72,8 +72,7 @@ class CountKernel(GraphKernel):
         require(type(counter) is type(self._counter()), "counter_ does not fit the parameters")
         require_instance("profile_", profile, CountProfile)
         require(profile.measure == self._measure, f"the measure must be {self._measure!r}")
-        n_known = require_integer("n_known", profile.n_known, 0, counter.n_features)
-        known = (n_known, profile.counts.shape[1])
+        known = (profile.n_known, profile.counts.shape[1])
         require(known == (counter.n_features,) * 2, "counter_ has a different number of features")
 
 

@@ -17,8 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Floats
-from gramlet.common.parameters import require_parameters
-from gramlet.common.stored_state import require, require_flag, require_instance, require_integer
+from gramlet.common.fields import Flag, Instance, Integer, Optional, fields
 from gramlet.engine.core.memory import require_room
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
@@ -83,7 +82,13 @@ class GraphKernel(Algebra, TransformerMixin, BaseEstimator, auto_wrap_output_key
     n_jobs: int | None
     verbose: int | bool
     profile_: Profile
-    directed_: bool | None
+    directed_: bool | None  # None: no fitted graph has an edge
+
+    stored = fields(
+        n_fitted_=Integer(1),
+        profile_=Instance(Profile, len="n_fitted_"),
+        directed_=Optional(Flag()),
+    )
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Store the graphs that others are compared with.
@@ -200,15 +205,7 @@ class GraphKernel(Algebra, TransformerMixin, BaseEstimator, auto_wrap_output_key
         return matrix
 
     def validate(self) -> None:
-        """Raise ValueError if parameters or fitted state, which may come from a file, are wrong."""
-        require_parameters(self)
-        if not any(name.endswith("_") for name in vars(self)):
-            return
-        require_instance("profile_", self.profile_, Profile)
-        if self.directed_ is not None:  # None: no fitted graph had an edge
-            require_flag("directed_", self.directed_)
-        n_fitted = require_integer("n_fitted_", self.n_fitted_, 1)
-        require(len(self.profile_) == n_fitted, "profile_ must have one entry per fitted graph")
+        """Raise ValueError if parameters and fitted state, which is declared, do not fit."""
         self._validate_fitted()
 
     def _validate_fitted(self) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from gramlet.common.arrays import Ints
+from gramlet.common.fields import Choice, Flag, Instance, Optional, fields
 from gramlet.common.parameters import StrOptions
-from gramlet.common.stored_state import require, require_flag, require_instance
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.vocabulary import LabelVocabulary
 
@@ -18,6 +18,7 @@ __all__ = ["LABEL_CHOICE", "EdgeLabels", "NodeLabels"]
 
 # Allowed values of `use_labels` and `use_edge_labels`.
 LABEL_CHOICE: list[Any] = ["boolean", StrOptions({"auto"})]
+_CHOICE = Choice(True, False, "auto")
 
 
 class NodeLabels:
@@ -32,6 +33,8 @@ class NodeLabels:
     ----------
     vocabulary : LabelVocabulary
     """
+
+    stored = fields(choice=_CHOICE, used=Flag(), vocabulary=Instance(LabelVocabulary))
 
     def __init__(self, choice: bool | str = True) -> None:
         self.choice = choice
@@ -55,11 +58,6 @@ class NodeLabels:
         """Readable and distinct names of the labels."""
         return self.vocabulary.names()
 
-    def validate(self) -> None:
-        """Raise ValueError if `fit` could not have produced this state."""
-        require_flag("used", self.used)
-        require_instance("vocabulary", self.vocabulary, LabelVocabulary)
-
 
 class EdgeLabels:
     """Reads edge labels.
@@ -70,6 +68,8 @@ class EdgeLabels:
         Whether edge labels are used. If the fitted graphs have none, they are not used in any
         case, and those of later graphs are ignored.
     """
+
+    stored = fields(choice=_CHOICE, used=Flag(), vocabulary=Optional(Instance(LabelVocabulary)))
 
     def __init__(self, choice: bool | str = "auto") -> None:
         self.choice = choice
@@ -94,11 +94,3 @@ class EdgeLabels:
     def names(self) -> list[str] | None:
         """Readable and distinct names of the labels; None if they are not used."""
         return None if self.vocabulary is None else self.vocabulary.names()
-
-    def validate(self) -> None:
-        """Raise ValueError if `fit` could not have produced this state."""
-        require_flag("used", self.used)
-        require(
-            self.vocabulary is None or isinstance(self.vocabulary, LabelVocabulary),
-            "vocabulary must be a LabelVocabulary or None",
-        )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require_instance, require_real
+from gramlet.common.fields import Instance, Number, fields
 from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distances
 from gramlet.kernels.contract.decay_profile import DecayProfile
@@ -32,6 +32,10 @@ class PointProfile(DecayProfile):
     sets: MassPoints
     gamma: float
     label_distance: float
+
+    stored = fields(
+        sets=Instance(MassPoints), gamma=Number(0.0), label_distance=Number(0.0, most=1e300)
+    )
 
     def __len__(self) -> int:
         return len(self.sets)
@@ -60,8 +64,3 @@ class PointProfile(DecayProfile):
                 f"Graph {int(empty[0])} of the {which} graphs is empty: without nodes it has no "
                 "distance to others. Leave it out, or use transform, which has a rule for it."
             )
-
-    def validate(self) -> None:
-        require_instance("sets", self.sets, MassPoints)
-        require_real("gamma", self.gamma, 0.0)
-        require_real("label_distance", self.label_distance, 0.0, 1e300)

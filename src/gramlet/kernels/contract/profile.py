@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require, require_array, require_counts, require_integer
+from gramlet.common.fields import ArrayOf, Choice, Counts, Integer, fields
 from gramlet.engine.core.ragged import row_numbers
 from gramlet.engine.core.tiles import QUIET, Tiling, one_blas_thread
 from gramlet.engine.counts.comparison import Measure, compare, norms
@@ -28,7 +28,7 @@ __all__ = ["CountProfile", "FeatureProfile", "Profile"]
 class Profile(ABC):
     """Everything a kernel knows about some graphs.
 
-    A subclass has arrays with one row (or one range) per graph.
+    A subclass has arrays with one row (or one range) per graph, which it declares in ``stored``.
     """
 
     @abstractmethod
@@ -59,10 +59,6 @@ class Profile(ABC):
         """The explicit features, one row per graph, or None if the profile has none."""
         return None
 
-    @abstractmethod
-    def validate(self) -> None:
-        """Raise ValueError if the arrays do not fit together."""
-
 
 @dataclass(frozen=True)
 class CountProfile(Profile):
@@ -80,6 +76,10 @@ class CountProfile(Profile):
     counts: sparse.csr_matrix
     measure: Measure
     n_known: int
+
+    stored = fields(
+        counts=Counts("n", "d"), measure=Choice("dot", "min"), n_known=Integer(0, most="d")
+    )
 
     def __len__(self) -> int:
         return int(self.counts.shape[0])
@@ -106,17 +106,14 @@ class CountProfile(Profile):
         """The columns of the fitted features."""
         return self.counts[:, : self.n_known]
 
-    def validate(self) -> None:
-        require_counts("counts", self.counts)
-        require(self.measure in ("dot", "min"), "measure must be 'dot' or 'min'")
-        require_integer("n_known", self.n_known, 0, self.counts.shape[1])
-
 
 @dataclass(frozen=True)
 class FeatureProfile(Profile):
     """Rows of real features, compared by dot product."""
 
     rows: Floats
+
+    stored = fields(rows=ArrayOf("float64", "n", "d"))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -138,6 +135,3 @@ class FeatureProfile(Profile):
     def features(self) -> Floats:
         """The rows themselves."""
         return self.rows
-
-    def validate(self) -> None:
-        require_array("rows", self.rows, "float64", (None, None))

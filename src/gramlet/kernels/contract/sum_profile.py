@@ -9,13 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import (
-    require,
-    require_flag,
-    require_instance,
-    require_integer,
-    require_offsets,
-)
+from gramlet.common.fields import Flag, Instance, Integer, Offsets, TupleOf, fields
 from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.kernels.contract.kernel import normalize_in_place
 from gramlet.kernels.contract.profile import Profile
@@ -69,6 +63,8 @@ class SumProfile(Profile):
     members: tuple[Profile, ...]
     normalized: bool
 
+    stored = fields(members=TupleOf(Instance(Profile, len="n"), least=1), normalized=Flag())
+
     def __len__(self) -> int:
         return len(self.members[0])
 
@@ -98,15 +94,6 @@ class SumProfile(Profile):
         blocks = [_features(member, self.normalized) for member in self.members]
         return sparse.csr_matrix(sparse.hstack(blocks, format="csr"))
 
-    def validate(self) -> None:
-        require_instance("members", self.members, tuple)
-        require(len(self.members) > 0, "a sum must have members")
-        for member in self.members:
-            require_instance("a member", member, Profile)
-        alike = {len(member) for member in self.members}
-        require(len(alike) == 1, "the members of a sum must have equally many graphs")
-        require_flag("normalized", self.normalized)
-
 
 @dataclass(frozen=True)
 class PartsProfile(Profile):
@@ -130,6 +117,13 @@ class PartsProfile(Profile):
     offsets: Ints
     normalized: bool
     n_known: int
+
+    stored = fields(
+        parts=Instance(Profile, len="parts"),
+        offsets=Offsets("n", "parts"),
+        normalized=Flag(),
+        n_known=Integer(),
+    )
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -187,9 +181,3 @@ class PartsProfile(Profile):
         places = graph[rows.row][kept], (place[rows.row] * width + rows.col)[kept]
         shape = (len(self), self.n_known * width)
         return sparse.csr_matrix((rows.data[kept], places), shape=shape)
-
-    def validate(self) -> None:
-        require_instance("parts", self.parts, Profile)
-        require_offsets("offsets", self.offsets, end=len(self.parts))
-        require_flag("normalized", self.normalized)
-        require_integer("n_known", self.n_known, 0)

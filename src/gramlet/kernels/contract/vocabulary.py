@@ -11,7 +11,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from gramlet.common.arrays import Ints
-from gramlet.common.stored_state import require_instance
+from gramlet.common.fields import Labels, Optional, Text, fields
 from gramlet.graphs.columns import Categorical
 
 __all__ = ["LabelVocabulary", "wrong_kind"]
@@ -42,6 +42,8 @@ class LabelVocabulary:
         "node labels" or "edge labels", for messages.
     """
 
+    stored = fields(values=Optional(Labels()), what=Text())
+
     def __init__(self, values: tuple[Hashable, ...] | None, what: str) -> None:
         self.values = values
         self.what = what
@@ -68,17 +70,6 @@ class LabelVocabulary:
         if column is None or self.values is None:
             return np.zeros(count, dtype=np.int64)
         return column.recode({v: i for i, v in enumerate(self.values)}, len(self.values))
-
-    def validate(self) -> None:
-        """Raise ValueError if the labels are not distinct values that can be looked up."""
-        require_instance("what", self.what, str)
-        if self.values is None:
-            return
-        require_instance("the labels of a vocabulary", self.values, tuple)
-        if any(value != value for value in self.values):
-            raise ValueError("NaN is not a label: it is not equal to itself.")
-        if len(set(self.values)) < len(self.values):
-            raise ValueError("A vocabulary must not contain a label twice.")
 
     def __len__(self) -> int:
         return 1 if self.values is None else len(self.values)

@@ -7,15 +7,14 @@ from numbers import Real
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.common.fields import Counts, fields
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import (
     require,
-    require_array,
     require_flag,
     require_instance,
     require_real,
@@ -47,14 +46,10 @@ _EXPLICIT = ("label", "linear")
 class AttributeSumProfile(CountProfile):
     """Sums of attributes: like counts, but possibly negative."""
 
+    stored = fields(counts=Counts("n", "d", signed=True))
+
     def take(self, rows: Ints) -> AttributeSumProfile:
         return AttributeSumProfile(self.counts[rows], self.measure, self.n_known)
-
-    def validate(self) -> None:
-        # Everything except the sign is checked as for counts.
-        require_instance("counts", self.counts, sparse.csr_matrix)
-        require_array("the entries of counts", self.counts.data, "float64", (None,))
-        replace(self, counts=abs(self.counts)).as_counts().validate()
 
     def as_counts(self) -> CountProfile:
         """The same numbers as a `CountProfile`."""
