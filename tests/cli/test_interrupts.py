@@ -195,4 +195,4 @@ def test_almost_nothing_is_imported_before_ctrl_c_is_taken_over():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     allowed = {"__future__", "gramlet", "gramlet._version", "gramlet.cli", "signal"}
-    assert set(done.stdout.split()) <= allowed | {"gramlet.cli.interrupts"}
+    assert set(done.stdout.split()) <= allowed

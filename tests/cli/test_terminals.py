@@ -42,16 +42,14 @@ def test_without_unicode(environment):
     assert b"\x1b" not in out
     if "latin" not in environment.get("PYTHONIOENCODING", ""):
         text = out.decode("ascii")  # and nothing else
-        assert "2-fold cross-validation x 1" in text
-        assert "+-" in text
-        assert "---" in text
+        assert "2-fold cross-validation ? 1" in text
 
 
 def test_names_that_are_no_text(tmp_path):
     place = os.fsencode(tmp_path) + b"/K\xff.npy"
     code, out, err = run("gram", "MUTAG", "-k", "vertex", "-o", os.fsdecode(place))
     assert code == 0, err
-    assert b"K\\udcff.npy" in out
+    assert b"K?.npy" in out
     assert os.path.exists(place)
 
 

@@ -198,7 +198,6 @@ class TestTargetsThatAreNotNeeded:
             ("gram", gaps, "-o", "K.npy", "-k", "vertex"),
             ("embed", gaps, "-o", "E.npy", "-k", "vertex"),
             ("map", gaps, "-o", "map.png", "-k", "vertex"),
-            ("duplicates", gaps),
         ):
             code, _, said = run(*command)
             assert code == 0, command

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet.cli import main
-from gramlet.cli.errors import WrongUse
+from gramlet.cli.terminal import WrongUse
 from gramlet.cli.options import parse_params
 from gramlet.cli.output import write_matrix
+from gramlet.files.dataset import Dataset
+from gramlet.graphs.conversion.convert import as_batch
 
 READING = {
     "info": ["info", "{}"],
@@ -128,8 +130,9 @@ def test_a_disk_that_is_full(refused, output):
 @pytest.mark.parametrize("ending", [".npy", ".NPZ", ".csv"])
 def test_a_matrix_on_a_full_disk(tmp_path, ending):
     matrix = np.random.default_rng(0).random((50, 50))
+    data = Dataset(as_batch([([(0, 1)], "CO")] * 50))
     with little_room(), pytest.raises(OSError, match=f"File too large: '.*K{ending}'$"):
-        write_matrix(tmp_path / f"K{ending}", "K", matrix)
+        write_matrix(tmp_path / f"K{ending}", "K", matrix, data)
     assert os.listdir(tmp_path) == []
 
 

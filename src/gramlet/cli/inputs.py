@@ -6,13 +6,12 @@ Also the target to learn: `target_of` for machines, `classes_of` for kernels tha
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gramlet.cli.errors import Failure, WrongUse
-from gramlet.cli.options import Learning, OnError, Reading
+from gramlet.cli.options import Learning, Reading
+from gramlet.cli.terminal import Failure, WrongUse
 
 if TYPE_CHECKING:
     from gramlet.evaluation.protocols.task import Target
@@ -20,13 +19,12 @@ if TYPE_CHECKING:
 
 
 def read_input(
-    text: str, reading: Reading, needs_target: bool = True, all_graphs: bool = True
+    text: str, reading: Reading, needs_target: bool = True, uses_target: bool = True
 ) -> Dataset:
     """Read whatever INPUT names.
 
     Where no target is needed, one that cannot be read is left out with a warning, unless it was
-    requested by name. With ``--on-error skip``, it is left out if ``all_graphs`` and some graphs
-    have none, else these graphs are.
+    requested by name; where it is not even used, it is not read.
 
     Raises
     ------
@@ -35,11 +33,13 @@ def read_input(
     Failure
         If it exists and cannot be read.
     """
-    with _told(text):
-        if needs_target:
+    with _naming_file(text):
+        if not uses_target and reading.target is None:
+            data = _read(text, reading, target=False)
+        elif needs_target or reading.target is not None:
             data = _read(text, reading)
         else:
-            data = _read_leniently(text, reading, all_graphs)
+            data = _read_leniently(text, reading)
     if reading.node_labels is not None:
         data.node_label_names = None  # they belong to the labels in the file
     return data
@@ -60,14 +60,14 @@ def stream_input(text: str, reading: Reading) -> Iterator[Dataset]:
     refuse_foreign(path, reading)
     options = reading.options()
     if reading.target is None:
-        with _told(text):
+        with _naming_file(text):
             missing = missing_target(path, **options)
         if missing is not None:
             _warn_of_target(missing)
             options["target"] = False
     blocks = stream(path, **options)
     while True:
-        with _told(text):
+        with _naming_file(text):
             block = next(blocks, None)
         if block is None:
             return
@@ -75,12 +75,12 @@ def stream_input(text: str, reading: Reading) -> Iterator[Dataset]:
 
 
 @contextlib.contextmanager
-def _told(text: str) -> Iterator[None]:
-    """Turn the readers' errors into errors that are shown to the user."""
+def _naming_file(text: str) -> Iterator[None]:
+    """Turn all errors of readers into errors of the command, with the name of INPUT."""
     from gramlet.files.dataset import DatasetNotFoundError
 
     try:
-        with told_values(text):
+        with naming_input(text):
             yield
     except DatasetNotFoundError as why:
         # A known data set that could not be fetched is a failure of the network.
@@ -90,8 +90,8 @@ def _told(text: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def told_values(text: str) -> Iterator[None]:
-    """Turn the readers' errors about the content of INPUT into errors shown to the user."""
+def naming_input(text: str) -> Iterator[None]:
+    """Turn errors about the content of INPUT into errors of the command, with its name."""
     from gramlet.files.tables import ColumnNotFoundError
 
     try:
@@ -104,13 +104,12 @@ def told_values(text: str) -> Iterator[None]:
         raise Failure(with_place(str(why), text)) from why
 
 
-def _read_leniently(text: str, reading: Reading, all_graphs: bool) -> Dataset:
+def _read_leniently(text: str, reading: Reading) -> Dataset:
     """The result of `_read`; without the target if only that cannot be read."""
-    most = all_graphs and reading.target is None and reading.on_error is OnError.skip
     try:
-        return _read_most(text, reading) if most else _read(text, reading)
+        return _read(text, reading)
     except ValueError as why:
-        if reading.target is not None or not _exists(Path(text).expanduser()):
+        if not _exists(Path(text).expanduser()):
             raise
         try:
             data = _read(text, reading, target=False)
@@ -118,25 +117,6 @@ def _read_leniently(text: str, reading: Reading, all_graphs: bool) -> Dataset:
             raise why from None
         _warn_of_target(str(why).split(". Correct it")[0])
         return data
-
-
-def _read_most(text: str, reading: Reading) -> Dataset:
-    """The result of `_read`; without the target if graphs would be left out for it alone."""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        data = _read(text, reading)
-    if data.skipped and data.target is not None:
-        with warnings.catch_warnings(record=True) as said_without:
-            warnings.simplefilter("always")
-            without = _read(text, reading, target=False)
-        if len(without.graphs) > len(data.graphs):
-            unreadable = {each.place for each in without.skipped or ()}
-            first = next(each for each in data.skipped if each.place not in unreadable)
-            _warn_of_target(str(first))
-            data, said = without, said_without
-    for each in said:
-        warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
-    return data
 
 
 def _warn_of_target(problem: str) -> None:

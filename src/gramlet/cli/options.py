@@ -11,6 +11,7 @@ import contextlib
 import functools
 import inspect
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
@@ -19,11 +20,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from gramlet.cli.errors import WrongUse
 from gramlet.cli.output import Inputs, refuse_inputs
+from gramlet.cli.terminal import WrongUse, note
 
 if TYPE_CHECKING:
     from gramlet.common.arrays import Array
+    from gramlet.graphs.batch import GraphBatch
+    from gramlet.kernels.registry import Entry
 
 INPUT_HELP = (
     "A data set's name, a TU folder or zip, a file of molecules (.smi, .csv, .tsv, .sdf) or of "
@@ -112,6 +115,53 @@ Jobs = Annotated[
 def output_option(help: str, metavar: str = "FILE") -> Any:
     """The option ``--output``; only its help text differs between commands."""
     return typer.Option("--output", "-o", metavar=metavar, help=help)
+
+
+@dataclass(frozen=True)
+class KernelChoice:
+    """One kernel and its parameters: the options of every command that computes with one."""
+
+    kernel: Kernel = "wl"
+    param: Params = None
+    seed: Seed = 0
+    jobs: Jobs = -1
+
+    @property
+    def entry(self) -> Entry:
+        """The registry's entry; raise if there is none of this name."""
+        from gramlet.kernels import registry
+
+        return registry.get(self.kernel)
+
+    def params(self, **defaults: Any) -> dict[str, Any]:
+        """The given parameters, checked, beside the seed and ``defaults`` that the kernel has."""
+        entry = self.entry
+        has = entry.make().get_params()
+        fixed = {"random_state": self.seed, **defaults}
+        params = {key: value for key, value in fixed.items() if key in has}
+        params |= parse_params(self.param)
+        entry.make(**params)._validate_params()
+        return params
+
+    def estimator(self, params: dict[str, Any], entry: Entry | None = None) -> Any:
+        """The kernel with these parameters, on threads, showing progress and compilation."""
+        from gramlet.engine.core.compiling import announce_compilation
+
+        announce_compilation()
+        estimator = (entry or self.entry).make(**params)
+        has = estimator.get_params(deep=False)
+        # Some kernels report progress as printed lines, which do not belong in a pipe.
+        work = {"n_jobs": self.jobs, "verbose": sys.stderr.isatty()}
+        mine = {key: value for key, value in work.items() if key in has and key not in params}
+        return estimator.set_params(**mine)
+
+    def warn_of_unused(self, estimator: Any, graphs: GraphBatch) -> None:
+        """Name, on standard error, the columns of the graphs that the kernel does not use."""
+        from gramlet.evaluation.results.hints import column_hints
+
+        for hint in column_hints(self.kernel, [estimator], graphs):
+            if hint.kind == "unused-column":
+                note(f"gramlet: warning: {hint.text}")
 
 
 _WORDS = {"true": True, "false": False, "none": None}
@@ -312,6 +362,11 @@ class Learning:
             "--min-class-size", metavar="N", help="Leave out classes with fewer graphs.", min=1
         ),
     ] = None
+
+    @property
+    def machine(self) -> str | None:
+        """The name of the machine; None for the default of the task."""
+        return None if self.classifier is None else self.classifier.value
 
     def weights(self, classes: Array, shown: Array | None = None) -> Any:
         """The class weights as scikit-learn takes them; classes by value or by ``shown`` name."""

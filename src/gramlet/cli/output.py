@@ -1,106 +1,42 @@
-"""Output of commands: to terminals of all kinds, and to files that are complete or absent."""
+"""Files that commands write: checked before any work is done, complete or absent."""
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import csv
-import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from gramlet.cli.errors import WrongUse
+from gramlet.cli.terminal import WrongUse, note
 from gramlet.common.notices import counted, warn_caller
 from gramlet.common.safe_writing import check_place as check_place_exists
 from gramlet.common.safe_writing import writing
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from gramlet.files.dataset import Dataset
 
 Inputs = Mapping[str, str | Path | None]  # what a command reads, by its name in the help
 
-_ENDLESS = 10_000  # columns
-
-_REPLACING = "gramlet.ascii"
-_NOT_ASCII = "×±─━·…–—≥≤’“”√Σ∞γσλφμαη"
-_WORDS = 'x +- - - ; ... - - >= <= \' " " sqrt sum inf gamma sigma lambda phi mu alpha eta'
-_IN_ASCII = dict(zip(_NOT_ASCII, _WORDS.split(), strict=True))
+MATRIX_ENDINGS = (".npy", ".npz", ".csv")
+_MOST_LISTED = 20  # rows that were left out
 
 
-def prepare_streams() -> None:
-    """Let standard output and standard error accept any text, whatever they are connected to.
-
-    A character that the terminal cannot show is written in ASCII; a closed stream discards all.
-    """
-    codecs.register_error(_REPLACING, _in_ascii)
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        elif hasattr(stream, "reconfigure"):
-            with contextlib.suppress(OSError, ValueError):
-                stream.reconfigure(errors=_REPLACING)
-
-
-def _in_ascii(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    return "".join(map(_ascii, error.object[error.start : error.end])), error.end
-
-
-def _ascii(character: str) -> str:
-    from unicodedata import normalize
-
-    if character in _IN_ASCII:
-        return _IN_ASCII[character]
-    plain = normalize("NFKD", character).encode("ascii", "ignore").decode()
-    return plain or character.encode("ascii", "backslashreplace").decode()
-
-
-def console(stderr: bool = False) -> Console:
-    """A rich console: colours on a terminal, plain unwrapped lines in a pipe."""
-    from rich.console import Console
-
-    stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else _ENDLESS)
-
-
-def grid(*headings: str, right: tuple[int, ...] = (), headings_shown: bool = True) -> Any:
-    """An empty table without lines; the columns ``right`` are aligned right."""
-    from rich.table import Table
-
-    table = Table(
-        box=None,
-        pad_edge=False,
-        padding=(0, 2, 0, 0),
-        header_style="underline",
-        show_header=headings_shown,
-    )
-    for column, heading in enumerate(headings):
-        side = "right" if column in right else "left"
-        table.add_column(
-            heading,
-            justify=side,  # type: ignore[arg-type]
-            no_wrap=column == 0,
-            overflow="fold",
+def check_place(path: Path, endings: Sequence[str] = (), *, inputs: Inputs) -> Path:
+    """Refuse a file that cannot be written, or that the command reads, before any work is done."""
+    refuse_inputs(path, inputs)
+    if endings and path.suffix.lower() not in endings:
+        raise WrongUse(
+            f"{str(path)!r}: the file's name must end in {' or '.join(endings)}; the ending gives "
+            "the format to write."
         )
-    return table
-
-
-def note(text: str) -> None:
-    """Print a remark on standard error."""
-    with contextlib.suppress(OSError, ValueError):  # work continues if the pipe is closed
-        print(text, file=sys.stderr, flush=True)
-
-
-def show_warning(message: Warning | str, *others: Any, **more: Any) -> None:
-    """A warning on one line, without the source line that raised it."""
-    note(f"gramlet: warning: {' '.join(str(message).split())}")
+    try:
+        check_place_exists(path)
+    except OSError as why:
+        raise WrongUse(str(why)) from why
+    return path
 
 
 def refuse_inputs(place: Path, inputs: Inputs) -> None:
@@ -131,35 +67,16 @@ def _part_read(place: Path, source: Path) -> str:
     return "a file of {}" if is_member else ""
 
 
-def check_place(path: Path, endings: Sequence[str] = (), *, inputs: Inputs) -> Path:
-    """Refuse a file that cannot be written, or that the command reads, before any work is done."""
-    refuse_inputs(path, inputs)
-    if endings and path.suffix.lower() not in endings:
-        raise WrongUse(
-            f"{str(path)!r}: the file's name must end in {' or '.join(endings)}; the ending gives "
-            "the format to write."
-        )
-    try:
-        check_place_exists(path)
-    except OSError as why:
-        raise WrongUse(str(why)) from why
-    return path
-
-
-_MOST_LISTED = 20  # rows that were left out
-
-
 def write_table(path: Path | None, heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write rows to a file, completely or not at all, or print them if no file is given."""
-    if path is None:
-        out = csv.writer(sys.stdout, lineterminator="\n")
-        out.writerow(heading)
-        out.writerows(rows)
-        return
-    with writing(path) as place, place.open("w", encoding="utf-8", newline="") as file:
-        out = csv.writer(file, lineterminator="\n")
-        out.writerow(heading)
-        out.writerows(rows)
+    with contextlib.ExitStack() as stack:
+        file: Any = sys.stdout
+        if path is not None:
+            place = stack.enter_context(writing(path))
+            file = stack.enter_context(place.open("w", encoding="utf-8", newline=""))
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(heading)
+        table.writerows(rows)
 
 
 def names_of(data: Dataset) -> Sequence[Any]:
@@ -173,14 +90,6 @@ def names_of(data: Dataset) -> Sequence[Any]:
     if places is not None:
         return [str(place).rsplit(", ", 1)[-1] for place in places]
     return range(len(data.graphs))
-
-
-def ids_of(data: Dataset) -> Any:
-    """The ids of graphs as an array of strings, or their lines as for `names_of`; or None."""
-    import numpy as np
-
-    names = names_of(data)
-    return None if isinstance(names, range) else np.asarray(list(map(str, names)), dtype=str)
 
 
 def note_skipped(data: Dataset, others: str = "") -> None:
@@ -203,20 +112,18 @@ def warn_of_repeated_ids(data: Dataset, text: str) -> None:
         )
 
 
-ENDINGS = (".npy", ".npz", ".csv")
-
-
-def write_matrix(path: Path, name: str, matrix: Any, **others: Any) -> None:
-    """Write a matrix, dense or sparse; the ending gives the format.
+def write_matrix(path: Path, name: str, matrix: Any, data: Dataset, **others: Any) -> None:
+    """Write a matrix, dense or sparse; the ending, one of `MATRIX_ENDINGS`, gives the format.
 
     Parameters
     ----------
     path : Path
-        Ends in one of `ENDINGS`.
     name : str
         The name of a dense matrix in an .npz file; a sparse one is stored as its CSR arrays, under
         the names that `scipy.sparse.load_npz` reads.
     matrix : array or sparse matrix
+    data : Dataset
+        The graphs of its rows; their target and ids become members of an .npz file.
     **others : array or None
         Further members of an .npz file; None is left out.
     """
@@ -232,8 +139,11 @@ def write_matrix(path: Path, name: str, matrix: Any, **others: Any) -> None:
             # Only `write`: to a file, numpy would write in C and not give the reason of a failure.
             np.save(SimpleNamespace(write=file.write), np.asarray(matrix))
         elif ending == ".npz":
+            names = names_of(data)
+            ids = None if isinstance(names, range) else np.asarray(list(map(str, names)), dtype=str)
             members = _csr(matrix) if sparse.issparse(matrix) else {name: np.asarray(matrix)}
-            members |= {key: value for key, value in others.items() if value is not None}
+            further = {"target": data.target, "ids": ids, **others}
+            members |= {key: value for key, value in further.items() if value is not None}
             np.savez_compressed(file, allow_pickle=False, **members)
         else:
             np.savetxt(file, matrix, fmt="%.17g", delimiter=",")

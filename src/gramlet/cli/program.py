@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from gramlet._version import __version__
+from gramlet.cli import INTERRUPTED
 from gramlet.cli.commands import (
     convert,
     datasets,
@@ -27,10 +28,8 @@ from gramlet.cli.commands import (
     warm_up,
 )
 from gramlet.cli.commands import report as report_command
-from gramlet.cli.errors import Failure, debug_wanted, report, silence_output
-from gramlet.cli.interrupts import INTERRUPTED
 from gramlet.cli.options import spread
-from gramlet.cli.output import prepare_streams, show_warning
+from gramlet.cli.terminal import Failure, prepare_streams, report, show_warning, silence_output
 
 # Plain help: rich's panels would double the time that --help takes.
 app = typer.Typer(
@@ -84,31 +83,28 @@ for _name, _command in COMMANDS.items():
     app.command(_name)(spread(_command))
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(given: Sequence[str]) -> int:
     """Run a command; return the exit code."""
-    debug = debug_wanted(arguments)
     # --debug is accepted anywhere, also after the command, where the parser does not look for it.
-    arguments = [argument for argument in arguments if argument != "--debug"] or ["--help"]
+    arguments = [argument for argument in given if argument != "--debug"] or ["--help"]
     is_closed = sys.stdout is None
     prepare_streams()
     with warnings.catch_warnings():
         warnings.showwarning = show_warning
-        code = _run(arguments, debug)
+        try:
+            code = app(args=arguments, prog_name="gramlet", standalone_mode=False, obj=arguments)
+            if code == INTERRUPTED:  # typer's answer to a KeyboardInterrupt
+                return report(KeyboardInterrupt(), given)
+            sys.stdout.flush()
+            if is_closed and not code:
+                raise Failure("standard output cannot be written: it is closed.")
+            return int(code or 0)
+        except SystemExit as ending:  # typer's and rich's, when their output is not read
+            code = ending.code
+        except BaseException as error:
+            code = report(error, given)
     try:
         sys.stdout.flush()
-        if is_closed and not code:
-            raise Failure("standard output cannot be written: it is closed.")
-    except (OSError, ValueError, Failure) as error:
+    except (OSError, ValueError):
         silence_output()
-        return code or report(error, debug)
-    return code
-
-
-def _run(arguments: list[str], debug: bool) -> int:
-    try:
-        code = app(args=arguments, prog_name="gramlet", standalone_mode=False, obj=arguments)
-        return report(KeyboardInterrupt(), debug) if code == INTERRUPTED else int(code or 0)
-    except SystemExit as ending:  # typer's and rich's, when their output is not read
-        return ending.code if isinstance(ending.code, int) else 1
-    except BaseException as error:
-        return report(error, debug)
+    return code if isinstance(code, int) else 1

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from gramlet import GraphBatch, WeightedWassersteinWL, load, load_dataset, write_tu
-from gramlet.cli import explanation_files, main
+from gramlet.cli import main
+from gramlet.cli.commands import explain as explain_command
 from gramlet.common.safe_writing import writing
 
 mpl = pytest.importorskip("matplotlib", reason="pictures need matplotlib")
@@ -138,7 +139,7 @@ def test_all_files_or_none(run, tmp_path, monkeypatch):
             written.append(path.name)
             yield place
 
-    monkeypatch.setattr(explanation_files, "writing", fail_at_the_third)
+    monkeypatch.setattr(explain_command, "writing", fail_at_the_third)
     for folder in (tmp_path, tmp_path / "new"):
         written.clear()
         code, _, err = run("MUTAG", "-o", folder, "-p", "n_iter=1", "--C", "1")

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from gramlet.cli.errors import WrongUse
 from gramlet.cli.inputs import read_input
 from gramlet.cli.options import Input, Reading
-from gramlet.cli.output import check_place, note
+from gramlet.cli.output import check_place
+from gramlet.cli.terminal import WrongUse, note
 
 _ENDINGS = (".jsonl", ".json", ".graphml", ".csv", ".tsv", ".smi", ".zip")
 

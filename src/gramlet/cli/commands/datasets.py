@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gramlet.cli.options import DataDir
-from gramlet.cli.output import console, grid
+from gramlet.cli.terminal import console, grid
 
 if TYPE_CHECKING:
     from gramlet.files.datasets.catalogue import DatasetFacts

@@ -10,11 +10,11 @@ from gramlet.cli.options import Input, Reading, output_option
 from gramlet.cli.output import (
     check_place,
     names_of,
-    note,
     note_skipped,
     warn_of_repeated_ids,
     write_table,
 )
+from gramlet.cli.terminal import note
 
 
 def duplicates(
@@ -27,7 +27,7 @@ def duplicates(
 
     if output is not None:
         check_place(output, [".csv"], inputs={"INPUT": source})
-    data = read_input(source, reading, needs_target=False)
+    data = read_input(source, reading, uses_target=False)
     note_skipped(data)
     warn_of_repeated_ids(data, source)
     from gramlet.engine.core.compiling import announce_compilation

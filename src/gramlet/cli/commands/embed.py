@@ -10,23 +10,19 @@ from typing import Annotated, Any
 
 import typer
 
-from gramlet.cli.errors import WrongUse
-from gramlet.cli.inputs import classes_of, read_input, refuse_foreign, told_values
+from gramlet.cli.inputs import classes_of, naming_input, read_input, refuse_foreign
 from gramlet.cli.options import (
     Input,
-    Jobs,
-    Kernel,
+    KernelChoice,
     OnDisk,
-    Params,
     Reading,
-    Seed,
     check_folder,
     cluster_client,
     output_option,
     parse_params,
 )
-from gramlet.cli.output import ENDINGS, check_place, ids_of, note_skipped, write_matrix
-from gramlet.cli.training import seeded, tell_unused, working_estimator
+from gramlet.cli.output import MATRIX_ENDINGS, check_place, note_skipped, write_matrix
+from gramlet.cli.terminal import WrongUse
 from gramlet.common.notices import counted
 
 
@@ -40,6 +36,7 @@ def embed(
         ),
     ],
     reading: Reading,
+    kernel: KernelChoice,
     on_disk: OnDisk,
     hashed: Annotated[
         int | None,
@@ -61,55 +58,36 @@ def embed(
             help="With --hashed: graphs per part. [default: 10000]",
         ),
     ] = None,
-    kernel: Kernel = "wl",
-    param: Params = None,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
 ) -> None:
     """Write a feature matrix of the graphs, one row per graph.
 
     The features are those of an embedding, or of a kernel with explicit features. With --hashed
     they are written to a folder; if the command was stopped, running it again continues.
     """
-    from gramlet.kernels import registry
-
     if hashed is not None:
-        write_store(
-            source,
-            output,
-            reading,
-            on_disk,
-            kernel,
-            parse_params(param),
-            hashed,
-            batch_size or 10_000,
-        )
+        write_store(source, output, reading, on_disk, kernel, hashed, batch_size or 10_000)
         return
     on_disk.refuse_for(output)
     if batch_size is not None:
         raise WrongUse(f"--batch-size is for --hashed; {str(output)!r} is written as a whole.")
-    check_place(output, ENDINGS, inputs={"INPUT": source})
-    row = registry.get(kernel)
-    params = seeded(row, parse_params(param), seed)
+    check_place(output, MATRIX_ENDINGS, inputs={"INPUT": source})
+    params = kernel.params()
+    row = kernel.entry
     asked = row.make(**params)
-    asked._validate_params()
     if not asked.__graph_tags__().features_by_graphs:
-        _require_features(asked, kernel)
+        _require_features(asked, kernel.kernel)
     data = read_input(source, reading, needs_target=row.tags.supervised)
     note_skipped(data)
-    from gramlet.engine.core.compiling import announce_compilation
-
-    announce_compilation()
     started = time.perf_counter()
-    estimator = working_estimator(row, params, jobs)
-    target = classes_of(data, source, kernel) if row.tags.supervised else None
+    estimator = kernel.estimator(params)
+    target = classes_of(data, source, kernel.kernel) if row.tags.supervised else None
     estimator.fit(data.graphs, target)
-    _require_features(estimator, kernel)  # now that it has seen the graphs
+    _require_features(estimator, kernel.kernel)  # now that it has seen the graphs
     features, names = _features(row, estimator, data.graphs)
     seconds = time.perf_counter() - started
-    write_matrix(output, "features", features, target=data.target, names=names, ids=ids_of(data))
+    write_matrix(output, "features", features, data, names=names)
     rows, columns = features.shape
-    tell_unused(kernel, estimator, data.graphs)
+    kernel.warn_of_unused(estimator, data.graphs)
     print(f"{rows} × {columns} features of {asked!r} in {seconds:.2f} s, in {output}")
 
 
@@ -138,14 +116,14 @@ def write_store(
     output: Path,
     reading: Reading,
     on_disk: OnDisk,
-    kernel: str,
-    params: dict[str, Any],
+    kernel: KernelChoice,
     n_bits: int,
     batch_size: int,
 ) -> None:
     """Write hashed features of INPUT to a folder; files are read in blocks."""
-    if kernel not in _KINDS:
-        raise WrongUse(f"--hashed is for the kernels {', '.join(_KINDS)}; got {kernel!r}.")
+    name, params = kernel.kernel, parse_params(kernel.param)
+    if name not in _KINDS:
+        raise WrongUse(f"--hashed is for the kernels {', '.join(_KINDS)}; got {name!r}.")
     unknown = sorted(set(params) - {"n_iter", "use_edge_labels"})
     if unknown:
         raise WrongUse(
@@ -156,7 +134,7 @@ def write_store(
     from gramlet.scale.feature_store import FeatureStore
     from gramlet.scale.hashed_features import HashedFeatures
 
-    features = HashedFeatures(kernel, n_bits=n_bits, **params)
+    features = HashedFeatures(name, n_bits=n_bits, **params)
     features.fit()
     path = Path(source).expanduser()
     streamed = path.is_file()
@@ -168,7 +146,7 @@ def write_store(
 
     announce_compilation()
     started = time.perf_counter()
-    with _told(source), cluster_client(on_disk.workers, on_disk.scheduler) as client:
+    with _naming(source), cluster_client(on_disk.workers, on_disk.scheduler) as client:
         store = FeatureStore.write(
             output,
             data,
@@ -188,12 +166,12 @@ def write_store(
 
 
 @contextlib.contextmanager
-def _told(source: str) -> Iterator[None]:
+def _naming(source: str) -> Iterator[None]:
     """Distinguish errors about the folder, which is another one's, from those of INPUT."""
     from gramlet.scale.feature_store import OtherContentError
     from gramlet.scale.store_folder import StoreInUseError
 
-    with told_values(source):
+    with naming_input(source):
         try:
             yield
         except (OtherContentError, StoreInUseError) as why:

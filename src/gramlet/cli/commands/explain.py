@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from contextlib import ExitStack
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gramlet.cli.errors import Failure, WrongUse
-from gramlet.cli.explanation_files import check_folder, write_explanation
+from gramlet._version import __version__
+from gramlet.cli.commands.predict import load_model
+from gramlet.cli.commands.train import Training, choose_and_fit
 from gramlet.cli.inputs import read_input, refuse_numbers, target_of
 from gramlet.cli.options import (
     INPUT_HELP,
-    Costs,
-    InnerFolds,
-    Jobs,
     Kernel,
-    Learning,
-    Normalize,
-    Params,
     Reading,
-    Seed,
     output_option,
     parse_params,
 )
-from gramlet.cli.output import console, note
-from gramlet.cli.training import Training, choose_and_fit, load_model
+from gramlet.cli.output import Inputs, refuse_inputs
+from gramlet.cli.terminal import Failure, WrongUse, console, note
+from gramlet.common.safe_writing import check_place, writing
 
 if TYPE_CHECKING:
     from gramlet.evaluation.protocols.task import Target
@@ -34,21 +33,30 @@ if TYPE_CHECKING:
     from gramlet.kernels.registry import Entry
 
 
-_NO_DECISION = "--decision is for coefficients; weights are the same for all classes."
-_OF_A_FIT = (
-    "kernel",
-    "param",
-    "costs",
-    "inner_folds",
-    "normalize",
-    "seed",
-    "task",
-    "scoring",
-    "classifier",
-    "class_weight",
-    "min_class_size",
+PATTERNS, GRAPHS, PATTERN_PICTURE, GRAPH_PICTURE = (
+    "patterns.csv",
+    "graphs.csv",
+    "patterns.png",
+    "graphs.png",
 )
+
+_SIGN = "gramlet"  # written into our pictures, to recognise them later
+_HEADINGS = {PATTERNS: ("level", "pattern"), GRAPHS: ("graph",)}
+_GRAPHS_PER_CLASS = 2
+_CLASSES_DRAWN = 4
+_PATTERNS_PER_GRAPH = 5
+_NO_DECISION = "--decision is for coefficients; weights are the same for all classes."
 _OF_NUMBERS = "wl"  # the default kernel for a regression
+
+
+@dataclass(frozen=True)
+class ExplainTraining(Training):
+    """How a machine is fitted, with another default."""
+
+    kernel: Kernel = "weighted-wwl"
+
+
+_OF_A_FIT = [field.name for field in fields(ExplainTraining) if field.name != "jobs"]
 
 
 def explain(
@@ -63,12 +71,7 @@ def explain(
     ],
     output: Annotated[Path, output_option("Folder for tables and pictures.", "FOLDER")],
     reading: Reading,
-    learning: Learning,
-    kernel: Kernel = "weighted-wwl",
-    param: Params = None,
-    costs: Costs = None,
-    inner_folds: InnerFolds = 5,
-    normalize: Normalize = True,
+    how: ExplainTraining,
     patterns: Annotated[
         int,
         typer.Option("--patterns", "-n", metavar="N", help="Patterns shown per level.", min=1),
@@ -82,8 +85,6 @@ def explain(
             "--decision", metavar="NAME", help="Of several classes: which, e.g. '1 over 2'."
         ),
     ] = None,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
 ) -> None:
     """Show the patterns that decide: of a saved MODEL on the graphs of INPUT, or of a new fit.
 
@@ -99,19 +100,18 @@ def explain(
     _check_pictures()
     check_folder(output, {"MODEL": model_file, "INPUT": source})
     if model_file is None:
-        row = _explainable(kernel)
+        row = _explainable(how.kernel)
         if row.tags.supervised and decision is not None:
             raise WrongUse(_NO_DECISION)
-        params = _params(row, parse_params(param), level)
-        how = Training(costs, inner_folds, normalize, seed, jobs, learning)
+        params = _params(row, parse_params(how.param), level)
         how.protocol()  # a wrong C is refused before any work is done
         data = read_input(source, reading)
-        target = target_of(data, source, learning)
+        target = target_of(data, source, how)
         if target.task == "regression" and row.tags.supervised:
             if _was_given(context, "kernel"):
-                refuse_numbers(target, source, kernel)
+                refuse_numbers(target, source, how.kernel)
             row = _explainable(_OF_NUMBERS)
-            params = _params(row, parse_params(param), level)
+            params = _params(row, parse_params(how.param), level)
         found, summary = _of_a_new_fit(row, params, how, data, target)
     else:
         model = load_model(model_file)
@@ -317,3 +317,179 @@ def _show(
         f"[dim]Patterns whose {found.meaning} is farthest from {found.neutral:g}; on the right the "
         f"share {shares} that have them.[/]"
     )
+
+
+def check_folder(folder: Path, inputs: Inputs) -> None:
+    """Refuse a folder that cannot be created, or whose files of these names are not ours."""
+    if folder.exists() and not folder.is_dir():
+        raise WrongUse(f"--output: {str(folder)!r} is a file; name a folder.")
+    if not folder.exists() and not folder.absolute().parent.is_dir():
+        raise WrongUse(f"--output: there is no folder {str(folder.parent)!r}.")
+    try:
+        check_place(folder / PATTERNS if folder.exists() else folder)
+    except OSError as why:
+        raise WrongUse(f"--output: {why}") from why
+    for name in (PATTERNS, GRAPHS, PATTERN_PICTURE, GRAPH_PICTURE):
+        place = folder / name
+        refuse_inputs(place, inputs)
+        if place.exists() and not _is_ours(place):
+            raise WrongUse(
+                f"--output: {str(place)!r} was not made by 'gramlet explain' and would be lost. "
+                "Move it away, or name another folder."
+            )
+
+
+def _is_ours(place: Path) -> bool:
+    if not place.is_file():
+        return False
+    with place.open("rb") as file:
+        head = file.read(2000)
+    if place.suffix == ".csv":
+        return head.startswith(",".join(_HEADINGS[place.name]).encode())
+    return head.startswith(b"\x89PNG") and f"{_SIGN} ".encode() in head
+
+
+def write_explanation(
+    folder: Path, found: ModelExplanation, output: int, n: int, level: int | None
+) -> list[str]:
+    """Write all files, or none; return their names.
+
+    Patterns are drawn for kernels whose patterns are trees or small graphs, graphs coloured where
+    patterns are rooted at nodes; an older picture of ours, of another model, is removed.
+    """
+    contents = {
+        PATTERNS: _pattern_table(found, output),
+        GRAPHS: _graph_table(found, output),
+    }
+    if len(found.graphs):
+        contents |= _pictures(found, output, n, level)
+    made = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    try:
+        with ExitStack() as files:
+            for name, content in contents.items():
+                files.enter_context(writing(folder / name)).write_bytes(content)
+    except BaseException:
+        if made:
+            folder.rmdir()
+        raise
+    for name in {PATTERN_PICTURE, GRAPH_PICTURE} - set(contents):
+        (folder / name).unlink(missing_ok=True)
+    return list(contents)
+
+
+def _csv(rows: list[list[Any]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode("utf-8", "surrogateescape")
+
+
+def _pattern_table(found: ModelExplanation, output: int) -> bytes:
+    shares = [f"share of {name}" for name in found.classes]
+    rows: list[list[Any]] = [[*_HEADINGS[PATTERNS], found.meaning, "graphs", *shares]]
+    patterns = found.patterns(output)
+    for pattern in sorted(patterns, key=lambda pattern: (pattern.level or 0, -pattern.value)):
+        level = "" if pattern.level is None else pattern.level
+        shown = [f"{share:.6g}" for share in pattern.shares]
+        rows.append([level, pattern.text, repr(pattern.value), pattern.n_graphs, *shown])
+    return _csv(rows)
+
+
+def _graph_table(found: ModelExplanation, output: int) -> bytes:
+    """One row per graph: its class or number, the prediction, and for linear models why."""
+    predicted = found.predicted_names()
+    linear = found.meaning == "coefficient"
+    known: list[Any] | None = None
+    if found.numbers is not None:
+        known = found.numbers.tolist()
+    elif found.accuracy is not None:
+        known = [found.classes[code] for code in found.codes]
+    what = "target" if found.regression else "class"
+    head: list[Any] = [*_HEADINGS[GRAPHS], what, "prediction"]
+    if linear:
+        if not found.regression:  # where the decision is the prediction
+            head.append(f"decision for {found.outputs[output]}")
+        head.append("added most by")
+        decisions = found.model.decision(found.graphs)[:, output]
+        parts = found.contributions(output)
+        texts = [pattern.text for pattern in found.patterns(output)]
+    rows: list[list[Any]] = [head]
+    for i in range(len(found.graphs)):
+        row: list[Any] = [i, known[i] if known else ""]
+        row.append(predicted[i] if predicted else "")
+        if linear:
+            row += [] if found.regression else [repr(float(decisions[i]))]
+            row.append(_reasons(parts[i], texts))
+        rows.append(row)
+    return _csv(rows)
+
+
+def _reasons(parts: Any, texts: list[str]) -> str:
+    """The patterns of one graph that add most to its decision, in either direction."""
+    order = sorted(range(parts.nnz), key=lambda p: -abs(parts.data[p]))[:_PATTERNS_PER_GRAPH]
+    return "; ".join(f"{texts[parts.indices[p]]} {parts.data[p]:+.3g}" for p in order)
+
+
+def _pictures(found: ModelExplanation, output: int, n: int, level: int | None) -> dict[str, bytes]:
+    from gramlet.plotting import plot_patterns
+    from gramlet.plotting.figure import pyplot
+    from gramlet.plotting.pattern_drawing import can_draw
+
+    figures = {}
+    if can_draw(getattr(found.model, "kernel", found.model)):
+        figures[PATTERN_PICTURE] = plot_patterns(
+            found.model, n, level, output=output, graphs=found.graphs
+        )
+    if found.drawable:
+        figures[GRAPH_PICTURE] = _draw_graphs(found, output)
+    contents = {}
+    for name, figure in figures.items():
+        stream = io.BytesIO()
+        origin = {"Software": f"{_SIGN} {__version__}"}
+        figure.savefig(stream, format="png", dpi=130, metadata=origin)
+        pyplot().close(figure)
+        contents[name] = stream.getvalue()
+    return contents
+
+
+def _draw_graphs(found: ModelExplanation, output: int) -> Any:
+    """Typical graphs of each class, their nodes coloured by the patterns rooted there."""
+    from gramlet.plotting import plot_graph_importance
+    from gramlet.plotting.figure import pyplot
+
+    sizes = found.graphs.sizes
+    shown = found.classes[:_CLASSES_DRAWN]
+    drawn = [_typical(sizes, found.codes == c) for c in range(len(shown))]
+    rows, columns = len(drawn), _GRAPHS_PER_CLASS
+    figure, axes = pyplot().subplots(
+        rows, columns, figsize=(5.2 * columns, 3.6 * rows), layout="constrained", squeeze=False
+    )
+    for ax in axes.flat:
+        ax.axis("off")
+    reach = _reach(found, output, [position for positions in drawn for position in positions])
+    for row, positions in enumerate(drawn):
+        for ax, position in zip(axes[row], positions, strict=False):
+            graph = found.graphs[position]
+            plot_graph_importance(found.model, graph, output=output, ax=ax, reach=reach)
+            ax.set_title(f"graph {position}, {found.classes[row]}", fontsize=10)
+    return figure
+
+
+def _reach(found: ModelExplanation, output: int, positions: list[int]) -> float:
+    """The largest importance of a node in these graphs, so that all share one colour scale."""
+    from gramlet.plotting.patterns import node_importance
+
+    largest = 0.0
+    for position in positions:
+        values, centre, _ = node_importance(found.model, found.graphs[position], output)
+        largest = max(largest, float(abs(values - centre).max(initial=0.0)))
+    return largest
+
+
+def _typical(sizes: Any, members: Any) -> list[int]:
+    """Graphs of about the median size of their class, small enough for a readable picture."""
+    import numpy as np
+
+    where = np.flatnonzero(members)
+    apart = np.abs(sizes[where] - np.median(sizes[where]))
+    return [int(i) for i in where[np.argsort(apart, kind="stable")[:_GRAPHS_PER_CLASS]]]

@@ -8,24 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gramlet.cli.errors import WrongUse
 from gramlet.cli.inputs import classes_of, read_input
 from gramlet.cli.options import (
     Input,
-    Jobs,
-    Kernel,
+    KernelChoice,
     Normalize,
     OnDisk,
-    Params,
     Reading,
-    Seed,
     check_folder,
     cluster_client,
     output_option,
-    parse_params,
 )
-from gramlet.cli.output import ENDINGS, check_place, ids_of, note_skipped, write_matrix
-from gramlet.cli.training import seeded, tell_unused, working_estimator
+from gramlet.cli.output import MATRIX_ENDINGS, check_place, note_skipped, write_matrix
+from gramlet.cli.terminal import WrongUse
 
 if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset
@@ -44,6 +39,7 @@ def gram(
         ),
     ],
     reading: Reading,
+    kernel: KernelChoice,
     on_disk: OnDisk,
     chunk: Annotated[
         int | None,
@@ -54,52 +50,42 @@ def gram(
             help="For .zarr: rows and columns per tile. [default: 2048]",
         ),
     ] = None,
-    kernel: Kernel = "wl",
-    param: Params = None,
     normalize: Normalize = False,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
 ) -> None:
     """Compute a Gram matrix and write it to a file.
 
     A matrix in a .zarr folder is computed tile by tile; the same command continues one that was
     stopped.
     """
-    from gramlet.kernels import registry
-
     to_folder = output.suffix.lower() == _FOLDER
     if to_folder:
         check_folder(output, {"INPUT": source})
     else:
-        check_place(output, (*ENDINGS, _FOLDER), inputs={"INPUT": source})
+        check_place(output, (*MATRIX_ENDINGS, _FOLDER), inputs={"INPUT": source})
         on_disk.refuse_for(output)
         if chunk is not None:
             raise WrongUse(f"--chunk is for .zarr folders; {str(output)!r} is a file.")
-    params = parse_params(param)
-    if normalize:
-        if params.get("normalize") is False:
-            raise WrongUse("--normalize and --param normalize=false contradict each other.")
-        params["normalize"] = True
-    row = registry.get(kernel)
-    params = seeded(row, params, seed)
-    row.make(**params)._validate_params()
+    params = kernel.params(**({"normalize": True} if normalize else {}))
+    if normalize and params.get("normalize") is not True:
+        raise WrongUse(
+            f"--normalize does not apply: kernel {kernel.kernel!r} has no parameter normalize, or "
+            "--param contradicts it."
+        )
+    row = kernel.entry
     data = read_input(source, reading, needs_target=row.tags.supervised)
     note_skipped(data)
-    from gramlet.engine.core.compiling import announce_compilation
-
-    announce_compilation()
     started = time.perf_counter()
-    estimator = working_estimator(row, params, jobs)
-    target = classes_of(data, source, kernel) if row.tags.supervised else None
+    estimator = kernel.estimator(params)
+    target = classes_of(data, source, kernel.kernel) if row.tags.supervised else None
     if to_folder:
         matrix = _on_disk(estimator, data, target, output, chunk or 2048, on_disk)
     else:
         matrix = _in_memory(row, estimator, data, target)
-        write_matrix(output, "gram", matrix, target=data.target, ids=ids_of(data))
+        write_matrix(output, "gram", matrix, data)
     seconds = time.perf_counter() - started
     rows, columns = matrix.shape
     what = row.make(**params)
-    tell_unused(kernel, what, data.graphs)
+    kernel.warn_of_unused(what, data.graphs)
     print(f"{rows} × {columns} matrix of {what!r} in {seconds:.2f} s, in {output}")
 
 

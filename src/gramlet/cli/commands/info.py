@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gramlet.cli.inputs import read_input
 from gramlet.cli.options import Input, Reading
-from gramlet.cli.output import console, grid
+from gramlet.cli.terminal import console, grid
 
 if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset
@@ -23,7 +23,7 @@ def info(
     """Show the contents of a data set."""
     import numpy as np
 
-    data = read_input(source, reading, needs_target=False, all_graphs=False)
+    data = read_input(source, reading, needs_target=False)
     screen = console()
     noun = "graph" if len(data.graphs) == 1 else "graphs"
     screen.print(f"{data.name}: {len(data.graphs)} {noun}", markup=False, style="bold")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gramlet.cli.output import console, grid
+from gramlet.cli.terminal import console, grid
 
 if TYPE_CHECKING:
     from gramlet.kernels.registry import Entry

@@ -8,19 +8,8 @@ from typing import Annotated
 import typer
 
 from gramlet.cli.inputs import classes_of, read_input
-from gramlet.cli.options import (
-    Input,
-    Jobs,
-    Kernel,
-    Normalize,
-    Params,
-    Reading,
-    Seed,
-    output_option,
-    parse_params,
-)
+from gramlet.cli.options import Input, KernelChoice, Normalize, Reading, output_option
 from gramlet.cli.output import check_place
-from gramlet.cli.training import seeded, tell_unused, working_estimator
 from gramlet.common.safe_writing import writing
 
 
@@ -28,36 +17,26 @@ def map_(
     source: Input,
     output: Annotated[Path, output_option("The picture: .png, .svg or .pdf.")],
     reading: Reading,
-    kernel: Kernel = "wl",
-    param: Params = None,
+    kernel: KernelChoice,
     normalize: Normalize = True,
     examples: Annotated[
         int,
         typer.Option("--examples", metavar="N", help="Graphs drawn around the map.", min=0),
     ] = 6,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
 ) -> None:
     """Draw a map of the graphs: kernel PCA, one point per graph, coloured by class or number."""
-    from gramlet.kernels import registry
-    from gramlet.plotting.figure import pyplot
-
-    check_place(output, (".png", ".svg", ".pdf"), inputs={"INPUT": source})
-    row = registry.get(kernel)
-    params = seeded(row, parse_params(param), seed)
-    if "normalize" in row.make().get_params():
-        params.setdefault("normalize", normalize)
-    row.make(**params)._validate_params()
-    plt = pyplot()
-    plt.switch_backend("Agg")
-    data = read_input(source, reading, needs_target=row.tags.supervised)
     from gramlet.combine.kernel_map import KernelMap
-    from gramlet.engine.core.compiling import announce_compilation
+    from gramlet.plotting.figure import pyplot
     from gramlet.plotting.maps import plot_map
 
-    announce_compilation()
-    estimator = working_estimator(row, params, jobs)
-    target = classes_of(data, source, kernel) if row.tags.supervised else data.target
+    check_place(output, (".png", ".svg", ".pdf"), inputs={"INPUT": source})
+    params = kernel.params(normalize=normalize)
+    plt = pyplot()
+    plt.switch_backend("Agg")
+    supervised = kernel.entry.tags.supervised
+    data = read_input(source, reading, needs_target=supervised)
+    estimator = kernel.estimator(params)
+    target = classes_of(data, source, kernel.kernel) if supervised else data.target
     graph_map = KernelMap(estimator).fit(data.graphs, target)
     ax = plot_map(
         graph_map,
@@ -69,10 +48,10 @@ def map_(
         class_names=data.target_names,
         value_name=data.target_name,
     )
-    ax.set_title(f"{data.name or source}, {kernel}")
+    ax.set_title(f"{data.name or source}, {kernel.kernel}")
     with writing(output) as place:
         ax.figure.savefig(place, dpi=150)
     plt.close(ax.figure)
-    tell_unused(kernel, estimator, data.graphs)
+    kernel.warn_of_unused(estimator, data.graphs)
     first, second = graph_map.explained_share_
     print(f"{len(data.graphs)} graphs, {first:.0%} and {second:.0%} of the variance, in {output}")

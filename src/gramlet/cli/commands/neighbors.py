@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gramlet.cli.inputs import classes_of, read_input
-from gramlet.cli.options import (
-    Input,
-    Jobs,
-    Kernel,
-    Params,
-    Reading,
-    Seed,
-    output_option,
-    parse_params,
-)
+from gramlet.cli.options import Input, Kernel, KernelChoice, Reading, output_option
 from gramlet.cli.output import (
     check_place,
     names_of,
@@ -26,7 +18,6 @@ from gramlet.cli.output import (
     warn_of_repeated_ids,
     write_table,
 )
-from gramlet.cli.training import seeded, tell_unused
 
 if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset
@@ -35,9 +26,17 @@ if TYPE_CHECKING:
 _NEIGHBORS = 10
 
 
+@dataclass(frozen=True)
+class NeighborsKernel(KernelChoice):
+    """The kernel, with another default."""
+
+    kernel: Kernel = "wl-oa"
+
+
 def neighbors(
     source: Input,
     reading: Reading,
+    kernel: NeighborsKernel,
     query: Annotated[
         str | None,
         typer.Option(
@@ -56,33 +55,26 @@ def neighbors(
         ),
     ] = None,
     output: Annotated[Path | None, output_option("Write to a .csv file instead.")] = None,
-    kernel: Kernel = "wl-oa",
-    param: Params = None,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
 ) -> None:
     """Find the nearest graphs of each graph, exactly, by a normalised kernel."""
     from gramlet.combine.neighbours import GraphNeighbors
-    from gramlet.kernels import registry
 
     if output is not None:
         check_place(output, [".csv"], inputs={"INPUT": source, "the input of --query": query})
-    row = registry.get(kernel)
-    estimator = row.make(**seeded(row, parse_params(param), seed))
-    data = read_input(source, reading, needs_target=False)
-    queries = data if query is None else read_input(query, reading, needs_target=False)
+    params = kernel.params()
+    supervised = kernel.entry.tags.supervised
+    data = read_input(source, reading, uses_target=supervised)
+    queries = data if query is None else read_input(query, reading, uses_target=False)
     for given, text in ((data, source),) if query is None else ((data, source), (queries, query)):
         note_skipped(given)
         warn_of_repeated_ids(given, text)
-    from gramlet.engine.core.compiling import announce_compilation
-
-    announce_compilation()
     if n_neighbors is None:
         n_neighbors = max(1, min(_NEIGHBORS, len(data.graphs) - (query is None)))
-    index = GraphNeighbors(estimator, n_neighbors, n_jobs=jobs)
-    index.fit(data.graphs, classes_of(data, source, kernel) if row.tags.supervised else None)
+    estimator = kernel.estimator(params)
+    index = GraphNeighbors(estimator, n_neighbors, n_jobs=kernel.jobs)
+    index.fit(data.graphs, classes_of(data, source, kernel.kernel) if supervised else None)
     distances, positions = index.kneighbors(None if query is None else queries.graphs)
-    tell_unused(kernel, estimator, data.graphs)
+    kernel.warn_of_unused(estimator, data.graphs)
     heading = ["query", "rank", "neighbour", "similarity"]
     heading += ["query_smiles"] * (queries.molecules is not None)
     heading += ["smiles"] * (data.molecules is not None)

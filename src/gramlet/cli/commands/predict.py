@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 import csv
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gramlet.cli.inputs import stream_input
 from gramlet.cli.options import Input, Jobs, Model, OnError, Reading, output_option
-from gramlet.cli.output import check_place, note, note_skipped
-from gramlet.cli.training import load_classifier
+from gramlet.cli.output import check_place, note_skipped
+from gramlet.cli.terminal import Failure, WrongUse, note
 from gramlet.common.notices import counted
 
 if TYPE_CHECKING:
@@ -47,8 +48,9 @@ def predict(
         writer = PredictionWriter(output, with_lines=skips)
         for place in (writer.path, writer.skipped_path) if skips else (writer.path,):
             check_place(place, [".csv"], inputs={"MODEL": model, "INPUT": source})
-    predictor = load_classifier(model, jobs)
-    tally = _Accuracy(predictor) if hasattr(predictor, "classes_") else _Errors()
+    predictor = load_predictor(model, jobs)
+    classes = getattr(predictor, "classes_", None)
+    quality = _Quality(None if classes is None else frozenset(map(str, classes.tolist())))
     with contextlib.ExitStack() as stack:
         for number, data in enumerate(stream_input(source, reading)):
             if number == 0:
@@ -62,13 +64,13 @@ def predict(
             else:
                 predicted = _shown(predictor, data, reading.id is not None)
             if predicted is not None and len(predicted):
-                tally.add(predicted, data)
+                quality.add(predicted, data)
     if writer is not None:
         print(f"{writer.n_written} predictions in {output}")
         if writer.n_skipped:
             rows = counted(writer.n_skipped, "row")
             note(f"Left out: {rows}; {writer.skipped_path} lists them.")
-    tally.tell()
+    quality.tell()
 
 
 def _shown(predictor: Any, data: Dataset, with_ids: bool) -> Any:
@@ -87,60 +89,68 @@ def _shown(predictor: Any, data: Dataset, with_ids: bool) -> Any:
     return predicted
 
 
-class _Accuracy:
-    """How many predictions are right, if the input's target consists of the model's classes."""
+def load_model(path: Path) -> Any:
+    """The object that `gramlet.save` wrote to a file."""
+    if path.is_dir():
+        raise WrongUse(f"{str(path)!r} is a folder; name the file of a model.")
+    if not path.is_file():
+        raise WrongUse(f"there is no file {str(path)!r}.")
+    from gramlet.persistence import load
 
-    def __init__(self, classifier: Any) -> None:
-        self.known = {str(name) for name in classifier.classes_}
-        self.right = self.total = 0
-        self.met = False
-
-    def add(self, predicted: Any, data: Dataset) -> None:
-        if data.target is None or data.target.ndim != 1:
-            return
-        truth = [str(value) for value in data.target.tolist()]
-        self.met = self.met or bool(self.known & set(truth))
-        self.right += sum(str(p) == t for p, t in zip(predicted.tolist(), truth, strict=True))
-        self.total += len(truth)
-
-    def tell(self) -> None:
-        if self.met:
-            share = 100 * self.right / self.total
-            note(f"accuracy: {share:.1f} % ({self.right} of {self.total})")
+    try:
+        return load(path)
+    except OSError as why:
+        raise Failure(f"{str(path)!r} cannot be read: {why.strerror or why}.") from why
+    except ValueError as why:
+        raise Failure(str(why)) from why
 
 
-class _Errors:
-    """Squared errors of predicted numbers, if the input's target consists of numbers too."""
+def load_predictor(path: Path, jobs: int) -> Any:
+    """A model that predicts, with its number of threads set."""
+    predictor = load_model(path)
+    if not hasattr(predictor, "predict"):
+        raise WrongUse(
+            f"{str(path)!r} contains a {type(predictor).__name__}, which does not predict. "
+            "'gramlet train' writes models that do."
+        )
+    if predictor.get_params().get("kernel__n_jobs", 1) is None:
+        predictor.set_params(kernel__n_jobs=jobs)
+    return predictor
 
-    def __init__(self) -> None:
-        self.n = 0
-        self.errors = self.mean = self.spread = 0.0
-        self.usable = True
+
+@dataclass
+class _Quality:
+    """How good predictions are, if the input's target is of the kind that the model predicts."""
+
+    classes: frozenset[str] | None  # None: a regression
+    truth: list[Any] = field(default_factory=list)
+    predicted: list[Any] = field(default_factory=list)
 
     def add(self, predicted: Any, data: Dataset) -> None:
         import numpy as np
 
         truth = data.target
-        if (
-            truth is None
-            or truth.dtype.kind not in "iuf"
-            or truth.shape != predicted.shape
-            or not np.isfinite(truth).all()
-        ):
-            self.usable = False
-        if not self.usable:
+        if truth is None or truth.shape != predicted.shape:
             return
-        self.errors += float(np.sum((predicted - truth) ** 2))
-        # The variance of both sets together, from their variances and the distance of their means.
-        n, shift = len(truth), float(np.mean(truth)) - self.mean
-        self.spread += float(np.sum((truth - np.mean(truth)) ** 2))
-        self.spread += shift**2 * self.n * n / (self.n + n)
-        self.mean += shift * n / (self.n + n)
-        self.n += n
+        if self.classes is not None:
+            truth, predicted = truth.astype(str), predicted.astype(str)
+        elif truth.dtype.kind not in "iuf" or not np.isfinite(truth).all():
+            return
+        self.truth.append(truth)
+        self.predicted.append(predicted)
 
     def tell(self) -> None:
-        if not self.n or not self.usable:
+        import numpy as np
+        from sklearn.metrics import r2_score, root_mean_squared_error
+
+        if not self.truth:
             return
-        told = f"root mean square error: {(self.errors / self.n) ** 0.5:.4g} ({self.n} graphs)"
-        r2 = 1 - self.errors / self.spread if self.spread > 0 else None
-        note(told if r2 is None else f"R²: {r2:.3f}, {told}")
+        truth, predicted = np.concatenate(self.truth), np.concatenate(self.predicted)
+        if self.classes is None:
+            error = root_mean_squared_error(truth, predicted)
+            explained = f"R²: {r2_score(truth, predicted):.3f}, " if np.ptp(truth) > 0 else ""
+            note(f"{explained}root mean square error: {error:.4g} ({len(truth)} graphs)")
+        elif self.classes & set(truth.tolist()):
+            right = int((truth == predicted).sum())
+            share = 100 * right / len(truth)
+            note(f"accuracy: {share:.1f} % ({right} of {len(truth)})")

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from gramlet.cli.errors import Failure
-from gramlet.cli.evaluations import DEFAULT_KERNELS, Work, prepared
+from gramlet.cli.commands.evaluate import DEFAULT_KERNELS, Comparison, comparison_of
 from gramlet.cli.options import Comparing, Input, Learning, Reading, output_option
-from gramlet.cli.output import check_place, note
+from gramlet.cli.output import check_place
+from gramlet.cli.terminal import note
 
 
 def report(
@@ -31,33 +31,33 @@ def report(
     other file. Finished work is kept, as by 'gramlet evaluate'.
     """
     check_place(output, (".html", ".htm"), inputs={"INPUT": source})
-    work = prepared(source, reading, comparing, learning)
+    comparison = comparison_of(source, reading, comparing, learning)
     from gramlet.report.page import require_template
 
     require_template()
-    work.run()
-    if work.results:
-        _write(output, work, source, comparing, _command(context))
-    if work.failed:
-        raise Failure(f"no result for {'; '.join(work.failed)}")
+    comparison.run()
+    _write(output, comparison, source, comparing, _command(context))
+    comparison.refuse_failures()
 
 
-def _write(output: Path, work: Work, source: str, comparing: Comparing, command: str) -> None:
+def _write(
+    output: Path, comparison: Comparison, source: str, comparing: Comparing, command: str
+) -> None:
     """The page; rows that were not requested are baselines."""
     from gramlet.report.material import CONSTANTS, kernel_behind
     from gramlet.report.page import write_report
 
     asked = comparing.kernel or DEFAULT_KERNELS
-    names = [result.name for result in work.results]
-    data = work.report.data
+    names = [result.name for result in comparison.results]
+    data = comparison.data
     kernels = {
         result.name: kernel_behind(result, comparing.normalize)
-        for result in work.results
+        for result in comparison.results
         if result.name in asked and result.name not in CONSTANTS
     }
     write_report(
         output,
-        work.results,
+        comparison.results,
         data,
         kernels=kernels,
         baselines=[name for name in names if name not in asked],

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gramlet.cli.errors import Failure
-from gramlet.cli.output import note
+from gramlet.cli.terminal import Failure, note
 
 
 def warm_up(
