@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet.cli import main
-from gramlet.cli.terminal import WrongUse
 from gramlet.cli.options import parse_params
 from gramlet.cli.output import write_matrix
+from gramlet.cli.terminal import WrongUse
 from gramlet.files.dataset import Dataset
 from gramlet.graphs.conversion.convert import as_batch
 
