@@ -18,12 +18,14 @@ from sklearn.utils import estimator_checks, get_tags
 import gramlet
 from gramlet.kernels import registry
 from reference.examples import random_graphs
+from reference.strategies import with_molecules
 
 # Arguments of the estimators that cannot be created without.
 MADE = {
     "FeatureMap": lambda: gramlet.FeatureMap(gramlet.VertexHistogram()),
     "RConvolution": lambda: gramlet.RConvolution(sizes, [equal]),
     "KernelSum": lambda: gramlet.KernelSum(two_kernels(), [0.5, 2.0]),
+    "EmbeddingKernel": lambda: gramlet.EmbeddingKernel(gramlet.LocalDegreeProfile()),
     "KernelProduct": lambda: gramlet.KernelProduct(two_kernels()),
     "AlignedKernelSum": lambda: gramlet.AlignedKernelSum(two_kernels()),
     "KernelDistance": lambda: gramlet.KernelDistance(gramlet.VertexHistogram()),
@@ -82,6 +84,7 @@ COMBINED = {
         name: PUBLIC[name]
         for name in (
             "KernelSum",
+            "EmbeddingKernel",
             "KernelProduct",
             "AlignedKernelSum",
             "KernelDistance",
@@ -103,7 +106,7 @@ def check_named(name: str):
 @pytest.fixture
 def graphs_for_numbers(monkeypatch):
     """Make the checks of scikit-learn fit graphs instead of the matrices they create."""
-    graphs = random_graphs(0, n_graphs=40)
+    graphs = with_molecules(random_graphs(0, n_graphs=40))
     if not hasattr(estimator_checks, "_enforce_estimator_tags_X"):
         pytest.skip("this scikit-learn makes the input of its checks in another way")
 

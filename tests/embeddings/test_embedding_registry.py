@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 import gramlet
 from gramlet import GraphBatch
 from gramlet.kernels import registry
-from reference.strategies import permuted
+from reference.strategies import permuted, with_molecules
 
 EMBEDDINGS = registry.entries("embedding")
 
@@ -36,12 +36,13 @@ def sample(seed: int = 0, n_graphs: int = 12, alphabet: str = "CNO") -> GraphBat
         pairs = [(i, j) for i in range(n) for j in range(i)]
         chosen = rng.random(len(pairs)) < 0.4
         edges.append([pair for pair, kept in zip(pairs, chosen, strict=True) if kept])
-    return GraphBatch.from_edges(
+    batch = GraphBatch.from_edges(
         edges,
         n_nodes=sizes,
         node_labels=[rng.choice(list(alphabet), n).tolist() for n in sizes],
         edge_weights=[rng.integers(1, 4, len(e)).astype(float) for e in edges],
     )
+    return with_molecules(batch, {"XYZ": "SPB"}.get(alphabet, alphabet))
 
 
 def make(entry: registry.Entry, **params: object):
@@ -206,6 +207,7 @@ def test_only_empty_and_edgeless_graphs(entry):
     graphs = GraphBatch.from_edges(
         [[], [], []], n_nodes=[0, 2, 1], node_labels=[[], ["a", "b"], ["a"]]
     )
+    graphs = with_molecules(graphs)
     embedding = make(entry)
     assert np.isfinite(dense(embedding.fit_transform(graphs))).all()
     assert np.isfinite(dense(embedding.transform(graphs[:1]))).all()

@@ -18,7 +18,7 @@ import gramlet
 from gramlet import GraphBatch
 from gramlet.common.fields import check
 from gramlet.kernels import registry
-from reference.strategies import permuted
+from reference.strategies import permuted, with_molecules
 
 KERNELS = registry.entries("kernel")
 
@@ -35,7 +35,7 @@ def sample(seed: int = 0, n_graphs: int = 12, alphabet: str = "CNO") -> GraphBat
         pairs = [(i, j) for i in range(n) for j in range(i)]
         chosen = rng.random(len(pairs)) < 0.4
         edges.append([pair for pair, kept in zip(pairs, chosen, strict=True) if kept])
-    return GraphBatch.from_edges(
+    batch = GraphBatch.from_edges(
         edges,
         n_nodes=sizes,
         node_labels=[rng.choice(list(alphabet), n).tolist() for n in sizes],
@@ -43,6 +43,7 @@ def sample(seed: int = 0, n_graphs: int = 12, alphabet: str = "CNO") -> GraphBat
         edge_weights=[rng.integers(1, 4, len(e)).astype(float) for e in edges],
         node_attributes=[rng.normal(size=(n, 2)) for n in sizes],
     )
+    return with_molecules(batch, {"XYZ": "SPB"}.get(alphabet, alphabet))
 
 
 def make(entry: registry.Entry, **params: object):
@@ -234,6 +235,7 @@ def test_only_empty_and_edgeless_graphs(entry):
         node_labels=[[], ["a", "b"], ["a"]],
         node_attributes=[np.zeros((0, 2)), np.ones((2, 2)), np.zeros((1, 2))],
     )
+    graphs = with_molecules(graphs)
     kernel = make(entry)
     assert np.isfinite(kernel.fit_transform(graphs, [0, 1, 0])).all()
     assert np.isfinite(kernel.transform(graphs[:1])).all()

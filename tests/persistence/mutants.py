@@ -58,6 +58,7 @@ import gramlet
 from gramlet import GraphBatch
 from gramlet.kernels import registry
 from gramlet.persistence import ModelFileError, container
+from reference.strategies import with_molecules
 
 N_NODES = 5
 # In addition to the memory in use after warming up; every model here takes some kilobytes.
@@ -79,7 +80,7 @@ def graphs(n: int, seed: int, directed: bool = False) -> GraphBatch:
     )
 
 
-FITTED, NEW = graphs(9, 0), graphs(4, 1)
+FITTED, NEW = with_molecules(graphs(9, 0)), with_molecules(graphs(4, 1))
 FITTED_ARCS, NEW_ARCS = graphs(9, 0, directed=True), graphs(4, 1, directed=True)
 CLASSES = np.arange(len(FITTED)) % 3
 TARGETS = np.linspace(0.0, 1.0, len(FITTED))

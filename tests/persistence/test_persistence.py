@@ -31,6 +31,7 @@ import gramlet
 from gramlet import GraphBatch
 from gramlet.kernels import registry
 from gramlet.persistence import files
+from reference.strategies import with_molecules
 
 N_NODES = 9
 
@@ -41,13 +42,14 @@ def graphs() -> GraphBatch:
     rng = np.random.default_rng(0)
     path = [(i, i + 1) for i in range(N_NODES - 1)]
     edges = [path + [(0, N_NODES - 1)] * int(rng.integers(2)) for _ in range(24)]
-    return GraphBatch.from_edges(
+    batch = GraphBatch.from_edges(
         edges,
         node_labels=[rng.choice(["C", "N", "O"], N_NODES).tolist() for _ in edges],
         edge_labels=[rng.choice([1, 2], len(e)).tolist() for e in edges],
         edge_weights=[rng.uniform(0.5, 2, len(e)) for e in edges],
         node_attributes=[rng.normal(size=(N_NODES, 2)) for _ in edges],
     )
+    return with_molecules(batch)
 
 
 @pytest.fixture(scope="module")
@@ -55,13 +57,14 @@ def new_graphs() -> GraphBatch:
     """Graphs with labels that are unknown at fit."""
     rng = np.random.default_rng(1)
     edges = [[(i, i + 1) for i in range(N_NODES - 1)] for _ in range(6)]
-    return GraphBatch.from_edges(
+    batch = GraphBatch.from_edges(
         edges,
         node_labels=[rng.choice(["C", "N", "S"], N_NODES).tolist() for _ in edges],
         edge_labels=[rng.choice([1, 3], len(e)).tolist() for e in edges],
         edge_weights=[rng.uniform(0.5, 2, len(e)) for e in edges],
         node_attributes=[rng.normal(size=(N_NODES, 2)) for _ in edges],
     )
+    return with_molecules(batch)
 
 
 @pytest.fixture(scope="module")

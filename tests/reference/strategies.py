@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gramlet import GraphBatch
 
-__all__ = ["graph_batches", "permuted"]
+__all__ = ["graph_batches", "permuted", "with_molecules"]
 
 NODE_ALPHABET = ("C", "O", 1, "1")
 EDGE_ALPHABET = ("single", "double", 2)
@@ -88,6 +88,16 @@ def _edge_lists(n_nodes: int, directed: bool = False) -> st.SearchStrategy[list[
     return st.one_of(sparse, dense)
 
 
+def with_molecules(batch: GraphBatch, alphabet: str = "CNO") -> GraphBatch:
+    """The same graphs, said to be molecules: chains of atoms, some of them rings."""
+    chains = []
+    for position, size in enumerate(batch.sizes.tolist()):
+        atoms = [alphabet[(position * step + step) % len(alphabet)] for step in range(size + 1)]
+        close = "1" if position % 2 and size > 2 else ""
+        chains.append(atoms[0] + close + "".join(atoms[1:]) + close)
+    return batch.with_columns(molecules=chains)
+
+
 def permuted(batch: GraphBatch, rng: np.random.Generator) -> GraphBatch:
     """The same graphs with nodes renamed at random, including all columns."""
     old_of_new = np.concatenate(
@@ -111,5 +121,6 @@ def permuted(batch: GraphBatch, rng: np.random.Generator) -> GraphBatch:
         if batch.node_attributes is None
         else batch.node_attributes[old_of_new],
         edge_attributes=batch.edge_attributes,
+        molecules=batch.molecules,
         directed=batch.directed,
     )

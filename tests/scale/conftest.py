@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gramlet import GraphBatch
+from reference.strategies import with_molecules
 
 pytest.importorskip("zarr", reason="the extra [scale] is not installed")
 
@@ -21,7 +22,7 @@ def labelled_graphs(n_graphs: int, seed: int = 0, alphabet: str = "CNO") -> Grap
         pairs = [(i, j) for i in range(n) for j in range(i)]
         chosen = rng.random(len(pairs)) < 0.4
         edges.append([pair for pair, kept in zip(pairs, chosen, strict=True) if kept])
-    return GraphBatch.from_edges(
+    batch = GraphBatch.from_edges(
         edges,
         n_nodes=sizes,
         node_labels=[rng.choice(list(alphabet), n).tolist() for n in sizes],
@@ -29,6 +30,7 @@ def labelled_graphs(n_graphs: int, seed: int = 0, alphabet: str = "CNO") -> Grap
         edge_weights=[rng.integers(1, 4, len(e)).astype(float) for e in edges],
         node_attributes=[rng.normal(size=(n, 2)) for n in sizes],
     )
+    return with_molecules(batch, {"XYZ": "SPB"}.get(alphabet, alphabet))
 
 
 def array_bytes(folder: Path) -> dict[str, bytes]:

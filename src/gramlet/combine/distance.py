@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from gramlet.combine.embedding_kernel import as_kernel
+from gramlet.combine.feature_products import as_kernel
 from gramlet.common.arrays import Floats
 from gramlet.common.fields import Instance, fields
 from gramlet.common.parameters import HasMethods

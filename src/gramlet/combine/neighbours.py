@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from gramlet.combine.embedding_kernel import as_kernel
+from gramlet.combine.feature_products import as_kernel
 from gramlet.common.arrays import Array, Floats, Ints, UInt8s
 from gramlet.common.checks import require_count
 from gramlet.common.fields import ArrayOf, Instance, Integer, fields

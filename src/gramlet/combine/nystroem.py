@@ -11,7 +11,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.combine.distance import own_values, squared_distances
-from gramlet.combine.embedding_kernel import as_kernel
+from gramlet.combine.feature_products import as_kernel
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.fields import ArrayOf, Instance, fields
 from gramlet.common.parameters import HasMethods, Interval, StrOptions

@@ -46,7 +46,8 @@ class Dataset(dict[str, Any]):
     ids : sequence of str, optional
         One identifier per graph, as in the file.
     molecules : sequence of str, optional
-        One SMILES string per graph, where the graphs are molecules.
+        One SMILES string per graph, where the graphs are molecules; by default those that the
+        graphs keep.
     target_name : str, optional
         The name of the target: the heading of its column.
     skipped : sequence of Skipped, optional
@@ -108,6 +109,8 @@ class Dataset(dict[str, Any]):
                     f"Dataset {name!r}: the target has shape {target.shape} for {len(graphs)} "
                     "graphs; give one value per graph."
                 )
+        if molecules is None and graphs.molecules is not None:
+            molecules = graphs.molecules.tolist()
         for field, column in (("ids", ids), ("molecules", molecules)):
             if column is not None and len(column) != len(graphs):
                 raise ValueError(

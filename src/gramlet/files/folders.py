@@ -194,18 +194,17 @@ def _molecules(
         if len(found) > 1:
             problems.add(str(file), f"{len(found)} molecules in one file; a folder needs one")
         elif found:
-            molecule, smiles = found[0]
             cell = None if cells is None else cells[position]
-            rows.append(MoleculeRow(str(file), molecule, smiles, stem_of(file), cell))
+            rows.append(MoleculeRow(str(file), found[0], stem_of(file), cell))
     return dataset_of_rows(path, rows, options, problems, name=path.name, target_name=target_name)
 
 
-def _molecules_of(file: Path, problems: Problems, max_bytes: int) -> list[tuple[Any, str]]:
-    """The molecules of one file, each with its SMILES string."""
+def _molecules_of(file: Path, problems: Problems, max_bytes: int) -> list[Any]:
+    """The molecules of one file."""
     if kind_of(file) == ".sdf":
         return molecules_of_sdf(file, problems, max_bytes)
     try:
-        return [(smiles, smiles) for smiles in molecules_of_smi(file, max_bytes)]
+        return list(molecules_of_smi(file, max_bytes))
     except ValueError as why:
         problems.add(*_place_and_reason(file, why))
         return []

@@ -240,7 +240,7 @@ def _numbers(dataset: Dataset) -> list[str]:
 
 def _refuse_other_molecules(dataset: Dataset, back: Dataset, path: Path) -> None:
     """Refuse graphs that are not those of their SMILES strings, in any order of the atoms."""
-    from gramlet.graphs.molecules.canonical_strings import first_other_molecule
+    from gramlet.graphs.molecules.structures import first_other_molecule
 
     mine, theirs = dataset.graphs, back.graphs
     way_out = "Write the graphs themselves, for example to .jsonl."

@@ -19,13 +19,21 @@ from gramlet.common.fields import ArrayOf, Either, Flag, Instance, Offsets, Opti
 from gramlet.common.stored_state import require
 from gramlet.graphs.build import (
     EDGE_COLUMNS,
+    GRAPH_COLUMNS,
     NODE_COLUMNS,
     check_columns,
     csr_from_arcs,
     narrow,
     ranges,
 )
-from gramlet.graphs.columns import Categorical, float_column, frozen, pick, same_column
+from gramlet.graphs.columns import (
+    Categorical,
+    float_column,
+    frozen,
+    pick,
+    same_column,
+    text_column,
+)
 from gramlet.graphs.direction import InArcs, arcs_coming_in
 from gramlet.graphs.gather import gather_columns
 from gramlet.graphs.indexing import positions
@@ -33,7 +41,8 @@ from gramlet.graphs.joining import joined
 
 __all__ = ["GraphBatch"]
 
-_COLUMNS = NODE_COLUMNS + EDGE_COLUMNS
+_COMPARED = NODE_COLUMNS + EDGE_COLUMNS
+_COLUMNS = _COMPARED + GRAPH_COLUMNS
 
 
 class GraphBatch(Sequence["GraphBatch"]):
@@ -60,6 +69,9 @@ class GraphBatch(Sequence["GraphBatch"]):
         One weight per entry of ``indices``.
     node_attributes : array of float64, shape (n nodes, d), or None
     edge_attributes : array of float64, shape (len(indices), d), or None
+    molecules : array of str, shape (N,), or None
+        One SMILES string per graph, if all graphs are molecules: descriptors, fingerprints and
+        drawings use it. Kernels and ``==`` do not compare it.
 
     Examples
     --------
@@ -97,6 +109,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         edge_weights: Floats | None = None,
         node_attributes: Floats | None = None,
         edge_attributes: Floats | None = None,
+        molecules: Sequence[str] | None = None,
         directed: bool = False,
     ) -> None:
         self.node_offsets: Ints = frozen(np.asarray(node_offsets, dtype=np.int64))
@@ -108,6 +121,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         self.edge_weights: Floats | None = float_column(edge_weights)
         self.node_attributes: Floats | None = float_column(node_attributes)
         self.edge_attributes: Floats | None = float_column(edge_attributes)
+        self.molecules: Array | None = text_column(molecules, len(self))
         self._sealed = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -183,6 +197,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         edge_weights: Floats | None = None,
         node_attributes: Floats | None = None,
         edge_attributes: Floats | None = None,
+        molecules: Sequence[str] | None = None,
         directed: bool = False,
     ) -> GraphBatch:
         """Build a batch from concatenated arrays, as readers and converters produce them.
@@ -206,7 +221,15 @@ class GraphBatch(Sequence["GraphBatch"]):
         check_columns(node_offsets, src, {**on_nodes, **on_edges})
         indptr, indices, kept = csr_from_arcs(node_offsets, src, dst, on_edges, _flag(directed))
         on_edges = {name: pick(column, kept) for name, column in on_edges.items()}
-        return cls(node_offsets, indptr, indices, directed=directed, **on_nodes, **on_edges)
+        return cls(
+            node_offsets,
+            indptr,
+            indices,
+            directed=directed,
+            molecules=molecules,
+            **on_nodes,
+            **on_edges,
+        )
 
     @classmethod
     def concatenate(cls, batches: Sequence[GraphBatch]) -> GraphBatch:
@@ -215,6 +238,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         A column (labels, weights, attributes) must be present in all of them or in none; batches
         without nodes (for node columns) or edges (for edge columns) are compatible with both.
         Directed and undirected batches cannot be joined; a batch without edges counts as either.
+        The result has `molecules` if all of them do.
         """
         batches = list(batches)
         for position, batch in enumerate(batches):
@@ -369,6 +393,7 @@ class GraphBatch(Sequence["GraphBatch"]):
             directed=self.directed,
             **{name: pick(getattr(self, name), nodes) for name in NODE_COLUMNS},
             **{name: pick(getattr(self, name), arcs) for name in EDGE_COLUMNS},
+            **{name: pick(getattr(self, name), graphs) for name in GRAPH_COLUMNS},
         )
 
     def __iter__(self) -> Iterator[GraphBatch]:
@@ -394,7 +419,7 @@ class GraphBatch(Sequence["GraphBatch"]):
             and np.array_equal(self.node_offsets, other.node_offsets)
             and np.array_equal(self.indptr, other.indptr)
             and np.array_equal(self.indices, other.indices)
-            and all(same_column(getattr(self, name), getattr(other, name)) for name in _COLUMNS)
+            and all(same_column(getattr(self, name), getattr(other, name)) for name in _COMPARED)
         )
 
     def __hash__(self) -> int:

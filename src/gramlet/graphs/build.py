@@ -15,6 +15,7 @@ from gramlet.graphs.columns import Categorical
 
 __all__ = [
     "EDGE_COLUMNS",
+    "GRAPH_COLUMNS",
     "NODE_COLUMNS",
     "check_columns",
     "csr_from_arcs",
@@ -25,6 +26,7 @@ __all__ = [
 
 NODE_COLUMNS = ("node_labels", "node_attributes")
 EDGE_COLUMNS = ("edge_labels", "edge_weights", "edge_attributes")
+GRAPH_COLUMNS = ("molecules",)
 
 
 # Batches of more nodes have numbers of 64 bits.
@@ -150,9 +152,9 @@ def check_columns(node_offsets: Ints, src: Ints, columns: Mapping[str, Any]) -> 
         raise ValueError("node_offsets must begin with 0 and never decrease.")
     n_nodes, n_arcs = int(node_offsets[-1]), len(src)
     for name, column in columns.items():
-        length, noun = (n_nodes, "nodes") if name in NODE_COLUMNS else (n_arcs, "arcs")
-        if column is None:
+        if column is None or name in GRAPH_COLUMNS:
             continue
+        length, noun = (n_nodes, "nodes") if name in NODE_COLUMNS else (n_arcs, "arcs")
         if len(column) != length:
             raise ValueError(f"There are {length} {noun}, but {len(column)} {name}.")
         axes = 2 if name.endswith("attributes") else 1

@@ -23,6 +23,7 @@ __all__ = [
     "join_columns",
     "pick",
     "same_column",
+    "text_column",
     "unify",
 ]
 
@@ -39,6 +40,22 @@ def frozen(array: Array) -> Array:
 def float_column(column: Any) -> Floats | None:
     """A column of weights or attributes as it is stored in a batch, or None."""
     return None if column is None else frozen(np.asarray(column, dtype=np.float64))
+
+
+def text_column(column: Any, n_graphs: int) -> Array | None:
+    """One string per graph, as it is stored in a batch, or None."""
+    if column is None:
+        return None
+    texts = np.empty(len(column), dtype=object)
+    texts[:] = column
+    if len(texts) != n_graphs:
+        raise ValueError(
+            f"molecules has {len(texts)} entries for {n_graphs} graphs; give one per graph."
+        )
+    for graph, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(f"Graph {graph}: molecules must be SMILES strings; got {text!r}.")
+    return frozen(texts)
 
 
 def pick(column: Any, positions: Any) -> Any:

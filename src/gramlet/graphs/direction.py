@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gramlet.common.arrays import Ints, Nodes
-from gramlet.graphs.build import EDGE_COLUMNS, NODE_COLUMNS, narrow
+from gramlet.graphs.build import EDGE_COLUMNS, GRAPH_COLUMNS, NODE_COLUMNS, narrow
 from gramlet.graphs.columns import frozen
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def two_arcs_per_edge(batch: GraphBatch) -> GraphBatch:
     """
     if batch.directed:
         return batch
-    columns = {name: getattr(batch, name) for name in NODE_COLUMNS + EDGE_COLUMNS}
+    columns = {name: getattr(batch, name) for name in NODE_COLUMNS + EDGE_COLUMNS + GRAPH_COLUMNS}
     return type(batch)(batch.node_offsets, batch.indptr, batch.indices, directed=True, **columns)
 
 

@@ -127,6 +127,8 @@ def graphs_digest(batch: GraphBatch) -> str:
         _add_labels(digest, column)
     for values in (batch.edge_weights, batch.node_attributes, batch.edge_attributes):
         _add_array(digest, values)
+    if batch.molecules is not None:  # descriptors and fingerprints depend on them
+        digest.update(digest_of(batch.molecules).encode())
     return digest.hexdigest()[:32]
 
 

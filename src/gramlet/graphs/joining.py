@@ -31,7 +31,12 @@ def joined(batches: Sequence[GraphBatch]) -> dict[str, Any]:
     }
     for name in ("node_offsets", "indptr", "indices"):
         parts[name] = np.concatenate(parts[name])
-    return parts | {name: _join_column(batches, name) for name in NODE_COLUMNS + EDGE_COLUMNS}
+    parts |= {name: _join_column(batches, name) for name in NODE_COLUMNS + EDGE_COLUMNS}
+    full = [b for b in batches if len(b)]
+    molecules = [b.molecules for b in full if b.molecules is not None]
+    if molecules and len(molecules) == len(full):  # with other graphs, they are no molecules
+        parts["molecules"] = np.concatenate(molecules)
+    return parts
 
 
 def _common_direction(batches: Sequence[GraphBatch]) -> bool:

@@ -5,7 +5,8 @@ A small part of Python's syntax, read by `ast.parse`; nothing is evaluated:
     expression := term {"+" term}
     term       := factor {"*" factor}
     factor     := NUMBER | NAME ["(" argument {"," argument} ")"] | "(" expression ")"
-    argument   := PARAMETER "=" value | expression        (the latter is the base of a kernel)
+    argument   := PARAMETER "=" value | expression        (the latter is the base of a kernel, or
+                  the embedding of ``rbf(netlsd)``)
     value      := NUMBER | TEXT | True | False | None | word | "[" value {"," value} "]"
                   | expression with parentheses
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -234,7 +236,11 @@ class _Parser:
                 if isinstance(step.op, ast.Add):
                     self._as_kernel(part, at)
                 if not isinstance(part, float) and is_embedding(part):
-                    raise self._error("An embedding cannot be added or multiplied; kernels can", at)
+                    raise self._error(
+                        "An embedding cannot be added or multiplied; kernels can, such as "
+                        "rbf(netlsd)",
+                        at,
+                    )
             value = value + other if isinstance(step.op, ast.Add) else value * other
             weights = [value] if isinstance(value, float) else getattr(value, "weights", None) or []
             if any(not weight <= _LARGEST for weight in weights):
@@ -251,28 +257,52 @@ class _Parser:
         self, node: ast.expr, func: ast.Name, args: list[ast.expr], keywords: list[ast.keyword]
     ) -> Any:
         name = func.id.replace(_HYPHEN, "-")
+        if name == "rbf":
+            return self._rbf(func, args, keywords)
         if registry.find(name) is None:
             fact, hint = registry.unknown_name(name)
             known = ", ".join(row.name for row in registry.entries())
             raise self._error(fact, func, hint or self._meant() or f" There are: {known}.")
         row = registry.get(name)
-        allowed = row.make().get_params()
+        what, allowed = f"Kernel {name!r} ({row.class_name})", row.make().get_params()
+        return row.make(**self._parameters(what, allowed, "base", args, keywords))
+
+    def _rbf(self, func: ast.Name, args: list[ast.expr], keywords: list[ast.keyword]) -> Any:
+        """``rbf(netlsd)``: the kernel of an embedding's features."""
+        from gramlet.kernels.composite.embedding_kernel import EmbeddingKernel
+
+        allowed = set(EmbeddingKernel._get_param_names()) - {"metric"}
+        params = self._parameters("Kernel 'rbf'", allowed, "embedding", args, keywords)
+        embedding = params.get("embedding")
+        if embedding is None or isinstance(embedding, str) or not is_embedding(embedding):
+            raise self._error("'rbf' takes an embedding, as in 'rbf(netlsd)'", func)
+        return EmbeddingKernel(**params)
+
+    def _parameters(
+        self,
+        owner: str,
+        allowed: Collection[str],
+        first: str,
+        args: list[ast.expr],
+        keywords: list[ast.keyword],
+    ) -> dict[str, Any]:
+        """The parameters of a call; an argument without a name is the parameter ``first``."""
         params: dict[str, Any] = {}
-        given = [("base", arg, arg) for arg in args]
+        given = [(first, arg, arg) for arg in args]
         for key, value, at in [*given, *((word.arg, word.value, word) for word in keywords)]:
             if key is None or isinstance(value, ast.Starred):
                 raise self._error("'*' is not followed by a kernel", at)
             if key in params:
                 raise self._error(f"The parameter {key!r} is given twice", at)
             if key not in allowed:
-                what = "takes no base" if key == "base" else f"has no parameter {key!r}"
+                what = f"takes no {first}" if key == first else f"has no parameter {key!r}"
                 hint = f" It has: {', '.join(sorted(allowed))}."
-                raise self._error(f"Kernel {name!r} ({row.class_name}) {what}", at, hint)
+                raise self._error(f"{owner} {what}", at, hint)
             base = isinstance(at, ast.expr)
             params[key] = (
                 self._as_kernel(self._expression(value), value) if base else (self._value(value))
             )
-        return row.make(**params)
+        return params
 
     def _value(self, node: ast.expr) -> Any:
         """The value of a parameter: a number, a text, a word, a list, or a kernel."""

@@ -48,12 +48,16 @@ _BATCH_COLUMNS = (
     "edge_weights",
     "node_attributes",
     "edge_attributes",
+    "molecules",
 )
 
 
 def _pack_batch(value: GraphBatch) -> dict[str, Any]:
     names = ("node_offsets", "indptr", "indices", "directed", *_BATCH_COLUMNS)
-    return {name: getattr(value, name) for name in names}
+    packed = {name: getattr(value, name) for name in names}
+    if value.molecules is not None:
+        packed["molecules"] = tuple(value.molecules.tolist())
+    return packed
 
 
 def _unpack_batch(packed: dict[str, Any]) -> GraphBatch:
@@ -87,6 +91,8 @@ def _check_columns(columns: dict[str, Any], n_nodes: int, n_arcs: int) -> None:
         require_array("node_attributes", columns["node_attributes"], "float64", (n_nodes, None))
     if columns["edge_attributes"] is not None:
         require_array("edge_attributes", columns["edge_attributes"], "float64", (n_arcs, None))
+    if columns["molecules"] is not None and type(columns["molecules"]) is not tuple:
+        raise ValueError("the column molecules of a set of graphs does not fit.")
 
 
 # scikit-learn's, recognised by the names of their types: it is imported only if there are any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from gramlet import GraphBatch, as_batch, load_dataset, molecules
+from gramlet.graphs.fingerprint import graphs_digest
 from gramlet.graphs.molecules import parsing
 from gramlet.graphs.molecules.molecules import read_molecules
 
@@ -287,3 +289,45 @@ def test_without_rdkit_the_error_names_the_extra():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.count("pip install gramlet[chem]") == 3
+
+
+def test_a_batch_keeps_its_molecules(tmp_path):
+    texts = ["CCO", "c1ccccc1 benzene", "[2H]O"]
+    batch = molecules(texts)
+    assert batch.molecules.tolist() == as_batch(texts).molecules.tolist() == texts
+    assert batch[[2, 0]].molecules.tolist() == ["[2H]O", "CCO"]
+    assert batch[1].molecules.tolist() == ["c1ccccc1 benzene"]
+    joined = GraphBatch.concatenate([batch, batch[:0], molecules(["C"])])
+    assert joined.molecules.tolist() == [*texts, "C"]
+    assert pickle.loads(pickle.dumps(batch)).molecules.tolist() == texts
+    assert as_batch(batch, directed=True).to_undirected().molecules.tolist() == texts
+    assert as_batch(texts, node_labels="degree").molecules.tolist() == texts
+    assert molecules(["C", "C((", "O"], on_error="skip")[0].molecules.tolist() == ["C", "O"]
+    with pytest.raises(ValueError, match="read-only"):
+        batch.molecules[0] = "C"
+
+
+def test_molecules_of_rdkit_are_kept_as_strings():
+    given = [Chem.MolFromSmiles("OCC"), Chem.MolFromSmiles("N[C@@H](C)C(=O)O")]
+    assert as_batch(given).molecules.tolist() == ["CCO", "C[C@H](N)C(=O)O"]
+    assert molecules([given[0], "OCC"], hydrogens=True).molecules.tolist() == ["CCO", "OCC"]
+
+
+def test_the_column_is_not_compared_and_may_be_missing():
+    batch = molecules(["CCO"])
+    bare = batch.with_columns(molecules=None)
+    assert bare.molecules is None
+    assert bare == batch
+    assert GraphBatch.concatenate([batch, bare]).molecules is None
+    assert as_batch([*batch.to_networkx(), "C"]).molecules is None
+    with pytest.raises(ValueError, match="molecules has 2 entries for 1 graphs"):
+        batch.with_columns(molecules=["C", "O"])
+    with pytest.raises(TypeError, match="Graph 0: molecules must be SMILES strings; got 7"):
+        batch.with_columns(molecules=[7])
+
+
+def test_stored_work_depends_on_the_molecules():
+    batch = molecules(["N[C@@H](C)O"])
+    other = batch.with_columns(molecules=["N[C@H](C)O"])
+    assert graphs_digest(batch) == graphs_digest(molecules(["N[C@@H](C)O"]))
+    assert graphs_digest(batch) != graphs_digest(other)

@@ -58,6 +58,6 @@ def _scaffolds(graphs: Any) -> Any:
             "groups='scaffold' needs the molecules: give evaluate a Dataset that keeps them "
             "(gramlet.read of a file of molecules), or the groups themselves as an array."
         )
-    from gramlet.graphs.molecules.scaffolds import scaffolds
+    from gramlet.graphs.molecules.structures import scaffolds
 
     return scaffolds(kept)

@@ -54,9 +54,8 @@ def load_b3db(name: str = "B3DB") -> Dataset:
     """
     with gzip.open(_DATA / "B3DB.csv.gz", "rt", encoding="ascii", newline="") as file:
         rows = list(csv.DictReader(file))
-    graphs = _stored_graphs(_DATA / "B3DB.npz")
+    graphs = _stored_graphs(_DATA / "B3DB.npz", [row["smiles"] for row in rows])
     ids = [row["id"] for row in rows]
-    smiles = [row["smiles"] for row in rows]
     values = np.array([float(row["logBB"] or "nan") for row in rows])
     if name == "B3DB":
         return Dataset(
@@ -67,7 +66,6 @@ def load_b3db(name: str = "B3DB") -> Dataset:
             target_names={1: "BBB+", 0: "BBB-"},
             target_name="class",
             ids=ids,
-            molecules=smiles,
             logBB=values,
         )
     measured = np.flatnonzero(~np.isnan(values))
@@ -78,11 +76,10 @@ def load_b3db(name: str = "B3DB") -> Dataset:
         description=_DESCRIPTION,
         target_name="logBB",
         ids=[ids[i] for i in measured],
-        molecules=[smiles[i] for i in measured],
     )
 
 
-def _stored_graphs(path: Path) -> GraphBatch:
+def _stored_graphs(path: Path, smiles: list[str]) -> GraphBatch:
     """The graphs: per atom the number of earlier neighbours, per bond the distance and the type."""
     with np.load(path, allow_pickle=False) as stored:
         sizes = stored["sizes"].astype(np.int64)
@@ -94,4 +91,5 @@ def _stored_graphs(path: Path) -> GraphBatch:
             atoms - stored["steps"],
             node_labels=Categorical(stored["atoms"], stored["atom_labels"].tolist()),
             edge_labels=Categorical(stored["bonds"], stored["bond_labels"].tolist()),
+            molecules=smiles,
         )

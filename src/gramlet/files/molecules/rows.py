@@ -31,14 +31,13 @@ class MoleculeOptions:
 
 @dataclass(frozen=True)
 class MoleculeRow:
-    """One molecule of a file: its place, structure, SMILES string, id and target.
+    """One molecule of a file: its place, structure, id and target.
 
     ``problem`` is the reason if there is no structure.
     """
 
     place: str
     structure: Any  # a SMILES string or an RDKit molecule
-    smiles: str
     id: str | None = None
     target: str | None = None
     problem: str | None = None
@@ -83,7 +82,6 @@ def dataset_of_rows(
         target,
         name=name,
         ids=[row.id or "" for row in kept] if has_ids else None,
-        molecules=[row.smiles for row in kept],
         target_name=target_name if target is not None else None,
         skipped=skipped,
         **others,

@@ -60,14 +60,14 @@ def read_sdf(
     rows = []
     for record in records:
         place = f"{path}, line {record.line}"
-        molecule, smiles, problem = None, "", None
+        molecule, problem = None, None
         try:
-            molecule, smiles = _structure(record)
+            molecule = _structure(record)
         except ValueError as why:
             problem = str(why)
         identifier = record.title if id is None else record.properties.get(id, "")
         cell = None if column is None else record.properties.get(column, "")
-        rows.append(MoleculeRow(place, molecule, smiles, identifier, cell, problem))
+        rows.append(MoleculeRow(place, molecule, identifier, cell, problem))
     names = dict.fromkeys(name for record in records for name in record.properties)
     unread = [each for each in names if each not in (column, id)]
     return dataset_of_rows(
@@ -75,8 +75,8 @@ def read_sdf(
     )
 
 
-def molecules_of_sdf(path: Path, problems: Problems, max_bytes: int) -> list[tuple[Any, str]]:
-    """RDKit's molecules of an SDF or mol file, each with its SMILES string."""
+def molecules_of_sdf(path: Path, problems: Problems, max_bytes: int) -> list[Any]:
+    """RDKit's molecules of an SDF or mol file."""
     found = []
     for record in _records(path, max_bytes):
         try:
@@ -128,15 +128,14 @@ def _record(first: int, lines: list[str], has_end: bool) -> _Record:
     return _Record(first, "\n".join(lines[:stop]) + "\n", properties, problem)
 
 
-def _structure(record: _Record) -> tuple[Any, str]:
-    """RDKit's molecule and its SMILES string."""
-    from gramlet.graphs.molecules.parsing import molecule_from_block, rdkit
+def _structure(record: _Record) -> Any:
+    """RDKit's molecule."""
+    from gramlet.graphs.molecules.parsing import molecule_from_block
 
     if record.problem is not None:
         raise ValueError(record.problem)
     try:
-        molecule = molecule_from_block(record.block)
-        return molecule, rdkit().MolToSmiles(molecule)
+        return molecule_from_block(record.block)
     except RuntimeError:  # RDKit's own checks, on damaged molecules
         raise ValueError("RDKit cannot read its atoms and bonds") from None
 

@@ -153,7 +153,6 @@ def dataset_of_table(
         MoleculeRow(
             table.place(row),
             row.cells[structure],
-            row.cells[structure],
             None if identifier is None else row.cells[identifier],
             None if target is None else row.cells[target],
             row.problem or _missing(table, row, structure),

@@ -11,15 +11,6 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
-__all__ = [
-    "flat_molecule",
-    "molecule_from",
-    "molecule_from_block",
-    "quiet",
-    "rdkit",
-    "why_unreadable",
-]
-
 # An explicit hydrogen atom, or an atomic number that may be one.
 _HYDROGEN = re.compile(r"\[\d*[H#DT]")
 _TIME_STAMP = re.compile(r"^\[[\d:]+\] ", re.MULTILINE)

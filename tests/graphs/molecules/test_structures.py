@@ -1,15 +1,46 @@
-"""Canonical strings of molecules' graphs: equal for every order of the atoms, and for no others."""
+"""Scaffolds against RDKit's own function, and graphs equal up to the order of the atoms."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-import gramlet
-from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.molecules.canonical_strings import first_other_molecule
+MurckoScaffold = pytest.importorskip(
+    "rdkit.Chem.Scaffolds.MurckoScaffold", reason="needs RDKit: pip install gramlet[chem]"
+)
 
-pytest.importorskip("rdkit", reason="RDKit writes the strings")
+import gramlet  # noqa: E402
+from gramlet import GraphBatch, load_dataset, scaffolds  # noqa: E402
+from gramlet.graphs.molecules.structures import first_other_molecule  # noqa: E402
+
+
+def test_rings_and_links_remain():
+    assert scaffolds(["Cc1ccccc1", "OC(=O)C1CC1", "CCO", "[Na+].[Cl-]"]) == [
+        "c1ccccc1",
+        "C1CC1",
+        "",
+        "",
+    ]
+    assert scaffolds(["c1ccccc1CCc1ccncc1"]) == ["c1ccc(CCc2ccncc2)cc1"]
+
+
+def test_spelling_and_stereo_centres_do_not_matter():
+    one, other, flat = scaffolds(["C[C@H]1CCN[C@@H]1C", "C[C@@H]1CCN[C@H]1C", "C1C(C)C(C)NC1"])
+    assert one == other == flat == "C1CCNC1"
+
+
+def test_as_rdkit_makes_them():
+    smiles = load_dataset("B3DB").molecules[::10]
+    expected = [MurckoScaffold.MurckoScaffoldSmiles(text) for text in smiles]
+    assert scaffolds(smiles) == expected
+
+
+@pytest.mark.parametrize("bad", ["C((", "", None])
+def test_what_is_no_molecule_is_refused_by_position(bad, capfd):
+    with pytest.raises(ValueError, match=r"Molecule 1: .* has no scaffold"):
+        scaffolds(["C", bad])
+    assert capfd.readouterr().err == ""
+
 
 SYMMETRIC = ["C12C3C4C1C5C2C3C45", "C1CCCCCCCCCCC1", "O.O.CC.CC.O", "CC(C)(C)C(C)(C)C", "[2H]O[2H]"]
 

@@ -21,7 +21,7 @@ from gramlet.kernels.contract.profile import FeatureProfile
 from gramlet.kernels.contract.tags import GraphTags, graph_tags, is_embedding
 from gramlet.kernels.expression import estimator_of
 
-__all__ = ["EmbeddingKernel", "as_kernel"]
+__all__ = ["FeatureProducts", "as_kernel"]
 
 
 def as_kernel(kernel: Any, **params: Any) -> Any:
@@ -31,10 +31,10 @@ def as_kernel(kernel: Any, **params: Any) -> Any:
     WeisfeilerLehman(n_iter=2)
     """
     estimator = estimator_of(kernel, **params)
-    return EmbeddingKernel(estimator) if is_embedding(estimator) else estimator
+    return FeatureProducts(estimator) if is_embedding(estimator) else estimator
 
 
-class EmbeddingKernel(GraphKernel):
+class FeatureProducts(GraphKernel):
     """Dot products of an embedding's features.
 
     Parameters
