@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gramlet.common.arrays import Floats
-from gramlet.common.stored_state import require
+from gramlet.common.fields import ListOf, Text, fields
 from gramlet.embeddings.base import DETERMINISTIC_CONSTRAINTS, GraphEmbedding
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
@@ -67,6 +67,8 @@ class MolecularDescriptors(GraphEmbedding):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**DETERMINISTIC_CONSTRAINTS}
 
+    stored = fields(names_=ListOf(Text(), least=1))
+
     def __init__(self, *, n_jobs: int | None = None, verbose: int | bool = False) -> None:
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -104,10 +106,6 @@ class MolecularDescriptors(GraphEmbedding):
 
     def _names(self) -> list[str]:
         return list(self.names_)
-
-    def _validate_fitted(self) -> None:
-        texts = isinstance(self.names_, list) and all(isinstance(n, str) for n in self.names_)
-        require(texts, "names_ must be a list of strings")
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(kind="embedding", uses=("molecules", "node_labels", "edge_labels"))

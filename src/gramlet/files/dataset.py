@@ -110,7 +110,7 @@ class Dataset(dict[str, Any]):
                     "graphs; give one value per graph."
                 )
         if molecules is None and graphs.molecules is not None:
-            molecules = graphs.molecules.tolist()
+            molecules = list(graphs.molecules)
         for field, column in (("ids", ids), ("molecules", molecules)):
             if column is not None and len(column) != len(graphs):
                 raise ValueError(

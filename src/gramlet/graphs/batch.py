@@ -15,7 +15,17 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints, Nodes
-from gramlet.common.fields import ArrayOf, Either, Flag, Instance, Offsets, Optional, fields
+from gramlet.common.fields import (
+    ArrayOf,
+    Either,
+    Flag,
+    Instance,
+    Offsets,
+    Optional,
+    Text,
+    TupleOf,
+    fields,
+)
 from gramlet.common.stored_state import require
 from gramlet.graphs.build import (
     EDGE_COLUMNS,
@@ -69,7 +79,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         One weight per entry of ``indices``.
     node_attributes : array of float64, shape (n nodes, d), or None
     edge_attributes : array of float64, shape (len(indices), d), or None
-    molecules : array of str, shape (N,), or None
+    molecules : tuple of N str, or None
         One SMILES string per graph, if all graphs are molecules: descriptors, fingerprints and
         drawings use it. Kernels and ``==`` do not compare it.
 
@@ -96,6 +106,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         edge_labels=Optional(Instance(Categorical, len="arcs")),
         edge_weights=Optional(ArrayOf("float64", "arcs")),
         edge_attributes=Optional(ArrayOf("float64", "arcs", None)),
+        molecules=Optional(TupleOf(Text(), "graphs")),
     )
 
     def __init__(
@@ -121,7 +132,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         self.edge_weights: Floats | None = float_column(edge_weights)
         self.node_attributes: Floats | None = float_column(node_attributes)
         self.edge_attributes: Floats | None = float_column(edge_attributes)
-        self.molecules: Array | None = text_column(molecules, len(self))
+        self.molecules: tuple[str, ...] | None = text_column(molecules, len(self))
         self._sealed = True
 
     def __setattr__(self, name: str, value: Any) -> None:

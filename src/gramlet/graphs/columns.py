@@ -42,12 +42,11 @@ def float_column(column: Any) -> Floats | None:
     return None if column is None else frozen(np.asarray(column, dtype=np.float64))
 
 
-def text_column(column: Any, n_graphs: int) -> Array | None:
+def text_column(column: Any, n_graphs: int) -> tuple[str, ...] | None:
     """One string per graph, as it is stored in a batch, or None."""
     if column is None:
         return None
-    texts = np.empty(len(column), dtype=object)
-    texts[:] = column
+    texts = tuple(column)
     if len(texts) != n_graphs:
         raise ValueError(
             f"molecules has {len(texts)} entries for {n_graphs} graphs; give one per graph."
@@ -55,13 +54,15 @@ def text_column(column: Any, n_graphs: int) -> Array | None:
     for graph, text in enumerate(texts):
         if not isinstance(text, str):
             raise TypeError(f"Graph {graph}: molecules must be SMILES strings; got {text!r}.")
-    return frozen(texts)
+    return texts
 
 
 def pick(column: Any, positions: Any) -> Any:
     """The entries of a column of any kind at these positions; None stays None."""
     if column is None or positions is None:
         return column
+    if isinstance(column, tuple):
+        return tuple([column[i] for i in positions.tolist()])
     return column.take(positions) if isinstance(column, Categorical) else column[positions]
 
 

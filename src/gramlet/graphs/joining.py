@@ -35,7 +35,7 @@ def joined(batches: Sequence[GraphBatch]) -> dict[str, Any]:
     full = [b for b in batches if len(b)]
     molecules = [b.molecules for b in full if b.molecules is not None]
     if molecules and len(molecules) == len(full):  # with other graphs, they are no molecules
-        parts["molecules"] = np.concatenate(molecules)
+        parts["molecules"] = [text for texts in molecules for text in texts]
     return parts
 
 

@@ -54,10 +54,7 @@ _BATCH_COLUMNS = (
 
 def _pack_batch(value: GraphBatch) -> dict[str, Any]:
     names = ("node_offsets", "indptr", "indices", "directed", *_BATCH_COLUMNS)
-    packed = {name: getattr(value, name) for name in names}
-    if value.molecules is not None:
-        packed["molecules"] = tuple(value.molecules.tolist())
-    return packed
+    return {name: getattr(value, name) for name in names}
 
 
 def _unpack_batch(packed: dict[str, Any]) -> GraphBatch:

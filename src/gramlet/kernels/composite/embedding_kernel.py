@@ -8,18 +8,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.fields import ArrayOf, Choice, Instance, Number, fields
 from gramlet.common.parameters import HasMethods, Interval, StrOptions
-from gramlet.common.stored_state import require, require_array, require_real
-from gramlet.engine.core.tiles import Tiling, one_blas_thread
+from gramlet.common.stored_state import require
+from gramlet.engine.core.tiles import QUIET, Tiling, one_blas_thread
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.decay_kernel import DecayKernel
 from gramlet.kernels.contract.decay_profile import DecayProfile
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.parameter_texts import shared_texts
-from gramlet.kernels.contract.profile import QUIET, FeatureProfile
+from gramlet.kernels.contract.profile import FeatureProfile
 from gramlet.kernels.contract.tags import GraphTags
 
 # Graphs whose distances give the median, and the share of the largest that counts as 0.
@@ -33,6 +34,8 @@ class VectorProfile(DecayProfile):
     rows: Floats
     gamma: float
 
+    stored = fields(rows=ArrayOf("float64", "n", "d"), gamma=Number(0.0))
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -44,10 +47,6 @@ class VectorProfile(DecayProfile):
 
     def own_distances(self) -> Floats:
         return np.zeros(len(self))
-
-    def validate(self) -> None:
-        require_array("rows", self.rows, "float64", (None, None))
-        require_real("gamma", self.gamma, 0.0)
 
 
 def squared_distances(rows: Floats, others: Floats | None = None) -> Floats:
@@ -120,6 +119,14 @@ class EmbeddingKernel(DecayKernel):
         **COMMON_CONSTRAINTS,
     }
 
+    stored = fields(
+        embedding_=Instance(BaseEstimator),
+        mean_=ArrayOf("float64", "d"),
+        scale_=ArrayOf("float64", "d", least=0.0),
+        metric_=Choice("rbf", "linear"),
+        median_gamma_=Number(0.0),
+    )
+
     def __init__(
         self,
         embedding: Any,
@@ -166,9 +173,6 @@ class EmbeddingKernel(DecayKernel):
 
     def _validate_fitted(self) -> None:
         require(self.metric_ == self.metric, "metric was changed after fit; fit again")
-        require_array("mean_", self.mean_, "float64", (None,))
-        require_array("scale_", self.scale_, "float64", self.mean_.shape)
-        require_real("median_gamma_", self.median_gamma_, 0.0)
         kind = FeatureProfile if self.metric_ == "linear" else VectorProfile
         require(type(self.profile_) is kind, f"profile_ must be a {kind.__name__}")
         rows = self.profile_.rows  # type: ignore[attr-defined]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scipy import sparse
 
-from gramlet.common.stored_state import require_instance
+from gramlet.common.fields import Instance, fields
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.molecules.molecules import molecules
@@ -76,6 +76,8 @@ class MorganKernel(WLOptimalAssignment):
 class EnvironmentCounter:
     """Counts the environments of the atoms of molecules, up to a radius."""
 
+    stored = fields(colours=Instance(ColourCounter))
+
     def __init__(self, colouring: Colouring) -> None:
         self.colours = ColourCounter(colouring)
 
@@ -87,9 +89,6 @@ class EnvironmentCounter:
 
     def names(self) -> list[str]:
         return self.colours.names()
-
-    def validate(self) -> None:
-        require_instance("colours", self.colours, ColourCounter)
 
     @property
     def n_features(self) -> int:
