@@ -24,7 +24,7 @@ from gramlet import (
     mmd,
     theory,
 )
-from gramlet.engine.graphlets.labelled_patterns import unpacked_labels
+from gramlet.engine.graphlets.patterns import unpacked_labels
 from gramlet.engine.graphlets.sampling import sample_counts
 from reference.kernels import graphlets as reference
 

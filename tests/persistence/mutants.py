@@ -348,7 +348,7 @@ _NAMES = [
     "sklearn.svm._classes:SVC",
     "sklearn.preprocessing._data:StandardScaler",
     "sklearn.pipeline:Pipeline",
-    "gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman:WeisfeilerLehman",
+    "gramlet.kernels.weisfeiler_lehman.subtree:WeisfeilerLehman",
     "gramlet.kernels.contract.vocabulary:LabelVocabulary",
     "gramlet.engine.core.signature_table:SignatureTable",
     "gramlet.kernels.contract.kernel:GraphKernel",

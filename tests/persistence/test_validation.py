@@ -130,7 +130,7 @@ def test_every_estimator_on_the_list_can_be_saved_unfitted(name, tmp_path):
 
 
 def test_functions_that_write_files_are_refused(tmp_path):
-    names = ["gramlet.engine.graphlets.table_cache:stored", "gramlet.persistence.files:save"]
+    names = ["gramlet.common.safe_writing:writing", "gramlet.persistence.files:save"]
     for name in (*names, "sklearn.metrics.pairwise:pairwise_distances", "os:system"):
         with pytest.raises(ValueError, match="not allowed"):
             classes.find_function(name)

@@ -251,9 +251,9 @@ def test_graphs_of_another_kind_are_refused(fitted, new, message, tmp_path):
 @pytest.mark.parametrize(
     ("features", "refused"),
     [
-        (HashedFeatures("wl", 1, 8, use_edge_labels=False), False),
-        (HashedFeatures("sp", 1, 8), False),
-        (HashedFeatures("wl-edge", 1, 8, use_edge_labels=False), True),
+        (HashedFeatures("wl", 1, n_bits=8, use_edge_labels=False), False),
+        (HashedFeatures("sp", 1, n_bits=8), False),
+        (HashedFeatures("wl-edge", 1, n_bits=8, use_edge_labels=False), True),
     ],
 )
 def test_edge_labels_that_are_not_used_may_be_missing(features, refused, tmp_path):

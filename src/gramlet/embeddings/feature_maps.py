@@ -31,7 +31,7 @@ from gramlet.engine.graphlets.patterns import (
     n_pairs,
     patterns,
 )
-from gramlet.engine.graphlets.weighted_sums import add_weighted_rows
+from gramlet.engine.graphlets.sampling import add_weighted_rows
 
 __all__ = ["EigenGaussianMap", "GaussianMap", "GraphletMap", "SparseRows", "graphlet_matrices"]
 

@@ -13,17 +13,15 @@ from gramlet.common.stored_state import require
 from gramlet.embeddings.feature_maps import GraphletMap
 from gramlet.embeddings.sampled_patterns import Drawn
 from gramlet.engine.core.tiles import QUIET, Tiling
-from gramlet.engine.graphlets.labelled_patterns import (
-    MAX_LABELLED_NODES,
-    canonical_labelled,
-    unpacked_labels,
-)
 from gramlet.engine.graphlets.patterns import (
+    MAX_LABELLED_NODES,
     MAX_NODES,
+    canonical_labelled,
     classes_of_codes,
     n_pairs,
     pattern_names,
     patterns,
+    unpacked_labels,
 )
 
 __all__ = ["MatchMap"]

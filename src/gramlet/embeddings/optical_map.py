@@ -22,7 +22,7 @@ from gramlet.embeddings.feature_maps import (
 from gramlet.embeddings.sampled_patterns import Drawn
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.graphlets.patterns import adjacency_matrices
-from gramlet.engine.graphlets.weighted_sums import add_weighted_rows, pair_moments
+from gramlet.engine.graphlets.sampling import add_weighted_rows, pair_moments
 
 _FEATURES = 128
 # Patterns sent to a device at a time, which bounds the memory of its results.

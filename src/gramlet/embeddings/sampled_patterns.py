@@ -12,8 +12,7 @@ from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.tiles import QUIET, Tiling
-from gramlet.engine.graphlets.labelled_patterns import unpacked_labels
-from gramlet.engine.graphlets.patterns import n_pairs
+from gramlet.engine.graphlets.patterns import n_pairs, unpacked_labels
 from gramlet.engine.graphlets.sampling import sample_counts
 from gramlet.graphs.batch import GraphBatch
 

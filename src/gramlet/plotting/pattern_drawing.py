@@ -23,7 +23,7 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.graphlets.graphlet import GraphletCounter
 from gramlet.kernels.histograms.label_histograms import EdgeCounter, VertexCounter
-from gramlet.kernels.neighbourhoods.ball_pair_counter import BallPairCounter
+from gramlet.kernels.neighbourhoods.nspdk import BallPairCounter
 from gramlet.kernels.neighbourhoods.odd_sth import TreeCounter
 from gramlet.kernels.paths.shortest_path import PathCounter
 from gramlet.kernels.weisfeiler_lehman.colour_counts import ColourCounter, SubtreePattern

@@ -30,7 +30,7 @@ from gramlet.kernels.contract.labels import LABEL_CHOICE
 from gramlet.kernels.contract.output import framed
 from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.contract.vocabulary import wrong_kind
-from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import MOST_ROUNDS
+from gramlet.kernels.weisfeiler_lehman.subtree import MOST_ROUNDS
 
 _NOTHING = np.zeros(0, dtype=np.int64)
 # Distinguishes kinds of features: the same numbers in other roles are other features.
@@ -87,6 +87,7 @@ class HashedFeatures(TransformerMixin, BaseEstimator):
         self,
         kind: str = "wl",
         n_iter: int = 3,
+        *,
         n_bits: int | None = 20,
         use_edge_labels: bool | str = "auto",
     ) -> None:

@@ -127,6 +127,7 @@ class HashedLinearModel(BaseEstimator):
         self,
         task: str = "auto",
         alpha: float | Sequence[float] = _ALPHAS,
+        *,
         normalize: bool | str = "auto",
         n_epochs: int | str = "auto",
         held_out: float = 0.1,

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from gramlet.common.fields import check
 from gramlet.engine.core.tiles import Tiling
-from gramlet.kernels.neighbourhoods.block_profile import BlockProfile
+from gramlet.kernels.neighbourhoods.nspdk import BlockProfile
 
 
 def profile(n_rows: int, seed: int, n_new: int = 0) -> BlockProfile:
@@ -70,12 +70,12 @@ def test_no_column_is_shared():
     [
         ({"blocks": np.array([5, 3, 7])}, "blocks must be ascending"),
         ({"blocks": 3}, "blocks must be an array of int64"),
-        ({"place": np.zeros(40, np.int64)}, "place must be an array of uint8"),
-        ({"place": np.full(40, 3, np.uint8)}, "place must"),
+        ({"block_of": np.zeros(40, np.int64)}, "block_of must be an array of uint8"),
+        ({"block_of": np.full(40, 3, np.uint8)}, "block_of must"),
     ],
 )
 def test_damaged_profiles_are_refused(change, message):
     made = profile(5, 0)
-    fields = {name: getattr(made, name) for name in ("counts", "blocks", "place", "n_known")}
+    fields = {name: getattr(made, name) for name in ("counts", "blocks", "block_of", "n_known")}
     with pytest.raises(ValueError, match=message):
         check(BlockProfile(**{**fields, **change}))

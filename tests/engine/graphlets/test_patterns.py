@@ -7,23 +7,18 @@ import math
 
 import numpy as np
 import pytest
-from numba import config
 
-from gramlet.engine.graphlets import patterns as engine
-from gramlet.engine.graphlets.labelled_patterns import canonical_labelled, unpacked_labels
 from gramlet.engine.graphlets.patterns import (
     adjacency_matrices,
+    canonical_labelled,
     classes_of_codes,
     n_pairs,
     pattern_code,
     patterns,
+    unpacked_labels,
 )
-from gramlet.engine.graphlets.table_cache import cached_table, checksum
 from gramlet.theory import n_graphlets
 from reference.kernels import graphlets as reference
-
-compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="too long without the compiler")
-SIZES = [1, 2, 3, 4, 5, 6, pytest.param(7, marks=compiled), pytest.param(8, marks=compiled)]
 
 
 def random_codes(k: int, n: int, seed: int = 0) -> np.ndarray:
@@ -53,7 +48,7 @@ def test_adjacency_matrices_spell_codes(k):
 # Classes
 
 
-@pytest.mark.parametrize("k", SIZES)
+@pytest.mark.parametrize("k", range(1, 9))
 def test_there_are_as_many_classes_as_burnside_says(k):
     found = patterns(k)
     assert len(found) == n_graphlets(k)
@@ -73,14 +68,13 @@ def test_every_code_has_the_class_of_its_smallest_order(k):
     np.testing.assert_array_equal(patterns(k).smallest[classes_of_codes(codes, k)], smallest)
 
 
-@pytest.mark.parametrize(("k", "n"), [(6, 60), pytest.param(7, 6, marks=compiled)])
+@pytest.mark.parametrize(("k", "n"), [(6, 60), (7, 6)])
 def test_random_codes_have_the_class_of_their_smallest_order(k, n):
     codes = random_codes(k, n)
     smallest = [reference.canonical(code, k) for code in codes.tolist()]
     np.testing.assert_array_equal(patterns(k).smallest[classes_of_codes(codes, k)], smallest)
 
 
-@compiled
 def test_eight_nodes_have_the_class_of_their_smallest_order():
     # All 8! orders at once: the reference would take a minute.
     orders = np.array(list(itertools.permutations(range(8))))
@@ -94,7 +88,6 @@ def test_eight_nodes_have_the_class_of_their_smallest_order():
         assert patterns(8).orbit_sizes[found[0]] == len(np.unique(all_codes))
 
 
-@compiled
 @pytest.mark.parametrize("k", [6, 7, 8])
 def test_codes_share_a_class_exactly_when_isomorphic(k):
     nx = pytest.importorskip("networkx", reason="needs networkx")
@@ -128,7 +121,6 @@ def test_connected_classes_and_edges(k):
     assert found.n_edges.tolist() == [code.bit_count() for code in found.smallest.tolist()]
 
 
-@compiled
 def test_numbers_of_connected_classes():
     counts = [int(patterns(k).connected.sum()) for k in range(1, 9)]
     assert counts == [1, 1, 2, 6, 21, 112, 853, 11117]
@@ -138,81 +130,6 @@ def test_sizes_outside_are_refused():
     for k in (0, 9):
         with pytest.raises(ValueError, match=f"1 to 8 nodes; got k={k}"):
             patterns(k)
-
-
-@compiled
-@pytest.mark.parametrize("k", [2, 3, 4, 5, 6])
-def test_the_search_finds_what_trying_all_orders_finds(k):
-    smaller = patterns(k - 1).smallest
-    expected = engine._grow_by_all_orders(smaller, k)
-    found = engine._grow(smaller, k)
-    assert np.array_equal(found, expected)
-    assert found.dtype == expected.dtype
-
-
-# Tables on disk
-
-
-@compiled
-def test_checksums_are_those_of_fresh_tables():
-    assert checksum(engine._forms(7)[0]) == engine._CLASSES_CHECKSUM
-    assert checksum(engine._grow(patterns(7).smallest, 8)) == engine._GROWN_CHECKSUM
-
-
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRAMLET_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "tables"
-
-
-TABLE = np.arange(12, dtype=np.int16).reshape(3, 4)
-
-
-def refuse():
-    raise AssertionError("built although it was there")
-
-
-def test_a_table_is_built_once_and_then_read(home):
-    np.testing.assert_array_equal(cached_table("t", checksum(TABLE), lambda: TABLE), TABLE)
-    assert [path.name for path in home.iterdir()] == ["t.npy"]
-    read = cached_table("t", checksum(TABLE), refuse)
-    np.testing.assert_array_equal(read, TABLE)
-    assert read.dtype == TABLE.dtype
-
-
-@pytest.mark.parametrize("damage", ["cut", "changed", "shape", "text", "pickle", "empty"])
-def test_a_damaged_file_is_built_anew(home, damage):
-    cached_table("t", checksum(TABLE), lambda: TABLE)
-    path = home / "t.npy"
-    if damage == "cut":
-        path.write_bytes(path.read_bytes()[:-5])
-    elif damage == "changed":
-        np.save(path, TABLE + 1)
-    elif damage == "shape":
-        np.save(path, TABLE.reshape(4, 3))
-    elif damage == "text":
-        path.write_text("not a table")
-    elif damage == "pickle":
-        np.save(path, np.array([{}], dtype=object), allow_pickle=True)
-    else:
-        path.write_bytes(b"")
-    built = []
-    read = cached_table("t", checksum(TABLE), lambda: built.append(1) or TABLE)
-    assert built == [1]
-    np.testing.assert_array_equal(read, TABLE)
-    np.testing.assert_array_equal(np.load(path), TABLE)
-
-
-def test_a_wrong_table_is_never_kept(home):
-    cached_table("t", 12345, lambda: TABLE)
-    assert not home.exists()
-
-
-def test_without_a_place_to_write_tables_live_in_memory(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("GRAMLET_CACHE", str(tmp_path / "file"))
-    np.testing.assert_array_equal(cached_table("t", checksum(TABLE), lambda: TABLE), TABLE)
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 # Labelled patterns

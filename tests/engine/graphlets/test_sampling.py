@@ -19,10 +19,13 @@ from compiled_calls import from_python
 from gramlet import GraphBatch
 from gramlet.engine.core import random_streams as streams
 from gramlet.engine.core.tiles import Tiling
-from gramlet.engine.graphlets import draws
-from gramlet.engine.graphlets.labelled_patterns import unpacked_labels
-from gramlet.engine.graphlets.patterns import adjacency_matrices
-from gramlet.engine.graphlets.sampling import sample_codes, sample_counts
+from gramlet.engine.graphlets.patterns import adjacency_matrices, unpacked_labels
+from gramlet.engine.graphlets.sampling import (
+    add_weighted_rows,
+    pair_moments,
+    sample_codes,
+    sample_counts,
+)
 from reference.kernels import graphlets as reference
 
 SEED = 20
@@ -278,7 +281,7 @@ def test_many_distinct_patterns_are_told_apart():
 
 @pytest.mark.parametrize("flyback", [None, 0.1])
 def test_large_graphs_are_searched_instead_of_tabled(flyback):
-    n = 2 * draws._MOST_NODES_AS_BITS
+    n = 4096
     hubs = [(h, i) for h in range(8) for i in range(8, n, h + 2)]
     graph = GraphBatch.from_edges([hubs], n_nodes=[n])
     found = sample_counts(graph, 5, 400, SEED, flyback=flyback, labels=np.arange(n), n_labels=n)
@@ -337,15 +340,58 @@ def test_too_many_labels_are_refused():
 
 UNIFORM = """
 from gramlet import GraphBatch
-from gramlet.engine.graphlets import draws, sampling
+from gramlet.engine.graphlets import sampling
 path = GraphBatch.from_edges([[(0, 1), (1, 2), (2, 3)]])
 sampling.sample_counts(path, 3, 10, seed=0)
-print(*(bool(f.overloads) for f in (draws.draw_uniform, draws.draw_walk, sampling._count)))
+print(*(bool(f.overloads) for f in (sampling._draw_uniform, sampling._draw_walk)))
 """
 
 
-def test_uniform_draws_compile_neither_walks_nor_hashing(tmp_path):
+def test_uniform_draws_do_not_compile_walks(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
     command = [sys.executable, "-c", UNIFORM]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["True", "False", "False"]
+    assert run.stdout.split() == ["True", "False"]
+
+
+# Features of counted patterns
+
+
+def csr(rng, n_rows, n_columns, most):
+    lengths = rng.integers(0, most, n_rows)
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    columns = rng.integers(0, n_columns, indptr[-1])
+    return indptr, columns, rng.normal(size=len(columns))
+
+
+@pytest.mark.parametrize("width", [1, 3, 17, 128])
+def test_sums_are_those_of_a_loop_to_the_bit(width):
+    rng = np.random.default_rng(width)
+    indptr, columns, weights = csr(rng, 20, 6, 11)
+    table = rng.normal(size=(6, width))
+    result = rng.normal(size=(20, width))
+    expected = result.copy()
+    for i in range(20):
+        for e in range(indptr[i], indptr[i + 1]):
+            expected[i] += weights[e] * table[columns[e]]
+    add_weighted_rows(indptr[:-1], indptr[1:], columns + 100, weights, table, 100, result)
+    np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 8])
+def test_moments_count_pairs_of_bits(k):
+    rng = np.random.default_rng(k)
+    n_bits = k * (k - 1) // 2
+    indptr = np.array([0, 3, 3, 10])
+    codes = rng.integers(0, 1 << n_bits, 10)
+    counts = rng.integers(1, 9, 10).astype(np.float64)
+    moments = pair_moments(indptr, codes, counts, k)
+    for i in range(3):
+        for q in range(n_bits):
+            for p in range(q + 1):
+                both = sum(
+                    counts[e]
+                    for e in range(indptr[i], indptr[i + 1])
+                    if codes[e] >> p & 1 and codes[e] >> q & 1
+                )
+                assert moments[i, q * (q + 1) // 2 + p] == both

@@ -12,10 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch
-from gramlet.engine.graphlets import disjoint
 from gramlet.engine.graphlets import spectrum as graphlets
-from gramlet.engine.graphlets.closed_forms import count_by_formula
-from gramlet.engine.graphlets.connected import class_columns, count_by_visiting, expected_visits
+from gramlet.engine.graphlets.connected import (
+    class_columns,
+    count_by_formula,
+    count_by_visiting,
+    expected_visits,
+)
 from gramlet.engine.graphlets.patterns import classes_of_codes, n_pairs, pattern_code, patterns
 from gramlet.engine.graphlets.spectrum import graphlet_counts, graphlet_frequencies
 from reference.kernels import graphlets as reference
@@ -76,7 +79,7 @@ def test_closed_formulas_count_what_visiting_counts(k):
     batch = random_batch([40, 25, 30, 17, 60, 12], [0.05, 0.3, 0.7, 1.0, 0.1, 0.0], seed=4)
     hub = GraphBatch.from_edges([[(0, i) for i in range(1, 50)] + [(3, 4), (4, 5)]])
     batch = GraphBatch.concatenate([batch, hub])[rng.permutation(7)]
-    shape = (len(batch), class_columns(k)[0][-1])
+    shape = (len(batch), class_columns(k).first_column[-1])
     by_formula, by_visiting = np.zeros(shape, np.int64), np.zeros((*shape,), np.int64)
     arrays = batch.node_offsets, batch.indptr, batch.indices
     count_by_formula(*arrays, k, by_formula, 0, len(batch))
@@ -134,7 +137,7 @@ def test_numbers_beyond_64_bits_take_the_long_way(monkeypatch):
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 6])
 def test_largest_number_of_nodes_for_64_bits(k):
-    n = disjoint.largest_in_64_bits(k)
+    n = graphlets.largest_in_64_bits(k)
     for nodes, fits in ((n, True), (n + 1, False)):
         products = [math.comb(nodes, p) * math.comb(nodes, k - p) for p in range(1, k)]
         assert (max(products) < 2**63) == fits
@@ -191,9 +194,9 @@ def test_expected_visits_have_the_truth_as_their_mean():
     few = random_batch([18] * 6, np.linspace(0.05, 0.5, 6), seed=6)
     batch = GraphBatch.concatenate([permuted(few, rng) for _ in range(100)])
     for k in (5, 6):
-        counts = np.zeros((6, class_columns(k)[0][-1]), np.int64)
+        counts = np.zeros((6, class_columns(k).first_column[-1]), np.int64)
         count_by_visiting(few.node_offsets, few.indptr, few.indices, k, counts, 0, 6)
-        truth = counts[:, class_columns(k)[0][k] :].sum(axis=1)
+        truth = counts[:, class_columns(k).first_column[k] :].sum(axis=1)
         expected = expected_visits(batch.node_offsets, batch.indptr, batch.indices, k)
         expected = expected.reshape(100, 6)
         errors = expected.std(axis=0) / 10
@@ -203,9 +206,9 @@ def test_expected_visits_have_the_truth_as_their_mean():
 
 def test_bounds_on_visits_hold():
     batch = random_batch([25] * 20, np.linspace(0.02, 0.6, 20), seed=7)
-    counts = np.zeros((20, class_columns(5)[0][-1]), np.int64)
+    counts = np.zeros((20, class_columns(5).first_column[-1]), np.int64)
     count_by_visiting(batch.node_offsets, batch.indptr, batch.indices, 5, counts, 0, 20)
-    truth = counts[:, class_columns(5)[0][5] :].sum(axis=1)
+    truth = counts[:, class_columns(5).first_column[5] :].sum(axis=1)
     assert (graphlets._most_connected_sets(batch, batch.degrees, 5) >= truth).all()
 
 

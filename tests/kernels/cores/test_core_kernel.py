@@ -17,8 +17,8 @@ from gramlet import (
     WeisfeilerLehman,
     as_batch,
 )
-from gramlet.engine.cores.core_numbers import core_numbers
 from gramlet.kernels.contract.tags import graph_tags
+from gramlet.kernels.cores.core_kernel import core_numbers
 from reference.kernels.histograms import edge_histogram, vertex_histogram
 from reference.kernels.nested import as_matrix, core_kernel
 from reference.kernels.paths_walks import shortest_path
@@ -55,7 +55,7 @@ def test_core_numbers_are_those_of_networkx(seed):
     ]
     batch = as_batch(graphs)
     expected = [nx.core_number(g)[v] for g in graphs for v in g]
-    assert core_numbers(batch.indptr, batch.indices).tolist() == expected
+    assert core_numbers(batch).tolist() == expected
 
 
 @st.composite

@@ -63,7 +63,9 @@ def test_many_samples_tend_to_the_exact_spectra(connected_only):
     exact = GraphletKernel(4, connected_only).fit(batch).features(batch).toarray()
     errors = []
     for n_samples in (100, 40_000):
-        kernel = GraphletKernel(4, connected_only, "sample", n_samples, random_state=0).fit(batch)
+        kernel = GraphletKernel(
+            4, connected_only, method="sample", n_samples=n_samples, random_state=0
+        ).fit(batch)
         estimate = kernel.features(batch).toarray()
         sums = estimate.sum(axis=1)
         assert (np.isclose(sums, 1) | (sums == 0)).all()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, HadamardCode
-from gramlet.engine.hashing.neighbour_sums import PRIMES
+from gramlet.engine.hashing.neighbour_codes import PRIMES
 from reference.examples import worked_molecules
 from reference.kernels import hashing
 from reference.strategies import graph_batches

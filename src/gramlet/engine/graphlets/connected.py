@@ -1,33 +1,28 @@
-"""Connected induced subgraphs of up to k nodes, visited once each and counted by class.
+"""Connected induced subgraphs of up to k nodes, counted by class.
 
-Every graph is searched along the ESU tree. For up to four nodes `closed_forms` is faster; counts of
-disconnected patterns are derived from these counts in `disjoint`.
+Up to four nodes closed formulas count them: triangles, four-cycles and four-cliques are found over
+edges; stars, paths, paws and diamonds follow from degrees and triangles. Larger sets of nodes are
+visited once each, along the ESU tree. Counts of disconnected patterns are derived in `spectrum`.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from gramlet.common.arrays import Floats, Int16s, Ints, Nodes, UInt64s
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.random_streams import below, graph_stream, wrapping_integers
-from gramlet.engine.graphlets.patterns import patterns
-
-__all__ = ["class_columns", "count_by_visiting", "expected_visits", "largest_graph"]
+from gramlet.engine.graphlets.patterns import pattern_code, patterns
 
 
-# About so many random descents estimate the number of connected sets; they take milliseconds.
-_N_DESCENTS = 50_000
-
-
-@cache
-def class_columns(k: int) -> tuple[Ints, Int16s, Ints]:
+class ClassColumns(NamedTuple):
     """Columns for the classes of all sizes 1..k, side by side.
 
-    Returns
-    -------
+    Attributes
+    ----------
     first_column : array, shape (k + 2,)
         The classes on p nodes have the columns ``first_column[p]:first_column[p + 1]``.
     column_of_code : array of int16
@@ -35,6 +30,15 @@ def class_columns(k: int) -> tuple[Ints, Int16s, Ints]:
     first_code : array, shape (k + 1,)
         Where the codes of p nodes begin in ``column_of_code``.
     """
+
+    first_column: Ints
+    column_of_code: Int16s
+    first_code: Ints
+
+
+@cache
+def class_columns(k: int) -> ClassColumns:
+    """The columns for the classes of 1..k nodes."""
     first_column = np.zeros(k + 2, dtype=np.int64)
     first_code = np.zeros(k + 1, dtype=np.int64)
     columns: list[Int16s] = []
@@ -46,7 +50,176 @@ def class_columns(k: int) -> tuple[Ints, Int16s, Ints]:
         first_code[p] = n_codes
         n_codes += len(table)
         columns.append((table + first_column[p]).astype(np.int16))
-    return first_column, np.concatenate(columns), first_code
+    return ClassColumns(first_column, np.concatenate(columns), first_code)
+
+
+def count_by_formula(
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Nodes,
+    k: int,
+    counts: Ints,
+    begin: int,
+    end: int,
+) -> None:
+    """Count connected sets of 2..k nodes (k ≤ 4) of the graphs begin:end.
+
+    Row ``graph - begin`` of ``counts`` is filled in, with the columns of ``class_columns(k)``.
+    Cost: O(Σ deg²) and the number of four-cliques.
+    """
+    columns = _formula_columns()
+    marked, common = np.zeros((2, _largest(node_offsets, begin, end)), dtype=np.int64)
+    tallies = np.zeros((end - begin, len(columns)), dtype=np.int64)
+    tallies[:, 0] = np.diff(indptr[node_offsets[begin : end + 1]]) // 2
+    _tally(node_offsets, indptr, indices, marked, common, tallies, begin, end)
+    shown = columns < counts.shape[1]
+    counts[:, columns[shown]] = _induced(tallies)[:, shown]
+
+
+@cache
+def _formula_columns() -> Ints:
+    """Columns of: edge; path and triangle; star, path, paw, cycle, diamond, clique on four."""
+    _, column_of_code, first_code = class_columns(4)
+    shapes = [
+        (2, [(0, 1)]),
+        (3, [(0, 1), (1, 2)]),
+        (3, [(0, 1), (1, 2), (0, 2)]),
+        (4, [(0, 1), (0, 2), (0, 3)]),
+        (4, [(0, 1), (1, 2), (2, 3)]),
+        (4, [(0, 1), (1, 2), (0, 2), (2, 3)]),
+        (4, [(0, 1), (1, 2), (2, 3), (0, 3)]),
+        (4, [(0, 1), (1, 2), (2, 3), (0, 3), (0, 2)]),
+        (4, [(0, 1), (1, 2), (2, 3), (0, 3), (0, 2), (1, 3)]),
+    ]
+    columns = [column_of_code[first_code[p] + pattern_code(edges, p)] for p, edges in shapes]
+    return np.array(columns, dtype=np.int64)
+
+
+def _largest(node_offsets: Ints, begin: int, end: int) -> int:
+    """The number of nodes of the largest of the graphs ``begin:end``."""
+    return int(np.diff(node_offsets[begin : end + 1]).max(initial=0))
+
+
+@njit(nogil=True, cache=True)
+def _tally(
+    node_offsets: Ints,
+    indptr: Ints,
+    indices: Nodes,
+    marked: Ints,
+    common: Ints,
+    tallies: Ints,
+    begin: int,
+    end: int,
+) -> None:
+    """Count subgraphs that need not be induced, with multiplicities, except edges.
+
+    ``marked`` and ``common`` contain a zero for each node of the largest graph.
+    """
+    for g in range(begin, end):
+        first = node_offsets[g]
+        tally = tallies[g - begin]
+        for u in range(first, node_offsets[g + 1]):
+            _tally_node(u, first, indptr, indices, common, tally)
+            _tally_edges(u, first, indptr, indices, marked, common, tally)
+
+
+@njit(nogil=True, cache=True)
+def _tally_node(
+    u: int, first: int, indptr: Ints, indices: Nodes, common: Ints, tally: Ints
+) -> None:
+    """Add wedges and stars at u, and the four-cycles with u and a later node on a diagonal.
+
+    A four-cycle is added twice in all, once per diagonal.
+    """
+    degree = indptr[u + 1] - indptr[u]
+    tally[1] += degree * (degree - 1) // 2
+    tally[3] += degree * (degree - 1) * (degree - 2) // 6
+    for a in range(indptr[u], indptr[u + 1]):
+        w = indices[a]
+        for b in range(indptr[w + 1] - 1, indptr[w] - 1, -1):
+            if indices[b] <= u:
+                break
+            # The n-th common neighbour closes n − 1 more cycles.
+            tally[6] += common[indices[b] - first]
+            common[indices[b] - first] += 1
+    for a in range(indptr[u], indptr[u + 1]):
+        w = indices[a]
+        for b in range(indptr[w + 1] - 1, indptr[w] - 1, -1):
+            if indices[b] <= u:
+                break
+            common[indices[b] - first] = 0
+
+
+@njit(nogil=True, cache=True)
+def _tally_edges(
+    u: int,
+    first: int,
+    indptr: Ints,
+    indices: Nodes,
+    marked: Ints,
+    common: Ints,
+    tally: Ints,
+) -> None:
+    """Add triangles, paths, paws, diamonds and four-cliques, over edges u < v.
+
+    A triangle is added three times in all, once per edge.
+    """
+    degree = indptr[u + 1] - indptr[u]
+    for a in range(indptr[u], indptr[u + 1]):
+        marked[indices[a] - first] = 1
+    for a in range(indptr[u], indptr[u + 1]):
+        v = indices[a]
+        if v < u:
+            continue
+        # Paths with this edge in the middle.
+        tally[4] += (degree - 1) * (indptr[v + 1] - indptr[v] - 1)
+        # Triangles on this edge.
+        triangles = 0
+        for b in range(indptr[v], indptr[v + 1]):
+            w = indices[b]
+            if marked[w - first]:
+                triangles += 1
+                # Each further edge of the third node makes a paw.
+                tally[5] += indptr[w + 1] - indptr[w] - 2
+                if w > v:
+                    common[w - first] = 1
+        # Two triangles on one edge are a diamond; cliques are found among the third nodes.
+        tally[2] += triangles
+        tally[7] += triangles * (triangles - 1) // 2
+        if triangles > 1:
+            tally[8] += _edges_within(v, first, indptr, indices, common)
+        for b in range(indptr[v], indptr[v + 1]):
+            common[indices[b] - first] = 0
+    for a in range(indptr[u], indptr[u + 1]):
+        marked[indices[a] - first] = 0
+
+
+@njit(nogil=True, cache=True)
+def _edges_within(v: int, first: int, indptr: Ints, indices: Nodes, inside: Ints) -> int:
+    """The number of edges between neighbours of v that are marked in ``inside``."""
+    n_edges = 0
+    for b in range(indptr[v], indptr[v + 1]):
+        w = indices[b]
+        if inside[w - first]:
+            for c in range(indptr[w + 1] - 1, indptr[w] - 1, -1):
+                if indices[c] <= w:
+                    break
+                n_edges += inside[indices[c] - first]
+    return n_edges
+
+
+def _induced(tallies: Ints) -> Ints:
+    """Counts of induced subgraphs, from those of subgraphs with multiplicities; graphs are rows."""
+    edges, wedges, corners, stars, paths, paws, cycles, diamonds, cliques = tallies.T
+    triangles = corners // 3
+    diamonds = diamonds - 6 * cliques
+    cycles = cycles // 2 - diamonds - 3 * cliques
+    paws = paws - 4 * diamonds - 12 * cliques
+    stars = stars - (paws + 2 * diamonds + 4 * cliques)
+    paths = paths - (3 * triangles + 2 * paws + 4 * cycles + 6 * diamonds + 12 * cliques)
+    return np.column_stack(
+        [edges, wedges - 3 * triangles, triangles, stars, paths, paws, cycles, diamonds, cliques]
+    )
 
 
 def count_by_visiting(
@@ -68,7 +241,10 @@ def count_by_visiting(
     Wernicke (2006), Efficient detection of network motifs.
     """
     _, column_of_code, first_code = class_columns(k)
-    _visit(node_offsets, indptr, indices, k, column_of_code, first_code, counts, begin, end)
+    workspace = np.zeros((2, _largest(node_offsets, begin, end)), dtype=np.int64)
+    _visit(
+        node_offsets, indptr, indices, k, column_of_code, first_code, workspace, counts, begin, end
+    )
 
 
 def expected_visits(node_offsets: Ints, indptr: Ints, indices: Nodes, k: int) -> Floats:
@@ -82,18 +258,11 @@ def expected_visits(node_offsets: Ints, indptr: Ints, indices: Nodes, k: int) ->
     ----------
     Knuth (1975), Estimating the efficiency of backtrack programs.
     """
+    # 50,000 descents in all take milliseconds.
+    descents = max(1, 50_000 // max(1, int(node_offsets[-1])))
+    workspace = np.zeros((2, _largest(node_offsets, 0, len(node_offsets) - 1)), dtype=np.int64)
     with wrapping_integers():
-        descents = max(1, _N_DESCENTS // max(1, int(node_offsets[-1])))
-        return _probe(node_offsets, indptr, indices, k, descents)
-
-
-@njit(nogil=True, cache=True)
-def largest_graph(node_offsets: Ints, begin: int, end: int) -> int:
-    """The number of nodes of the largest of the graphs ``begin:end``."""
-    most = 0
-    for g in range(begin, end):
-        most = max(most, node_offsets[g + 1] - node_offsets[g])
-    return most
+        return _probe(node_offsets, indptr, indices, k, workspace, descents)
 
 
 # The ESU tree. Every connected set is grown from its smallest node; a node may join if it is larger
@@ -190,15 +359,16 @@ def _visit(
     k: int,
     column_of_code: Int16s,
     first_code: Ints,
+    workspace: Ints,
     counts: Ints,
     begin: int,
     end: int,
 ) -> None:
-    """Count the connected sets of the graphs ``begin:end``."""
-    # Workspace for the largest graph; `_visit_root` leaves it as it was.
-    most = largest_graph(node_offsets, begin, end)
-    touching = np.zeros(most, dtype=np.int64)
-    candidates = np.zeros(most, dtype=np.int64)
+    """Count the connected sets of the graphs ``begin:end``.
+
+    The two rows of ``workspace`` contain a zero for each node of the largest graph.
+    """
+    touching, candidates = workspace[0], workspace[1]
     stack = np.zeros((4, k + 1), dtype=np.int64)
     for g in range(begin, end):
         first = node_offsets[g]
@@ -250,11 +420,12 @@ def _probe_root(
 
 
 @njit(nogil=True, cache=True)
-def _probe(node_offsets: Ints, indptr: Ints, indices: Nodes, k: int, descents: int) -> Floats:
+def _probe(
+    node_offsets: Ints, indptr: Ints, indices: Nodes, k: int, workspace: Ints, descents: int
+) -> Floats:
+    """Expected numbers of leaves of the ESU trees, from so many descents per node."""
     n_graphs = len(node_offsets) - 1
-    most = largest_graph(node_offsets, 0, n_graphs)
-    touching = np.zeros(most, dtype=np.int64)
-    candidates = np.zeros(most, dtype=np.int64)
+    touching, candidates = workspace[0], workspace[1]
     members = np.zeros(k, dtype=np.int64)
     state = np.zeros(4, dtype=np.uint64)
     expected = np.zeros(n_graphs)

@@ -2,7 +2,8 @@
 
 A pattern is the adjacency of k nodes in order, one bit per pair, from the lowest bit: (0,1), (0,2),
 ..., (0,k−1), (1,2), ... A class is identified by the smallest code among all orders of its nodes.
-The patterns of a graph are found in `spectrum` and `sampling`.
+A pattern with node labels is a code and a word, Σ_i label_i · base^i. The patterns of a graph are
+found in `spectrum` and `sampling`.
 """
 
 from __future__ import annotations
@@ -14,29 +15,11 @@ from itertools import permutations
 
 import numpy as np
 
-from gramlet.common.arrays import Bools, Floats, Int16s, Int32s, Ints
+from gramlet.common.arrays import Array, Bools, Floats, Int16s, Int32s, Ints
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.graphlets.table_cache import cached_table
-
-__all__ = [
-    "MAX_NODES",
-    "Patterns",
-    "adjacency_matrices",
-    "classes_of_codes",
-    "n_pairs",
-    "pattern_code",
-    "pattern_names",
-    "patterns",
-]
 
 MAX_NODES = 8
-# Up to this size there is one table entry per code; 8 nodes would need 2^28 of them.
-_LARGEST_TABLE = 7
-# Up to this size all orders of the nodes are tried; compiling a search would take longer.
-_ALL_ORDERS = 6
-# Checksums of the tables on disk; they change with the order of nodes, pairs or classes.
-_CLASSES_CHECKSUM = 0x38C3C95B
-_GROWN_CHECKSUM = 0x7C4EBEF4
+MAX_LABELLED_NODES = 5  # all orders of labelled nodes are tried
 
 
 def n_pairs(k: int) -> int:
@@ -120,7 +103,8 @@ class _Growth:
     """The classes on k nodes that arise from those on k−1 nodes by a new first node.
 
     Entry (c, mask) is for the smallest pattern of class c after a new node 0, which is adjacent to
-    node i + 1 for every bit i of the mask.
+    node i + 1 for every bit i of the mask. An order of nodes is packed in three bits per node: the
+    new position of node i is at bit 3i.
     """
 
     smallest: Ints
@@ -132,7 +116,7 @@ class _Growth:
 def patterns(k: int) -> Patterns:
     """All patterns on k nodes (1 ≤ k ≤ 8) up to isomorphism.
 
-    Cost: milliseconds up to k = 6, and 0.1 s (k = 7) or 1 s (k = 8) when first built on a machine.
+    Cost: milliseconds up to k = 6, 0.2 s for k = 7 and 2 s for k = 8, once per process.
 
     Parameters
     ----------
@@ -156,9 +140,9 @@ def patterns(k: int) -> Patterns:
         k=k,
         smallest=growth.smallest,
         connected=_connected(growth.smallest, k),
-        n_edges=_bit_counts(growth.smallest),
+        n_edges=adjacency_matrices(growth.smallest, k).sum(axis=(1, 2)).astype(np.int64) // 2,
         orbit_sizes=sizes,
-        class_of_code=_class_table(k) if k <= _LARGEST_TABLE else None,
+        class_of_code=_forms(k)[0] if k < MAX_NODES else None,
     )
 
 
@@ -172,11 +156,10 @@ def classes_of_codes(codes: Ints, k: int) -> Ints:
     table = patterns(k).class_of_code
     if table is not None:
         return table[codes].astype(np.int64)
-    classes, orders = _forms(_LARGEST_TABLE - 1)
-    seven, eight = _growth(_LARGEST_TABLE), _growth(MAX_NODES)
-    return _classes_of_eight(
-        codes, classes, orders, seven.classes, seven.orders, eight.classes, eight.orders
-    )
+    # Eight nodes, of which a table would have 2^28 entries: one node before seven.
+    sub_classes, sub_orders = _forms(7)
+    classes, _ = _put_before(codes & 127, sub_classes[codes >> 7], sub_orders[codes >> 7], 8)
+    return classes.astype(np.int64)
 
 
 @cache
@@ -185,65 +168,74 @@ def _growth(k: int) -> _Growth:
         return _Growth(
             np.zeros(1, np.int64), np.zeros((1, 1), np.int16), np.zeros((1, 1), np.int32)
         )
-    previous = _growth(k - 1).smallest
-
-    def build() -> Ints:
-        return _grow_by_all_orders(previous, k) if k <= _ALL_ORDERS else _grow(previous, k)
-
-    if k == MAX_NODES:
-        forms = cached_table(f"graphlet-growth-{k}", _GROWN_CHECKSUM, build)
-    else:
-        forms = build()
-    codes = forms >> (3 * MAX_NODES)
-    smallest, classes = np.unique(codes, return_inverse=True)
-    orders = (forms & ((1 << (3 * MAX_NODES)) - 1)).astype(np.int32)
-    return _Growth(smallest, classes.reshape(codes.shape).astype(np.int16), orders)
-
-
-def _grow_by_all_orders(smaller: Ints, k: int) -> Ints:
-    """What `_grow` returns, by trying all orders of the nodes."""
+    smaller = _growth(k - 1).smallest
     codes = ((smaller[:, None] << (k - 1)) | np.arange(1 << (k - 1))).ravel()
-    # Nodes from the last place to the first. Of several orders that give the smallest code, both
-    # functions return the first one.
-    sequences = np.array(list(permutations(range(k))))
-    places = np.empty_like(sequences)
-    np.put_along_axis(places, sequences, np.arange(k)[None, ::-1], axis=1)
-    # The place of each pair's bit after reordering; products of bits and powers of 2 are exact.
-    ends = places[:, np.array(np.triu_indices(k, 1))]
-    low, high = ends.min(axis=1), ends.max(axis=1)
-    powers = 2.0 ** (low * k - low * (low + 1) // 2 + high - low - 1)
-    reordered = ((codes[:, None] >> np.arange(n_pairs(k))) & 1) @ powers.T
-    best = reordered.argmin(axis=1)
-    smallest = reordered[np.arange(len(codes)), best].astype(np.int64)
-    orders = (places << (3 * np.arange(k))).sum(axis=1)
-    return ((smallest << 24) | orders[best]).reshape(len(smaller), -1)
+    # A thousand patterns at a time, which bounds the memory.
+    blocks = np.array_split(codes, 1 + len(codes) // 1024)
+    forms = np.hstack([_smallest_forms(block, k) for block in blocks])
+    smallest, classes = np.unique(forms[0], return_inverse=True)
+    shape = len(smaller), -1
+    return _Growth(
+        smallest, classes.reshape(shape).astype(np.int16), forms[1].reshape(shape).astype(np.int32)
+    )
+
+
+def _smallest_forms(codes: Ints, k: int) -> Ints:
+    """The smallest code of each pattern's class, and the order of nodes that gives it.
+
+    The bits of the last nodes are the highest. All patterns are treated at once: nodes are placed
+    from the last position to the first, and only those sequences of nodes continue that tie for
+    the smallest code so far. Of several orders the first is returned.
+    """
+    near = adjacency_matrices(codes, k).astype(np.uint8)
+    powers = (1 << np.arange(k)).astype(np.uint8)
+    # Earlier nodes with the same neighbours, apart from the two nodes themselves, as bits. Such
+    # twins give the same code; without them, k! sequences of an empty graph would tie.
+    rows = near @ powers
+    differences = (rows[:, :, None] ^ rows[:, None, :]) & ~(powers[:, None] | powers)
+    twins = np.tril(differences == 0, -1) @ powers
+    # Per sequence: its pattern, the bits of each node's edges to it, the nodes that are not in it.
+    pattern = first = np.arange(len(codes))
+    bits: Array = np.zeros((len(codes), k), dtype=np.uint8)
+    free = np.full(len(codes), powers.sum(), dtype=np.uint8)
+    orders, smallest = np.zeros((2, len(codes)), dtype=np.int64)
+    for placed in range(k):
+        nodes = (free[:, None] & powers > 0) & (free[:, None] & twins[pattern] == 0)
+        values = np.where(nodes, bits, 255)
+        best = np.minimum.reduceat(values.min(axis=1), first)
+        smallest = (smallest << placed) | best
+        tie, node = np.nonzero(values == best[pattern, None])
+        pattern, orders = pattern[tie], orders[tie] | ((k - 1 - placed) << (3 * node))
+        free = free[tie] ^ powers[node]
+        bits = (bits[tie] << 1) | near[pattern, node]
+        first = np.searchsorted(pattern, np.arange(len(codes)))
+    return np.stack([smallest, orders[first]])
 
 
 @cache
 def _forms(k: int) -> tuple[Int16s, Int32s]:
-    """For every code, its class and the order of nodes that gives the smallest code.
-
-    As `_put_before`, for every code on k−1 nodes (rows) and every mask (columns) at once.
-    """
+    """For every code, its class and the order of nodes that gives the smallest code."""
     if k == 1:
         return np.zeros(1, dtype=np.int16), np.zeros(1, dtype=np.int32)
-    sub_classes, sub_orders = (values[:, None] for values in _forms(k - 1))
+    sub_classes, sub_orders = _forms(k - 1)
     masks = np.arange(1 << (k - 1), dtype=np.int32)
-    places = [(sub_orders >> (3 * i)) & 7 for i in range(k - 1)]
-    moved = np.zeros((len(sub_classes), len(masks)), dtype=np.int32)
-    for i, place in enumerate(places):
-        moved |= ((masks >> i) & 1) << place
+    classes, orders = _put_before(masks, sub_classes[:, None], sub_orders[:, None], k)
+    return classes.ravel(), orders.ravel()
+
+
+def _put_before(
+    masks: Array, sub_classes: Int16s, sub_orders: Int32s, k: int
+) -> tuple[Int16s, Int32s]:
+    """Classes and orders of patterns on k nodes, from those of their last k−1 nodes."""
+    positions = [(sub_orders >> (3 * i)) & 7 for i in range(k - 1)]
+    moved = np.zeros(np.broadcast_shapes(masks.shape, sub_orders.shape), dtype=np.int32)
+    for i, position in enumerate(positions):
+        moved |= (((masks >> i) & 1) << position).astype(np.int32)
     grown = _growth(k).orders[sub_classes, moved]
     orders = grown & 7
-    for i, place in enumerate(places):
-        orders |= ((grown >> (3 * (place + 1))) & 7) << (3 * (i + 1))
-    return _growth(k).classes[sub_classes, moved].ravel(), orders.ravel()
-
-
-def _class_table(k: int) -> Int16s:
-    if k < _LARGEST_TABLE:
-        return _forms(k)[0]
-    return cached_table(f"graphlet-classes-{k}", _CLASSES_CHECKSUM, lambda: _forms(k)[0])
+    for i, position in enumerate(positions):
+        orders |= ((grown >> (3 * (position + 1))) & 7) << (3 * (i + 1))
+    return _growth(k).classes[sub_classes, moved], orders
 
 
 def _connected(codes: Ints, k: int) -> Bools:
@@ -253,151 +245,84 @@ def _connected(codes: Ints, k: int) -> Bools:
     return np.asarray((reached[:, 0] > 0).all(axis=1))
 
 
-def _bit_counts(codes: Ints) -> Ints:
-    return ((codes[:, None] >> np.arange(n_pairs(MAX_NODES))) & 1).sum(axis=1)
+# Patterns whose nodes have labels
 
 
-# Compiled functions. An order is packed in three bits per node: the place of node i is at bit 3i.
+def unpacked_labels(words: Ints, k: int, base: int) -> Ints:
+    """The labels of every pattern's nodes, shape (number of patterns, k).
 
-
-@njit(nogil=True, cache=True)
-def _neighbour_masks(code: int, k: int, masks: Ints) -> None:
+    >>> unpacked_labels(np.array([7]), 3, 2).tolist()
+    [[1, 1, 1]]
+    """
+    labels = np.empty((len(words), k), dtype=np.int64)
+    rest = np.asarray(words, dtype=np.int64)
     for i in range(k):
-        masks[i] = 0
-    bit = 0
-    for i in range(k):
-        for j in range(i + 1, k):
-            if (code >> bit) & 1:
-                masks[i] |= 1 << j
-                masks[j] |= 1 << i
-            bit += 1
+        rest, labels[:, i] = np.divmod(rest, base)
+    return labels
 
 
-@njit(nogil=True, cache=True)
-def _has_earlier_twin(node: int, free: int, masks: Ints) -> bool:
-    """Whether an earlier free node has the same neighbours, apart from the two nodes themselves."""
-    for other in range(node):
-        both = ~((1 << node) | (1 << other))
-        if (free >> other) & 1 and masks[node] & both == masks[other] & both:
-            return True
-    return False
+def canonical_labelled(codes: Ints, words: Ints, k: int, base: int) -> tuple[Ints, Ints]:
+    """Codes and words of the canonical forms, equal exactly for isomorphic patterns.
 
+    A canonical form has its labels in increasing order from node 0 and, among such orders of its
+    nodes, the smallest code. Cost: O(k! k²) per pattern.
 
-@njit(nogil=True, cache=True)
-def _extend_sequences(
-    k: int, placed: int, masks: Ints, old: Ints, n_old: int, new: Ints
-) -> tuple[int, int]:
-    """Extend each sequence by the nodes whose bits are the smallest number; keep all ties.
+    Parameters
+    ----------
+    codes, words : arrays of int64
+    k : int
+        At most 5.
+    base : int
+        Larger than any label.
 
-    Returns this number and how many sequences there are.
+    Examples
+    --------
+    An edge between labels 1 and 0 and an isolated node of label 1, in two orders:
+
+    >>> codes, words = canonical_labelled(np.array([1, 4]), np.array([5, 3]), 3, 2)
+    >>> codes.tolist(), words.tolist()
+    ([1, 1], [6, 6])
     """
-    best, n_new = 1 << placed, 0
-    for s in range(n_old):
-        # Nodes that are not in the sequence, as bits.
-        sequence = old[s]
-        free = (1 << k) - 1
-        for t in range(placed):
-            free ^= 1 << ((sequence >> (3 * t)) & 7)
-        for node in range(k):
-            # Twins give the same code; without this test, n! sequences of an empty graph tie.
-            if not (free >> node) & 1 or _has_earlier_twin(node, free, masks):
-                continue
-            bits = 0
-            for t in range(placed):
-                bits = (bits << 1) | ((masks[node] >> ((sequence >> (3 * t)) & 7)) & 1)
-            if bits < best:
-                best, n_new = bits, 0
-            if bits == best:
-                new[n_new] = sequence | (node << (3 * placed))
-                n_new += 1
-    return best, n_new
-
-
-@njit(nogil=True, cache=True)
-def _smallest_form(code: int, k: int, masks: Ints, sequences: Ints, spare: Ints) -> tuple[int, int]:
-    """The smallest code of a pattern's class, and the order of nodes that gives it.
-
-    The bits of the last nodes are the highest. Nodes are placed from the last place to the first;
-    only the sequences that tie for the smallest code so far are kept.
-    """
-    _neighbour_masks(code, k, masks)
-    smallest, n_ties = 0, 1
-    sequences[0] = 0
-    for placed in range(k):
-        best, n_ties = _extend_sequences(k, placed, masks, sequences, n_ties, spare)
-        smallest = (smallest << placed) | best
-        for tie in range(n_ties):
-            sequences[tie] = spare[tie]
-    order = 0
-    for t in range(k):
-        order |= (k - 1 - t) << (3 * ((sequences[0] >> (3 * t)) & 7))
-    return smallest, order
-
-
-@njit(nogil=True, cache=True)
-def _grow(smaller: Ints, k: int) -> Ints:
-    """Smallest code and order (24 bits) of every class on k−1 nodes after every new first node."""
-    n_masks = 1 << (k - 1)
-    forms = np.empty((len(smaller), n_masks), dtype=np.int64)
-    masks = np.zeros(8, dtype=np.int64)
-    sequences = np.empty(40320, dtype=np.int64)
-    spare = np.empty(40320, dtype=np.int64)
-    for c in range(len(smaller)):
-        for mask in range(n_masks):
-            code = (smaller[c] << (k - 1)) | mask
-            smallest, order = _smallest_form(code, k, masks, sequences, spare)
-            forms[c, mask] = (smallest << 24) | order
-    return forms
-
-
-@njit(nogil=True, cache=True)
-def _put_before(
-    mask: int,
-    k: int,
-    sub_class: int,
-    sub_order: int,
-    classes: Int16s,
-    orders: Int32s,
-) -> tuple[int, int]:
-    """Class and order of a pattern on k nodes, from those of its last k−1 nodes."""
-    moved = 0
-    for i in range(k - 1):
-        moved |= ((mask >> i) & 1) << ((sub_order >> (3 * i)) & 7)
-    grown = orders[sub_class, moved]
-    order = grown & 7
-    for i in range(k - 1):
-        place = 1 + ((sub_order >> (3 * i)) & 7)
-        order |= ((grown >> (3 * place)) & 7) << (3 * (i + 1))
-    return classes[sub_class, moved], order
-
-
-@njit(nogil=True, cache=True)
-def _classes_of_eight(
-    codes: Ints,
-    classes_6: Int16s,
-    orders_6: Int32s,
-    grown_classes_7: Int16s,
-    grown_orders_7: Int32s,
-    grown_classes_8: Int16s,
-    grown_orders_8: Int32s,
-) -> Ints:
-    """Classes of codes on eight nodes: two nodes are put before six that have a table.
-
-    A table of eight nodes would have 2^28 entries.
-    """
-    found = np.empty(len(codes), dtype=np.int64)
-    for i in range(len(codes)):
-        # The last six nodes and one before them, then the first node.
-        last_six = codes[i] >> 13
-        sub_class, sub_order = _put_before(
-            (codes[i] >> 7) & 63,
-            7,
-            classes_6[last_six],
-            orders_6[last_six],
-            grown_classes_7,
-            grown_orders_7,
+    if not 1 <= k <= MAX_LABELLED_NODES:
+        raise ValueError(
+            f"Labelled patterns have at most {MAX_LABELLED_NODES} nodes; got k={k}. Use a smaller "
+            "k, or patterns without labels."
         )
-        found[i] = _put_before(
-            codes[i] & 127, 8, sub_class, sub_order, grown_classes_8, grown_orders_8
-        )[0]
-    return found
+    orders = np.array(list(permutations(range(k))), dtype=np.int64)
+    codes = np.ascontiguousarray(codes, dtype=np.int64)
+    return _canonical(codes, unpacked_labels(words, k, base), base, orders)
+
+
+@njit(nogil=True, cache=True)
+def _canonical(codes: Ints, labels: Ints, base: int, orders: Ints) -> tuple[Ints, Ints]:
+    """Codes and words of the canonical forms of patterns, by all orders of their nodes."""
+    k = labels.shape[1]
+    adjacency = np.zeros((k, k), dtype=np.int64)
+    smallest = np.empty(len(codes), dtype=np.int64)
+    words = np.zeros(len(codes), dtype=np.int64)
+    for p in range(len(codes)):
+        # The adjacency matrix.
+        bit = 0
+        for i in range(k):
+            for j in range(i + 1, k):
+                adjacency[i, j] = adjacency[j, i] = (codes[p] >> bit) & 1
+                bit += 1
+        # The smallest code of all orders with increasing labels.
+        smallest[p] = np.iinfo(np.int64).max
+        for order in orders:
+            increasing = True
+            for i in range(1, k):
+                increasing = increasing and labels[p, order[i - 1]] <= labels[p, order[i]]
+            if not increasing:
+                continue
+            code = bit = 0
+            for i in range(k):
+                for j in range(i + 1, k):
+                    code |= adjacency[order[i], order[j]] << bit
+                    bit += 1
+            smallest[p] = min(smallest[p], code)
+        # The word of the sorted labels.
+        sorted_labels = np.sort(labels[p])
+        for i in range(k - 1, -1, -1):
+            words[p] = words[p] * base + sorted_labels[i]
+    return smallest, words

@@ -1,13 +1,17 @@
 """Exact k-spectra: the number of induced subgraphs of each class, for every graph.
 
-Combines the counts of connected patterns (`closed_forms`, `connected`) and of disconnected ones
-(`disjoint`), on several threads; dense graphs are counted by their complements.
+Connected patterns are counted in `connected`, on several threads; dense graphs are counted by their
+complements. Counts of disconnected patterns follow from them: the product of the counts of two
+patterns is the number of pairs of sets, one of each. The union of such a pair is a smaller pattern
+(the sets overlap), a pattern with more edges (there are edges between the sets), or the disjoint
+union: the only unknown, if patterns are computed in order of decreasing number of edges.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from math import comb
 
@@ -16,24 +20,25 @@ import numpy as np
 from gramlet.common.arrays import Array, Bools, Floats, Ints, Nodes
 from gramlet.engine.core.compiled import njit, read_only
 from gramlet.engine.core.tiles import Tiling, for_tiles
-from gramlet.engine.graphlets.closed_forms import count_by_formula
-from gramlet.engine.graphlets.connected import class_columns, count_by_visiting, expected_visits
-from gramlet.engine.graphlets.disjoint import fill_disconnected, largest_in_64_bits
-from gramlet.engine.graphlets.patterns import classes_of_codes, n_pairs, patterns
+from gramlet.engine.graphlets.connected import (
+    class_columns,
+    count_by_formula,
+    count_by_visiting,
+    expected_visits,
+)
+from gramlet.engine.graphlets.patterns import (
+    adjacency_matrices,
+    classes_of_codes,
+    n_pairs,
+    patterns,
+)
 from gramlet.graphs.batch import GraphBatch
-
-__all__ = ["graphlet_counts", "graphlet_frequencies"]
-
 
 _LARGEST_FORMULA = 4
 _LARGEST_SPECTRUM = 6
 # Connected sets visited per second, and the number of seconds from which a warning is given.
 _VISITS_PER_SECOND = 4e7
 _LONG = 60.0
-# Few tiles: each makes some numpy calls, whatever its length. Formulas take so little time per node
-# and edge that a tile has this many of them.
-_N_TILES = 32
-_FORMULA_TILE = 16384
 
 
 def graphlet_counts(
@@ -156,9 +161,10 @@ def _count_all(
         new = _complement_some(batch.node_offsets, indptr, indices, turned)
         indptr, indices = map(read_only, new)  # as those of the batch, so as to compile once
     costs = _expected_costs(batch, indptr, indices, k)
-    n_tiles = _N_TILES
+    # Few tiles: each makes some numpy calls, and formulas take little time per node and edge.
+    n_tiles = 32
     if k <= _LARGEST_FORMULA:
-        n_tiles = min(_N_TILES, 1 + int(costs.sum()) // _FORMULA_TILE)
+        n_tiles = min(32, 1 + int(costs.sum()) // 16384)
 
     def count_range(begin: int, end: int) -> None:
         counts = _connected_counts(batch.node_offsets, indptr, indices, k, begin, end)
@@ -181,7 +187,7 @@ def _count_all(
 def _connected_counts(
     node_offsets: Ints, indptr: Ints, indices: Nodes, k: int, begin: int, end: int
 ) -> Ints:
-    counts = np.zeros((end - begin, class_columns(k)[0][-1]), dtype=np.int64)
+    counts = np.zeros((end - begin, class_columns(k).first_column[-1]), dtype=np.int64)
     count = count_by_formula if k <= _LARGEST_FORMULA else count_by_visiting
     count(node_offsets, indptr, indices, k, counts, begin, end)
     return counts
@@ -193,7 +199,7 @@ def _spectra(counts: Array, k: int, turned: Bools) -> Array:
     For graphs that were replaced by their complements (``turned``), classes are swapped back.
     """
     fill_disconnected(counts, k)
-    spectra = counts[:, class_columns(k)[0][k] :]
+    spectra = counts[:, class_columns(k).first_column[k] :]
     spectra[turned] = spectra[turned][:, _complement_classes(k)]
     return spectra
 
@@ -251,8 +257,8 @@ def _complement_some(
     n_arcs = 0
     for g in range(len(turned)):
         n = node_offsets[g + 1] - node_offsets[g]
-        own = indptr[node_offsets[g + 1]] - indptr[node_offsets[g]]
-        n_arcs += n * (n - 1) - own if turned[g] else own
+        present = indptr[node_offsets[g + 1]] - indptr[node_offsets[g]]
+        n_arcs += n * (n - 1) - present if turned[g] else present
     new_indptr = np.zeros(len(indptr), dtype=np.int64)
     new_indices = np.empty(n_arcs, dtype=np.int64)
     filled = 0
@@ -274,3 +280,126 @@ def _complement_some(
                     filled += 1
             new_indptr[u + 1] = filled
     return new_indptr, new_indices
+
+
+# Counts of disconnected patterns
+
+
+def fill_disconnected(counts: Array, k: int) -> None:
+    """Fill in the columns of disconnected patterns of 2..k nodes.
+
+    Parameters
+    ----------
+    counts : array of int64, or of Python integers, shape (number of graphs, columns)
+        One column per class of 1..k nodes, in the order of `class_columns(k)`; the columns of
+        connected classes and column 0, the number of nodes, must be filled in.
+    k : int
+
+    Examples
+    --------
+    Two edges that share no node, among four:
+
+    >>> counts = np.zeros((1, class_columns(3).first_column[-1]), dtype=np.int64)
+    >>> counts[0, [0, 2]] = 4, 2
+    >>> fill_disconnected(counts, 3)
+    >>> counts[0, class_columns(3).first_column[3]:].tolist()
+    [0, 4, 0, 0]
+    """
+    for rule in _rules(k):
+        pairs = counts[:, rule.left] * counts[:, rule.right]
+        others = counts[:, rule.columns] @ rule.coefficients.astype(counts.dtype)
+        counts[:, rule.column] = (pairs - others) // rule.multiplicity
+
+
+@cache
+def largest_in_64_bits(k: int) -> int:
+    """The largest number of nodes for which every product of two counts fits into 64 bits."""
+
+    def fits(n: int) -> bool:
+        return max(comb(n, p) * comb(n, k - p) for p in range(1, k)) < 2**63
+
+    low, high = k, 2**63
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """multiplicity · column = left · right − Σ coefficients · columns."""
+
+    column: int
+    left: int
+    right: int
+    multiplicity: int
+    columns: Ints
+    coefficients: Ints
+
+
+@cache
+def _rules(k: int) -> list[_Rule]:
+    """A rule per disconnected class of 2..k nodes, by number of nodes, then from many edges."""
+    rules = []
+    for size in range(2, k + 1):
+        known = patterns(size)
+        disconnected = np.flatnonzero(~known.connected)
+        for cls in disconnected[np.argsort(-known.n_edges[disconnected], kind="stable")]:
+            rules.append(_rule(size, int(cls)))
+    return rules
+
+
+def _rule(size: int, cls: int) -> _Rule:
+    first_column = class_columns(size).first_column
+    column = int(first_column[size]) + cls
+    component = _smallest_component(int(patterns(size).smallest[cls]), size)
+    parts = _induced_columns(size)[cls]
+    left, right = int(parts[component]), int(parts[(1 << size) - 1 - component])
+    n_left = component.bit_count()
+    weights = np.zeros(first_column[-1], dtype=np.int64)
+    for union in range(max(n_left, size - n_left), size + 1):
+        begin, end = first_column[union], first_column[union + 1]
+        weights[begin:end] = _covering_pairs(union, n_left, size - n_left, left, right)
+    multiplicity = int(weights[column])
+    weights[column] = 0
+    columns = np.flatnonzero(weights)
+    return _Rule(column, left, right, multiplicity, columns, weights[columns])
+
+
+def _smallest_component(code: int, size: int) -> int:
+    """The nodes of one smallest component, as bits."""
+    near = adjacency_matrices(np.array([code]), size)[0] + np.eye(size)
+    reached = np.linalg.matrix_power(near, size) > 0
+    components = (reached @ (1 << np.arange(size))).astype(int).tolist()
+    return int(min(components, key=lambda nodes: (nodes.bit_count(), nodes)))
+
+
+@cache
+def _induced_columns(size: int) -> Ints:
+    """The column of the subgraph induced by every set of nodes (bits) of every class."""
+    first_column = class_columns(size).first_column
+    matrices = adjacency_matrices(patterns(size).smallest, size).astype(np.int64)
+    columns = np.full((len(matrices), 1 << size), -1, dtype=np.int64)
+    for subset in range(1, 1 << size):
+        nodes = [i for i in range(size) if (subset >> i) & 1]
+        rows, others = np.triu_indices(len(nodes), 1)
+        bits = matrices[:, np.take(nodes, rows), np.take(nodes, others)]
+        codes = bits @ (1 << np.arange(n_pairs(len(nodes)), dtype=np.int64))
+        classes = classes_of_codes(codes, len(nodes))
+        columns[:, subset] = first_column[len(nodes)] + classes
+    return columns
+
+
+def _covering_pairs(union: int, n_left: int, n_right: int, left: int, right: int) -> Ints:
+    """For every class on ``union`` nodes, the number of pairs (left, right) that cover it."""
+    induced = _induced_columns(union)
+    everything = (1 << union) - 1
+    n_covering = np.zeros(len(induced), dtype=np.int64)
+    for a in range(1, everything + 1):
+        if a.bit_count() != n_left:
+            continue
+        is_left = induced[:, a] == left
+        for b in range(1, everything + 1):
+            if b.bit_count() == n_right and a | b == everything:
+                n_covering += is_left & (induced[:, b] == right)
+    return n_covering

@@ -21,22 +21,6 @@ from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.laplacian.balls import ball_sizes, gather_ball
 from gramlet.graphs.batch import GraphBatch
 
-__all__ = ["ball_identities", "count_ball_pairs", "unpacked_key"]
-
-# Packed triples of names and an edge label must stay below this.
-_LARGEST_KEY = 2**62
-
-
-def unpacked_key(key: int, radius: int) -> tuple[int, int, int]:
-    """(D(u, w), D(w, root), label of w) of an entry of a node's name.
-
-    >>> unpacked_key(7, radius=1)
-    (0, 1, 1)
-    """
-    label, rest = divmod(key, (2 * radius + 1) * (radius + 1))
-    far, near = divmod(rest, radius + 1)
-    return far, near, label
-
 
 def ball_identities(
     batch: GraphBatch,
@@ -74,7 +58,7 @@ def ball_identities(
     name_table, names = intern_tiles(make_names, n_graphs, known_names, costs=costs, tiling=tiling)
     edges = np.zeros(len(indices), np.int64) if edge_labels is None else edge_labels
     n_names, n_labels = int(names.max(initial=0)) + 1, int(edges.max(initial=0)) + 1
-    if n_names**2 * n_labels > _LARGEST_KEY:
+    if n_names**2 * n_labels > 2**62:  # pairs of names and a label are packed into one number
         raise ValueError(
             f"Balls of radius {radius} have {n_names:,} kinds of nodes and {n_labels:,} edge "
             "labels: too many to be paired. Use a smaller radius or fewer graphs."

@@ -23,14 +23,8 @@ from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.laplacian.balls import ball_sizes
 from gramlet.graphs.batch import GraphBatch
 
-__all__ = ["DescentTrees", "descent_trees", "split_child"]
-
 # A child in a signature: its id in these low bits, the height of its tree above them.
 _ID_BITS = 40
-# Bytes per pair (v, u) while trees are renamed.
-_BYTES = 48
-# Bytes per child in a signature, which is copied while the table of signatures is filled.
-_BYTES_OF_CHILD = 16
 
 
 @dataclass(frozen=True)
@@ -144,7 +138,8 @@ def _children(batch: GraphBatch, starts: Ints) -> Ints:
 
 def _require_room(trees: Ints, children: Ints, sizes: Ints, height: int) -> None:
     """Raise a MemoryError that names the largest graph if the trees do not fit."""
-    needed = trees * _BYTES + children * _BYTES_OF_CHILD
+    # 48 bytes per tree while it is renamed, and 16 per child in a signature, which is copied.
+    needed = 48 * trees + 16 * children
     if not len(needed):
         return
     largest = int(needed.argmax())

@@ -1,19 +1,26 @@
-"""Small induced subgraphs with labels, counted by isomorphism type.
+"""Small induced subgraphs: counted by isomorphism type, or mapped from one graph into another.
 
-Every set of nodes (connected sets only, or all) is visited once, along the ESU tree, and counted by
-its labels and edges in the order in which its nodes joined. Only the distinct forms are brought to
-a canonical form, by trying all orders, which also counts their automorphisms.
+Every set of nodes (connected sets only, or all) is visited once, along the ESU tree. To count them
+by type, only the distinct forms (labels and edges in the order in which nodes joined) are brought
+to a canonical form, by trying all orders, which also counts their automorphisms.
+
+For other kernels of nodes and edges the sum is over all injections of a set into the second graph
+that map edges to edges and non-edges to non-edges, weighted by the product of node and edge
+kernels. Injections of a set are extended to those of the sets grown from it; those of weight 0 are
+dropped. A bijection between two subsets is counted once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import permutations
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Bools, Floats, Ints, Nodes
+from gramlet.common.stored_state import require, require_array, require_offsets
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.hash_table import (
     find_row,
@@ -23,17 +30,14 @@ from gramlet.engine.core.hash_table import (
     slots_for,
     slots_of_rows,
 )
-from gramlet.engine.core.ragged import copy_into, grown, local_adjacency
+from gramlet.engine.core.ragged import copy_into, grown, local_adjacency, offsets_of
+from gramlet.engine.core.ragged import taken as taken_rows
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.build import narrow, width_for
 
-__all__ = ["MAX_NODES", "SubgraphCounts", "count_subgraphs", "row_width"]
-
-# The largest number of nodes, as all orders of nodes are tried.
-MAX_NODES = 6
-# The smallest cost of a tile, so that few small graphs are not split into many tiles.
-_TILE = 1e5
+MAX_NODES = 6  # all orders of nodes are tried
 
 
 @dataclass(frozen=True)
@@ -102,10 +106,13 @@ def count_subgraphs(
         )
 
     costs = (batch.sizes.astype(np.float64) + np.diff(indptr[nodes])) ** 2 + 1.0
-    n_tiles = int(np.clip(costs.sum() / _TILE, 1, 128))
+    # Few small graphs are not split into many tiles.
+    n_tiles = int(np.clip(costs.sum() / 1e5, 1, 128))
     for_tiles(work, len(batch), costs=costs, n_tiles=n_tiles, tiling=tiling)
-    ordered = [parts[begin] for begin in sorted(parts)]
-    rows = np.concatenate([np.zeros(0, np.int64), *(p[1] for p in ordered)])
+    empty = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    columns = zip(empty, *(parts[begin] for begin in sorted(parts)), strict=True)
+    per_graph, rows, values = (np.concatenate(column) for column in columns)
+    # Distinct forms, then their types.
     forms, form_of_row = SignatureTable.fit(*pack_rows(rows.reshape(-1, row_width(size))))
     canonical, orders = _canonical(forms.data.reshape(-1, row_width(size)), size)
     if table is None:
@@ -113,11 +120,8 @@ def count_subgraphs(
     else:
         column_of_form = table.lookup(*pack_rows(canonical))
     width = max(len(table), int(column_of_form.max(initial=-1)) + 1)
-    starts = np.concatenate([[0], *(p[0] for p in ordered)]).cumsum().astype(np.int64)
-    values = np.concatenate([np.zeros(0), *(p[2] for p in ordered)])
-    counts = sparse.csr_matrix(
-        (values, column_of_form[form_of_row], starts), shape=(len(batch), width)
-    )
+    entries = values, column_of_form[form_of_row], offsets_of(per_graph)
+    counts = sparse.csr_matrix(entries, shape=(len(batch), width))
     counts.sum_duplicates()
     n_nodes, automorphisms = np.ones(width, np.int64), np.ones(width, np.int64)
     n_nodes[column_of_form], automorphisms[column_of_form] = canonical[:, 0], orders
@@ -129,12 +133,9 @@ def _canonical(forms: Ints, size: int) -> tuple[Ints, Ints]:
     canonical, orders = forms.copy(), np.ones(len(forms), np.int64)
     for n in range(2, size + 1):
         which = np.flatnonzero(forms[:, 0] == n)
-        _smallest(forms, which, size, _orders(n), canonical, orders)
+        all_orders = np.array(list(permutations(range(n))), dtype=np.int64)
+        _smallest(forms, which, size, all_orders, canonical, orders)
     return canonical, orders
-
-
-def _orders(n: int) -> Ints:
-    return np.array(list(permutations(range(n))), dtype=np.int64)
 
 
 @njit(nogil=True, cache=True)
@@ -183,7 +184,7 @@ def _compared(a: Ints, b: Ints) -> int:
 
 
 @njit(nogil=True, cache=True)
-def edge_code(indptr: Ints, indices: Nodes, edges: Ints, u: int, v: int) -> int:
+def _edge_code(indptr: Ints, indices: Nodes, edges: Ints, u: int, v: int) -> int:
     """The code of the edge between two nodes plus 1; 0 if there is none."""
     low, high = indptr[u], indptr[u + 1]
     while low < high:
@@ -198,7 +199,7 @@ def edge_code(indptr: Ints, indices: Nodes, edges: Ints, u: int, v: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def join_candidates(
+def _join(
     node: int,
     root: int,
     last: int,
@@ -227,6 +228,25 @@ def join_candidates(
             candidates[count] = u
             count += 1
     return count
+
+
+@njit(nogil=True, cache=True)
+def _leave(
+    depth: int,
+    size: int,
+    following: Ints,
+    n_candidates: Ints,
+    candidates: Ints,
+    connected: bool,
+    taken: Bools,
+) -> int:
+    """Leave sets that are full or have tried all candidates; the depth of the one to continue."""
+    while depth >= 0 and (depth + 1 == size or following[depth] == n_candidates[depth + 1]):
+        if connected:
+            for p in range(n_candidates[depth], n_candidates[depth + 1]):
+                taken[candidates[p]] = False
+        depth -= 1
+    return depth
 
 
 @njit(nogil=True, cache=True)
@@ -260,7 +280,7 @@ def _count_sets(
                 depth += 1
                 members[depth], following[depth] = node, behind
                 before = n_candidates[depth]
-                n_candidates[depth + 1] = join_candidates(
+                n_candidates[depth + 1] = _join(
                     node,
                     root,
                     nodes[graph + 1],
@@ -274,7 +294,7 @@ def _count_sets(
                 row[0], row[1 + depth] = depth + 1, labels[node]
                 for i in range(depth):
                     place = 1 + size + depth * (depth - 1) // 2 + i
-                    row[place] = edge_code(indptr, indices, edges, members[i], node)
+                    row[place] = _edge_code(indptr, indices, edges, members[i], node)
                 # Count; arrays and table grow if needed.
                 if _counted(row, rows, counts, slots, start, filled):
                     filled += 1
@@ -283,17 +303,13 @@ def _count_sets(
                         rows = grown(rows, len(counts) * width)
                     if 2 * (filled - start) > len(slots):
                         slots = slots_of_rows(rows, width, start, filled, len(slots))
-                # Leave sets that are full or have tried all candidates.
-                while depth >= 0 and (
-                    depth + 1 == size or following[depth] == n_candidates[depth + 1]
-                ):
-                    if connected:
-                        for p in range(n_candidates[depth], n_candidates[depth + 1]):
-                            taken[candidates[p]] = False
-                    row[1 + depth] = -1
-                    for i in range(depth):
-                        row[1 + size + depth * (depth - 1) // 2 + i] = 0
-                    depth -= 1
+                # Leave; the form loses the nodes that left.
+                last = depth
+                depth = _leave(depth, size, following, n_candidates, candidates, connected, taken)
+                for gone in range(depth + 1, last + 1):
+                    row[1 + gone] = -1
+                    for i in range(gone):
+                        row[1 + size + gone * (gone - 1) // 2 + i] = 0
                 if depth < 0:
                     break
                 node = candidates[following[depth]]
@@ -318,3 +334,293 @@ def _counted(row: Ints, rows: Ints, counts: Floats, slots: Ints, start: int, fil
         rows[filled * width + i] = row[i]
     counts[filled] = 1.0
     return True
+
+
+# Maps of the subgraphs of one graph into another
+
+
+@dataclass(frozen=True)
+class MappedGraphs:
+    """Graphs prepared for maps, stored one after the other.
+
+    Attributes
+    ----------
+    node_offsets, indptr, indices : arrays of integers, as in a `GraphBatch`
+    labels, edge_labels : arrays of int64
+        Codes of nodes and arcs: rows of the tables of kernel values.
+    attributes : array of float64, shape (nodes, columns)
+        Has no columns if attributes are not compared.
+    """
+
+    node_offsets: Ints
+    indptr: Ints
+    indices: Nodes
+    labels: Ints
+    edge_labels: Ints
+    attributes: Floats
+
+    @property
+    def arrays(self) -> _GraphArrays:
+        """All arrays, for compiled functions."""
+        return _GraphArrays(
+            self.node_offsets,
+            self.indptr,
+            self.indices,
+            self.labels,
+            self.edge_labels,
+            self.attributes,
+        )
+
+    def take(self, rows: Ints) -> MappedGraphs:
+        """The graphs at these positions."""
+        node_offsets, nodes = taken_rows(self.node_offsets, rows)
+        indptr, arcs = taken_rows(self.indptr, nodes)
+        shift = node_offsets[:-1] - self.node_offsets[:-1][rows]
+        per_graph = np.diff(indptr[node_offsets])
+        indices = self.indices[arcs] + np.repeat(shift, per_graph)
+        return MappedGraphs(
+            node_offsets,
+            indptr,
+            narrow(indices, int(node_offsets[-1])),
+            self.labels[nodes],
+            self.edge_labels[arcs],
+            self.attributes[nodes],
+        )
+
+    def validate(self) -> None:
+        """Raise ValueError if the arrays do not fit together."""
+        offsets = require_offsets("node_offsets", self.node_offsets)
+        n_nodes = int(offsets[-1])
+        indptr = require_offsets("indptr", self.indptr, n_nodes, len(self.indices))
+        n_arcs = int(indptr[-1])
+        width = width_for(n_nodes)
+        require_array("indices", self.indices, width, (n_arcs,), least=0, most=n_nodes - 1)
+        owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        tails = np.repeat(np.arange(n_nodes), np.diff(indptr))
+        same = np.array_equal(owner[tails], owner[self.indices])
+        require(same, "arcs must stay in their graph")
+        keys = tails * max(1, n_nodes) + self.indices
+        require((np.diff(keys) > 0).all(), "neighbours must be sorted, each once")
+        require_array("labels", self.labels, "int64", (n_nodes,), least=0)
+        require_array("edge_labels", self.edge_labels, "int64", (n_arcs,), least=0)
+        require_array("attributes", self.attributes, "float64", (n_nodes, None))
+
+
+class _GraphArrays(NamedTuple):
+    """The arrays of `MappedGraphs`."""
+
+    nodes: Ints
+    indptr: Ints
+    indices: Nodes
+    labels: Ints
+    edges: Ints
+    attributes: Floats
+
+
+@dataclass(frozen=True)
+class MapKernel:
+    """What bijections are weighted by.
+
+    Attributes
+    ----------
+    node_table, edge_table : arrays of float64
+        Kernel values of node labels, and of edge labels.
+    mu : float
+        Node values are also multiplied by exp(−mu ‖a − a'‖²).
+    size_weights : array of float64
+        The weight of sets of 1, 2, ... nodes.
+    connected : bool
+        Only connected sets, or all.
+    """
+
+    node_table: Floats
+    edge_table: Floats
+    mu: float
+    size_weights: Floats
+    connected: bool
+
+
+def map_sums(
+    begin: int,
+    end: int,
+    first: MappedGraphs,
+    second: MappedGraphs,
+    kernel: MapKernel,
+    triangle: bool,
+    out: Floats,
+) -> None:
+    """Fill the rows begin:end of ``out`` with the kernel of pairs of graphs.
+
+    With ``triangle``, only pairs (i, j) with j ≥ i.
+    """
+    _fill(
+        *(begin, end, first.arrays, second.arrays, kernel.node_table, kernel.edge_table),
+        *(kernel.mu, kernel.size_weights, kernel.connected, triangle, out),
+    )
+
+
+@njit(nogil=True, cache=True)
+def _fill(
+    begin: int,
+    end: int,
+    first: _GraphArrays,
+    second: _GraphArrays,
+    node_table: Floats,
+    edge_table: Floats,
+    mu: float,
+    size_weights: Floats,
+    connected: bool,
+    triangle: bool,
+    out: Floats,
+) -> None:
+    """The rows of `map_sums`."""
+    taken = np.zeros(len(first.indptr) - 1, dtype=np.bool_)
+    for i in range(begin, end):
+        for j in range(i if triangle else 0, len(second.nodes) - 1):
+            values = _node_values(first, i, second, j, node_table, mu)
+            out[i, j] = _pair_sum(
+                first, i, second, j, values, edge_table, size_weights, connected, taken
+            )
+
+
+@njit(nogil=True, cache=True)
+def _node_values(
+    first: _GraphArrays, i: int, second: _GraphArrays, j: int, table: Floats, mu: float
+) -> Floats:
+    """κ_V of all pairs of nodes of two graphs."""
+    low, low2 = first.nodes[i], second.nodes[j]
+    values = np.empty((first.nodes[i + 1] - low, second.nodes[j + 1] - low2))
+    for v in range(values.shape[0]):
+        for w in range(values.shape[1]):
+            square = 0.0
+            for c in range(first.attributes.shape[1]):
+                square += (first.attributes[low + v, c] - second.attributes[low2 + w, c]) ** 2
+            value = table[first.labels[low + v], second.labels[low2 + w]]
+            values[v, w] = value * np.exp(-mu * square)
+    return values
+
+
+@njit(nogil=True, cache=True)
+def _pair_sum(
+    first: _GraphArrays,
+    g: int,
+    second: _GraphArrays,
+    g2: int,
+    values: Floats,
+    edge_table: Floats,
+    size_weights: Floats,
+    connected: bool,
+    taken: Bools,
+) -> float:
+    """The weighted sum over all sets of the first graph and all their injections.
+
+    ``taken`` is False everywhere, before and after.
+    """
+    size = len(size_weights)
+    low, high = first.nodes[g], first.nodes[g + 1]
+    candidates = np.empty(high - low, dtype=np.int64)
+    members, following = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    n_candidates = np.zeros(size + 1, dtype=np.int64)
+    # Injections of the first d members of the current set are starts[d]:starts[d + 1].
+    starts = np.zeros(size + 2, dtype=np.int64)
+    images, weights = np.empty((256, size), dtype=np.int64), np.empty(256)
+    total = 0.0
+    for root in range(low, high):
+        depth, node, behind = -1, root, 0
+        while True:
+            # Join.
+            depth += 1
+            members[depth], following[depth] = node, behind
+            n_candidates[depth + 1] = _join(
+                node,
+                root,
+                high,
+                first.indptr,
+                first.indices,
+                connected,
+                taken,
+                candidates,
+                n_candidates[depth],
+            )
+            # Extend the injections.
+            n_previous = starts[depth + 1] - starts[depth]
+            room = (n_previous + 1) * values.shape[1] + starts[depth + 1]
+            if room > len(weights):
+                images, weights = _larger(images, weights, room)
+            starts[depth + 2] = _extended(
+                depth, members, starts, images, weights, first, g, second, g2, values, edge_table
+            )
+            part = 0.0
+            for k in range(starts[depth + 1], starts[depth + 2]):
+                part += weights[k]
+            total += size_weights[depth] * part
+            # Leave sets that are full, have tried all candidates or cannot be mapped.
+            if starts[depth + 2] == starts[depth + 1]:
+                following[depth] = n_candidates[depth + 1]
+            depth = _leave(depth, size, following, n_candidates, candidates, connected, taken)
+            if depth < 0:
+                break
+            node = candidates[following[depth]]
+            following[depth] += 1
+            behind = following[depth]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _larger(images: Ints, weights: Floats, room: int) -> tuple[Ints, Floats]:
+    """Copies with twice the room."""
+    more_images = np.empty((2 * room, images.shape[1]), dtype=np.int64)
+    more_weights = np.empty(2 * room)
+    more_images[: len(images)], more_weights[: len(weights)] = images, weights
+    return more_images, more_weights
+
+
+@njit(nogil=True, cache=True)
+def _extended(
+    depth: int,
+    members: Ints,
+    starts: Ints,
+    images: Ints,
+    weights: Floats,
+    first: _GraphArrays,
+    g: int,
+    second: _GraphArrays,
+    g2: int,
+    values: Floats,
+    edge_table: Floats,
+) -> int:
+    """Append the injections of depth + 1 members, extending those of depth members; their end."""
+    node, low = members[depth], first.nodes[g]
+    low2, high2 = second.nodes[g2], second.nodes[g2 + 1]
+    end = starts[depth + 1]
+    if depth == 0:
+        # The root alone; starts[1] is 0.
+        for w in range(low2, high2):
+            value = values[node - low, w - low2]
+            if value != 0.0:
+                images[end, 0], weights[end] = w, value
+                end += 1
+        return end
+    # Every injection of the previous members, with every node as the image of the new one.
+    for k in range(starts[depth], starts[depth + 1]):
+        for w in range(low2, high2):
+            value = weights[k] * values[node - low, w - low2]
+            # It must be another node, with the same edges to earlier images.
+            for i in range(depth):
+                if value == 0.0:
+                    break
+                if images[k, i] == w:
+                    value = 0.0
+                    break
+                a = _edge_code(first.indptr, first.indices, first.edges, members[i], node)
+                b = _edge_code(second.indptr, second.indices, second.edges, images[k, i], w)
+                if (a > 0) != (b > 0):
+                    value = 0.0
+                elif a > 0:
+                    value *= edge_table[a - 1, b - 1]
+            if value != 0.0:
+                for i in range(depth):
+                    images[end, i] = images[k, i]
+                images[end, depth], weights[end] = w, value
+                end += 1
+    return end

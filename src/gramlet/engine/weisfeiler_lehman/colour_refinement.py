@@ -20,8 +20,6 @@ from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.engine.core.workspace import Workspace
 from gramlet.graphs.direction import InArcs
 
-__all__ = ["Refinement", "refine", "split_signature"]
-
 # Precedes the in-neighbours in a signature; colours and labels are never negative.
 _COMING_IN = -1
 _NO_LABELS = np.zeros(0, dtype=np.int64)

@@ -18,9 +18,8 @@ from gramlet.common.arrays import Array, Ints
 from gramlet.common.parameters import Interval
 from gramlet.common.stored_state import require, require_instance, require_integer
 from gramlet.engine.core.tiles import Tiling
-from gramlet.engine.cores.core_numbers import core_numbers
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.build import EDGE_COLUMNS, NODE_COLUMNS
+from gramlet.graphs.build import EDGE_COLUMNS, NODE_COLUMNS, ranges
 from gramlet.graphs.columns import pick
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.graphs.direction import require_same_direction
@@ -38,93 +37,6 @@ from gramlet.kernels.contract.nested import (
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.sum_profile import PartsProfile
 from gramlet.kernels.contract.tags import GraphTags
-
-__all__ = ["CoreKernel", "cores_of"]
-
-
-def cores_of(batch: GraphBatch, min_core: int = 0) -> tuple[GraphBatch, Ints]:
-    """The cores C_i, i ≥ ``min_core``, of all graphs, and the offsets of each graph's cores.
-
-    Examples
-    --------
-    A triangle with an additional node is its own 0-core and 1-core; the triangle is its 2-core:
-
-    >>> batch = GraphBatch.from_edges([[(0, 1), (1, 2), (0, 2), (2, 3)]])
-    >>> cores, offsets = cores_of(batch)
-    >>> cores.sizes.tolist(), offsets.tolist()
-    ([4, 4, 3], [0, 3])
-    """
-    numbers = core_numbers(batch.indptr, batch.indices)
-    deepest = np.full(len(batch), -1, dtype=np.int64)
-    np.maximum.at(deepest, batch.graph_of_node, numbers)
-    n_cores = np.maximum(deepest - min_core + 1, 0)
-    offsets = np.concatenate([[0], np.cumsum(n_cores)]).astype(np.int64)
-    # One copy of a node per core that contains it; copies are sorted by core, then node.
-    copies = np.maximum(numbers - min_core + 1, 0)
-    first_copy = np.cumsum(copies) - copies
-    nodes = np.repeat(np.arange(len(numbers)), copies)
-    depth = np.arange(len(nodes)) - first_copy[nodes]
-    owner = offsets[batch.graph_of_node[nodes]] + depth
-    order = np.argsort(owner, kind="stable")
-    new_number = np.empty(len(nodes), dtype=np.int64)
-    new_number[order] = np.arange(len(nodes))
-    # An arc is in the cores that contain both of its ends.
-    tails, heads = batch.arcs()
-    shared = np.minimum(copies[tails], copies[heads])
-    arcs = np.repeat(np.arange(len(tails)), shared)
-    depth = np.arange(len(arcs)) - (np.cumsum(shared) - shared)[arcs]
-    new_tails = new_number[first_copy[tails[arcs]] + depth]
-    by_tail = np.argsort(new_tails, kind="stable")
-    arcs, depth = arcs[by_tail], depth[by_tail]
-    sizes = np.bincount(owner, minlength=int(offsets[-1]))
-    degrees = np.bincount(new_tails, minlength=len(nodes))
-    cores = GraphBatch(
-        np.concatenate([[0], np.cumsum(sizes)]),
-        np.concatenate([[0], np.cumsum(degrees)]),
-        new_number[first_copy[heads[arcs]] + depth],
-        **{name: pick(getattr(batch, name), nodes[order]) for name in NODE_COLUMNS},
-        **{name: pick(getattr(batch, name), arcs) for name in EDGE_COLUMNS},
-    )
-    return cores, offsets
-
-
-def _one_empty(none: GraphBatch) -> GraphBatch:
-    """One graph without nodes, with the columns of a batch without graphs.
-
-    A base is fitted on it if no graph has a core: it then knows which labels and attributes the
-    graphs have.
-    """
-    return GraphBatch(
-        np.zeros(2, dtype=np.int64),
-        none.indptr,
-        none.indices,
-        **{name: getattr(none, name) for name in (*NODE_COLUMNS, *EDGE_COLUMNS)},
-    )
-
-
-@contextmanager
-def _naming_graphs(on_whole_graphs: Callable[[], Any]) -> Iterator[None]:
-    """Let an error of the base name one of the graphs, not one of all their cores.
-
-    What is wrong with a core is usually wrong with its graph, too.
-    """
-    try:
-        yield
-    except ValueError as error:
-        on_whole_graphs()
-        raise ValueError(f"{error} (Here graphs are the cores of all graphs.)") from None
-
-
-def _checked_base(base: Any) -> GraphKernel:
-    kernel = new_base(base, "CoreKernel")
-    tags = kernel.__graph_tags__()
-    if tags.depends_on_fitted or tags.supervised:
-        why = "uses classes" if tags.supervised else "depends on which graphs are fitted"
-        raise ValueError(
-            f"CoreKernel(base={kernel!r}): this base {why}, and the fitted graphs here are cores. "
-            'Give a base whose values depend only on two graphs, such as "sp" or "wl".'
-        )
-    return kernel
 
 
 @shared_texts
@@ -261,3 +173,111 @@ class CoreKernel(GraphKernel):
         if hasattr(self, "base_"):
             tags = as_fitted(tags, self.base_)
         return replace(tags, directed=False, depends_on_fitted=False, supervised=False)
+
+
+def cores_of(batch: GraphBatch, min_core: int = 0) -> tuple[GraphBatch, Ints]:
+    """The cores C_i, i ≥ ``min_core``, of all graphs, and the offsets of each graph's cores.
+
+    Examples
+    --------
+    A triangle with an additional node is its own 0-core and 1-core; the triangle is its 2-core:
+
+    >>> batch = GraphBatch.from_edges([[(0, 1), (1, 2), (0, 2), (2, 3)]])
+    >>> cores, offsets = cores_of(batch)
+    >>> cores.sizes.tolist(), offsets.tolist()
+    ([4, 4, 3], [0, 3])
+    """
+    numbers = core_numbers(batch)
+    deepest = np.full(len(batch), -1, dtype=np.int64)
+    np.maximum.at(deepest, batch.graph_of_node, numbers)
+    n_cores = np.maximum(deepest - min_core + 1, 0)
+    offsets = np.concatenate([[0], np.cumsum(n_cores)]).astype(np.int64)
+    # One copy of a node per core that contains it; copies are sorted by core, then node.
+    copies = np.maximum(numbers - min_core + 1, 0)
+    first_copy = np.cumsum(copies) - copies
+    nodes = np.repeat(np.arange(len(numbers)), copies)
+    depth = np.arange(len(nodes)) - first_copy[nodes]
+    owner = offsets[batch.graph_of_node[nodes]] + depth
+    order = np.argsort(owner, kind="stable")
+    new_number = np.empty(len(nodes), dtype=np.int64)
+    new_number[order] = np.arange(len(nodes))
+    # An arc is in the cores that contain both of its ends.
+    tails, heads = batch.arcs()
+    shared = np.minimum(copies[tails], copies[heads])
+    arcs = np.repeat(np.arange(len(tails)), shared)
+    depth = np.arange(len(arcs)) - (np.cumsum(shared) - shared)[arcs]
+    new_tails = new_number[first_copy[tails[arcs]] + depth]
+    by_tail = np.argsort(new_tails, kind="stable")
+    arcs, depth = arcs[by_tail], depth[by_tail]
+    sizes = np.bincount(owner, minlength=int(offsets[-1]))
+    degrees = np.bincount(new_tails, minlength=len(nodes))
+    cores = GraphBatch(
+        np.concatenate([[0], np.cumsum(sizes)]),
+        np.concatenate([[0], np.cumsum(degrees)]),
+        new_number[first_copy[heads[arcs]] + depth],
+        **{name: pick(getattr(batch, name), nodes[order]) for name in NODE_COLUMNS},
+        **{name: pick(getattr(batch, name), arcs) for name in EDGE_COLUMNS},
+    )
+    return cores, offsets
+
+
+def core_numbers(batch: GraphBatch) -> Ints:
+    """Per node, the largest i such that the node is in a subgraph whose degrees are all at least i.
+
+    Nodes that have at most i edges left are removed, of all graphs at once and until there are
+    none, for i = 0, 1, ...
+    """
+    numbers, left = np.zeros(batch.n_nodes_total, dtype=np.int64), np.diff(batch.indptr)
+    remaining = np.arange(len(left))
+    i = 0
+    while len(remaining):
+        leaving = remaining[left[remaining] <= i]
+        while len(leaving):
+            numbers[leaving], left[leaving] = i, -1
+            begins, ends = batch.indptr[leaving], batch.indptr[leaving + 1]
+            neighbours = batch.indices[ranges(begins, ends - begins)]
+            neighbours = neighbours[left[neighbours] >= 0]
+            np.subtract.at(left, neighbours, 1)
+            leaving = np.unique(neighbours[left[neighbours] <= i])
+        remaining = remaining[left[remaining] >= 0]
+        i += 1
+    return numbers
+
+
+def _one_empty(none: GraphBatch) -> GraphBatch:
+    """One graph without nodes, with the columns of a batch without graphs.
+
+    A base is fitted on it if no graph has a core: it then knows which labels and attributes the
+    graphs have.
+    """
+    return GraphBatch(
+        np.zeros(2, dtype=np.int64),
+        none.indptr,
+        none.indices,
+        **{name: getattr(none, name) for name in (*NODE_COLUMNS, *EDGE_COLUMNS)},
+    )
+
+
+@contextmanager
+def _naming_graphs(on_whole_graphs: Callable[[], Any]) -> Iterator[None]:
+    """Let an error of the base name one of the graphs, not one of all their cores.
+
+    What is wrong with a core is usually wrong with its graph, too.
+    """
+    try:
+        yield
+    except ValueError as error:
+        on_whole_graphs()
+        raise ValueError(f"{error} (Here graphs are the cores of all graphs.)") from None
+
+
+def _checked_base(base: Any) -> GraphKernel:
+    kernel = new_base(base, "CoreKernel")
+    tags = kernel.__graph_tags__()
+    if tags.depends_on_fitted or tags.supervised:
+        why = "uses classes" if tags.supervised else "depends on which graphs are fitted"
+        raise ValueError(
+            f"CoreKernel(base={kernel!r}): this base {why}, and the fitted graphs here are cores. "
+            'Give a base whose values depend only on two graphs, such as "sp" or "wl".'
+        )
+    return kernel

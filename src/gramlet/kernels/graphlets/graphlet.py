@@ -21,77 +21,7 @@ from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["GraphletCounter", "GraphletKernel"]
-
-
 _LARGEST_EXACT = 6
-# The largest number of samples that a file may contain.
-_MOST_SAMPLES = 10**9
-
-
-class GraphletCounter:
-    """The k-spectra of graphs, exact or estimated."""
-
-    def __init__(self, kernel: GraphletKernel) -> None:
-        self.k = int(kernel.k)
-        self.connected_only = kernel.connected_only
-        self.exact = kernel.method == "exact"
-        self.n_samples = int(kernel.n_samples)
-        self.seed = 0
-        if not self.exact:
-            rng = check_random_state(kernel.random_state)
-            self.seed = int(rng.randint(2**63 - 1, dtype=np.int64))
-
-    def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
-        return self.count(batch, tiling)
-
-    def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
-        shares = self._exact(batch, tiling) if self.exact else self._estimated(batch, tiling)
-        return shares[:, patterns(self.k).connected] if self.connected_only else shares
-
-    def names(self) -> list[str]:
-        known = patterns(self.k)
-        kept = known.smallest[known.connected] if self.connected_only else known.smallest
-        return pattern_names(kept, self.k)
-
-    def validate(self) -> None:
-        require_integer("k", self.k, least=3, most=MAX_NODES)
-        require(not self.exact or self.k <= _LARGEST_EXACT, "k is out of range")
-        require_integer("n_samples", self.n_samples, least=1, most=_MOST_SAMPLES)
-        require_integer("seed", self.seed, least=0, most=2**63 - 1)
-        require_flag("exact", self.exact)
-        require_flag("connected_only", self.connected_only)
-
-    @property
-    def n_features(self) -> int:
-        known = patterns(self.k)
-        return int(known.connected.sum()) if self.connected_only else len(known)
-
-    def _exact(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
-        return sparse.csr_matrix(
-            graphlet_frequencies(
-                batch,
-                self.k,
-                connected_only=self.connected_only,
-                n_jobs=tiling.n_jobs,
-                verbose=tiling.verbose,
-            )
-        )
-
-    def _estimated(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
-        """(1/s) Σ_j of the class indicators of s uniform samples."""
-        found = sample_counts(batch, self.k, self.n_samples, self.seed, tiling=tiling)
-        classes = classes_of_codes(found.codes, self.k)
-        counts = found.counts.astype(np.float64)
-        if self.connected_only:
-            counts *= patterns(self.k).connected[classes]
-        shape = (len(batch), len(patterns(self.k)))
-        shares = sparse.csr_matrix((counts, classes, found.indptr), shape=shape)
-        shares.sum_duplicates()
-        totals = np.asarray(shares.sum(axis=1)).reshape(-1)
-        shares.data /= np.repeat(np.maximum(totals, 1.0), np.diff(shares.indptr))
-        shares.eliminate_zeros()
-        return shares
 
 
 @shared_texts
@@ -155,10 +85,10 @@ class GraphletKernel(ExplicitFeatures, CountKernel):
         self,
         k: int = 4,
         connected_only: bool = False,
+        *,
         method: str = "exact",
         n_samples: int = 2000,
         random_state: Any = None,
-        *,
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -184,3 +114,68 @@ class GraphletKernel(ExplicitFeatures, CountKernel):
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(features=True, random=self.method == "sample", uses=())
+
+
+class GraphletCounter:
+    """The k-spectra of graphs, exact or estimated."""
+
+    def __init__(self, kernel: GraphletKernel) -> None:
+        self.k = int(kernel.k)
+        self.connected_only = kernel.connected_only
+        self.exact = kernel.method == "exact"
+        self.n_samples = int(kernel.n_samples)
+        self.seed = 0
+        if not self.exact:
+            rng = check_random_state(kernel.random_state)
+            self.seed = int(rng.randint(2**63 - 1, dtype=np.int64))
+
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        return self.count(batch, tiling)
+
+    def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        shares = self._exact(batch, tiling) if self.exact else self._estimated(batch, tiling)
+        return shares[:, patterns(self.k).connected] if self.connected_only else shares
+
+    def names(self) -> list[str]:
+        known = patterns(self.k)
+        codes = known.smallest[known.connected] if self.connected_only else known.smallest
+        return pattern_names(codes, self.k)
+
+    def validate(self) -> None:
+        require_integer("k", self.k, least=3, most=MAX_NODES)
+        require(not self.exact or self.k <= _LARGEST_EXACT, "k is out of range")
+        require_integer("n_samples", self.n_samples, least=1, most=10**9)
+        require_integer("seed", self.seed, least=0, most=2**63 - 1)
+        require_flag("exact", self.exact)
+        require_flag("connected_only", self.connected_only)
+
+    @property
+    def n_features(self) -> int:
+        known = patterns(self.k)
+        return int(known.connected.sum()) if self.connected_only else len(known)
+
+    def _exact(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        return sparse.csr_matrix(
+            graphlet_frequencies(
+                batch,
+                self.k,
+                connected_only=self.connected_only,
+                n_jobs=tiling.n_jobs,
+                verbose=tiling.verbose,
+            )
+        )
+
+    def _estimated(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        """(1/s) Σ_j of the class indicators of s uniform samples."""
+        drawn = sample_counts(batch, self.k, self.n_samples, self.seed, tiling=tiling)
+        classes = classes_of_codes(drawn.codes, self.k)
+        counts = drawn.counts.astype(np.float64)
+        if self.connected_only:
+            counts *= patterns(self.k).connected[classes]
+        shape = (len(batch), len(patterns(self.k)))
+        shares = sparse.csr_matrix((counts, classes, drawn.indptr), shape=shape)
+        shares.sum_duplicates()
+        totals = np.asarray(shares.sum(axis=1)).reshape(-1)
+        shares.data /= np.repeat(np.maximum(totals, 1.0), np.diff(shares.indptr))
+        shares.eliminate_zeros()
+        return shares

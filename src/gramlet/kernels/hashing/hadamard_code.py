@@ -16,12 +16,10 @@ from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import count_codes
-from gramlet.engine.hashing.neighbour_sums import (
+from gramlet.engine.hashing.neighbour_codes import (
     MAX_ROUNDS,
-    PRIMES,
     label_residues,
-    next_residues,
-    representatives,
+    residue_levels,
 )
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.count_kernel import CountKernel, ExplicitFeatures, count_new
@@ -31,107 +29,8 @@ from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.weisfeiler_lehman.colour_counts import columns_of_levels
 
-__all__ = ["HadamardCode", "WalkVectorCounter"]
-
 # The text of a vector that is longer than this is replaced by a number.
 _LONGEST_TEXT = 400
-
-
-class WalkVectorCounter:
-    """Counts the vectors x_t(v) of each graph at every level.
-
-    Attributes
-    ----------
-    tables : list of SignatureTable
-        One per level: the residues of each vector.
-    recipes : list of SignatureTable
-        One per level 1, 2, ...: the vectors of the previous level that sum to a vector.
-    """
-
-    def __init__(self, n_iter: int) -> None:
-        self.n_iter = n_iter
-
-    def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
-        self.labels = NodeLabels()
-        residues = label_residues(self.labels.fit(batch))
-        self.tables: list[SignatureTable] = []
-        self.recipes: list[SignatureTable] = []
-        levels: list[Ints] = []
-        for t in range(self.n_iter + 1):
-            if t:
-                residues = next_residues(batch.indptr, batch.indices, residues, PRIMES)
-            table, ids = SignatureTable.fit(*pack_rows(residues))
-            if t:
-                first = representatives(ids, len(table))
-                self.recipes.append(_recipes(batch, levels[-1], first))
-            self.tables.append(table)
-            levels.append(ids)
-        known = self._known()
-        columns = np.stack(columns_of_levels(levels, known))
-        return count_codes(batch.node_offsets, columns, sum(known))
-
-    def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
-        residues = label_residues(self.labels.encode(batch))
-        levels = []
-        for t, table in enumerate(self.tables):
-            if t:
-                residues = next_residues(batch.indptr, batch.indices, residues, PRIMES)
-            levels.append(table.lookup(*pack_rows(residues)))
-        known = self._known()
-        columns = np.stack(columns_of_levels(levels, known))
-        return count_new(batch.node_offsets, columns, sum(known))
-
-    def _known(self) -> list[int]:
-        return [len(table) for table in self.tables]
-
-    def names(self) -> list[str]:
-        """Each vector with its level: ``t1:(C:2,O:1)``."""
-        labels = self.labels.names()
-        residues = pack_rows(label_residues(np.arange(len(labels))))
-        vectors = [Counter[int]() for _ in range(len(self.tables[0]))]
-        for label, place in enumerate(self.tables[0].lookup(*residues).tolist()):
-            if place < len(vectors):
-                vectors[place][label] = 1
-        names = []
-        for t in range(self.n_iter + 1):
-            if t:
-                vectors = [
-                    sum((vectors[i] for i in self.recipes[t - 1].signature(j).tolist()), Counter())
-                    for j in range(len(self.recipes[t - 1]))
-                ]
-            names += [_text(t, i, vector, labels) for i, vector in enumerate(vectors)]
-        return names
-
-    def validate(self) -> None:
-        require_integer("n_iter", self.n_iter, 0, MAX_ROUNDS)
-        require_instance("labels", self.labels, NodeLabels)
-        require_items("tables", self.tables, SignatureTable, self.n_iter + 1)
-        require_items("recipes", self.recipes, SignatureTable, self.n_iter)
-        for table in self.tables:
-            table.validate(width=3)
-        for before, table, recipe in zip(self.tables, self.tables[1:], self.recipes, strict=False):
-            require(len(recipe) == len(table), "there must be one recipe per vector")
-            inside = (recipe.data >= 0) & (recipe.data < len(before))
-            require(inside.all(), "recipes must contain vectors of the previous level")
-
-    @property
-    def n_features(self) -> int:
-        return sum(self._known())
-
-
-def _recipes(batch: GraphBatch, before: Ints, nodes: Ints) -> SignatureTable:
-    """For some nodes, the ids of their own and their neighbours' vectors at the previous level."""
-    offsets, arcs = taken(batch.indptr, nodes)
-    heads = before[batch.indices[arcs]]
-    data = np.insert(heads, offsets[:-1], before[nodes])
-    return SignatureTable(offsets + np.arange(len(offsets)), data)
-
-
-def _text(level: int, number: int, vector: Counter[int], labels: list[str]) -> str:
-    text = ",".join(f"{labels[label]}:{vector[label]}" for label in sorted(vector))
-    if len(text) > _LONGEST_TEXT:
-        return f"t{level}:(…{len(vector)} labels, no. {level}.{number})"
-    return f"t{level}:({text})"
 
 
 @shared_texts
@@ -199,3 +98,102 @@ class HadamardCode(ExplicitFeatures, CountKernel):
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(features=True, refines=True, uses=("node_labels",))
+
+
+class WalkVectorCounter:
+    """Counts the vectors x_t(v) of each graph at every level.
+
+    Attributes
+    ----------
+    tables : list of SignatureTable
+        One per level: the residues of each vector.
+    recipes : list of SignatureTable
+        One per level 1, 2, ...: the vectors of the previous level that sum to a vector.
+    """
+
+    def __init__(self, n_iter: int) -> None:
+        self.n_iter = n_iter
+
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        self.labels = NodeLabels()
+        self.tables: list[SignatureTable] = []
+        self.recipes: list[SignatureTable] = []
+        levels: list[Ints] = []
+        for residues in residue_levels(batch, self.labels.fit(batch), self.n_iter):
+            table, ids = SignatureTable.fit(*pack_rows(residues))
+            if levels:
+                self.recipes.append(_recipes(batch, levels[-1], _first_nodes(ids, len(table))))
+            self.tables.append(table)
+            levels.append(ids)
+        known = self._known()
+        columns = np.stack(columns_of_levels(levels, known))
+        return count_codes(batch.node_offsets, columns, sum(known))
+
+    def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        residues = residue_levels(batch, self.labels.encode(batch), self.n_iter)
+        levels = [
+            table.lookup(*pack_rows(rows))
+            for table, rows in zip(self.tables, residues, strict=True)
+        ]
+        known = self._known()
+        columns = np.stack(columns_of_levels(levels, known))
+        return count_new(batch.node_offsets, columns, sum(known))
+
+    def _known(self) -> list[int]:
+        return [len(table) for table in self.tables]
+
+    def names(self) -> list[str]:
+        """Each vector with its level: ``t1:(C:2,O:1)``."""
+        labels = self.labels.names()
+        residues = pack_rows(label_residues(np.arange(len(labels))))
+        vectors = [Counter[int]() for _ in range(len(self.tables[0]))]
+        for label, number in enumerate(self.tables[0].lookup(*residues).tolist()):
+            if number < len(vectors):
+                vectors[number][label] = 1
+        names = []
+        for t in range(self.n_iter + 1):
+            if t:
+                vectors = [
+                    sum((vectors[i] for i in self.recipes[t - 1].signature(j).tolist()), Counter())
+                    for j in range(len(self.recipes[t - 1]))
+                ]
+            names += [_text(t, i, vector, labels) for i, vector in enumerate(vectors)]
+        return names
+
+    def validate(self) -> None:
+        require_integer("n_iter", self.n_iter, 0, MAX_ROUNDS)
+        require_instance("labels", self.labels, NodeLabels)
+        require_items("tables", self.tables, SignatureTable, self.n_iter + 1)
+        require_items("recipes", self.recipes, SignatureTable, self.n_iter)
+        for table in self.tables:
+            table.validate(width=3)
+        for before, table, recipe in zip(self.tables, self.tables[1:], self.recipes, strict=False):
+            require(len(recipe) == len(table), "there must be one recipe per vector")
+            inside = (recipe.data >= 0) & (recipe.data < len(before))
+            require(inside.all(), "recipes must contain vectors of the previous level")
+
+    @property
+    def n_features(self) -> int:
+        return sum(self._known())
+
+
+def _first_nodes(ids: Ints, n_ids: int) -> Ints:
+    """The first node of each id."""
+    first = np.zeros(n_ids, np.int64)
+    first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
+    return first
+
+
+def _recipes(batch: GraphBatch, before: Ints, nodes: Ints) -> SignatureTable:
+    """For some nodes, the ids of their own and their neighbours' vectors at the previous level."""
+    offsets, arcs = taken(batch.indptr, nodes)
+    heads = before[batch.indices[arcs]]
+    data = np.insert(heads, offsets[:-1], before[nodes])
+    return SignatureTable(offsets + np.arange(len(offsets)), data)
+
+
+def _text(level: int, number: int, vector: Counter[int], labels: list[str]) -> str:
+    text = ",".join(f"{labels[label]}:{vector[label]}" for label in sorted(vector))
+    if len(text) > _LONGEST_TEXT:
+        return f"t{level}:(…{len(vector)} labels, no. {level}.{number})"
+    return f"t{level}:({text})"

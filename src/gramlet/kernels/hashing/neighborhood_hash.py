@@ -3,31 +3,132 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from hashlib import blake2b
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gramlet.common.arrays import Ints, UInt64s
+from gramlet.common.arrays import Floats, Ints, UInt64s
 from gramlet.common.checks import is_integer
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.randomness import as_generator
-from gramlet.common.stored_state import require, require_instance, require_integer, require_items
+from gramlet.common.stored_state import (
+    require,
+    require_array,
+    require_instance,
+    require_integer,
+    require_items,
+)
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
-from gramlet.engine.core.tiles import Tiling
-from gramlet.engine.hashing.neighbour_hashes import hash_levels
+from gramlet.engine.core.tiles import QUIET, Tiling
+from gramlet.engine.counts.several_counts import compare_several, compare_several_self, jaccard
+from gramlet.engine.hashing.neighbour_codes import hash_levels
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.label_content import label_bytes
 from gramlet.kernels.contract.count_kernel import count_new
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.parameter_texts import shared_texts
-from gramlet.kernels.contract.profile import CountProfile
+from gramlet.kernels.contract.profile import CountProfile, Profile
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.contract.vocabulary import wrong_kind
-from gramlet.kernels.hashing.hash_profile import HashProfile
 
-__all__ = ["CodeRounds", "NeighborhoodHash"]
+
+@shared_texts
+class NeighborhoodHash(GraphKernel):
+    """Neighbourhood hash kernel.
+
+    Every node starts with a code of ``n_bits`` bits for its label. In each round its code is
+    rotated by one bit and combined with its neighbours' codes by exclusive or. k is the mean over
+    the rounds of c/(n + n' − c), with c the number of codes that two graphs of n and n' nodes
+    share. The kernel is fast, but not exact: different neighbourhoods may get the same code.
+
+    Cost: O(m) per round for m edges (O(m log d) for "count" and degrees d), then sums of minima.
+    Positive semi-definite.
+
+    Parameters
+    ----------
+    n_iter : int, default 3
+        Number of rounds, at least 1.
+    kind : {"simple", "count"}
+        "simple": neighbours' codes are combined unchanged, so that two equal codes cancel.
+        "count": equal codes are first counted and rotated by their number.
+    n_bits : int, default 32
+        Number of bits of a code, from 1 to 64.
+    codes : mapping or None
+        Codes of the labels, integers from 0 to 2^n_bits − 1. None: a hash of the label and
+        ``random_state``, the same in every process.
+    random_state : int, RandomState or None, default 0
+        Key of the hash of labels; None draws a random one in `fit`.
+    %(normalize)s
+    %(n_jobs)s
+    %(verbose)s
+
+    References
+    ----------
+    Hido, Kashima (2009), A linear-time graph kernel.
+
+    Examples
+    --------
+    >>> from gramlet import NeighborhoodHash
+    >>> graphs = [([(0, 1), (1, 2)], ["C", "O", "C"]), ([(0, 1)], ["C", "O"])]
+    >>> NeighborhoodHash(n_iter=1, n_bits=3, codes={"C": 1, "O": 2}).fit_transform(graphs)
+    array([[1.  , 0.25],
+           [0.25, 1.  ]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_iter": [Interval(Integral, 1, None, closed="left")],
+        "kind": [StrOptions({"simple", "count"})],
+        "n_bits": [Interval(Integral, 1, 64, closed="both")],
+        "codes": [Mapping, None],
+        "random_state": ["random_state"],
+        **COMMON_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        n_iter: int = 3,
+        kind: str = "simple",
+        *,
+        n_bits: int = 32,
+        codes: Mapping[Hashable, int] | None = None,
+        random_state: Any = 0,
+        normalize: bool = False,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.n_iter = n_iter
+        self.kind = kind
+        self.n_bits = n_bits
+        self.codes = codes
+        self.random_state = random_state
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check(self, batch: GraphBatch) -> None:
+        _check_codes(self.codes, int(self.n_bits))
+
+    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> HashProfile:
+        self.rounds_ = CodeRounds(self)
+        return self.rounds_.fit(batch)
+
+    def _profile(self, batch: GraphBatch, tiling: Tiling) -> HashProfile:
+        return self.rounds_.profile(batch)
+
+    def _validate_fitted(self) -> None:
+        profile: Any = self.profile_
+        require_instance("rounds_", self.rounds_, CodeRounds)
+        require_instance("profile_", profile, HashProfile)
+        require(len(profile.levels) == self.rounds_.n_iter, "there must be one level per round")
+        for level, table in zip(profile.levels, self.rounds_.tables, strict=True):
+            known = (level.n_known, level.counts.shape[1])
+            require(known == (len(table),) * 2, "levels must have one column per fitted code")
+
+    def __graph_tags__(self) -> GraphTags:
+        return GraphTags(random=self.codes is None, refines=True, uses=("node_labels",))
 
 
 class CodeRounds:
@@ -93,17 +194,17 @@ class CodeRounds:
         else:
             values, entries = column.categories, column.codes
         table = np.zeros(max(1, len(values)), np.uint64)
-        for place in np.unique(entries).tolist():
-            table[place] = self._code(values[place], batch, entries, place)
+        for entry in np.unique(entries).tolist():
+            table[entry] = self._code(values[entry], batch, entries, entry)
         return table[entries]
 
-    def _code(self, label: Hashable, batch: GraphBatch, entries: Ints, place: int) -> int:
+    def _code(self, label: Hashable, batch: GraphBatch, entries: Ints, entry: int) -> int:
         if self.codes is None:
             key = self.seed.to_bytes(16, "little")
             digest = blake2b(label_bytes(label), digest_size=8, key=key).digest()
             return int.from_bytes(digest, "little") >> (64 - self.n_bits)
         if label not in self.codes:
-            node = int(np.flatnonzero(entries == place)[0])
+            node = int(np.flatnonzero(entries == entry)[0])
             graph = int(batch.graph_of_node[node])
             what = "nodes without a label (None)" if label is None else f"the label {label!r}"
             raise ValueError(
@@ -149,97 +250,52 @@ def _check_codes(codes: Any, n_bits: int) -> None:
             )
 
 
-@shared_texts
-class NeighborhoodHash(GraphKernel):
-    """Neighbourhood hash kernel.
+@dataclass(frozen=True)
+class HashProfile(Profile):
+    """The codes of some graphs after each round.
 
-    Every node starts with a code of ``n_bits`` bits for its label. In each round its code is
-    rotated by one bit and combined with its neighbours' codes by exclusive or. k is the mean over
-    the rounds of c/(n + n' − c), with c the number of codes that two graphs of n and n' nodes
-    share. The kernel is fast, but not exact: different neighbourhoods may get the same code.
+    k is the mean over levels of c/(n + n' − c), with c the number of codes that two graphs share
+    and n, n' their numbers of nodes; 0 if both are empty.
 
-    Cost: O(m) per round for m edges (O(m log d) for "count" and degrees d), then sums of minima.
-    Positive semi-definite.
-
-    Parameters
+    Attributes
     ----------
-    n_iter : int, default 3
-        Number of rounds, at least 1.
-    kind : {"simple", "count"}
-        "simple": neighbours' codes are combined unchanged, so that two equal codes cancel.
-        "count": equal codes are first counted and rotated by their number.
-    n_bits : int, default 32
-        Number of bits of a code, from 1 to 64.
-    codes : mapping or None
-        Codes of the labels, integers from 0 to 2^n_bits − 1. None: a hash of the label and
-        ``random_state``, the same in every process.
-    random_state : int, RandomState or None, default 0
-        Key of the hash of labels; None draws a random one in `fit`.
-    %(normalize)s
-    %(n_jobs)s
-    %(verbose)s
-
-    References
-    ----------
-    Hido, Kashima (2009), A linear-time graph kernel.
-
-    Examples
-    --------
-    >>> from gramlet import NeighborhoodHash
-    >>> graphs = [([(0, 1), (1, 2)], ["C", "O", "C"]), ([(0, 1)], ["C", "O"])]
-    >>> NeighborhoodHash(n_iter=1, n_bits=3, codes={"C": 1, "O": 2}).fit_transform(graphs)
-    array([[1.  , 0.25],
-           [0.25, 1.  ]])
+    levels : tuple of CountProfile
+        Counts of codes, compared by sums of minima.
+    sizes : array of float64
+        The number of nodes of each graph.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
-        "kind": [StrOptions({"simple", "count"})],
-        "n_bits": [Interval(Integral, 1, 64, closed="both")],
-        "codes": [Mapping, None],
-        "random_state": ["random_state"],
-        **COMMON_CONSTRAINTS,
-    }
+    levels: tuple[CountProfile, ...]
+    sizes: Floats
 
-    def __init__(
-        self,
-        n_iter: int = 3,
-        kind: str = "simple",
-        n_bits: int = 32,
-        codes: Mapping[Hashable, int] | None = None,
-        random_state: Any = 0,
-        *,
-        normalize: bool = False,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.n_iter = n_iter
-        self.kind = kind
-        self.n_bits = n_bits
-        self.codes = codes
-        self.random_state = random_state
-        self.normalize = normalize
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    def __len__(self) -> int:
+        return len(self.sizes)
 
-    def _check(self, batch: GraphBatch) -> None:
-        _check_codes(self.codes, int(self.n_bits))
+    def take(self, rows: Ints) -> HashProfile:
+        return HashProfile(tuple(level.take(rows) for level in self.levels), self.sizes[rows])
 
-    def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> HashProfile:
-        self.rounds_ = CodeRounds(self)
-        return self.rounds_.fit(batch)
+    def compare(self, other: HashProfile, tiling: Tiling = QUIET) -> Floats:
+        pairs = [
+            mine.shared_counts(theirs)
+            for mine, theirs in zip(self.levels, other.levels, strict=True)
+        ]
+        shares = jaccard(self.sizes, other.sizes, len(pairs))
+        return compare_several(pairs, (len(self), len(other)), "min", shares, tiling=tiling)
 
-    def _profile(self, batch: GraphBatch, tiling: Tiling) -> HashProfile:
-        return self.rounds_.profile(batch)
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        matrices = [level.counts for level in self.levels]
+        shares = jaccard(self.sizes, self.sizes, len(matrices))
+        return compare_several_self(matrices, self.norms(), "min", shares, tiling=tiling)
 
-    def _validate_fitted(self) -> None:
-        profile: Any = self.profile_
-        require_instance("rounds_", self.rounds_, CodeRounds)
-        require_instance("profile_", profile, HashProfile)
-        require(len(profile.levels) == self.rounds_.n_iter, "there must be one level per round")
-        for level, table in zip(profile.levels, self.rounds_.tables, strict=True):
-            known = (level.n_known, level.counts.shape[1])
-            require(known == (len(table),) * 2, "levels must have one column per fitted code")
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        """A graph shares all codes with itself."""
+        return np.where(self.sizes > 0, 1.0, 0.0)
 
-    def __graph_tags__(self) -> GraphTags:
-        return GraphTags(random=self.codes is None, refines=True, uses=("node_labels",))
+    def validate(self) -> None:
+        require_array("sizes", self.sizes, "float64", (None,), least=0.0)
+        require_items("levels", self.levels, CountProfile)
+        require(len(self.levels) > 0, "there must be at least one level")
+        for level in self.levels:
+            level.validate()
+            require(len(level) == len(self.sizes), "levels must have one row per graph")
+            require(level.measure == "min", "the measure of levels must be 'min'")

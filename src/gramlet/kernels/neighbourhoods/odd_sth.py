@@ -28,8 +28,6 @@ from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.weisfeiler_lehman.colour_counts import columns_of_levels
 
-__all__ = ["ODDSTh", "TreeCounter"]
-
 # The text of a larger tree is its root, the number of its children and its own number.
 _LONGEST_TEXT = 400
 
@@ -95,10 +93,9 @@ def _columns(trees: DescentTrees, known: list[int]) -> Ints:
     known = known + [0] * (n_levels - len(known))
     rows = [np.flatnonzero(trees.heights == level) for level in range(n_levels)]
     columns = np.empty(len(trees.ids), np.int64)
-    for where, found in zip(
-        rows, columns_of_levels([trees.ids[where] for where in rows], known), strict=True
-    ):
-        columns[where] = found
+    levels = columns_of_levels([trees.ids[where] for where in rows], known)
+    for where, level in zip(rows, levels, strict=True):
+        columns[where] = level
     return columns
 
 

@@ -29,7 +29,7 @@ from gramlet.kernels.contract.point_profile import PointProfile
 from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.wasserstein.mass_profile import MassProfile
 from gramlet.kernels.weisfeiler_lehman.colour_counts import ColourCounter, Colouring
-from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import (
+from gramlet.kernels.weisfeiler_lehman.subtree import (
     REFINEMENT_CONSTRAINTS,
     check_levels,
     refinement_uses,

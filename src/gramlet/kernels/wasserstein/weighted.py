@@ -37,7 +37,7 @@ from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.wasserstein.mass_profile import MassProfile
 from gramlet.kernels.wasserstein.weight_levels import fixed_places, level_radii
 from gramlet.kernels.weisfeiler_lehman.colour_counts import ColourCounter, Colouring
-from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import (
+from gramlet.kernels.weisfeiler_lehman.subtree import (
     REFINEMENT_CONSTRAINTS,
     check_levels,
     refinement_uses,

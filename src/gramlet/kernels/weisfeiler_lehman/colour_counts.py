@@ -25,16 +25,6 @@ from gramlet.kernels.contract.count_kernel import count_new
 from gramlet.kernels.contract.labels import EdgeLabels, NodeLabels
 from gramlet.kernels.histograms.label_histograms import edge_name, edge_types
 
-__all__ = [
-    "ColourCounter",
-    "ColourEdgeCounter",
-    "Colouring",
-    "colouring_of",
-    "SubtreePattern",
-    "columns_of_levels",
-]
-
-
 # The text of a longer pattern is its root, the number of its children and its own number.
 _LONGEST_TEXT = 400
 

@@ -36,67 +36,7 @@ from gramlet.kernels.contract.nested import (
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags, graph_tags
-from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import WeisfeilerLehman
-
-__all__ = ["DeepGraphKernel", "DeepProfile"]
-
-# Smaller shares of a graph's own norm are rounding errors, not unseen patterns.
-_ROUNDING = 1e-12
-
-
-@dataclass(frozen=True)
-class DeepProfile(Profile):
-    """Counts of patterns times the vectors of the patterns.
-
-    Attributes
-    ----------
-    rows : array of float64, shape (graphs, components)
-        The sum of the patterns' vectors.
-    lone : csr_matrix
-        Counts of the patterns without a vector, which are similar only to themselves.
-    unseen : array of float64
-        The part of unseen patterns in a graph's own norm.
-    """
-
-    rows: Floats
-    lone: sparse.csr_matrix
-    unseen: Floats
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def take(self, rows: Ints) -> DeepProfile:
-        return DeepProfile(self.rows[rows], self.lone[rows], self.unseen[rows])
-
-    def compare(self, other: DeepProfile, tiling: Tiling = QUIET) -> Floats:
-        matrix = compare(self.lone, other.lone, "dot", tiling=tiling)
-        with one_blas_thread():
-            matrix += self.rows @ other.rows.T
-        return matrix
-
-    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        matrix = compare_self(self.lone, "dot", tiling=tiling)
-        with one_blas_thread():
-            product = self.rows @ self.rows.T
-        matrix += (product + product.T) / 2
-        return matrix
-
-    def norms(self, tiling: Tiling = QUIET) -> Floats:
-        lone = np.asarray(self.lone.multiply(self.lone).sum(axis=1)).reshape(-1)
-        return np.asarray((self.rows**2).sum(axis=1) + lone + self.unseen)
-
-    def validate(self) -> None:
-        require_array("rows", self.rows, "float64", (None, None))
-        require_counts("lone", self.lone, n_rows=len(self.rows))
-        require_array("unseen", self.unseen, "float64", (len(self.rows),), least=0.0)
-
-
-def _require_features(kernel: GraphKernel) -> None:
-    if not has_features(kernel):
-        raise ValueError(
-            f"DeepGraphKernel(base={kernel!r}): this base has no explicit feature map. Give "
-            'one that has, such as "wl" or "sp".'
-        )
+from gramlet.kernels.weisfeiler_lehman.subtree import WeisfeilerLehman
 
 
 @shared_texts
@@ -160,8 +100,8 @@ class DeepGraphKernel(GraphKernel):
         self,
         base: Any = "wl",
         n_components: int = 64,
-        random_state: Any = None,
         *,
+        random_state: Any = None,
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -198,10 +138,10 @@ class DeepGraphKernel(GraphKernel):
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> DeepProfile:
         profile = base_profile(self.base_, batch, tiling)
         counts = self._features(profile, batch)
-        own = profile.norms(tiling)
+        norms = profile.norms(tiling)
         seen = np.asarray(counts.multiply(counts).sum(axis=1)).reshape(-1)
-        unseen = np.maximum(own - seen, 0.0)
-        return self._deep(counts, np.where(unseen > _ROUNDING * own, unseen, 0.0))
+        # Smaller shares of a norm are rounding errors, not unseen patterns.
+        return self._deep(counts, np.where(norms - seen > 1e-12 * norms, norms - seen, 0.0))
 
     def _features(self, profile: Any, batch: GraphBatch) -> sparse.csr_matrix:
         base: Any = self.base_
@@ -246,3 +186,58 @@ class DeepGraphKernel(GraphKernel):
             psd=True,
             refines=True,
         )
+
+
+def _require_features(kernel: GraphKernel) -> None:
+    if not has_features(kernel):
+        raise ValueError(
+            f"DeepGraphKernel(base={kernel!r}): this base has no explicit feature map. Give "
+            'one that has, such as "wl" or "sp".'
+        )
+
+
+@dataclass(frozen=True)
+class DeepProfile(Profile):
+    """Counts of patterns times the vectors of the patterns.
+
+    Attributes
+    ----------
+    rows : array of float64, shape (graphs, components)
+        The sum of the patterns' vectors.
+    lone : csr_matrix
+        Counts of the patterns without a vector, which are similar only to themselves.
+    unseen : array of float64
+        The part of unseen patterns in a graph's own norm.
+    """
+
+    rows: Floats
+    lone: sparse.csr_matrix
+    unseen: Floats
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, rows: Ints) -> DeepProfile:
+        return DeepProfile(self.rows[rows], self.lone[rows], self.unseen[rows])
+
+    def compare(self, other: DeepProfile, tiling: Tiling = QUIET) -> Floats:
+        matrix = compare(self.lone, other.lone, "dot", tiling=tiling)
+        with one_blas_thread():
+            matrix += self.rows @ other.rows.T
+        return matrix
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        matrix = compare_self(self.lone, "dot", tiling=tiling)
+        with one_blas_thread():
+            product = self.rows @ self.rows.T
+        matrix += (product + product.T) / 2
+        return matrix
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        lone = np.asarray(self.lone.multiply(self.lone).sum(axis=1)).reshape(-1)
+        return np.asarray((self.rows**2).sum(axis=1) + lone + self.unseen)
+
+    def validate(self) -> None:
+        require_array("rows", self.rows, "float64", (None, None))
+        require_counts("lone", self.lone, n_rows=len(self.rows))
+        require_array("unseen", self.unseen, "float64", (len(self.rows),), least=0.0)

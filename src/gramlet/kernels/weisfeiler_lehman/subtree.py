@@ -1,4 +1,4 @@
-"""Weisfeiler-Lehman kernels: counts of refined colours, by dot product or optimal assignment."""
+"""Weisfeiler-Lehman kernels: counts of refined colours, or any other kernel on every level."""
 
 from __future__ import annotations
 
@@ -8,48 +8,44 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Ints
 from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import require, require_instance
+from gramlet.common.stored_state import require, require_instance, require_items
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import Measure
 from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.columns import Categorical
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.graphs.direction import require_same_direction
 from gramlet.kernels.contract.count_kernel import Counter, CountKernel, ExplicitFeatures
-from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import LABEL_CHOICE
 from gramlet.kernels.contract.nested import (
     BASE_CONSTRAINT,
     as_fitted,
+    base_profile,
     base_tags,
+    fit_base,
     has_features,
+    member_features,
+    new_base,
     undirected_base,
 )
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.sum_profile import SumProfile
 from gramlet.kernels.contract.tags import GraphTags, joined_uses, used
 from gramlet.kernels.paths.shortest_path import ColourPathCounter
-from gramlet.kernels.weisfeiler_lehman.base_levels import LevelBases, checked_base
 from gramlet.kernels.weisfeiler_lehman.colour_counts import (
     ColourCounter,
     ColourEdgeCounter,
     Colouring,
 )
 
-__all__ = [
-    "REFINEMENT_CONSTRAINTS",
-    "WLOptimalAssignment",
-    "WeisfeilerLehman",
-    "check_levels",
-    "refinement_uses",
-]
-
-# The largest number of rounds.
-MOST_ROUNDS = 10_000
+MOST_ROUNDS = 10_000  # of refinement
 
 REFINEMENT_CONSTRAINTS: dict[str, list[Any]] = {
     "n_iter": [Interval(Integral, 0, MOST_ROUNDS, closed="both")],
@@ -229,9 +225,9 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
         require(
             type(counter.bases[0]) is type(checked_base(self.base)), "counter_ does not fit base"
         )
-        own = [base.profile_ for base in counter.bases]
-        require(len(own) == len(profile.members), "profile_ must have one member per level")
-        same = all(a is b for a, b in zip(profile.members, own, strict=True))
+        profiles = [base.profile_ for base in counter.bases]
+        require(len(profiles) == len(profile.members), "profile_ must have one member per level")
+        same = all(a is b for a, b in zip(profile.members, profiles, strict=True))
         require(same, "profile_ must contain the profiles of the bases")
         require(profile.normalized == counter.bases[0].normalize, "profile_ and bases disagree")
 
@@ -317,3 +313,107 @@ class WLOptimalAssignment(CountKernel):
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(directed=True, refines=True, uses=refinement_uses(self))
+
+
+def checked_base(base: Any) -> GraphKernel:
+    """A new base of WeisfeilerLehman; raises ValueError if the base refines labels itself."""
+    kernel = new_base(base, "WeisfeilerLehman")
+    if kernel.__graph_tags__().refines:
+        raise ValueError(
+            f"WeisfeilerLehman(base={kernel!r}): this base refines node labels itself. Give a "
+            'base that uses labels unchanged, such as "sp", or use the base alone.'
+        )
+    return kernel
+
+
+class LevelBases:
+    """A base kernel on every level of a refinement.
+
+    Parameters
+    ----------
+    colouring : Colouring
+    base : str or kernel
+
+    Attributes
+    ----------
+    bases : list of kernels
+        One fitted base per level, with the colours of the level as node labels.
+    """
+
+    def __init__(self, colouring: Colouring, base: Any) -> None:
+        self.colouring = colouring
+        levels = colouring.level_numbers
+        self.bases: list[Any] = [checked_base(base) for _ in levels]
+
+    def fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> SumProfile:
+        """Refine, and fit the base on every level."""
+        levels = self._levels(batch, self.colouring.fit(batch))
+        for kernel, level in zip(self.bases, levels, strict=True):
+            fit_base(kernel, level, y, tiling)
+        return SumProfile(tuple(b.profile_ for b in self.bases), bool(self.bases[0].normalize))
+
+    def profile(self, batch: GraphBatch, tiling: Tiling) -> SumProfile:
+        """The profile of new graphs."""
+        levels = self._levels(batch, self.colouring.apply(batch))
+        members = tuple(
+            base_profile(base, level, tiling)
+            for base, level in zip(self.bases, levels, strict=True)
+        )
+        return SumProfile(members, bool(self.bases[0].normalize))
+
+    def features(self, batch: GraphBatch) -> Any:
+        """The features of the bases side by side, level by level."""
+        levels = self._levels(batch, self.colouring.apply(batch))
+        blocks = [member_features(b, x) for b, x in zip(self.bases, levels, strict=True)]
+        if all(sparse.issparse(block) for block in blocks):
+            return sparse.csr_matrix(sparse.hstack(blocks, format="csr"))
+        return np.hstack([b.toarray() if sparse.issparse(b) else b for b in blocks])
+
+    def names(self) -> list[str]:
+        """The level, then the base's name of the feature, with colours as names of nodes."""
+        numbers = self.colouring.level_numbers
+        return [
+            f"h{level}:{name}"
+            for level, base in zip(numbers, self.bases, strict=True)
+            for name in base.get_feature_names_out()
+        ]
+
+    @property
+    def widths(self) -> list[int]:
+        """The number of features of each level."""
+        return [_width(base) for base in self.bases]
+
+    @property
+    def n_features(self) -> int:
+        return sum(self.widths)
+
+    def validate(self) -> None:
+        """Raise ValueError if colours and bases do not fit together."""
+        require_instance("colouring", self.colouring, Colouring)
+        n_levels = len(self.colouring.level_numbers)
+        require(n_levels > 0, "there must be a level")
+        require_items("bases", self.bases, GraphKernel, n_levels)
+        for base in self.bases:
+            require(hasattr(base, "profile_"), "a base is not fitted")
+            require(type(base) is type(self.bases[0]), "the bases are of different kinds")
+            require(base.normalize == self.bases[0].normalize, "the bases do not agree")
+
+    @staticmethod
+    def _levels(batch: GraphBatch, levels: Ints) -> list[GraphBatch]:
+        """The graphs with the colours of each level as node labels."""
+        most = int(levels.max(initial=-1)) + 1
+        numbers = tuple(range(most))
+        return [
+            batch.with_columns(
+                node_labels=Categorical(colours, numbers[: int(colours.max(initial=-1)) + 1])
+            )
+            for colours in levels
+        ]
+
+
+def _width(base: Any) -> int:
+    if not has_features(base):
+        return 0
+    if isinstance(base, CountKernel):
+        return int(base.counter_.n_features)
+    return len(base.get_feature_names_out())

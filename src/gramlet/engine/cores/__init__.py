@@ -1,1 +1,0 @@
-"""Cores of graphs."""
