@@ -26,7 +26,7 @@ def plain(a: BlockProfile, b: BlockProfile) -> np.ndarray:
     left, right = a.counts.toarray(), b.counts.toarray()
     out = np.zeros((len(a), len(b)))
     for block in (3, 5, 7):
-        mine, theirs = (side.blocks[side.place] == block for side in (a, b))
+        mine, theirs = (side.blocks[side.block_of] == block for side in (a, b))
         known = np.flatnonzero(mine[:40])
         products = left[:, known] @ right[:, known].T
         own = (left[:, mine] ** 2).sum(1)[:, None] * (right[:, theirs] ** 2).sum(1)[None]

@@ -296,6 +296,5 @@ class HashProfile(Profile):
         require_items("levels", self.levels, CountProfile)
         require(len(self.levels) > 0, "there must be at least one level")
         for level in self.levels:
-            level.validate()
             require(len(level) == len(self.sizes), "levels must have one row per graph")
             require(level.measure == "min", "the measure of levels must be 'min'")
