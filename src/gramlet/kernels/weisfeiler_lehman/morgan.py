@@ -11,7 +11,7 @@ from gramlet.graphs.molecules.molecules import molecules
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.weisfeiler_lehman.colour_counts import ColourCounter, Colouring
-from gramlet.kernels.weisfeiler_lehman.weisfeiler_lehman import WLOptimalAssignment
+from gramlet.kernels.weisfeiler_lehman.subtree import WLOptimalAssignment
 
 
 @shared_texts
