@@ -220,7 +220,9 @@ def rich():
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-@pytest.mark.parametrize(("name", "params"), SETTINGS, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(
+    ("name", "params"), SETTINGS, ids=lambda value: str(value).split(" at 0x")[0][:60]
+)
 def test_what_is_called_unused_does_not_change_similarities(rich, name, params, column):
     row = registry.get(name)
     random = {"random_state": 0} if "random_state" in row.make().get_params() else {}
