@@ -11,7 +11,7 @@ from benchmarks.cases import Case, register
 from benchmarks.data import Source
 from gramlet import GraphNeighbors, random_labelled_graphs
 from gramlet.kernels import registry
-from gramlet.kernels.contract.kernel import normalize_in_place
+from gramlet.kernels.contract.normalisation import normalize_in_place
 
 _NEIGHBOURS = 10
 

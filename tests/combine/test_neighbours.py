@@ -62,7 +62,7 @@ def test_neighbours_are_those_of_the_definition(fitted, queries, measure, alone,
 
 def by_sorting(kernel, fitted, queries, k):
     """Nearest graphs from the fully sorted rows of the normalised matrix."""
-    fitted_kernel = clone(kernel).set_params(normalize=True).fit(fitted)
+    fitted_kernel = clone(kernel).set_params(normalize=kernel.normalize or "tanimoto").fit(fitted)
     rows = fitted_kernel.transform(fitted if queries is None else queries)
     squares = np.maximum(2 - 2 * rows, 0)
     squares[squares < 2e-12] = 0
@@ -90,8 +90,9 @@ def by_sorting(kernel, fitted, queries, k):
         "wl + 0.5 * sp",
     ],
 )
-def test_every_kernel_gives_the_sorted_rows(name):
-    kernel = gramlet.kernels.registry.make(name)
+@pytest.mark.parametrize("how", ["cosine", "tanimoto"])
+def test_every_kernel_gives_the_sorted_rows(name, how):
+    kernel = gramlet.kernels.registry.make(name, normalize=how)
     index = GraphNeighbors(kernel, n_neighbors=7).fit(MUTAG.graphs[:120])
     for queries in (None, MUTAG.graphs[120:]):
         distances, positions = index.kneighbors(queries)
@@ -101,7 +102,8 @@ def test_every_kernel_gives_the_sorted_rows(name):
 
 
 @pytest.mark.parametrize("cls", [WeisfeilerLehman, WLOptimalAssignment])
-def test_bounds_skip_nothing_that_counts(cls):
+@pytest.mark.parametrize("how", ["cosine", "tanimoto"])
+def test_bounds_skip_nothing_that_counts(cls, how):
     rng = np.random.default_rng(0)
     sizes = rng.integers(4, 30, 1500)
     graphs = random_labelled_graphs(
@@ -111,9 +113,10 @@ def test_bounds_skip_nothing_that_counts(cls):
         4,
         random_state=0,
     )
-    index = GraphNeighbors(cls(n_iter=3), n_neighbors=10, n_jobs=2).fit(graphs)
+    kernel = cls(n_iter=3, normalize=how)
+    index = GraphNeighbors(kernel, n_neighbors=10, n_jobs=2).fit(graphs)
     distances, positions = index.kneighbors()
-    expected = by_sorting(cls(n_iter=3), graphs, None, 10)
+    expected = by_sorting(kernel, graphs, None, 10)
     np.testing.assert_array_equal(positions, expected[1])
     np.testing.assert_allclose(distances, expected[0], atol=1e-7)
 
@@ -146,20 +149,22 @@ def test_embeddings_and_names():
 def test_empty_graphs_and_norms_of_zero(kernel):
     graphs = [([], []), ([(0, 1)], "CC"), ([], []), ([], "C"), ([], "O")]
     distances, positions = GraphNeighbors(kernel, 4).fit(graphs).kneighbors()
-    assert positions[0].tolist() == [2, 1, 3, 4]
-    assert distances[0].tolist() == [0, 1, 1, 1]
+    far = 2**0.5
     if isinstance(kernel, EdgeHistogram):
-        # Graphs without edges have norm 0: distance 0 from each other and 1 from all others.
-        assert positions[3].tolist() == [4, 0, 1, 2]
-        assert distances[3].tolist() == [0, 1, 1, 1]
-        assert positions[1].tolist() == [0, 2, 3, 4]
+        # Graphs without edges have norm 0: similarity 1 to each other and 0 to all others.
+        assert positions[:, 0].tolist() == [2, 0, 0, 0, 0]
+        np.testing.assert_allclose(distances[3], [0, 0, 0, far])
+        np.testing.assert_allclose(distances[1], [far] * 4)
+    else:
+        assert positions[0].tolist() == [2, 1, 3, 4]
+        np.testing.assert_allclose(distances[0], [0, far, far, far])
 
 
 def test_sparse_forms_are_those_of_scikit_learn():
     graphs = MUTAG.graphs[:60]
     index = GraphNeighbors("wl", 5)
     found = index.fit_transform(graphs)
-    distance = KernelDistance(WeisfeilerLehman(normalize=True)).fit_transform(graphs)
+    distance = KernelDistance(WeisfeilerLehman(normalize="tanimoto")).fit_transform(graphs)
     theirs = KNeighborsTransformer(n_neighbors=5, metric="precomputed").fit_transform(distance)
     assert found.nnz == theirs.nnz == 60 * 6
     np.testing.assert_allclose(
@@ -186,8 +191,8 @@ def test_pipeline_and_file(tmp_path):
     np.testing.assert_array_equal(
         again.kneighbors(return_distance=False), index.kneighbors(return_distance=False)
     )
-    again.kinds_ = again.kinds_[:3]
-    with pytest.raises(ValueError, match="kinds_"):
+    again.norms_ = again.norms_[:3]
+    with pytest.raises(ValueError, match="norms_"):
         check(again)
 
 

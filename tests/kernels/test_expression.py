@@ -22,6 +22,9 @@ from gramlet.kernels import registry
 from gramlet.kernels.expression import ExpressionError, parse_kernel
 
 MUTAG = gramlet.load_dataset("MUTAG")
+TANIMOTO = {"normalize": "tanimoto"}
+WL, SP = WeisfeilerLehman(**TANIMOTO), ShortestPath(**TANIMOTO)
+VERTEX = VertexHistogram(**TANIMOTO)
 
 
 @pytest.mark.parametrize(
@@ -30,21 +33,21 @@ MUTAG = gramlet.load_dataset("MUTAG")
         ("wl", WeisfeilerLehman()),
         ("wl()", WeisfeilerLehman()),
         (" wl-oa( n_iter = 2 ) ", WLOptimalAssignment(n_iter=2)),
-        ("wl + sp", KernelSum([WeisfeilerLehman(), ShortestPath()])),
-        ("2*wl", KernelSum([WeisfeilerLehman()], [2.0])),
-        ("wl+2e-1*sp", KernelSum([WeisfeilerLehman(), ShortestPath()], [1.0, 0.2])),
+        ("wl + sp", KernelSum([WL, SP])),
+        ("2*wl", KernelSum([WL], [2.0])),
+        ("wl+2e-1*sp", KernelSum([WL, SP], [1.0, 0.2])),
         (
             "wl(n_iter=3) * sp + 0.5 * vertex",
             KernelSum(
-                [KernelProduct([WeisfeilerLehman(n_iter=3), ShortestPath()]), VertexHistogram()],
+                [KernelProduct([WeisfeilerLehman(n_iter=3, **TANIMOTO), SP]), VERTEX],
                 [1.0, 0.5],
             ),
         ),
         (
             "wl * (sp + vertex)",
-            KernelProduct([WeisfeilerLehman(), KernelSum([ShortestPath(), VertexHistogram()])]),
+            KernelProduct([WL, KernelSum([SP, VERTEX])]),
         ),
-        ("2 * 3 * wl", KernelSum([WeisfeilerLehman()], [6.0])),
+        ("2 * 3 * wl", KernelSum([WL], [6.0])),
         ("wl(base=edge)", WeisfeilerLehman(base="edge")),
         ("wl(base='edge', normalize=true)", WeisfeilerLehman(base="edge", normalize=True)),
         ('wl(use_edge_labels="auto", n_jobs=None)', WeisfeilerLehman()),
@@ -127,8 +130,10 @@ def test_long_sums_are_read_or_refused():
 def test_every_door_reads_expressions():
     graphs = MUTAG.graphs[:20]
     text = "wl(n_iter=1) * sp + 0.5 * vertex"
-    expected = gramlet.gram(graphs, "wl", n_iter=1) * gramlet.gram(graphs, "sp")
-    expected = expected + 0.5 * gramlet.gram(graphs, "vertex")
+    expected = WeisfeilerLehman(n_iter=1, **TANIMOTO).fit_transform(graphs) * SP.fit_transform(
+        graphs
+    )
+    expected = expected + 0.5 * VERTEX.fit_transform(graphs)
     np.testing.assert_allclose(gramlet.gram(graphs, text), expected)
     normalised = gramlet.gram(graphs, text, normalize=True)
     assert np.array_equal(np.diagonal(normalised), np.ones(20))
@@ -146,7 +151,7 @@ def test_every_door_reads_expressions():
 
 
 def test_rows_of_expressions():
-    row = registry.get("2 * wl")
+    row = registry.get("2 * wl(normalize=False)")
     assert row.kind == "kernel"
     assert row.tags.features
     assert row.cls() is KernelSum

@@ -95,28 +95,39 @@ def test_diagonal(entry, train, test):
     assert np.isfinite(kernel.diagonal(test)).all()
 
 
+def normalised(values: np.ndarray, rows: np.ndarray, columns: np.ndarray, how: str) -> np.ndarray:
+    """k/√(ab) or k/(a + b − k), entry by entry."""
+    result = np.zeros_like(values)
+    for (i, j), k in np.ndenumerate(values):
+        a, b = rows[i], columns[j]
+        if how == "cosine" and a > 0 and b > 0:
+            result[i, j] = k / np.sqrt(a * b)
+        elif how == "tanimoto" and (a > 0 or b > 0):
+            result[i, j] = k / (a + b - k)
+    return result
+
+
+@pytest.mark.parametrize("how", ["cosine", "tanimoto"])
 @each_kernel
-def test_normalised(entry, train, test):
-    plain, kernel = make(entry), make(entry, normalize=True)
+def test_normalised(entry, how, train, test):
+    plain, kernel = make(entry), make(entry, normalize=how)
     raw = plain.fit_transform(train, Y)
     matrix = kernel.fit_transform(train, Y)
-    own = np.diagonal(raw)
-    expected = np.where(own > 0, 1.0, 0.0)
-    assert np.array_equal(np.diagonal(matrix), expected)
-    norms = np.sqrt(np.outer(own, own))
-    np.testing.assert_allclose(
-        matrix, np.divide(raw, norms, out=np.zeros_like(raw), where=norms > 0), atol=1e-12
-    )
+    norms = np.diagonal(raw)
+    units = np.where(norms > 0, 1.0, 0.0)
+    assert np.array_equal(np.diagonal(matrix), units)
+    assert np.array_equal(kernel.diagonal(train), units)
+    expected = normalised(raw, norms, norms, how)
+    np.fill_diagonal(expected, units)
+    np.testing.assert_allclose(matrix, expected, atol=1e-12)
+    assert np.array_equal(matrix, matrix.T)
+    if entry.tags.psd:
+        assert np.linalg.eigvalsh(matrix)[0] >= -1e-8
     cross = kernel.transform(test)
-    assert np.isfinite(cross).all()
-    divisor = np.sqrt(np.outer(plain.diagonal(test), own))
-    raw_cross = plain.transform(test)
-    np.testing.assert_allclose(
-        cross,
-        np.divide(raw_cross, divisor, out=np.zeros_like(raw_cross), where=divisor > 0),
-        atol=1e-12,
-    )
-    assert np.array_equal(kernel.diagonal(train), expected)
+    expected = normalised(plain.transform(test), plain.diagonal(test), norms, how)
+    np.testing.assert_allclose(cross, expected, atol=1e-12)
+    if entry.tags.unit:
+        assert (norms == 1).all()
 
 
 @each_kernel

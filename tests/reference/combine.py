@@ -226,16 +226,19 @@ def neighbours(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(distances, positions) of the nearest graphs, by d² rounded to 12 decimals, then by position.
 
-    Without `graphs` the queries are the fitted graphs, and none is its own neighbour. An empty
-    graph is at distance 0 from an empty one and 1 from any other.
+    Without `graphs` the queries are the fitted graphs, and none is its own neighbour. Graphs of
+    norm 0 have similarity 1, and 0 to any other; the kernel is Tanimoto-normalised.
     """
     fitted = plain_graphs(fitted)
     rows = fitted if graphs is None else plain_graphs(graphs)
-    distances = kernel_distance(rows, fitted, kernel=kernel, normalize=True)
-    for i, x in enumerate(rows):
-        for j, y in enumerate(fitted):
-            if x.n == 0 or y.n == 0:
-                distances[i, j] = 0.0 if x.n == y.n else 1.0
+    distances = np.zeros((len(rows), len(fitted)))
+    norms, others = own_values(kernel, rows), own_values(kernel, fitted)
+    values = evaluated(kernel, rows, fitted, False)
+    for i, a in enumerate(norms):
+        for j, b in enumerate(others):
+            similarity = 1.0 if a == b == 0 else values[i, j] / (a + b - values[i, j])
+            square = 2 - 2 * similarity
+            distances[i, j] = np.sqrt(square) if square >= 2e-12 else 0.0
     available = len(fitted) - (graphs is None)
     if n_neighbors > available:
         raise ValueError(f"{n_neighbors} neighbours of {available} graphs.")

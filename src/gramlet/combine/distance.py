@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from gramlet.combine.feature_products import as_kernel
+from gramlet.combine.feature_products import as_kernel, normalized_kernel
 from gramlet.common.arrays import Floats
 from gramlet.common.fields import Instance, fields
 from gramlet.common.parameters import HasMethods
@@ -18,6 +18,7 @@ from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch, as_single
 from gramlet.kernels.contract.kernel import GraphKernel
+from gramlet.kernels.contract.normalisation import unit
 from gramlet.kernels.contract.tags import graph_tags
 
 __all__ = ["KernelDistance", "similarity", "squared_distances"]
@@ -117,16 +118,16 @@ class KernelDistance(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 def own_values(kernel: Any, profile: Any, tiling: Tiling | None = None) -> Floats:
     """The self-similarities of a profile's graphs, normalised if the kernel is."""
     own: Floats = profile.norms() if tiling is None else profile.norms(tiling)
-    return np.where(own > 0, 1.0, 0.0) if kernel.normalize else own
+    return unit(own) if kernel.normalize else own
 
 
-def similarity(g: Any, h: Any, kernel: Any = "wl", normalize: bool = True, **params: Any) -> float:
+def similarity(g: Any, h: Any, kernel: Any = "wl", **params: Any) -> float:
     """The similarity of two graphs as one number.
 
-    The kernel is fitted on both graphs. Normalised, the similarity is
-    k(g, h) / sqrt(k(g, g) k(h, h)), which is 1 for graphs that the kernel cannot distinguish; for
-    embeddings it is the cosine of their features. The similarity of an empty graph is always 0,
-    also to another empty graph.
+    The kernel is fitted on both graphs. The similarity is Tanimoto's,
+    k(g, h) / (k(g, g) + k(h, h) - k(g, h)), unless ``normalize`` says otherwise: 1 for graphs that
+    the kernel cannot distinguish. For embeddings it is the cosine of their features. The similarity
+    of an empty graph is always 0, also to another empty graph.
 
     Parameters
     ----------
@@ -134,10 +135,9 @@ def similarity(g: Any, h: Any, kernel: Any = "wl", normalize: bool = True, **par
         One graph each, of any kind that `gramlet.as_batch` takes.
     kernel : str or estimator, default "wl"
         A name in the registry, an expression such as ``"wl + 0.5 * sp"``, or an estimator.
-    normalize : bool, default True
-        If False, return the value of the kernel itself.
     **params
-        Parameters of the kernel.
+        Parameters of the kernel; ``normalize=False`` gives the value of the kernel itself,
+        ``normalize="cosine"`` the cosine.
 
     Returns
     -------
@@ -148,12 +148,15 @@ def similarity(g: Any, h: Any, kernel: Any = "wl", normalize: bool = True, **par
     >>> import gramlet
     >>> ethanol, water = ([(0, 1), (1, 2)], ["C", "C", "O"]), ([], ["O"])
     >>> round(gramlet.similarity(ethanol, water, n_iter=1), 3)
-    0.25
+    0.111
     >>> gramlet.similarity(ethanol, water, "vertex", normalize=False)
     1.0
     """
     pair = _pair(g, h)
-    estimator = as_kernel(kernel, **params).set_params(normalize=normalize)
+    normalize = params.pop("normalize", None)
+    estimator = normalized_kernel(kernel, **params)
+    if normalize is not None:
+        estimator.set_params(normalize=normalize)
     if graph_tags(estimator).supervised:
         raise ValueError(
             f"similarity of two graphs has no classes to learn from, which "
@@ -165,7 +168,7 @@ def similarity(g: Any, h: Any, kernel: Any = "wl", normalize: bool = True, **par
     if (pair.sizes == 0).any():
         return 0.0
     # The roots of both norms are rounded, so that a graph and itself may give 1 ± 2e-16.
-    return 1.0 if normalize and abs(found - 1.0) <= 4 * np.finfo(float).eps else found
+    return 1.0 if estimator.normalize and abs(found - 1.0) <= 4 * np.finfo(float).eps else found
 
 
 def _pair(g: Any, h: Any) -> GraphBatch:

@@ -19,9 +19,7 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.profile import FeatureProfile
 from gramlet.kernels.contract.tags import GraphTags, graph_tags, is_embedding
-from gramlet.kernels.expression import estimator_of
-
-__all__ = ["FeatureProducts", "as_kernel"]
+from gramlet.kernels.expression import estimator_of, with_tanimoto
 
 
 def as_kernel(kernel: Any, **params: Any) -> Any:
@@ -32,6 +30,18 @@ def as_kernel(kernel: Any, **params: Any) -> Any:
     """
     estimator = estimator_of(kernel, **params)
     return FeatureProducts(estimator) if is_embedding(estimator) else estimator
+
+
+def normalized_kernel(kernel: Any, **params: Any) -> Any:
+    """An unfitted kernel that is normalised: Tanimoto unless it says cosine; cosines of embeddings.
+
+    >>> normalized_kernel("wl")
+    WeisfeilerLehman(normalize='tanimoto')
+    """
+    estimator = as_kernel(kernel, **params)
+    if isinstance(estimator, FeatureProducts):
+        return estimator.set_params(normalize="cosine")
+    return with_tanimoto(estimator)
 
 
 class FeatureProducts(GraphKernel):

@@ -16,7 +16,7 @@ from gramlet.common.fields import Instance, Optional, Plain, Tuple, fields
 from gramlet.common.stored_state import require
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
-from gramlet.kernels.contract.kernel import normalize_in_place
+from gramlet.kernels.contract.normalisation import compared
 from gramlet.kernels.contract.tags import graph_tags, is_embedding
 
 __all__ = ["GraphKernelGP"]
@@ -205,10 +205,7 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
         if fitted == X:
             return np.asarray(kernel.transform(Y)).T
         rows, columns = kernel.profile_of(X), kernel.profile_of(Y)
-        matrix: Floats = rows.compare(columns)
-        if kernel.normalize:
-            normalize_in_place(matrix, rows.norms(), columns.norms())
-        return matrix
+        return compared(rows, columns, kernel.normalize)
 
     def _gradient(self, graphs: GraphBatch, matrix: Floats) -> Floats:
         """Central differences; at an end of the bounds, differences of second order inwards."""

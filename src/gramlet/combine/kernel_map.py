@@ -17,7 +17,7 @@ from gramlet.common.parameters import HasMethods, Interval
 from gramlet.common.stored_state import require
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.tags import is_embedding
-from gramlet.kernels.expression import estimator_of
+from gramlet.kernels.expression import normalized_by_name
 
 __all__ = ["KernelMap"]
 
@@ -88,7 +88,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
                 f"KernelMap(n_components={self.n_components}) needs more graphs than components; "
                 f"got {len(batch)}."
             )
-        self.kernel_ = estimator_of(self.kernel)
+        self.kernel_ = normalized_by_name(self.kernel)
         if is_embedding(self.kernel_):
             self.features_ = np.asarray(self.kernel_.fit(batch, y).transform(batch))
             gram = self.features_ @ self.features_.T

@@ -12,23 +12,21 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from gramlet.combine.feature_products import as_kernel
-from gramlet.common.arrays import Array, Floats, Ints, UInt8s
+from gramlet.combine.feature_products import normalized_kernel
+from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.checks import require_count
 from gramlet.common.fields import ArrayOf, Instance, Integer, fields
 from gramlet.common.notices import counted
 from gramlet.common.parameters import HasMethods, Interval
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.nearest import NearestIndex, nearest_rows
-from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
-from gramlet.kernels.contract.kernel import GraphKernel, normalize_in_place
+from gramlet.kernels.contract.kernel import GraphKernel
+from gramlet.kernels.contract.normalisation import Kind, canonical, normalize_in_place
 from gramlet.kernels.contract.profile import CountProfile
 
 __all__ = ["GraphNeighbors"]
 
-# Kinds of graphs: ordinary; with nodes but of norm 0; without nodes.
-_ORDINARY, _BLANK, _EMPTY = 0, 1, 2
 # The number of bytes of a block of rows.
 _BLOCK = 1 << 26
 
@@ -36,10 +34,11 @@ _BLOCK = 1 << 26
 class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """The exact nearest neighbours of graphs by the distance of a normalised kernel.
 
-    d² = 2 − 2 k(x, y)/sqrt(k(x, x) k(y, y)); neighbours are ordered by d² rounded to 12 decimals,
-    then by position. Kernels on counts use inverted indices, with bounds that skip rows that cannot
-    be among the nearest; other kernels are computed block by block. Memory: the profile of the
-    fitted graphs, one block of rows, and the neighbours.
+    d² = 2 − 2 T(x, y) with T = k(x, y)/(k(x, x) + k(y, y) − k(x, y)), or the cosine if the kernel
+    says so; neighbours are ordered by d² rounded to 12 decimals, then by position. Cosines of
+    kernels on counts use inverted indices, with bounds that skip rows that cannot be among the
+    nearest; others are computed block by block. Memory: the profile of the fitted graphs, one block
+    of rows, and the neighbours.
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     Notes
     -----
-    The distance of an empty graph is 0 to other empty graphs and 1 to all others.
+    A graph of norm 0 has the similarity 1 to others of norm 0, and 0 to all other graphs.
 
     Examples
     --------
@@ -83,7 +82,6 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         n_samples_fit_=Integer(1),
         kernel_=Instance(GraphKernel, n_fitted_="n_samples_fit_"),
         norms_=ArrayOf("float64", "n_samples_fit_"),
-        kinds_=ArrayOf("uint8", "n_samples_fit_", most=_EMPTY),
     )
 
     def __init__(
@@ -102,7 +100,7 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def fit(self, X: Any, y: Any = None) -> Self:
         """Store the graphs that neighbours are searched in (y is for supervised kernels)."""
         self._validate_params()
-        kernel = as_kernel(self.kernel).set_params(normalize=True)
+        kernel = normalized_kernel(self.kernel)
         if kernel.__graph_tags__().whole_matrix:
             raise ValueError(
                 f"GraphNeighbors compares graphs pair by pair, but {kernel!r} repairs its Gram "
@@ -112,12 +110,16 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self.__dict__.pop("index_", None)
         self.kernel_ = kernel.fit(batch, y)
         self.norms_: Floats = np.array(self._fitted.norms(self._tiling()), dtype=np.float64)
-        self.kinds_: UInt8s = _kinds(batch, self.norms_)
         self.n_samples_fit_ = len(batch)
         return self
 
     def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+        self,
+        X: Any = None,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
+        *,
+        return_similarity: bool = False,
     ) -> Any:
         """Find the nearest fitted graphs of each graph.
 
@@ -128,6 +130,8 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         n_neighbors : int, optional
             The default is the parameter of the estimator.
         return_distance : bool, default True
+        return_similarity : bool, default False
+            Return similarities in place of distances.
 
         Returns
         -------
@@ -150,17 +154,17 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
                 f"fitted. Use at most {available}."
             )
         if X is None:
-            squares, positions = self._search(self._fitted, self.norms_, self.kinds_, wanted, True)
+            squares, positions = self._search(self._fitted, self.norms_, wanted, True)
         else:
             batch = as_batch(X)
             profile = self.kernel_.profile_of(batch)
             norms = np.array(profile.norms(self._tiling()), dtype=np.float64)
-            kinds = _kinds(batch, norms)
-            squares, positions = self._search(profile, norms, kinds, wanted, False)
-        if not return_distance:
-            return positions
+            squares, positions = self._search(profile, norms, wanted, False)
         # Distances that are equal to 12 decimals are sorted by position; make them ascend.
-        return np.sqrt(np.maximum.accumulate(squares, axis=1)), positions
+        squares = np.maximum.accumulate(squares, axis=1)
+        if return_similarity:  # differences beyond the 12th decimal are rounding errors
+            return np.round(1.0 - squares / 2.0, 12) + 0.0, positions
+        return (np.sqrt(squares), positions) if return_distance else positions
 
     def kneighbors_graph(
         self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
@@ -201,6 +205,10 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return self.fit(X, y).transform(X)
 
     @property
+    def _how(self) -> Kind:
+        return canonical(self.kernel_.normalize) or "cosine"
+
+    @property
     def _fitted(self) -> Any:
         return self.kernel_._current(self.kernel_.profile_)
 
@@ -208,24 +216,22 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def index_(self) -> NearestIndex:
         """The inverted index of a kernel on counts, built when first used."""
         profile = self._fitted
-        return NearestIndex.build(profile.features(), profile.measure, self.norms_, self.kinds_)
+        return NearestIndex.build(profile.features(), profile.measure, self.norms_)
 
-    def _search(
-        self, profile: Any, norms: Floats, kinds: UInt8s, k: int, own: bool
-    ) -> tuple[Floats, Ints]:
+    def _search(self, profile: Any, norms: Floats, k: int, own: bool) -> tuple[Floats, Ints]:
         """Squared distances and positions; ``own`` if the profile is that of the fitted graphs."""
         n = len(profile)
         squares, positions = np.empty((n, k)), np.empty((n, k), dtype=np.int64)
-        counts = type(profile) is CountProfile
+        counts = type(profile) is CountProfile and self._how == "cosine"
         rows = max(1, _BLOCK // (8 * max(1, self.n_samples_fit_))) if not counts else max(1, n)
         for begin in range(0, n, rows):
             block = np.arange(begin, min(n, begin + rows))
-            ordinary = block[kinds[block] == _ORDINARY]
+            ordinary = block[norms[block] > 0]
             find = self._by_index if counts else self._by_rows
             if len(ordinary):
                 squares[ordinary], positions[ordinary] = find(profile, norms, ordinary, k, own)
-            for i in block[kinds[block] != _ORDINARY]:
-                row = np.where(self.kinds_ == kinds[i], 0.0, 1.0)
+            for i in block[norms[block] <= 0]:
+                row = np.where(self.norms_ > 0, 2.0, 0.0)
                 squares[i], positions[i] = _nearest(row, k, i if own else -1)
         return squares, positions
 
@@ -242,13 +248,12 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self, profile: Any, norms: Floats, rows: Ints, k: int, own: bool
     ) -> tuple[Floats, Ints]:
         values = profile[rows].compare(self._fitted, self._tiling())
-        normalize_in_place(values, norms[rows], self.norms_)
+        normalize_in_place(values, norms[rows], self.norms_, self._how)
         squares, positions = np.empty((len(rows), k)), np.empty((len(rows), k), dtype=np.int64)
         for line, (i, row) in enumerate(zip(rows, values, strict=True)):
             row *= -2.0
             row += 2.0
             row[row < 2e-12] = 0.0
-            row[self.kinds_ != _ORDINARY] = 1.0
             squares[line], positions[line] = _nearest(row, k, i if own else -1)
         return squares, positions
 
@@ -265,11 +270,6 @@ class GraphNeighbors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         tags.input_tags.two_d_array = False
         tags.input_tags.one_d_array = True
         return tags
-
-
-def _kinds(batch: GraphBatch, norms: Floats) -> UInt8s:
-    kinds = np.where(norms > 0, _ORDINARY, _BLANK)
-    return np.where(batch.sizes == 0, _EMPTY, kinds).astype(np.uint8)
 
 
 def _nearest(squares: Floats, k: int, own: int) -> tuple[Floats, Ints]:

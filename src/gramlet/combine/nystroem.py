@@ -18,7 +18,8 @@ from gramlet.common.parameters import HasMethods, Interval, StrOptions
 from gramlet.engine.core.tiles import one_blas_thread
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
-from gramlet.kernels.contract.kernel import GraphKernel, normalize_in_place
+from gramlet.kernels.contract.kernel import GraphKernel
+from gramlet.kernels.contract.normalisation import compared
 from gramlet.kernels.contract.tags import GraphTags, graph_tags
 from gramlet.kernels.expression import estimator_of
 
@@ -158,9 +159,7 @@ class GraphNystroem(TransformerMixin, BaseEstimator):
         kernel = self.kernel_
         profile = kernel._current(kernel.profile_)
         landmark = profile[[position]]
-        matrix = profile.compare(landmark)
-        if kernel.normalize:
-            normalize_in_place(matrix, profile.norms(), landmark.norms())
+        matrix = compared(profile, landmark, kernel.normalize)
         own = own_values(kernel, profile)
         return np.ascontiguousarray(squared_distances(matrix, own, own[[position]])[:, 0])
 

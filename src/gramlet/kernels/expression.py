@@ -10,7 +10,9 @@ A small part of Python's syntax, read by `ast.parse`; nothing is evaluated:
     value      := NUMBER | TEXT | True | False | None | word | "[" value {"," value} "]"
                   | expression with parentheses
 
-Names are those of the registry, which passes texts that are not plain names to this module.
+Kernels that are added or multiplied are members; one that does not say ``normalize=`` is
+Tanimoto-normalised first, because sums of plain values are those of the member with the largest
+values. Names are those of the registry, which passes texts that are not plain names to this module.
 """
 
 from __future__ import annotations
@@ -63,8 +65,9 @@ def parse_kernel(text: str) -> Any:
     Examples
     --------
     >>> from gramlet.kernels.expression import parse_kernel
-    >>> parse_kernel("wl(n_iter=3) + 0.5 * vertex")
-    KernelSum(kernels=[WeisfeilerLehman(n_iter=3), VertexHistogram()],
+    >>> parse_kernel("wl(n_iter=3, normalize=False) + 0.5 * vertex")
+    KernelSum(kernels=[WeisfeilerLehman(n_iter=3),
+                       VertexHistogram(normalize='tanimoto')],
               weights=[1.0, 0.5])
     >>> parse_kernel("wl + vertexx")
     Traceback (most recent call last):
@@ -89,6 +92,38 @@ def estimator_of(kernel: Any, **params: Any) -> Any:
     from sklearn.base import clone
 
     return clone(kernel).set_params(**params)
+
+
+def normalized_by_name(kernel: Any, **params: Any) -> Any:
+    """A new estimator as `estimator_of` makes it; a kernel given by name is Tanimoto-normalised.
+
+    That is not done where ``normalize`` is given, for sums and products (their members are
+    normalised), for kernels with k(G, G) = 1 and for embeddings.
+
+    >>> normalized_by_name("wl")
+    WeisfeilerLehman(normalize='tanimoto')
+    >>> normalized_by_name("wl(normalize=False)"), normalized_by_name("wwl")
+    (WeisfeilerLehman(), WassersteinWL())
+    """
+    estimator = estimator_of(kernel, **params)
+    if not isinstance(kernel, str) or "normalize" in params:
+        return estimator
+    plain = registry.find(kernel) is not None or _says_nothing_of_normalize(kernel)
+    return with_tanimoto(estimator) if plain else estimator
+
+
+def with_tanimoto(estimator: Any) -> Any:
+    """The estimator with Tanimoto normalisation, if it is a kernel that is not normalised yet."""
+    tags = graph_tags(estimator)
+    if tags.kind == "kernel" and not tags.unit and not estimator.normalize:
+        estimator.set_params(normalize="tanimoto")
+    return estimator
+
+
+def _says_nothing_of_normalize(text: str) -> bool:
+    """Whether a text is one kernel, neither a sum nor a product, without ``normalize=``."""
+    tree = _Parser(text)._tree()
+    return isinstance(tree, ast.Call) and all(word.arg != "normalize" for word in tree.keywords)
 
 
 @dataclass(frozen=True)
@@ -227,25 +262,32 @@ class _Parser:
         while isinstance(first, ast.BinOp):  # long sums are deep trees
             chain.append(first)
             first = first.left
-        value = self._expression(first)
+        value = self._member(first)
         for step in reversed(chain):
             if not isinstance(step.op, ast.Add | ast.Mult):
                 raise self._no_operator(step)
-            other = self._expression(step.right)
+            other = self._member(step.right)
             for part, at in ((value, first), (other, step.right)):
                 if isinstance(step.op, ast.Add):
                     self._as_kernel(part, at)
-                if not isinstance(part, float) and is_embedding(part):
-                    raise self._error(
-                        "An embedding cannot be added or multiplied; kernels can, such as "
-                        "rbf(netlsd)",
-                        at,
-                    )
             value = value + other if isinstance(step.op, ast.Add) else value * other
             weights = [value] if isinstance(value, float) else getattr(value, "weights", None) or []
             if any(not weight <= _LARGEST for weight in weights):
                 raise self._error(f"The product of the factors exceeds {_LARGEST:g}", step.right)
         return value
+
+    def _member(self, node: ast.expr) -> Any:
+        """A part of a sum or product: a factor, or a kernel, normalised if it is a single one."""
+        value = self._expression(node)
+        if isinstance(value, float) or isinstance(node, ast.BinOp):
+            return value
+        if is_embedding(value):
+            raise self._error(
+                "An embedding cannot be added or multiplied; kernels can, such as rbf(netlsd)", node
+            )
+        words = node.keywords if isinstance(node, ast.Call) else []
+        said = any(word.arg == "normalize" for word in words)
+        return value if said else with_tanimoto(value)
 
     def _no_operator(self, node: ast.BinOp) -> ExpressionError:
         after = len(self.plain.encode()[: node.left.end_col_offset].decode())

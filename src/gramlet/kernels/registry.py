@@ -354,7 +354,8 @@ def make(name: str, **params: Any) -> Any:
     >>> make("WL", n_iter=2)
     WeisfeilerLehman(n_iter=2)
     >>> make("wl(n_iter=2) * sp", normalize=True)
-    KernelProduct(kernels=[WeisfeilerLehman(n_iter=2), ShortestPath()],
+    KernelProduct(kernels=[WeisfeilerLehman(n_iter=2, normalize='tanimoto'),
+                           ShortestPath(normalize='tanimoto')],
                   normalize=True)
     """
     return get(name).make(**params)

@@ -15,7 +15,7 @@ from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import QUIET, Tiling, one_blas_thread
 from gramlet.graphs.batch import GraphBatch
-from gramlet.kernels.contract.kernel import normalize_in_place
+from gramlet.kernels.contract.normalisation import Normalization, normalize_in_place, unit
 from gramlet.kernels.contract.profile import CountProfile, FeatureProfile, Profile
 from gramlet.kernels.contract.tags import is_embedding
 
@@ -115,9 +115,11 @@ class Block:
 
     profile: Any
     norms: Floats | None
+    normalize: Normalization = False
 
     def __getitem__(self, rows: slice) -> Block:
-        return Block(self.profile[rows], None if self.norms is None else self.norms[rows])
+        norms = None if self.norms is None else self.norms[rows]
+        return Block(self.profile[rows], norms, self.normalize)
 
 
 @dataclass(frozen=True)
@@ -149,11 +151,10 @@ def prepared(estimator: Any, X: GraphBatch, Y: GraphBatch | None, y: Any) -> Pai
     fitted = estimator._current(estimator.profile_)
     if Y is None:
         own = _self_similarities(fitted, tiling) if estimator.normalize else None
-        return PairWork(Block(fitted, own), None)
+        return PairWork(Block(fitted, own, estimator.normalize), None)
     rows = estimator.profile_of(X)
-    return PairWork(
-        *(Block(p, p.norms(tiling) if estimator.normalize else None) for p in (rows, fitted))
-    )
+    how = estimator.normalize
+    return PairWork(*(Block(p, p.norms(tiling) if how else None, how) for p in (rows, fitted)))
 
 
 def _compared(rows: Block, columns: Block | None, tiling: Tiling) -> Floats:
@@ -161,12 +162,12 @@ def _compared(rows: Block, columns: Block | None, tiling: Tiling) -> Floats:
     if columns is not None:
         values: Floats = rows.profile.compare(columns.profile, tiling)
         if rows.norms is not None and columns.norms is not None:
-            normalize_in_place(values, rows.norms, columns.norms)
+            normalize_in_place(values, rows.norms, columns.norms, rows.normalize)
         return values
     values = rows.profile.compare_self(tiling)
     if rows.norms is not None:
-        normalize_in_place(values, rows.norms, rows.norms)
-        np.fill_diagonal(values, np.where(rows.norms > 0, 1.0, 0.0))
+        normalize_in_place(values, rows.norms, rows.norms, rows.normalize)
+        np.fill_diagonal(values, unit(rows.norms))
     return values
 
 

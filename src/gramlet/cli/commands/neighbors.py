@@ -73,26 +73,22 @@ def neighbors(
     estimator = kernel.estimator(params)
     index = GraphNeighbors(estimator, n_neighbors, n_jobs=kernel.jobs)
     index.fit(data.graphs, classes_of(data, source, kernel.kernel) if supervised else None)
-    distances, positions = index.kneighbors(None if query is None else queries.graphs)
+    rows = None if query is None else queries.graphs
+    similarities, positions = index.kneighbors(rows, return_similarity=True)
     kernel.warn_of_unused(estimator, data.graphs)
     heading = ["query", "rank", "neighbour", "similarity"]
     heading += ["query_smiles"] * (queries.molecules is not None)
     heading += ["smiles"] * (data.molecules is not None)
-    write_table(output, heading, _lines(distances, positions, index, data, queries))
+    write_table(output, heading, _lines(similarities, positions, data, queries))
 
 
 def _lines(
-    distances: Any, positions: Any, index: Any, data: Dataset, queries: Dataset
+    similarities: Any, positions: Any, data: Dataset, queries: Dataset
 ) -> Iterator[list[Any]]:
-    """One line per graph and neighbour; a graph that is empty or has norm 0 is similar to none."""
-    blank = index.kernel_.diagonal(queries.graphs) == 0
-    blank |= queries.graphs.sizes == 0
+    """One line per graph and neighbour."""
     names, query_names = names_of(data), names_of(queries)
-    for i, (row, places) in enumerate(zip(distances, positions, strict=True)):
-        for rank, (distance, place) in enumerate(zip(row, places, strict=True), start=1):
-            nothing = blank[i] or index.kinds_[place] != 0
-            # As for neighbours, differences beyond the 12th decimal are rounding errors.
-            similarity = 0.0 if nothing else round(1.0 - distance**2 / 2.0, 12) + 0.0
+    for i, (row, places) in enumerate(zip(similarities, positions, strict=True)):
+        for rank, (similarity, place) in enumerate(zip(row, places, strict=True), start=1):
             line = [query_names[i], rank, names[place], f"{similarity:.6g}"]
             line += [] if queries.molecules is None else [queries.molecules[i]]
             yield line + ([] if data.molecules is None else [data.molecules[place]])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from gramlet.common.arrays import Array, Floats, Int32s, Ints, UInt8s
+from gramlet.common.arrays import Array, Floats, Int32s, Ints
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
@@ -46,9 +46,7 @@ class NearestIndex:
     left : array
         Per row, the sum of its frequent counts (of their squares for dot products).
     scale : array
-        1/sqrt(k(y, y)); 0 for rows that are not ordinary or have k(y, y) = 0.
-    kinds : array of uint8
-        0 for an ordinary row; other rows are at the squared distance 1 from ordinary ones.
+        1/sqrt(k(y, y)); 0 for rows with k(y, y) = 0, whose squared distance is 2.
     """
 
     measure: Measure
@@ -59,12 +57,9 @@ class NearestIndex:
     place: Ints
     left: Floats
     scale: Floats
-    kinds: UInt8s
 
     @classmethod
-    def build(
-        cls, counts: sparse.csr_matrix, measure: Measure, norms: Floats, kinds: UInt8s
-    ) -> NearestIndex:
+    def build(cls, counts: sparse.csr_matrix, measure: Measure, norms: Floats) -> NearestIndex:
         """Index the rows of ``counts``; ``norms`` are their self-similarities."""
         n_rows, n_features = counts.shape
         frequency = np.bincount(counts.indices, minlength=n_features).astype(np.int32)
@@ -83,9 +78,9 @@ class NearestIndex:
         left = np.einsum("fr,fr->r", dense, dense) if measure == "dot" else dense.sum(axis=0)
         if dense.max(initial=0.0) <= 255 and (dense == np.floor(dense)).all():
             dense = dense.astype(np.uint8)
-        ordinary = (kinds == 0) & (norms > 0)
+        ordinary = norms > 0
         scale = np.where(ordinary, 1.0 / np.sqrt(np.where(ordinary, norms, 1.0)), 0.0)
-        return cls(measure, starts, owners, values, dense, place, left, scale, kinds)
+        return cls(measure, starts, owners, values, dense, place, left, scale)
 
 
 def nearest_rows(
@@ -137,7 +132,6 @@ def nearest_rows(
             index.place,
             index.left,
             index.scale,
-            index.kinds,
             squares,
             positions,
         )
@@ -223,7 +217,6 @@ def _nearest(
     place: Ints,
     left: Floats,
     scale: Floats,
-    kinds: UInt8s,
     squares: Floats,
     positions: Ints,
 ) -> None:
@@ -293,7 +286,7 @@ def _nearest(
             elif j == own[i]:
                 continue
             else:
-                square = 1.0
+                square = 2.0
             key = np.rint(square * 1e12)
             if key < keys[k - 1]:
                 _insert(keys, squares[i], positions[i], key, square, j)

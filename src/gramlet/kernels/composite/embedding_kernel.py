@@ -191,6 +191,7 @@ class EmbeddingKernel(DecayKernel):
             uses=embedding.uses,
             after_fit=("gamma",) if decays else (),
             distances=decays,
+            unit=decays,
         )
 
 

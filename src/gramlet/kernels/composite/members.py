@@ -16,11 +16,12 @@ from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.composite.profile import CompositeProfile, Operation, combined
-from gramlet.kernels.contract.kernel import (
-    COMMON_CONSTRAINTS,
-    GraphKernel,
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.normalisation import (
+    canonical,
+    compared_self,
+    normalize_gram,
     normalize_in_place,
-    set_unit_diagonal,
 )
 from gramlet.kernels.contract.tags import GraphTags, joined_uses
 
@@ -126,18 +127,15 @@ class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[
         self._remember(batch, y)
         grams = (self._gram_of(member, batch, y) for member in self.kernels_)
         matrix = combined(self._operation, self._weights(), grams)
-        if self.normalize:
-            set_unit_diagonal(matrix)
+        normalize_gram(matrix, self.normalize)
         return matrix
 
     def _gram_of(self, member: Any, batch: GraphBatch, y: Any) -> Floats:
         """The Gram matrix of a fitted member, if that of some member is defined as a whole."""
         if member.__graph_tags__().whole_matrix:
             return np.array(clone(member).fit_transform(batch, y))
-        matrix: Floats = member._current(member.profile_).compare_self(self._tiling())
-        if member.normalize:
-            set_unit_diagonal(matrix)
-        return matrix
+        profile = member._current(member.profile_)
+        return compared_self(profile, member.normalize, self._tiling())
 
     def transform(self, X: Any) -> Floats:
         """Compute the kernel matrix of X against the fitted graphs, shape (len(X), n fitted)."""
@@ -148,7 +146,7 @@ class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[
         rows = (np.array(member.transform(batch)) for member in self.kernels_)
         matrix = combined(self._operation, self._weights(), rows)
         if self.normalize:
-            normalize_in_place(matrix, profile.norms(), fitted.norms())
+            normalize_in_place(matrix, profile.norms(), fitted.norms(), self.normalize)
         return matrix
 
     def _check(self, batch: GraphBatch) -> None:
@@ -171,7 +169,7 @@ class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[
         return super()._undirected_part()
 
     def _composed(self, parts: list[Any]) -> CompositeProfile:
-        normalised = tuple(bool(member.normalize) for member in self.kernels_)
+        normalised = tuple(canonical(member.normalize) for member in self.kernels_)
         return CompositeProfile(tuple(parts), normalised, self._operation, self._weights())
 
     def _learn(self, batch: GraphBatch, y: Any, tiling: Tiling) -> None:

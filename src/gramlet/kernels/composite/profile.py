@@ -10,9 +10,15 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.fields import ArrayOf, Choice, Flag, Instance, TupleOf, fields
+from gramlet.common.fields import ArrayOf, Choice, Instance, TupleOf, fields
 from gramlet.engine.core.tiles import QUIET, Tiling
-from gramlet.kernels.contract.kernel import normalize_in_place, set_unit_diagonal
+from gramlet.kernels.contract.normalisation import (
+    KINDS,
+    Kind,
+    compared,
+    compared_self,
+    self_similarities,
+)
 from gramlet.kernels.contract.profile import Profile
 
 __all__ = ["CompositeProfile", "combined", "side_by_side"]
@@ -76,21 +82,21 @@ class CompositeProfile(Profile):
     ----------
     parts : tuple of Profile
         One per member.
-    normalised : tuple of bool
-        Which members are normalised before they are combined.
+    normalised : tuple of False, "cosine" or "tanimoto"
+        How the members are normalised before they are combined.
     operation : {"sum", "product"}
     weights : array of float64
         The factors of a sum; ones for a product.
     """
 
     parts: tuple[Profile, ...]
-    normalised: tuple[bool, ...]
+    normalised: tuple[Kind, ...]
     operation: Operation
     weights: Floats
 
     stored = fields(
         parts=TupleOf(Instance(Profile, len="n"), "k", least=1),
-        normalised=TupleOf(Flag(), "k"),
+        normalised=TupleOf(Choice(*KINDS), "k"),
         operation=Choice("sum", "product"),
         weights=ArrayOf("float64", "k", least=0.0),
     )
@@ -103,27 +109,19 @@ class CompositeProfile(Profile):
 
     def compare(self, other: CompositeProfile, tiling: Tiling = QUIET) -> Floats:
         def values(k: int) -> Floats:
-            matrix = self.parts[k].compare(other.parts[k], tiling)
-            if self.normalised[k]:
-                norms = self.parts[k].norms(tiling), other.parts[k].norms(tiling)
-                normalize_in_place(matrix, *norms)
-            return matrix
+            return compared(self.parts[k], other.parts[k], self.normalised[k], tiling)
 
         return self._combined(values)
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
         def values(k: int) -> Floats:
-            matrix = self.parts[k].compare_self(tiling)
-            if self.normalised[k]:
-                set_unit_diagonal(matrix)
-            return matrix
+            return compared_self(self.parts[k], self.normalised[k], tiling)
 
         return self._combined(values)
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:
         def values(k: int) -> Floats:
-            own = np.array(self.parts[k].norms(tiling), dtype=np.float64)
-            return np.where(own > 0, 1.0, 0.0) if self.normalised[k] else own
+            return self_similarities(self.parts[k], self.normalised[k], tiling).astype(np.float64)
 
         return self._combined(values)
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramlet.common.arrays import Array, Floats
 from gramlet.engine.core.memory import require_room
 from gramlet.kernels.contract.kernel import GraphKernel
+from gramlet.kernels.contract.normalisation import canonical, normalize_in_place, unit
 
 __all__ = ["DecayKernel", "Decays"]
 
@@ -80,7 +81,11 @@ class Decays:
         if kernel._repairs():
             whole = self._rows is None
             return kernel._finished_gram(out) if whole else kernel._finished(out, rows, fitted)
-        if kernel.normalize:
+        if kernel.normalize == "tanimoto":
+            normalize_in_place(out, rows.norms(), fitted.norms(), "tanimoto")
+            if self._rows is None:
+                np.fill_diagonal(out, unit(rows.norms()))
+        elif kernel.normalize:
             own, other = rows.norms(), fitted.norms()
             out[own <= 0] = 0.0
             out[:, other <= 0] = 0.0
@@ -89,7 +94,8 @@ class Decays:
         return out
 
     def _normalized(self) -> bool:
-        return self._kernel.normalize and not self._kernel._repairs()
+        """Whether half of the self-distances is subtracted, which makes exp(−γ d) a cosine."""
+        return canonical(self._kernel.normalize) == "cosine" and not self._kernel._repairs()
 
     def _distances_for(self, normalized: bool) -> Array:
         if normalized not in self._distances:

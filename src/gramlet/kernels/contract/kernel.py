@@ -11,7 +11,6 @@ from abc import abstractmethod
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -24,48 +23,22 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.graphs.direction import direction_of, require_same_direction, require_undirected
 from gramlet.kernels.contract.algebra import Algebra
+from gramlet.kernels.contract.normalisation import (
+    NORMALIZE_CONSTRAINT,
+    Normalization,
+    normalize_gram,
+    normalize_in_place,
+    self_similarities,
+)
 from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.slow_graphs import large_graph, warn_if_slow
 from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = [
-    "COMMON_CONSTRAINTS",
-    "GraphKernel",
-    "normalize_in_place",
-    "set_unit_diagonal",
-]
-
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
-    "normalize": ["boolean"],
+    "normalize": NORMALIZE_CONSTRAINT,
     "n_jobs": [Integral, None],
     "verbose": ["verbose"],
 }
-
-
-def normalize_in_place(matrix: Floats, rows: Floats, columns: Floats) -> None:
-    """Divide by sqrt(rows ⊗ columns); an entry becomes 0 if one of its norms is not above 0.
-
-    It is done row by row, so that no second matrix is needed. Both factors of the divisor are
-    rounded in the same way, so a symmetric matrix stays exactly symmetric.
-    """
-    left, right = _divisors(rows), _divisors(columns)
-    if (left == 1.0).all() and (right == 1.0).all():
-        return
-    for row, length in zip(matrix, left, strict=True):
-        row /= length * right
-
-
-def _divisors(norms: Floats) -> Floats:
-    """The square roots of norms; infinite for norms that are not above 0."""
-    roots: Floats = np.where(norms > 0, np.sqrt(np.maximum(norms, 0.0)), np.inf)
-    return roots
-
-
-def set_unit_diagonal(matrix: Floats) -> None:
-    """Normalise a symmetric Gram matrix; its diagonal is then exactly 1, or 0 for a norm of 0."""
-    own = np.diagonal(matrix).copy()
-    normalize_in_place(matrix, own, own)
-    np.fill_diagonal(matrix, np.where(own > 0, 1.0, 0.0))
 
 
 class GraphKernel(Algebra, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
@@ -78,7 +51,7 @@ class GraphKernel(Algebra, TransformerMixin, BaseEstimator, auto_wrap_output_key
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
-    normalize: bool
+    normalize: Normalization
     n_jobs: int | None
     verbose: int | bool
     profile_: Profile
@@ -122,25 +95,24 @@ class GraphKernel(Algebra, TransformerMixin, BaseEstimator, auto_wrap_output_key
     def _finished_gram(self, matrix: Floats) -> Floats:
         """The Gram matrix of the fitted graphs from the comparison of their profile."""
         matrix = self._finish_gram(matrix)
-        if self.normalize:
-            set_unit_diagonal(matrix)
+        normalize_gram(matrix, self.normalize)
         return matrix
 
     def _finished(self, matrix: Floats, rows: Any, fitted: Any) -> Floats:
         """Rows of a kernel matrix from the comparison of two profiles."""
         matrix = self._finish_rows(matrix)
         if self.normalize:
-            normalize_in_place(matrix, rows.norms(self._tiling()), fitted.norms(self._tiling()))
+            norms = rows.norms(self._tiling()), fitted.norms(self._tiling())
+            normalize_in_place(matrix, *norms, self.normalize)
         return matrix
 
     def diagonal(self, X: Any) -> Floats:
         """Compute the self-similarities k(G, G) of the graphs of X.
 
-        With ``normalize=True`` they are 1, or 0 if the norm is 0.
+        Those of a normalised kernel are 1, or 0 if the norm is 0.
         """
         profile, _ = self._profiles(X)
-        own = profile.norms(self._tiling())
-        return np.where(own > 0, 1.0, 0.0) if self.normalize else own
+        return self_similarities(profile, self.normalize, self._tiling())
 
     def profile_of(self, X: Any) -> Any:
         """The `Profile` of graphs, which can be compared with that of the fitted graphs."""

@@ -83,7 +83,7 @@ def undirected_base(base: Any, owner: str) -> str:
 
 def has_features(kernel: Any) -> bool:
     """Whether a kernel has an explicit feature map with its current parameters."""
-    return bool(kernel.__graph_tags__().features)
+    return bool(kernel.__graph_tags__().features) and kernel.normalize != "tanimoto"
 
 
 def as_fitted(tags: GraphTags, base: Any) -> GraphTags:
@@ -111,7 +111,7 @@ def base_profile(kernel: GraphKernel, batch: GraphBatch, tiling: Tiling) -> Prof
 
 
 def member_features(kernel: Any, batch: GraphBatch) -> Any:
-    """The features of the base; if it is normalised, divided by the norm (with unseen patterns)."""
+    """The features of the base; of cosines, divided by the norm (with unseen patterns)."""
     rows = kernel.features(batch)
     if not kernel.normalize:
         return rows

@@ -12,10 +12,11 @@ __all__ = ["shared_texts"]
 C = TypeVar("C", bound=type[Any])
 
 _TEXTS = {
-    "normalize": """normalize : bool, default False
-        Divide by sqrt(k(G,G) k(G',G')); if a norm is 0, the entry is 0.""",
-    "normalize_unit": """normalize : bool, default False
-        Has no effect, as k(G, G) is 1.""",
+    "normalize": """normalize : False, "cosine" (or True) or "tanimoto", default False
+        "cosine" divides by sqrt(k(G,G) k(G',G')), "tanimoto" by k(G,G) + k(G',G') − k(G,G'), which
+        keeps the difference between small and large graphs; an entry without norm is 0.""",
+    "normalize_unit": """normalize : False, "cosine" (or True) or "tanimoto", default False
+        As k(G, G) is 1, "cosine" has no effect; "tanimoto" is k / (2 − k).""",
     "n_jobs": """n_jobs : int or None
         Number of threads; the result does not depend on it.""",
     "verbose": """verbose : bool or int

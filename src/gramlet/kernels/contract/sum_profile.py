@@ -9,37 +9,22 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.fields import Flag, Instance, Integer, Offsets, TupleOf, fields
+from gramlet.common.fields import Choice, Instance, Integer, Offsets, TupleOf, fields
 from gramlet.engine.core.tiles import QUIET, Tiling
-from gramlet.kernels.contract.kernel import normalize_in_place
+from gramlet.kernels.contract.normalisation import (
+    KINDS,
+    Kind,
+    compared,
+    compared_self,
+    self_similarities,
+)
 from gramlet.kernels.contract.profile import Profile
 
 __all__ = ["PartsProfile", "SumProfile"]
 
 
-def _compare(rows: Profile, columns: Profile, normalize: bool, tiling: Tiling) -> Floats:
-    matrix = rows.compare(columns, tiling)
-    if normalize:
-        normalize_in_place(matrix, rows.norms(tiling), columns.norms(tiling))
-    return matrix
-
-
-def _compare_self(rows: Profile, normalize: bool, tiling: Tiling) -> Floats:
-    matrix = rows.compare_self(tiling)
-    if normalize:
-        own = np.diagonal(matrix).copy()
-        normalize_in_place(matrix, own, own)
-        np.fill_diagonal(matrix, np.where(own > 0, 1.0, 0.0))
-    return matrix
-
-
-def _norms(rows: Profile, normalize: bool, tiling: Tiling) -> Floats:
-    own = rows.norms(tiling)
-    return np.where(own > 0, 1.0, 0.0) if normalize else own
-
-
-def _features(rows: Any, normalize: bool) -> sparse.csr_matrix:
-    """The features of a profile; if normalised, divided by the norms."""
+def _features(rows: Any, normalize: Kind) -> sparse.csr_matrix:
+    """The features of a profile; if normalised to cosines, divided by the norms."""
     found = sparse.csr_matrix(rows.features())
     if not normalize:
         return found
@@ -56,14 +41,14 @@ class SumProfile(Profile):
     ----------
     members : tuple of Profile
         At least one, all of the same graphs.
-    normalized : bool
-        Whether the values of each member are normalised before they are summed.
+    normalized : False, "cosine" or "tanimoto"
+        How the values of each member are normalised before they are summed.
     """
 
     members: tuple[Profile, ...]
-    normalized: bool
+    normalized: Kind
 
-    stored = fields(members=TupleOf(Instance(Profile, len="n"), least=1), normalized=Flag())
+    stored = fields(members=TupleOf(Instance(Profile, len="n"), least=1), normalized=Choice(*KINDS))
 
     def __len__(self) -> int:
         return len(self.members[0])
@@ -74,19 +59,19 @@ class SumProfile(Profile):
     def compare(self, other: SumProfile, tiling: Tiling = QUIET) -> Floats:
         total = np.zeros((len(self), len(other)))
         for mine, theirs in zip(self.members, other.members, strict=True):
-            total += _compare(mine, theirs, self.normalized, tiling)
+            total += compared(mine, theirs, self.normalized, tiling)
         return total
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
         total = np.zeros((len(self), len(self)))
         for member in self.members:
-            total += _compare_self(member, self.normalized, tiling)
+            total += compared_self(member, self.normalized, tiling)
         return total
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:
         total = np.zeros(len(self))
         for member in self.members:
-            total += _norms(member, self.normalized, tiling)
+            total += self_similarities(member, self.normalized, tiling)
         return total
 
     def features(self) -> sparse.csr_matrix:
@@ -107,21 +92,21 @@ class PartsProfile(Profile):
         The parts of all graphs, ordered by graph.
     offsets : array of int64
         Graph g has the parts ``offsets[g]:offsets[g + 1]``.
-    normalized : bool
-        Whether the values of parts are normalised before they are summed.
+    normalized : False, "cosine" or "tanimoto"
+        How the values of parts are normalised before they are summed.
     n_known : int
         The largest number of parts of a fitted graph; further parts have no features.
     """
 
     parts: Profile
     offsets: Ints
-    normalized: bool
+    normalized: Kind
     n_known: int
 
     stored = fields(
         parts=Instance(Profile, len="parts"),
         offsets=Offsets("n", "parts"),
-        normalized=Flag(),
+        normalized=Choice(*KINDS),
         n_known=Integer(),
     )
 
@@ -151,7 +136,7 @@ class PartsProfile(Profile):
         for i in range(deepest):
             rows, mine = self.level(i)
             columns, theirs = other.level(i)
-            block = _compare(mine, theirs, self.normalized, tiling)
+            block = compared(mine, theirs, self.normalized, tiling)
             total[np.ix_(rows, columns)] += block
         return total
 
@@ -159,13 +144,13 @@ class PartsProfile(Profile):
         total = np.zeros((len(self), len(self)))
         for i in range(int(self.counts.max(initial=0))):
             rows, mine = self.level(i)
-            total[np.ix_(rows, rows)] += _compare_self(mine, self.normalized, tiling)
+            total[np.ix_(rows, rows)] += compared_self(mine, self.normalized, tiling)
         return total
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:
         total = np.zeros(len(self))
         owners = np.repeat(np.arange(len(self)), self.counts)
-        np.add.at(total, owners, _norms(self.parts, self.normalized, tiling))
+        np.add.at(total, owners, self_similarities(self.parts, self.normalized, tiling))
         return total
 
     def features(self) -> sparse.csr_matrix:

@@ -46,6 +46,8 @@ class GraphTags:
     distances : bool
         Whether the output is a function of distances, which serve several values of parameters in
         ``after_fit``: `decays` of a kernel, `from_distances` and `distance` of an embedding.
+    unit : bool
+        Whether k(G, G) is 1 for every graph by construction: such a kernel is normalised already.
     gradients : bool
         Whether a kernel has `gram_with_gradient`, the derivatives with respect to its parameters.
     """
@@ -64,6 +66,7 @@ class GraphTags:
     whole_matrix: bool = False
     refines: bool = False
     distances: bool = False
+    unit: bool = False
     gradients: bool = False
 
 

@@ -34,6 +34,7 @@ from gramlet.kernels.contract.nested import (
     member_features,
     new_base,
 )
+from gramlet.kernels.contract.normalisation import canonical
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.sum_profile import PartsProfile
 from gramlet.kernels.contract.tags import GraphTags
@@ -113,13 +114,13 @@ class CoreKernel(GraphKernel):
         if len(cores) == 0:
             parts = parts.take(np.zeros(0, dtype=np.int64))
         self.n_cores_ = int(np.diff(offsets).max(initial=0))
-        return PartsProfile(parts, offsets, bool(self.base_.normalize), self.n_cores_)
+        return PartsProfile(parts, offsets, canonical(self.base_.normalize), self.n_cores_)
 
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> PartsProfile:
         cores, offsets = cores_of(batch, int(self.min_core))
         with _naming_graphs(lambda: self.base_.profile_of(batch)):
             parts = base_profile(self.base_, cores, tiling)
-        return PartsProfile(parts, offsets, bool(self.base_.normalize), self.n_cores_)
+        return PartsProfile(parts, offsets, canonical(self.base_.normalize), self.n_cores_)
 
     @available_if(has_features)
     def features(self, X: Any) -> Any:
@@ -163,7 +164,8 @@ class CoreKernel(GraphKernel):
         if len(profile.parts):
             require(profile.parts is self.base_.profile_, "profile_ does not contain that of base_")
         require(type(profile.parts) is type(self.base_.profile_), "profile_ does not fit base_")
-        require(profile.normalized == self.base_.normalize, "profile_ and base_ disagree")
+        same = profile.normalized == canonical(self.base_.normalize)
+        require(same, "profile_ and base_ disagree")
         most = int(profile.counts.max(initial=0))
         require_integer("n_cores_", self.n_cores_, most, most)
         require(profile.n_known == most, "profile_ does not fit n_cores_")

@@ -122,7 +122,7 @@ class LaplacianKernel(GraphKernel):
         require(profile.gamma == self.gamma, "gamma was changed after fit; fit the kernel again")
 
     def __graph_tags__(self) -> GraphTags:
-        return GraphTags(uses=("edge_weights",))
+        return GraphTags(uses=("edge_weights",), unit=True)
 
 
 @shared_texts
@@ -249,5 +249,7 @@ class FeatureLaplacian(GraphKernel):
     def __graph_tags__(self) -> GraphTags:
         attributes = self.vertex_features == "attributes"
         return GraphTags(
-            needs=("node_attributes",) if attributes else (), uses=columns_of(self.vertex_features)
+            needs=("node_attributes",) if attributes else (),
+            uses=columns_of(self.vertex_features),
+            unit=True,
         )

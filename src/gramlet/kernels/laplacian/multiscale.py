@@ -288,4 +288,5 @@ class MultiscaleLaplacian(GraphKernel):
             depends_on_fitted=not exact,
             needs=("node_attributes",) if attributes else (),
             uses=columns_of(self.vertex_features),
+            unit=True,
         )

@@ -22,8 +22,13 @@ from gramlet.kernels.contract.columns import (
     required_attributes,
     required_edge_attributes,
 )
-from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel, normalize_in_place
+from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import EdgeLabels, NodeLabels
+from gramlet.kernels.contract.normalisation import (
+    Normalization,
+    normalize_in_place,
+    unit,
+)
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.marginalized.profile import MarginalizedProfile
@@ -147,7 +152,7 @@ class MarginalizedKernel(GraphKernel):
         gradients : dict of str to array
             The derivative of K with respect to each parameter that is used (not its logarithm):
             "stop", the floors of kernels with "label" and the scales of kernels with "gaussian".
-            With ``normalize=True``, the derivative of the normalised matrix.
+            With ``normalize``, the derivative of the normalised matrix.
 
         Notes
         -----
@@ -159,7 +164,7 @@ class MarginalizedKernel(GraphKernel):
         profile: Any = clone(self).fit(batch).profile_
         matrix, slopes = profile.with_slopes(self._tiling())
         gradients = {name: slopes[list(_PARAMETERS).index(name)] for name in used}
-        return _normalised(matrix, gradients) if self.normalize else (matrix, gradients)
+        return _normalised(matrix, gradients, self.normalize)
 
     def _in_use(self) -> list[str]:
         """The real parameters that the values depend on."""
@@ -257,15 +262,30 @@ def _widths(profile: MarginalizedProfile) -> tuple[int, int]:
     )
 
 
-def _normalised(matrix: Floats, gradients: dict[str, Floats]) -> tuple[Floats, dict[str, Floats]]:
-    """K/√(k k') and its derivatives, K'/√(k k') − K/√(k k') (k₁'/k₁ + k₂'/k₂)/2."""
-    own = np.diagonal(matrix).copy()
-    normalize_in_place(matrix, own, own)
-    there = own > 0
-    np.fill_diagonal(matrix, np.where(there, 1.0, 0.0))
+def _normalised(
+    matrix: Floats, gradients: dict[str, Floats], how: Normalization
+) -> tuple[Floats, dict[str, Floats]]:
+    """The normalised matrix and its derivatives.
+
+    Of cosines, K'/√(k k') − K/√(k k') (k₁'/k₁ + k₂'/k₂)/2; of Tanimoto values T = K/D with
+    D = k₁ + k₂ − K, (K' − T D')/D.
+    """
+    if not how:
+        return matrix, gradients
+    norms = np.diagonal(matrix).copy()
+    plain = matrix.copy() if how == "tanimoto" else matrix
+    normalize_in_place(matrix, norms, norms, how)
+    np.fill_diagonal(matrix, unit(norms))
+    some = norms > 0
     for slopes in gradients.values():
-        shares = np.divide(np.diagonal(slopes), 2 * own, out=np.zeros(len(own)), where=there)
-        normalize_in_place(slopes, own, own)
-        slopes -= matrix * (shares[:, None] + shares)
+        changes = np.diagonal(slopes).copy()
+        if how == "tanimoto":
+            unions = norms[:, None] + norms - plain
+            slopes -= matrix * (changes[:, None] + changes - slopes)
+            np.divide(slopes, unions, out=slopes, where=unions > 0)
+        else:
+            shares = np.divide(changes, 2 * norms, out=np.zeros(len(norms)), where=some)
+            normalize_in_place(slopes, norms, norms)
+            slopes -= matrix * (shares[:, None] + shares)
         np.fill_diagonal(slopes, 0.0)
     return matrix, gradients

@@ -298,4 +298,5 @@ class EMDKernel(DecayKernel):
             after_fit=() if repaired else ("gamma", "normalize"),
             distances=not repaired,
             uses=used(node_labels=self.use_labels),
+            unit=True,
         )

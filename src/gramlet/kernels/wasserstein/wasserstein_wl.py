@@ -229,4 +229,5 @@ class WassersteinWL(DecayKernel):
             directed=True,
             refines=True,
             distances=True,
+            unit=True,
         )

@@ -35,6 +35,7 @@ from gramlet.kernels.contract.nested import (
     new_base,
     undirected_base,
 )
+from gramlet.kernels.contract.normalisation import canonical
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.sum_profile import SumProfile
 from gramlet.kernels.contract.tags import GraphTags, joined_uses, used
@@ -229,7 +230,8 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
         require(len(profiles) == len(profile.members), "profile_ must have one member per level")
         same = all(a is b for a, b in zip(profile.members, profiles, strict=True))
         require(same, "profile_ must contain the profiles of the bases")
-        require(profile.normalized == counter.bases[0].normalize, "profile_ and bases disagree")
+        same = profile.normalized == canonical(counter.bases[0].normalize)
+        require(same, "profile_ and bases disagree")
 
     def _undirected_part(self) -> str:
         return undirected_base(self.base, type(self).__name__)
@@ -350,7 +352,7 @@ class LevelBases:
         levels = self._levels(batch, self.colouring.fit(batch))
         for kernel, level in zip(self.bases, levels, strict=True):
             fit_base(kernel, level, y, tiling)
-        return SumProfile(tuple(b.profile_ for b in self.bases), bool(self.bases[0].normalize))
+        return SumProfile(tuple(b.profile_ for b in self.bases), canonical(self.bases[0].normalize))
 
     def profile(self, batch: GraphBatch, tiling: Tiling) -> SumProfile:
         """The profile of new graphs."""
@@ -359,7 +361,7 @@ class LevelBases:
             base_profile(base, level, tiling)
             for base, level in zip(self.bases, levels, strict=True)
         )
-        return SumProfile(members, bool(self.bases[0].normalize))
+        return SumProfile(members, canonical(self.bases[0].normalize))
 
     def features(self, batch: GraphBatch) -> Any:
         """The features of the bases side by side, level by level."""
