@@ -158,3 +158,16 @@ def test_rows_of_expressions():
     assert registry.get("rge(gamma=0.5)").kind == "embedding"
     with pytest.raises(ValueError, match="No kernel is called 'wll'"):
         registry.get("wll")
+
+
+def test_kernels_by_name():
+    assert gramlet.list_kernels() == [row.name for row in registry.entries()]
+    assert set(gramlet.list_kernels("embedding")) < set(gramlet.list_kernels())
+    assert repr(gramlet.make_kernel("wl", n_iter=2)) == repr(WeisfeilerLehman(n_iter=2))
+
+
+def test_parameters_of_grakel_in_a_constructor_point_to_the_page():
+    with pytest.raises(TypeError, match="no parameter 'h'.*Coming from GraKeL.*n_iter"):
+        WeisfeilerLehman(h=3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_itr'"):
+        WeisfeilerLehman(n_itr=3)

@@ -346,6 +346,51 @@ def get(name: str) -> Entry:
     raise ValueError(f"{fact}.{hint} There are: {', '.join(_BY_NAME)}.")
 
 
+def list_kernels(kind: Literal["kernel", "embedding"] | None = None) -> list[str]:
+    """The names of all kernels and embeddings, or of those of one kind.
+
+    Parameters
+    ----------
+    kind : {"kernel", "embedding"}, optional
+
+    Returns
+    -------
+    list of str
+        In the order of the families; ``gramlet kernels`` says more about each.
+
+    Examples
+    --------
+    >>> import gramlet
+    >>> gramlet.list_kernels()[:4]
+    ['vertex', 'edge', 'v-oa', 'e-oa']
+    """
+    return [row.name for row in entries(kind)]
+
+
+def make_kernel(name: str, **params: Any) -> Any:
+    """A new kernel or embedding from a name or an expression.
+
+    Parameters
+    ----------
+    name : str
+        A name of `list_kernels`, GraKeL's name, or an expression such as ``"wl + 0.5 * sp"``.
+    **params
+        Parameters of the kernel.
+
+    Returns
+    -------
+    estimator
+        Unfitted.
+
+    Examples
+    --------
+    >>> import gramlet
+    >>> gramlet.make_kernel("wl", n_iter=2)
+    WeisfeilerLehman(n_iter=2)
+    """
+    return make(name, **params)
+
+
 def make(name: str, **params: Any) -> Any:
     """A new estimator by its short name, by GraKeL's name, or by an expression of names.
 

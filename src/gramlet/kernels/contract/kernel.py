@@ -33,6 +33,7 @@ from gramlet.kernels.contract.normalisation import (
 from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.slow_graphs import large_graph, warn_if_slow
 from gramlet.kernels.contract.tags import GraphTags
+from gramlet.kernels.grakel_names import GRAKEL_PARAMETERS, PAGE
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "normalize": NORMALIZE_CONSTRAINT,
@@ -62,6 +63,16 @@ class GraphKernel(Algebra, TransformerMixin, BaseEstimator, auto_wrap_output_key
         profile_=Instance(Profile, len="n_fitted_"),
         directed_=Optional(Flag()),
     )
+
+    def __new__(cls, *args: Any, **params: Any) -> Self:
+        unknown = params.keys() - set(cls._get_param_names())
+        if unknown & GRAKEL_PARAMETERS:
+            name = min(unknown & GRAKEL_PARAMETERS)
+            raise TypeError(
+                f"{cls.__name__} has no parameter {name!r}, which is GraKeL's name; {PAGE} has the "
+                f"name used here. It has: {', '.join(cls._get_param_names())}."
+            )
+        return super().__new__(cls)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Store the graphs that others are compared with.
