@@ -167,7 +167,7 @@ def test_kernels_by_name():
 
 
 def test_parameters_of_grakel_in_a_constructor_point_to_the_page():
-    with pytest.raises(TypeError, match="no parameter 'h'.*Coming from GraKeL.*n_iter"):
+    with pytest.raises(TypeError, match=r"no parameter 'h'.*Coming from GraKeL.*n_iter"):
         WeisfeilerLehman(h=3)
     with pytest.raises(TypeError, match="unexpected keyword argument 'n_itr'"):
         WeisfeilerLehman(n_itr=3)
