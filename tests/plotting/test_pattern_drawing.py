@@ -20,7 +20,7 @@ from gramlet import (
     load_dataset,
     plot_patterns,
 )
-from gramlet.plotting.pattern_drawing import can_draw, pattern_drawing
+from gramlet.plotting.patterns import can_draw, pattern_drawing
 
 pytest.importorskip("networkx", reason="needs networkx")
 
@@ -65,7 +65,7 @@ def test_trees_have_names_of_bonds_and_one_colour_per_label():
 
 
 def test_no_text_of_a_tree_covers_another():
-    """A letter of an edge label is 6 of 30 units wide; boxes are as wide as their text."""
+    """A letter of an edge label is 0.2 edges wide; boxes are as wide as their text."""
     batch = GraphBatch.from_edges(
         [[(0, 1), (0, 2), (0, 3)]],
         node_labels=[["a long name of a node"] * 4],
@@ -74,11 +74,12 @@ def test_no_text_of_a_tree_covers_another():
     kernel = WeisfeilerLehman(n_iter=1).fit(batch)
     for column in range(kernel.counter_.n_features):
         drawn = pattern_drawing(kernel, column)
-        assert max(map(len, drawn.texts)) <= 14
+        assert set(drawn.texts) == {"a long name of a node"}
+        boxes = drawn.shapes().boxes
         for stroke in drawn.strokes:
-            apart = 30 * abs(drawn.points[stroke.head, 0] - drawn.points[stroke.tail, 0])
-            boxes = sum(4 + 3.6 * len(drawn.texts[node]) for node in (stroke.tail, stroke.head))
-            assert apart >= boxes + 6 * len(stroke.text)
+            apart = abs(drawn.points[stroke.head, 0] - drawn.points[stroke.tail, 0])
+            covered = boxes[stroke.tail].half_width + boxes[stroke.head].half_width
+            assert apart >= covered + 0.2 * len(stroke.text)
 
 
 def test_graphlets():

@@ -9,13 +9,16 @@ from sklearn.svm import SVC
 
 from gramlet import (
     GraphBatch,
+    ShortestPath,
     WeightedWassersteinWL,
     WeisfeilerLehman,
     explain_linear,
+    explain_model,
     plot_graph_importance,
     plot_patterns,
 )
-from gramlet.plotting import draw_graph, layout
+from gramlet.plotting import draw_graph, drawing_of, layout, patterns
+from gramlet.plotting.colours import importance_colour
 from reference.examples import random_graphs
 
 pytest.importorskip("networkx", reason="needs networkx")
@@ -66,18 +69,51 @@ def test_one_level_of_coefficients(explanation):
         plot_patterns(explanation, level=7)
 
 
-def test_names_are_shown_for_labels(weighted):
-    renamed = {label: f"<{label}>" for label in GRAPHS.node_labels.used()}
-    assert any(t.startswith("<") for t in texts(plot_patterns(weighted, node_names=renamed)))
+def letters(ax) -> int:
+    """How many texts are drawn; letters are outlines, as large as the rest."""
+    layers = [c for c in ax.collections if c.get_label() == "_letters"]
+    return len(layers[0].get_paths()) if layers else 0
+
+
+def fills(ax) -> list[str]:
+    """The colours of the nodes."""
+    (nodes,) = (c for c in ax.collections if c.get_label() == "_nodes")
+    return [mpl.colors.to_hex(colour) for colour in nodes.get_facecolors()]
 
 
 def test_importance_of_nodes(weighted, explanation):
     graph = GRAPHS[int(np.argmax(GRAPHS.sizes))]
-    n = graph.n_nodes_total
-    ax = plot_graph_importance(weighted, graph)
-    assert len(ax.collections[1].get_offsets()) == n
+    assert len(fills(plot_graph_importance(weighted, graph))) == graph.n_nodes_total
     ax = plot_graph_importance(explanation, graph)
-    np.testing.assert_allclose(ax.collections[1].get_array(), explanation.nodes(graph).sum(axis=1))
+    values = explanation.nodes(graph).sum(axis=1)
+    reach = np.abs(values).max()
+    assert fills(ax) == [importance_colour(value, reach) for value in values]
+    bar = ax.figure.axes[1]
+    assert bar.get_ylim() == pytest.approx((-reach, reach))
+    assert bar.get_ylabel() == "adds to the decision for 1"
+
+
+@pytest.mark.parametrize("kernel", [WeisfeilerLehman(n_iter=1), ShortestPath()])
+def test_explained_models_are_drawn_with_the_names_they_were_given(kernel, monkeypatch):
+    names = {label: f"<{label}>" for label in GRAPHS.node_labels.used()}
+    model = make_pipeline(kernel, SVC(kernel="precomputed")).fit(GRAPHS, Y)
+    drawn = []
+    monkeypatch.setattr(patterns, "put_on_axes", lambda d, ax: drawn.append(d) or ax)
+    plot_patterns(explain_model(model, GRAPHS, Y, node_names=names), n=3)
+    shown = {name for drawing in drawn for name in drawing.names if name}
+    assert shown
+    assert shown <= set(names.values())
+
+
+def test_a_graph_of_an_explanation_is_given_by_its_position():
+    model = make_pipeline(WeisfeilerLehman(n_iter=1), SVC(kernel="precomputed")).fit(GRAPHS, Y)
+    names = {label: f"<{label}>" for label in GRAPHS.node_labels.used()}
+    found = explain_model(model, GRAPHS, Y, node_names=names)
+    assert fills(plot_graph_importance(found, 3)) == fills(
+        plot_graph_importance(explain_linear(model), GRAPHS[3])
+    )
+    with pytest.raises(ValueError, match="position of one of its 20 graphs"):
+        plot_graph_importance(found, 20)
 
 
 def test_layout_keeps_distances_and_sets_components_apart():
@@ -90,8 +126,7 @@ def test_layout_keeps_distances_and_sets_components_apart():
 
 @pytest.mark.parametrize("edges", [[], [(0, 1)]])
 def test_small_graphs_can_be_drawn(edges):
-    ax = draw_graph((edges, ["C", "O"]))
-    assert {t.get_text() for t in ax.texts} == {"C", "O"}
+    assert letters(draw_graph((edges, ["$C", "O"]))) == 2
     draw_graph(GraphBatch.from_edges([[]]))
 
 
@@ -106,13 +141,15 @@ def test_directed_graphs_are_drawn_with_arrows_and_marked_patterns():
     points = layout(batch[0])
     apart = np.linalg.norm(points[:, None] - points[None, :], axis=2)
     np.testing.assert_allclose(apart, [[0, 1, 2], [1, 0, 1], [2, 1, 0]], atol=0.02)
-    drawn = draw_graph(batch[1]).findobj(mpl.text.Annotation)
-    assert len(drawn) == 3  # both arcs between two nodes, and one that leads from 2 to 0
-    ends = {(tuple(a.xyann), tuple(a.xy)) for a in drawn}
-    p = layout(batch[1])
-    assert ends == {(tuple(p[u]), tuple(p[v])) for u, v in edges[1]}
+    (arrows,) = (c for c in draw_graph(batch[1]).collections if c.get_label() == "_arrows")
+    assert len(arrows.get_paths()) == 3  # both arcs between two nodes, and one from 2 to 0
+    assert {stroke[:2] for stroke in drawing_of(batch[1]).strokes} == set(edges[1])
     model = make_pipeline(WeisfeilerLehman(n_iter=1), SVC(kernel="precomputed"))
     explanation = explain_linear(model.fit(batch, np.arange(8) % 2))
     assert "h1:a(<b)" in explanation.names
-    assert {">", "<"} <= set(texts(plot_patterns(explanation, level=1)))
+    tree = patterns.pattern_drawing(
+        explanation.kernel, explanation.names.tolist().index("h1:a(<b)")
+    )
+    assert [stroke.text for stroke in tree.strokes] == ["<"]
+    plot_patterns(explanation, level=1)
     plot_graph_importance(explanation, batch[0])

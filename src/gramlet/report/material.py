@@ -21,7 +21,7 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels import registry
 from gramlet.plotting.colours import ELEMENT_COLOURS, label_colours, named
-from gramlet.plotting.molecule_drawing import atoms_of
+from gramlet.plotting.drawing import atoms_of
 
 __all__ = ["CONSTANTS", "Material", "is_registered", "kernel_behind", "material_of"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from gramlet.graphs.batch import GraphBatch
 from gramlet.plotting.colours import class_style
 from gramlet.plotting.drawing import drawing_of
-from gramlet.plotting.pattern_drawing import can_draw, pattern_drawing
+from gramlet.plotting.patterns import can_draw, pattern_drawing
 from gramlet.plotting.svg import drawing_svg
 from gramlet.report.charts import Chart
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.graphs.batch import GraphBatch
-from gramlet.plotting.pattern_drawing import pattern_drawing
+from gramlet.plotting.patterns import pattern_drawing
 from gramlet.plotting.svg import drawing_svg
 from gramlet.report.decisions import Decision
 from gramlet.report.kernel_view import KernelView
