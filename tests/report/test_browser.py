@@ -134,7 +134,7 @@ def test_nothing_is_wider_than_the_window(opened, page, width, request):
 def test_hostile_names_are_shown_as_text(opened, hostile_page):
     browser = opened(hostile_page)
     assert browser.run("document.querySelector('h1').textContent") == HOSTILE
-    assert browser.run("document.querySelectorAll('img:not(.heat), script').length") == 2
+    assert browser.run("document.querySelectorAll('img:not(.heat), script').length") == 3
     browser.run("document.querySelector('button[data-step]').click()")
     assert HOSTILE in browser.run("document.querySelector('.picked .shown').textContent")
     assert browser.run("window.hacked") is None

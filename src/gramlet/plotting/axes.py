@@ -86,9 +86,17 @@ def draw_graph(
 
 
 def put_on_axes(
-    drawing: Drawing, *, ax: Any = None, reach: float | None = None, line_width: float = 1.2
+    drawing: Drawing,
+    *,
+    ax: Any = None,
+    reach: float | None = None,
+    line_width: float = 1.2,
+    least: tuple[float, float] = (5.0, 4.0),
 ) -> Any:
-    """Draw a drawing; its importance has the full colour at ``reach``."""
+    """Draw a drawing; its importance has the full colour at ``reach``.
+
+    The axes are at least so wide and high, in edges, so that small graphs are not drawn large.
+    """
     ax = new_axes(ax)
     from matplotlib.collections import LineCollection, PatchCollection, PolyCollection
     from matplotlib.patches import Circle, FancyBboxPatch
@@ -145,8 +153,9 @@ def put_on_axes(
         ax.text(0.5, 0, drawing.note, transform=ax.transAxes, **note)
     if len(drawing.points):
         low, high = drawing.points.min(axis=0), drawing.points.max(axis=0)
-        across, along = drawing.margins
-        ax.set(xlim=(low[0] - across, high[0] + across), ylim=(low[1] - along, high[1] + along))
+        half = np.maximum((high - low) / 2 + drawing.margins, np.array(least) / 2)
+        (left, bottom), (right, top) = (low + high) / 2 - half, (low + high) / 2 + half
+        ax.set(xlim=(left, right), ylim=(bottom, top))
     ax.set_aspect("equal")
     ax.axis("off")
     return ax

@@ -157,7 +157,7 @@ def _draw_examples(
     even = angles[order[0]] + 2 * np.pi * np.arange(len(chosen)) / len(chosen)
     for graph, angle in zip(chosen[order], even, strict=True):
         centre = 0.5 + 0.41 * np.array([np.cos(angle), np.sin(angle)])
-        inset = ax.inset_axes([centre[0] - 0.09, centre[1] - 0.09, 0.18, 0.18])
+        inset = ax.inset_axes([centre[0] - 0.1, centre[1] - 0.1, 0.2, 0.2])
         names = {"node_names": node_names, "edge_names": edge_names}
         put_on_axes(drawing_of(graphs[int(graph)], **names), ax=inset, line_width=0.8)
         ax.annotate(

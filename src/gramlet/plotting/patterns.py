@@ -37,7 +37,7 @@ from gramlet.plotting.axes import draw_graph, put_on_axes, pyplot
 from gramlet.plotting.colours import label_colours
 from gramlet.plotting.drawing import Drawing, Names, Stroke, drawing_of, half_box, induced
 
-_LEVEL_GAP, _LEAF_GAP = 0.6, 0.75  # between the boxes of levels, and between leaves
+_LEVEL_GAP, _LEAF_GAP = 0.6, 0.9  # between the boxes of levels, and between leaves
 _LONGEST_CHAIN = 8
 _LONGEST_TEXT = 40  # letters in a box, and along an edge
 _SEARCHED = 200  # graphs that are searched at once for an example
@@ -389,7 +389,7 @@ def plot_patterns(
             ax = part.add_subplot(grid[row, 0])
             ax.axis("off")
             if drawings[column] is not None:
-                put_on_axes(drawings[column], ax=ax).set_anchor("W")
+                put_on_axes(drawings[column], ax=ax, least=(width / _INCH, height / _INCH))
         _draw_bars(part.add_subplot(grid[: max(1, len(chosen)), 1]), learned, chosen)
     return figure
 

@@ -10,9 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from gramlet.report.markup import Markup
-
-__all__ = ["Chart", "round_ticks", "short_names", "shown_number"]
+from gramlet.report.parts import Markup
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 12.0, 40.0
 _HALF_LETTER = 3.3  # of a text of 11 pixels

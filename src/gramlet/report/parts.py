@@ -1,4 +1,4 @@
-"""Tables, figures and notes for the template: plain text, which the template escapes."""
+"""What a page is made of: tables, figures and texts, which the template escapes."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from gramlet.report.markup import Markup
 
-__all__ = [
-    "Cell",
-    "Figure",
-    "Table",
-    "baseline_text",
-    "percent_or_number",
-    "score_limits",
-    "score_text",
-    "sentence",
-]
+class Markup(str):
+    """A piece of HTML or SVG whose texts have been escaped already.
+
+    Templates recognise it by its method ``__html__``.
+
+    >>> Markup("<b>bold</b>").__html__()
+    '<b>bold</b>'
+    """
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return str(self)
 
 
 class Cell(NamedTuple):
@@ -45,6 +47,16 @@ class Table:
     @property
     def long(self) -> bool:
         return len(self.rows) > 20
+
+    @classmethod
+    def of_facts(
+        cls,
+        caption: str,
+        rows: Sequence[tuple[str, str]],
+        what: tuple[str, str] = ("fact", "value"),
+    ) -> Table:
+        """A table of names and values."""
+        return cls(caption, what, [(Cell(name), Cell(value)) for name, value in rows])
 
 
 @dataclass(frozen=True)
@@ -90,20 +102,6 @@ def score_text(scoring: str) -> str:
     ('balanced accuracy', 'R²')
     """
     return "R²" if scoring == "r2" else scoring.replace("_", " ")
-
-
-_BASELINES = {
-    "majority": "predicts the most frequent class",
-    "mean": "predicts the mean",
-    "size": "uses the numbers of nodes and edges only",
-    "vertex": "uses the histogram of node labels only",
-    "edge": "uses the histogram of edge types only",
-}
-
-
-def baseline_text(name: str) -> str:
-    """What a baseline predicts or uses; "" if it is not one of those always computed."""
-    return _BASELINES.get(name, "")
 
 
 def sentence(text: str) -> str:

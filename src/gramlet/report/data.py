@@ -13,9 +13,7 @@ from gramlet.evaluation.results.hints import isomorphism_classes
 from gramlet.plotting.colours import CLASS_COLOURS, named
 from gramlet.report.figures import bars, histogram
 from gramlet.report.material import Material
-from gramlet.report.words import Cell, Figure, Table, score_text
-
-__all__ = ["Repeats", "data_section", "repeats_of"]
+from gramlet.report.parts import Cell, Figure, Table, score_text
 
 _MOST_BARS = 20
 _MOST_GROUPS = 50
@@ -122,11 +120,7 @@ def _facts(material: Material) -> Table:
         rows.append(
             ("graphs left out, of classes that are too small", f"{len(batch) - len(material.kept)}")
         )
-    return Table(
-        "Contents of the data set",
-        ("fact", "value"),
-        [(Cell(name), Cell(value)) for name, value in rows],
-    )
+    return Table.of_facts("Contents of the data set", rows)
 
 
 def _spread(counts: Any) -> str:
