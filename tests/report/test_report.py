@@ -27,8 +27,10 @@ from gramlet import (
 from gramlet.evaluation.results.result import Result
 from gramlet.report import report_html
 from gramlet.report.charts import Chart
-from gramlet.report.figures import bars
 from gramlet.report.data import repeats_of
+from gramlet.report.figures import bars
+from gramlet.report.material import Material
+from gramlet.report.page import Pictures
 from gramlet.report.parts import score_limits
 from gramlet.report.results import interval_of
 from reference.evaluation import trees
@@ -378,6 +380,24 @@ def test_a_result_from_json_gives_the_same_page(mutag, mutag_results):
         for results in (mutag_results, again)
     )
     assert first == second
+
+
+def test_all_molecules_of_a_map_are_drawn(regression):
+    """Of other graphs a part, since their layout takes long."""
+    many = GraphBatch.concatenate([regression.graphs[:13]] * 100)
+    smiles = [*regression.molecules[:13]] * 100
+    sections = [{"map": {"positions": list(range(1300))}}, {"map": None}]
+    pictures = Pictures(Material([], Dataset(many, molecules=smiles), {}))
+    assert set(pictures.for_maps(sections)) == set(range(1300))
+    dots = GraphBatch.from_edges([[]] * 1300, n_nodes=[1] * 1300)
+    drawn = Pictures(Material([], Dataset(dots), {})).for_maps(sections)
+    assert 600 <= len(drawn) <= 1200
+
+
+def test_molecules_are_given_as_smiles(regression, regression_page):
+    text = read(regression_page.read_text(encoding="utf-8")).text
+    worst = text.split("Worst predicted")[1].split("Best predicted")[0]
+    assert sum(smiles in worst for smiles in regression.molecules) >= 6
 
 
 def test_hostile_names_are_text(hostile_page):

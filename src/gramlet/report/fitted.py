@@ -163,7 +163,7 @@ def view_of(material: Material, result: Result) -> KernelView:
 
 
 class LearningCurve(NamedTuple):
-    """Scores by the number of training graphs: their means and deviations over the splits."""
+    """Scores by the number of training graphs: their means and deviations over five folds."""
 
     sizes: Ints
     means: Floats
@@ -185,7 +185,7 @@ def learning_curve_of(
     """
     import warnings
 
-    from sklearn.model_selection import ShuffleSplit, learning_curve
+    from sklearn.model_selection import KFold, learning_curve
 
     if view.supervised:
         raise ValueError(
@@ -205,7 +205,7 @@ def learning_curve_of(
             view.gram[np.ix_(rows, rows)],
             values[rows],
             train_sizes=np.array([0.125, 0.25, 0.5, 0.75, 1.0]),
-            cv=ShuffleSplit(3, test_size=0.2, random_state=seed),
+            cv=KFold(5, shuffle=True, random_state=seed),
             scoring="r2" if regression else "accuracy",
         )
     scored = np.isfinite(scores).any(axis=1)

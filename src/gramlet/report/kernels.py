@@ -137,7 +137,7 @@ def curve_figure(material: Material, view: KernelView) -> Figure:
     title = f"{view.result.name}: learning curve"
     caption = (
         f"{sentence(score)} of {machine} on a fifth of the graphs held out, mean and standard "
-        "deviation of three splits; C as chosen most often at full size"
+        "deviation of five folds; C as chosen most often at full size"
     )
     if not material.regression:
         balanced = view.result.class_weight == "balanced"
