@@ -181,12 +181,6 @@ def test_arcs_are_counted_once_and_edges_too():
         assert "<title>y: 6</title>" in page
 
 
-def test_few_predictions_have_no_calibration():
-    batch = trees(10)
-    result = evaluate("wl", batch, np.arange(10) % 2, Protocol(folds=2, repeats=1, inner_folds=2))
-    assert "10 predictions are too few for bins of 10." in read(report_html(result, batch)).text
-
-
 def test_a_class_has_one_colour(mutag_page):
     """In bars, maps and ROC curves alike."""
     text = mutag_page.read_text(encoding="utf-8")
@@ -208,6 +202,10 @@ def test_the_ceiling_is_that_of_the_best_function_of_the_graph():
     assert found.ceiling == pytest.approx(best)
     assert found.conflicting == [[0, 1]]
     assert repeats_of([], None, False).ceiling is None
+    # Of the graphs that were used, if a class was left out.
+    target = np.array(["a", "b", "a", "a", "rare"])
+    assert repeats_of([[0, 4], [2, 3]], target, False, np.arange(4)) == ([], 1.0)
+    assert repeats_of([[0, 1]], target, False, np.arange(4)).ceiling == 3 / 4
 
 
 def test_repeated_graphs_of_two_classes_are_told():
@@ -239,10 +237,14 @@ def test_results_of_ready_matrices(mutag):
     matrices = {f"h{h}": gram(mutag.graphs, "wl", n_iter=h, normalize=True) for h in (1, 2)}
     results = evaluate(matrices, None, mutag.target, QUICK)
     for data in (None, mutag):
-        text = read(report_html(results, data)).text
-        assert "Its kernel is not known" in text
+        page = report_html(results, data)
+        text = read(page).text
+        assert "of a ready matrix or of an estimator of your own" in text
+        assert "There are: vertex" not in text
         assert "ROC of pooled decision values" in text
         assert "Every pair of results" in text
+        assert "evaluate({&#39;h1&#39;: matrix}, None, y, protocol" in page
+        assert "0 of 0 graphs" not in text
 
 
 def test_ten_graphs():
@@ -250,9 +252,11 @@ def test_ten_graphs():
     result = evaluate("wl", batch, np.arange(10) % 2, Protocol(folds=2, repeats=1, inner_folds=2))
     text = read(report_html(result, batch)).text
     assert "A learning curve needs at least 20 graphs; there are 10." in text
+    assert "10 predictions are too few for bins of 10." in text
 
 
-def test_thirty_classes():
+def test_thirty_classes(monkeypatch):
+    monkeypatch.setattr("gramlet.report.page._MOST_LAID_OUT", 1)
     batch = trees(160)
     y = np.array([f"class {i % 30}" for i in range(160)])
     result = evaluate("wl", batch, y, Protocol(folds=2, repeats=1, inner_folds=2, C=(1.0,)))
@@ -265,18 +269,14 @@ def test_thirty_classes():
     assert "confused most often, of 40 classes" in read(report_html(result, batch)).text
 
 
-def test_one_test_part():
-    batch = trees(30)
-    result = evaluate("vertex", batch, np.arange(30) % 2, Protocol.holdout(0.3, 1, 2))
-    assert "one test part" in read(report_html(result, batch)).text
-
-
 def test_of_one_test_part_nothing_but_the_best_is_called_so():
     batch = trees(30)
     protocol = Protocol.holdout(0.3, 1, 2)
     results = [evaluate(name, batch, np.arange(30) % 2, protocol) for name in ("vertex", "wl")]
-    cells = re.findall(r'data-key="[23]" class="number">([^<]*)<', report_html(results, batch))
+    page = report_html(results, batch)
+    cells = re.findall(r'data-key="[23]" class="number">([^<]*)<', page)
     assert cells[:2] == ["the best", "one test part"]
+    assert "There is one test part only: no interval can be given." in read(page).text
 
 
 def test_baselines_have_a_section_of_their_own(mutag, mutag_results):
@@ -317,15 +317,6 @@ def test_equal_scores_are_not_called_certain(mutag):
     words = "which does not make the score certain"
     assert words in report_html(same, mutag)
     assert words not in report_html(replace(constant, scores=np.array([[0.6, 0.7, 0.7]])), mutag)
-
-
-def test_the_ceiling_is_that_of_the_graphs_that_were_used():
-    target = np.array(["a", "b", "a", "a", "rare"])
-    found = repeats_of([[0, 4], [2, 3]], target, False, np.arange(4))
-    assert found.groups == [[0, 4], [2, 3]]
-    assert found.conflicting == []
-    assert found.ceiling == 1.0
-    assert repeats_of([[0, 1]], target, False, np.arange(4)).ceiling == 3 / 4
 
 
 def test_the_constant_of_decisions_is_told(mutag, mutag_results):
@@ -382,16 +373,10 @@ def test_a_result_from_json_gives_the_same_page(mutag, mutag_results):
     assert first == second
 
 
-def test_all_molecules_of_a_map_are_drawn(regression):
-    """Of other graphs a part, since their layout takes long."""
-    many = GraphBatch.concatenate([regression.graphs[:13]] * 100)
-    smiles = [*regression.molecules[:13]] * 100
-    sections = [{"map": {"positions": list(range(1300))}}, {"map": None}]
-    pictures = Pictures(Material([], Dataset(many, molecules=smiles), {}))
-    assert set(pictures.for_maps(sections)) == set(range(1300))
+def test_of_graphs_that_are_no_molecules_a_part_is_drawn():
     dots = GraphBatch.from_edges([[]] * 1300, n_nodes=[1] * 1300)
-    drawn = Pictures(Material([], Dataset(dots), {})).for_maps(sections)
-    assert 600 <= len(drawn) <= 1200
+    sections = [{"map": {"positions": list(range(1300))}}, {"map": None}]
+    assert 600 <= len(Pictures(Material([], Dataset(dots), {})).for_maps(sections)) <= 1200
 
 
 def test_molecules_are_given_as_smiles(regression, regression_page):
@@ -407,19 +392,17 @@ def test_hostile_names_are_text(hostile_page):
     read(text)
 
 
-def test_five_thousand_graphs_stay_below_eight_megabytes(tmp_path):
-    rng = np.random.default_rng(0)
-    sizes = rng.integers(15, 40, size=5000)
-    edges = [[(i, int(rng.integers(i))) for i in range(1, n)] for n in sizes]
-    labels = [rng.integers(8, size=n).tolist() for n in sizes]
-    batch = GraphBatch.from_edges(edges, node_labels=labels)
-    y = np.array([sum(row) % 3 for row in labels])
+def test_five_thousand_molecules_are_drawn_in_less_than_eight_megabytes(tmp_path):
+    whole = load_dataset("B3DB-logBB")
+    rows = np.random.default_rng(0).permutation(np.arange(5000) % len(whole.graphs))
+    data = Dataset(whole.graphs[rows], rows % 3, molecules=[whole.molecules[i] for i in rows])
     protocol = Protocol(folds=2, repeats=1, inner_folds=2, C=(1.0,))
-    result = evaluate("vertex", batch, y, protocol)
-    page = write_report(tmp_path / "large.html", result, batch)
+    result = evaluate("size", data, protocol=protocol, name="vertex")
+    page = write_report(tmp_path / "large.html", result, data)
     assert page.stat().st_size < 8_000_000
-    reader = read(page.read_text(encoding="utf-8"))
-    assert "of 5,000 graphs" in reader.text
+    text = page.read_text(encoding="utf-8")
+    assert "5000 of 5000 graphs can be drawn" in read(text).text
+    assert len(drawings_of(text)) == 5000
 
 
 def test_wrong_use(mutag, mutag_results, tmp_path):
@@ -467,8 +450,9 @@ def test_every_kind_of_kernel_has_a_page(name):
     assert ("Pattern " in report_html(result, some)) == drawn
 
 
-def test_no_class_of_a_map_covers_another():
+def test_no_class_of_a_map_covers_another(monkeypatch):
     """Points of the classes are drawn alternately, and small if there are many."""
+    monkeypatch.setattr("gramlet.report.page._MOST_LAID_OUT", 1)
     batch = trees(1200)
     result = evaluate("size", batch, np.arange(1200) % 2, QUICK, name="wl")
     page = report_html(result, batch, kernels={"wl": WeisfeilerLehman(n_iter=1, normalize=True)})
@@ -484,16 +468,6 @@ def test_numbers_at_the_end_of_an_axis_are_whole():
     chart = bars(["C"], [90_287], "Node labels", "nodes")
     last = re.search(r'x="([\d.]+)" y="[\d.]+" text-anchor="end">100,000<', chart)
     assert float(last[1]) < 420
-
-
-def test_a_page_of_ready_matrices_says_what_they_are(mutag, tmp_path):
-    matrix = gram(mutag.graphs, kernel="wl", n_iter=1, normalize=True)
-    results = evaluate({"mine": matrix}, None, mutag.target, QUICK)
-    page = write_report(tmp_path / "ready.html", results).read_text(encoding="utf-8")
-    assert "of a ready matrix or of an estimator of your own" in page
-    assert "There are: vertex" not in page
-    assert "evaluate({&#39;mine&#39;: matrix}, None, y, protocol" in page
-    assert "0 of 0 graphs" not in page
 
 
 def test_accuracy_of_a_rare_class_is_remarked(mutag, tmp_path):

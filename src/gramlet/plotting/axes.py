@@ -13,7 +13,7 @@ import numpy as np
 
 from gramlet.common.arrays import Floats
 from gramlet.plotting.colours import IMPORTANCE_COLOURS
-from gramlet.plotting.drawing import Drawing, Letters, drawing_of
+from gramlet.plotting.drawing import Disc, Drawing, Letters, drawing_of
 
 
 def pyplot() -> Any:
@@ -103,14 +103,17 @@ def put_on_axes(
 
     shapes = drawing.shapes(reach)
     round_corners = "round,pad=0,rounding_size=0.15"
-    outlines = {"edgecolors": "0.27", "linewidths": line_width / 2}
-    ink = {"colors": "0.15" if drawing.molecule else "0.55", "linewidths": line_width}
-    discs = {
+    outlines: dict[str, Any] = {"edgecolors": "0.27", "linewidths": line_width / 2}
+    ink: dict[str, Any] = {
+        "colors": "0.15" if drawing.molecule else "0.55",
+        "linewidths": line_width,
+    }
+    discs: dict[str, tuple[list[Disc], dict[str, Any]]] = {
         "glows": (shapes.glows, {"linewidths": 0}),
         "nodes": (shapes.nodes, outlines),
         "rings": (shapes.rings, {"edgecolors": "0.1", "linewidths": line_width}),
     }
-    layers = {
+    layers: dict[str, Any] = {
         name: PatchCollection(
             [Circle((disc.x, disc.y), disc.radius) for disc in members],
             facecolors=[disc.fill for disc in members],

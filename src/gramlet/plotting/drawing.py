@@ -203,7 +203,8 @@ class Drawing:
                 x, y = (self.points[stroke.tail] + self.points[stroke.head]) / 2
                 letters.append(Letters(x, y + 0.23, stroke.text, "currentColor", 0.3, True))
         ring = 0.33 if self.molecule else self.radius + 0.1
-        rings = [Disc(*self.points[i], ring, "none") for i in sorted(set(self.marked))]
+        marked = self.points[sorted(set(self.marked))]
+        rings = [Disc(x, y, ring, "none") for x, y in marked]
         return Shapes(glows, lines, dashed, arrows, nodes, boxes, letters, rings)
 
     def _letter_size(self) -> float:
@@ -216,7 +217,9 @@ class Drawing:
 
     def _lines(self) -> tuple[list[Any], list[Any], list[Floats]]:
         """Solid and dashed lines, and the triangles at the heads of arrows."""
-        lines, dashed, arrows = [], [], []
+        lines: list[Any] = []
+        dashed: list[Any] = []
+        arrows: list[Floats] = []
         for stroke in self.strokes:
             a, b = self.points[stroke.tail], self.points[stroke.head]
             along = (b - a) / max(float(np.hypot(*(b - a))), 1e-9)

@@ -388,8 +388,9 @@ def plot_patterns(
         for row, column in enumerate(chosen.tolist()):
             ax = part.add_subplot(grid[row, 0])
             ax.axis("off")
-            if drawings[column] is not None:
-                put_on_axes(drawings[column], ax=ax, least=(width / _INCH, height / _INCH))
+            drawing = drawings[column]
+            if drawing is not None:
+                put_on_axes(drawing, ax=ax, least=(width / _INCH, height / _INCH))
         _draw_bars(part.add_subplot(grid[: max(1, len(chosen)), 1]), learned, chosen)
     return figure
 

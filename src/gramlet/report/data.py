@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,28 +12,24 @@ from gramlet.evaluation.results.hints import isomorphism_classes
 from gramlet.plotting.colours import CLASS_COLOURS, named
 from gramlet.report.figures import bars, histogram
 from gramlet.report.material import Material
-from gramlet.report.parts import Cell, Figure, Table, score_text
+from gramlet.report.parts import Cell, Figure, Table, percent_or_number, score_text
 
 _MOST_BARS = 20
 _MOST_GROUPS = 50
 
 
-@dataclass(frozen=True)
-class Repeats:
-    """Graphs that occur more than once.
+class Repeats(NamedTuple):
+    """What repeated graphs, between which no function of the graph can distinguish, cost.
 
     Attributes
     ----------
-    groups : list of lists of int
-        Positions of isomorphic graphs.
     conflicting : list of lists of int
-        Those among them with different targets.
+        The groups of isomorphic graphs that have different targets.
     ceiling : float or None
         The best score that a function of the graph can reach on these graphs: the share of correct
         predictions, or R². None without a target.
     """
 
-    groups: list[list[int]]
     conflicting: list[list[int]]
     ceiling: float | None
 
@@ -45,54 +40,50 @@ def repeats_of(
     regression: bool,
     kept: Ints | None = None,
 ) -> Repeats:
-    """The effect of repeated graphs: no function of the graph distinguishes those of one group.
-
-    Conflicts and the ceiling are those of the graphs at the positions ``kept``; by default of all.
+    """Conflicts and the ceiling of the graphs at the positions ``kept``; by default of all.
 
     >>> repeats_of([[0, 1, 2]], np.array([1, 1, 0, 0]), False).ceiling
     0.75
     """
-    found = [list(group) for group in groups]
     if target is None or not len(target):
-        return Repeats(found, [], None)
+        return Repeats([], None)
     used = set(range(len(target)) if kept is None else kept.tolist())
-    inside = [[i for i in group if i in used] for group in found]
+    inside = [[i for i in group if i in used] for group in groups]
     conflicting = [group for group in inside if len(np.unique(target[group])) > 1]
     if regression:
         numbers = np.asarray(target, dtype=np.float64)
-        total = float(((numbers - numbers.mean()) ** 2).sum())
-        lost = sum(float(((numbers[g] - numbers[g].mean()) ** 2).sum()) for g in conflicting)
-        return Repeats(found, conflicting, 1 - lost / total if total > 0 else 1.0)
-    wrong = sum(
-        len(g) - int(np.unique(target[g], return_counts=True)[1].max()) for g in conflicting
-    )
-    return Repeats(found, conflicting, 1 - wrong / len(used))
+        total = float(numbers.var()) * len(numbers)
+        lost = sum(float(numbers[group].var()) * len(group) for group in conflicting)
+        return Repeats(conflicting, 1 - lost / total if total > 0 else 1.0)
+    largest = sum(np.unique(target[group], return_counts=True)[1].max() for group in conflicting)
+    return Repeats(conflicting, 1 - (sum(map(len, conflicting)) - int(largest)) / len(used))
 
 
 def data_section(material: Material) -> dict[str, Any]:
-    """The section about the data."""
-    found: dict[str, Any] = {"facts": None, "figures": [_target_figure(material)], "notes": []}
+    """The section about the data: facts, figures, notes, and groups of repeated graphs."""
+    figures = [_target_figure(material)]
     batch = material.graphs
-    if batch is None:
-        found["notes"].append(
+    if material.data is None or batch is None:
+        note = (
             "The graphs were not given to this report: sizes, labels, repeated graphs, kernel "
             "matrices, maps, patterns and drawings are missing. Give the data set as data=."
         )
-        return found
-    found["facts"] = _facts(material)
-    if len(batch):
-        found["figures"] += [
-            Figure(histogram(batch.sizes, "Number of nodes per graph", "nodes"), "Nodes per graph"),
-            Figure(
-                histogram(batch.n_edges, "Number of edges per graph", "edges"), "Edges per graph"
-            ),
-        ]
-    found["figures"] += [
+        return {"facts": None, "figures": figures, "notes": [note], "groups": None}
+    for what, counts in (("node", batch.sizes), ("edge", batch.n_edges)) if len(batch) else ():
+        picture = histogram(counts, f"Number of {what}s per graph", f"{what}s")
+        figures.append(Figure(picture, f"{what.capitalize()}s per graph"))
+    figures += [
         _label_figure(batch.node_labels, material.node_names, "node", material.colours),
         _label_figure(batch.edge_labels, material.edge_names, "edge", {}, twice=not batch.directed),
     ]
-    _add_repeats(found, material)
-    return found
+    groups = _positions_of_equal(isomorphism_classes(material.data.graphs))
+    repeats = repeats_of(groups, material.target, material.regression, material.kept)
+    return {
+        "facts": _facts(material),
+        "figures": figures,
+        "notes": [_words_on_repeats(material, len(batch), groups, repeats)],
+        "groups": _groups_table(material, groups, repeats) if groups else None,
+    }
 
 
 def _facts(material: Material) -> Table:
@@ -175,52 +166,36 @@ def _label_figure(column: Any, names: Any, what: str, colours: Any, twice: bool 
     return Figure(picture, f"{title}{note}")
 
 
-def _add_repeats(found: dict[str, Any], material: Material) -> None:
-    assert material.data is not None
-    batch = material.data.graphs
-    groups = _groups_of(isomorphism_classes(batch))
-    target = material.target
-    repeats = repeats_of(groups, target, material.regression, material.kept)
-    inside = sum(len(group) for group in groups)
-    score = score_text("r2" if material.regression else "accuracy")
-    what = "targets" if material.regression else "classes"
-    if not groups:
-        words = "No two graphs are isomorphic with equal labels."
-    else:
-        words = (
-            f"{inside:,} of {len(batch):,} graphs occur more than once, in {len(groups):,} groups "
-            "of isomorphic graphs with equal labels (weights and attributes are not compared)."
-        )
-    if repeats.conflicting:
-        words += (
-            f" {len(repeats.conflicting)} of these groups have different {what}: no function of "
-            f"graph and labels alone can exceed {_ceiling(repeats.ceiling, material.regression)} "
-            f"{score} on these data{_of_kept(material)}."
-        )
-    elif groups and target is not None:
-        words += f" None of them has different {what}, so they do not limit the {score}."
-    found["repeats"] = words
-    found["notes"].append(words)
-    if groups:
-        found["groups"] = _groups_table(material, groups, repeats)
-
-
-def _groups_of(numbers: Ints) -> list[list[int]]:
+def _positions_of_equal(numbers: Ints) -> list[list[int]]:
     """Positions of equal numbers, for those that occur more than once."""
     order = np.argsort(numbers, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
     return [part.tolist() for part in parts if len(part) > 1]
 
 
-def _of_kept(material: Material) -> str:
-    assert material.target is not None
-    n_kept = len(material.kept)
-    return "" if n_kept == len(material.target) else f" ({n_kept:,} graphs that were used)"
-
-
-def _ceiling(value: float | None, regression: bool) -> str:
-    assert value is not None
-    return f"{value:.3f}" if regression else f"{100 * value:.1f} %"
+def _words_on_repeats(
+    material: Material, n_graphs: int, groups: list[list[int]], repeats: Repeats
+) -> str:
+    if not groups:
+        return "No two graphs are isomorphic with equal labels."
+    score = score_text("r2" if material.regression else "accuracy")
+    what = "targets" if material.regression else "classes"
+    n_used = len(material.kept)
+    words = (
+        f"{sum(map(len, groups)):,} of {n_graphs:,} graphs occur more than once, in "
+        f"{len(groups):,} groups of isomorphic graphs with equal labels (weights and attributes "
+        "are not compared)."
+    )
+    if repeats.conflicting and repeats.ceiling is not None:
+        ceiling = percent_or_number(repeats.ceiling, "r2" if material.regression else "accuracy")
+        which = "" if n_used == n_graphs else f" ({n_used:,} graphs that were used)"
+        words += (
+            f" {len(repeats.conflicting)} of these groups have different {what}: no function of "
+            f"graph and labels alone can exceed {ceiling} {score} on these data{which}."
+        )
+    elif material.target is not None:
+        words += f" None of them has different {what}, so they do not limit the {score}."
+    return words
 
 
 def _groups_table(material: Material, groups: list[list[int]], repeats: Repeats) -> Table:
@@ -228,23 +203,11 @@ def _groups_table(material: Material, groups: list[list[int]], repeats: Repeats)
     order = sorted(groups, key=lambda g: (conflicting.isdisjoint(g), -len(g)))[:_MOST_GROUPS]
     rows = []
     for group in order:
-        shown = ", ".join(material.graph_name(i) for i in group[:6]) + (
-            ", …" if len(group) > 6 else ""
-        )
-        values = ", ".join(dict.fromkeys(material.target_text(i) for i in group[:50]))
-        rows.append(
-            (
-                Cell(str(len(group)), len(group)),
-                Cell(shown),
-                Cell(values),
-                Cell("no" if conflicting.isdisjoint(group) else "yes"),
-            )
-        )
+        names = [material.graph_name(i) for i in group[:6]] + ["…"] * (len(group) > 6)
+        values = dict.fromkeys(material.target_text(i) for i in group[:50])
+        conflict = "no" if conflicting.isdisjoint(group) else "yes"
+        size = Cell(str(len(group)), len(group))
+        rows.append((size, Cell(", ".join(names)), Cell(", ".join(values)), Cell(conflict)))
     note = f"{_MOST_GROUPS} of {len(groups)} groups" if len(groups) > _MOST_GROUPS else ""
-    return Table(
-        "Groups of isomorphic graphs",
-        ("graphs", "which", "target", "conflict"),
-        rows,
-        frozenset({0}),
-        note,
-    )
+    headings = ("graphs", "which", "target", "conflict")
+    return Table("Groups of isomorphic graphs", headings, rows, frozenset({0}), note)

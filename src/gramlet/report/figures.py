@@ -224,27 +224,13 @@ def roc_chart(curves: Sequence[RocCurve], title: str) -> Markup:
 def calibration_chart(bins: Mapping[str, list[float]], title: str, regression: bool) -> Markup:
     """Observed values of graphs with similar predictions."""
     values, observed = bins["value"], bins["observed"]
+    x, y, middle = (min(values), max(values)), (0.0, 1.0), (0.5, 0.5)
+    labels = ("decision value (mean of the bin)", "share of the class")
     if regression:
-        low, high = min(values + observed), max(values + observed)
-        chart = Chart(
-            title,
-            (low, high),
-            (low, high),
-            x_label="predicted (mean of the bin)",
-            y_label="true (mean)",
-            height=300,
-        )
-        chart.line([(low, low), (high, high)], dashed=True, width=1)
-    else:
-        chart = Chart(
-            title,
-            (min(values), max(values)),
-            (0, 1),
-            height=300,
-            x_label="decision value (mean of the bin)",
-            y_label="share of the class",
-        )
-        chart.line([(min(values), 0.5), (max(values), 0.5)], dashed=True, width=1)
+        x = y = middle = (min(values + observed), max(values + observed))
+        labels = ("predicted (mean of the bin)", "true (mean)")
+    chart = Chart(title, x, y, x_label=labels[0], y_label=labels[1], height=300)
+    chart.line(zip(x, middle, strict=True), dashed=True, width=1)
     chart.line(zip(values, observed, strict=True), _BLUE)
     for value, share, count in zip(values, observed, bins["count"], strict=True):
         words = f"{shown_number(value)}: {share:.3g}, of {int(count)} predictions"

@@ -256,12 +256,13 @@ def cases_section(
     worst = [i for i in order[:_CASES] if material.regression or ranking.wrong[i] > 0]
     best = [i for i in order[::-1][:_CASES] if i not in worst]
     # What each node adds for the predicted class, on one scale for all drawings.
-    by_class = {d.code: d for d in decisions if material.graphs is not None}
+    graphs = material.graphs
+    by_class = {decision.code: decision for decision in decisions}
     importance = {}
     for i in [*worst, *best]:
         code = 1 if material.regression else material.code_of(ranking.predicted[i])
-        if code in by_class:
-            importance[i] = by_class[code].nodes(material.graphs[i])
+        if graphs is not None and code in by_class:
+            importance[i] = by_class[code].nodes(graphs[i])
     reach = max((float(np.abs(v).max(initial=0.0)) for v in importance.values()), default=0.0)
 
     def card(i: int) -> dict[str, Any]:
@@ -283,7 +284,7 @@ def cases_section(
             "name": material.graph_name(i),
             "smiles": material.smiles(i),
             "picture": None
-            if material.graphs is None
+            if graphs is None
             else pictures.valued(i, importance.get(i), reach if i in importance else None),
             "truth": material.target_text(i),
             "predicted": material.value_text(ranking.predicted[i]),

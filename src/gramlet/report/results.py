@@ -6,6 +6,7 @@ import hashlib
 import math
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,11 +37,15 @@ _LEAST_P = 1e-6  # smaller values are not told apart
 _RARE, _COMMON = 0.1, 0.85  # shares of the rarest and of the largest class
 
 
-class _PartScores(NamedTuple):
-    """Scores of the test parts, and which of them were scored together."""
+class _Scored(NamedTuple):
+    """The scores of a result, or of a baseline that is stored in one and is no result itself."""
 
-    values: Floats
-    pooled: Bools
+    name: str
+    mean: float
+    interval: tuple[float, float] | None
+    pooled: bool
+    baseline: bool
+    result: Result | None
 
 
 def interval_of(
@@ -67,16 +72,34 @@ def interval_of(
 def scores_section(material: Material) -> dict[str, Any]:
     """The section about the results."""
     rows = sorted(material.results, key=lambda result: -result.mean)
-    extra = _baselines(material)
+    scored = [_scored(material, r.name, r.scores, r.pooled, r) for r in rows]
+    names = {result.name for result in rows}
+    for result in rows:
+        for name, scores in result.baselines.items():
+            if name not in names:
+                names.add(name)
+                scored.append(_scored(material, name, scores, result.pooled, None))
     return {
         "protocol": material.first.protocol.describe(),
         "optimistic": any(result.optimistic for result in rows),
-        "table": _table(material, rows, extra),
-        "chart": _chart(material, rows, extra),
+        "table": _table(material, rows, scored),
+        "chart": _chart(material, scored),
         "verdict": _verdict(material, rows),
         "comparisons": _comparisons(rows),
         "remarks": [*_rare_class(material), *remarks(rows)],
     }
+
+
+def _scored(
+    material: Material, name: str, scores: Floats, pooled: Bools, result: Result | None
+) -> _Scored:
+    """A row; its interval is clipped to possible scores, which few test parts exceed."""
+    interval = interval_of(scores, overlap_of(material.first.protocol), pooled)
+    if interval is not None:
+        lowest, highest = score_limits(material.first.scoring)
+        interval = max(interval[0], lowest), min(interval[1], highest)
+    baseline = result is None or name in material.baselines
+    return _Scored(name, float(scores.mean()), interval, bool(pooled.any()), baseline, result)
 
 
 def _rare_class(material: Material) -> list[str]:
@@ -96,36 +119,31 @@ def _rare_class(material: Material) -> list[str]:
     ]
 
 
-def _baselines(material: Material) -> dict[str, _PartScores]:
-    """Scores of baselines that are stored in the results and are not results themselves."""
-    shown = {result.name for result in material.results}
-    found: dict[str, _PartScores] = {}
-    for result in material.results:
-        for name, scores in result.baselines.items():
-            if name not in shown:
-                found.setdefault(name, _PartScores(scores, result.pooled))
-    return found
-
-
-def _table(material: Material, rows: list[Result], extra: dict[str, _PartScores]) -> Table:
+def _table(material: Material, rows: list[Result], scored: list[_Scored]) -> Table:
     scoring = material.first.scoring
-    overlap = overlap_of(rows[0].protocol)
-    cells = [
-        _row(material.result_name(result.name), result, overlap, _p_of_best(rows, result))
-        for result in rows
-    ]
-    for name, scores in extra.items():
-        cells.append(
-            (
-                Cell(f"{name} (baseline)"),
-                _score(float(scores.values.mean()), scoring),
-                Cell("–", 0),
-                _interval(scores, overlap, scoring),
-                Cell("–", 2),
-                Cell("–", 0),
-                Cell(""),
+    cells = []
+    for row in scored:
+        result = row.result
+        name = f"{row.name} (baseline)" if row.baseline else row.name
+        if row.interval is None:
+            interval = Cell("pooled test parts" if row.pooled else "one test part", row.mean)
+        else:
+            low, high = (percent_or_number(value, scoring) for value in row.interval)
+            interval = Cell(f"{low} to {high}", row.interval[0])
+        if result is None:
+            spread, p_value, seconds, chosen = Cell("–", 0), Cell("–", 2), Cell("–", 0), ""
+        else:
+            name = f"{name} (optimistic)" if result.optimistic else name
+            spread = Cell(percent_or_number(result.std, scoring), result.std)
+            p_value = _p_of_best(rows, result)
+            seconds = Cell(f"{result.seconds:.1f}", result.seconds)
+            chosen = "; ".join(
+                f"{key} {f'{value:g}' if isinstance(value, float) else value} ({share:.0%})"
+                for key, (value, share) in result.most_chosen().items()
             )
-        )
+            chosen = chosen or "nothing to choose"
+        mean = Cell(percent_or_number(row.mean, scoring), row.mean)
+        cells.append((Cell(name), mean, spread, interval, p_value, seconds, Cell(chosen)))
     headings = (
         "kernel",
         score_text(scoring),
@@ -140,57 +158,12 @@ def _table(material: Material, rows: list[Result], extra: dict[str, _PartScores]
         "Intervals and p-values by the corrected resampled t-test; p-values are not corrected for "
         "the number of comparisons."
     )
-    every = [*(_PartScores(r.scores, r.pooled) for r in rows), *extra.values()]
-    if any(_without_width(scores, overlap) for scores in every):
+    if any(row.interval is not None and row.interval[0] == row.interval[1] for row in scored):
         note += (
             " An interval without width: all test parts have the same score, which does not make "
             "the score certain."
         )
     return Table("Scores of all results", headings, cells, frozenset({1, 2, 3, 4, 5}), note)
-
-
-def _without_width(scores: _PartScores, overlap: float) -> bool:
-    found = interval_of(scores.values, overlap, scores.pooled)
-    return found is not None and found[0] == found[1]
-
-
-def _row(name: str, result: Result, overlap: float, p_value: Cell) -> Any:
-    scoring = result.scoring
-    chosen = "; ".join(
-        f"{key} {value:g} ({share:.0%})"
-        if isinstance(value, float)
-        else f"{key} {value} ({share:.0%})"
-        for key, (value, share) in result.most_chosen().items()
-    )
-    name = f"{name} (optimistic)" if result.optimistic else name
-    return (
-        Cell(name),
-        _score(result.mean, scoring),
-        Cell(percent_or_number(result.std, scoring), result.std),
-        _interval(_PartScores(result.scores, result.pooled), overlap, scoring),
-        p_value,
-        Cell(f"{result.seconds:.1f}", result.seconds),
-        Cell(chosen or "nothing to choose"),
-    )
-
-
-def _score(value: float, scoring: str) -> Cell:
-    return Cell(percent_or_number(value, scoring), value)
-
-
-def _interval(scores: _PartScores, overlap: float, scoring: str) -> Cell:
-    found = interval_of(scores.values, overlap, scores.pooled)
-    if found is None:
-        why = "pooled test parts" if scores.pooled.any() else "one test part"
-        return Cell(why, float(scores.values.mean()))
-    low, high = (percent_or_number(value, scoring) for value in _possible(found, scoring))
-    return Cell(f"{low} to {high}", found[0])
-
-
-def _possible(interval: tuple[float, float], scoring: str) -> tuple[float, float]:
-    """The interval, clipped to possible scores: with few test parts it exceeds them."""
-    lowest, highest = score_limits(scoring)
-    return max(interval[0], lowest), min(interval[1], highest)
 
 
 def _p_of_best(rows: list[Result], result: Result) -> Cell:
@@ -200,38 +173,27 @@ def _p_of_best(rows: list[Result], result: Result) -> Cell:
     if result.scores.size < 2:
         return Cell("one test part", 3)
     try:
-        value = compare_results(rows[0], result).p_value
+        return _p_text(compare_results(rows[0], result).p_value)
     except ValueError:
         return Cell("other test parts", 3)
-    return _p_text(value)
 
 
 def _p_text(value: float) -> Cell:
     return Cell(f"{value:.3g}" if value >= _LEAST_P else f"< {_LEAST_P:g}", value)
 
 
-def _chart(material: Material, rows: list[Result], extra: dict[str, _PartScores]) -> Figure:
-    scoring = material.first.scoring
-    overlap = overlap_of(rows[0].protocol)
-    shown, plain = [], set()
-    every = [(r.name, _PartScores(r.scores, r.pooled)) for r in rows] + list(extra.items())
-    for name, scores in every:
-        found = interval_of(scores.values, overlap, scores.pooled)
-        if found is not None:
-            low, high = _possible(found, scoring)
-            shown.append((name, low, float(scores.values.mean()), high))
-            if name in material.baselines or name in extra:
-                plain.add(name)
-    title = sentence(f"{score_text(scoring)} with 95 % intervals")
+def _chart(material: Material, scored: list[_Scored]) -> Figure:
+    score = score_text(material.first.scoring)
+    title = sentence(f"{score} with 95 % intervals")
+    shown = [(r.name, r.interval[0], r.mean, r.interval[1]) for r in scored if r.interval]
     if not shown:
-        why = (
-            "All test parts of a repeat were pooled"
-            if rows[0].pooled.any()
-            else ("There is one test part only")
-        )
+        why = "There is one test part only"
+        if scored[0].pooled:
+            why = "All test parts of a repeat were pooled"
         return Figure(None, title, f"{why}: no interval can be given.")
+    plain = {row.name for row in scored if row.interval and row.baseline}
     caption = f"{title}; baselines in grey" if plain else title
-    return Figure(intervals(shown, title, score_text(scoring), plain), caption)
+    return Figure(intervals(shown, title, score, plain), caption)
 
 
 def _verdict(material: Material, rows: list[Result]) -> str:
@@ -259,30 +221,28 @@ def _signed(value: float, digits: int) -> str:
 
 def _comparisons(rows: list[Result]) -> Table | None:
     """Every pair, by the corrected resampled t-test."""
-    if len(rows) < 2 or rows[0].scores.size < 2:
+    if rows[0].scores.size < 2:
         return None
-    found = []
-    for i, first in enumerate(rows):
-        for second in rows[i + 1 :]:
-            try:
-                pair = compare_results(first, second)
-            except ValueError:
-                continue
-            word = "yes" if pair.p_value <= _LEVEL else "no"
-            found.append(
-                (
-                    Cell(pair.first),
-                    Cell(pair.second),
-                    Cell(_signed(pair.difference, 4), pair.difference),
-                    Cell(_signed(pair.statistic, 2), pair.statistic),
-                    _p_text(pair.p_value),
-                    Cell(word),
-                )
+    cells = []
+    for first, second in combinations(rows, 2):
+        try:
+            pair = compare_results(first, second)
+        except ValueError:
+            continue
+        cells.append(
+            (
+                Cell(pair.first),
+                Cell(pair.second),
+                Cell(_signed(pair.difference, 4), pair.difference),
+                Cell(_signed(pair.statistic, 2), pair.statistic),
+                _p_text(pair.p_value),
+                Cell("yes" if pair.p_value <= _LEVEL else "no"),
             )
-    if not found:
+        )
+    if not cells:
         return None
     headings = ("first", "second", "difference", "t", "p", "different at 5 %")
-    return Table("Every pair of results", headings, found, frozenset({2, 3, 4}))
+    return Table("Every pair of results", headings, cells, frozenset({2, 3, 4}))
 
 
 def provenance_section(material: Material, command: str | None) -> dict[str, Any]:
@@ -311,15 +271,18 @@ def _versions() -> Table:
 
 
 def _sums(material: Material) -> Table:
-    rows = [("targets and folds", material.first.data.splits or "not stored in the results")]
-    if material.target is not None:
-        rows.append(("target", digest_of(material.target.tolist())))
-    else:
-        rows.append(("target", "not stored in the results"))
-    if material.data is not None:
-        rows.append(("graphs with their labels", digest_of(material.data.graphs)))
-    else:
-        rows.append(("graphs with their labels", "the graphs were not given"))
+    missing = "not stored in the results"
+    target = material.target
+    rows = [
+        ("targets and folds", material.first.data.splits or missing),
+        ("target", missing if target is None else digest_of(target.tolist())),
+        (
+            "graphs with their labels",
+            "the graphs were not given"
+            if material.data is None
+            else digest_of(material.data.graphs),
+        ),
+    ]
     for result in material.results:
         text = result.to_json().encode("utf-8", "surrogatepass")
         rows.append((f"result {result.name}", hashlib.sha256(text).hexdigest()))
