@@ -354,6 +354,14 @@ def test_classes_too_small_are_said(mutag):
     assert "graphs left out, of classes that are too small" in text
 
 
+def test_tanimoto_kernels_have_a_page(mutag):
+    kernel = WeisfeilerLehman(n_iter=1, normalize="tanimoto")
+    result = evaluate(kernel, mutag, protocol=QUICK, name="wl")
+    text = read(report_html(result, mutag, kernels={"wl": kernel})).text
+    assert "is not linear in its features" in text
+    assert "effective rank" in text
+
+
 def test_results_of_estimators_say_which_kernel_is_missing(mutag):
     from gramlet import VertexHistogram
 

@@ -18,6 +18,7 @@ from scipy import sparse
 from gramlet.combine.feature_map import FeatureMap
 from gramlet.common.arrays import Array, Floats
 from gramlet.graphs.conversion.convert import as_batch, as_single
+from gramlet.kernels.contract.nested import has_features
 from gramlet.kernels.contract.tags import graph_tags
 from gramlet.kernels.weisfeiler_lehman.colour_counts import colouring_of
 
@@ -172,6 +173,12 @@ def explain_linear(
         return _from_linear_model(source, model, class_names or {})
     if not hasattr(source, "__graph_tags__") or not graph_tags(source).features:
         raise TypeError(f"{type(source).__name__} has no explicit features to explain with.")
+    if not has_features(source):
+        raise TypeError(
+            f'{type(source).__name__}(normalize="tanimoto") is not linear in its features: a '
+            'pattern has no value of its own. Fit it with normalize="cosine" or normalize=False to '
+            "explain it."
+        )
     ridges = [_centred_ridge(part) for part in getattr(model, "estimators_", [model])]
     known = [ridge for ridge in ridges if ridge is not None]
     if known and len(known) == len(ridges):
