@@ -22,8 +22,6 @@ from gramlet.kernels.composite.sums import WeightedSum
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["AlignedKernelSum"]
-
 # A centred matrix this small compared with the matrix itself is a rounding error.
 _ZERO = 1e-12
 # If the scaled system has relative eigenvalues below this, its minimiser is not unique.

@@ -13,8 +13,6 @@ from gramlet.common.stored_state import require
 from gramlet.kernels.contract.output import framed
 from gramlet.kernels.contract.tags import graph_tags
 
-__all__ = ["FeatureMap"]
-
 
 class FeatureMap(TransformerMixin, BaseEstimator):
     """The explicit features of a kernel, for linear models.

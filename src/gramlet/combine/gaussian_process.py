@@ -19,9 +19,6 @@ from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.normalisation import compared
 from gramlet.kernels.contract.tags import graph_tags, is_embedding
 
-__all__ = ["GraphKernelGP"]
-
-
 # Step, in the logarithm of a hyperparameter, of the central difference for its gradient.
 _STEP = 1e-4
 

@@ -23,8 +23,6 @@ from gramlet.kernels.contract.normalisation import compared
 from gramlet.kernels.contract.tags import GraphTags, graph_tags
 from gramlet.kernels.expression import estimator_of
 
-__all__ = ["GraphNystroem"]
-
 
 class GraphNystroem(TransformerMixin, BaseEstimator):
     """Features of graphs by the Nyström method, for any kernel.

@@ -1,7 +1,7 @@
 """Labels as bytes and as 128-bit numbers that depend on their value alone.
 
 They are the same in every process, batch and order. Labels that are equal in Python (1, 1.0, True)
-have the same bytes, others do not ("1", (1,)). `gramlet.engine.core.content_hash` uses the numbers.
+have the same bytes, others do not ("1", (1,)). `gramlet.engine.core.hashes` uses the numbers.
 """
 
 from __future__ import annotations

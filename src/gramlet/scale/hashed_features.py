@@ -18,8 +18,7 @@ from sklearn.utils import Tags
 from gramlet.common.arrays import Array, Ints, UInt64s
 from gramlet.common.parameters import Interval, StrOptions, require_parameters
 from gramlet.common.stored_state import require_array
-from gramlet.engine.core.content_hash import refine_hashes
-from gramlet.engine.core.node_hashes import scramble
+from gramlet.engine.core.hashes import refine_hashes, scramble
 from gramlet.engine.counts.comparison import count_codes
 from gramlet.engine.paths.shortest_paths import count_paths
 from gramlet.graphs.batch import GraphBatch

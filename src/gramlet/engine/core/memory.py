@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["available_bytes", "release_free", "require_bytes", "require_room"]
-
 # For smaller results the milliseconds that a release takes are not worth it.
 _LARGE = 1 << 26
 # For results up to this size the system is not asked: that takes as long as computing them.

@@ -20,18 +20,6 @@ from joblib import effective_n_jobs
 
 from gramlet.common.arrays import Floats
 
-__all__ = [
-    "MIRROR_ROWS",
-    "Mirror",
-    "Tiling",
-    "QUIET",
-    "for_tiles",
-    "mirror",
-    "one_blas_thread",
-    "progress",
-    "row_ranges",
-]
-
 Work = Callable[[int, int], Any]
 
 # A square of this many rows fits into the cache.

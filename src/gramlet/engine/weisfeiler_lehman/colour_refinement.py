@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gramlet.common.arrays import Int32s, Ints, Nodes
+from gramlet.common.arrays import Ints, Nodes
 from gramlet.common.stored_state import require_flag, require_integer, require_items
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
-from gramlet.engine.core.workspace import Workspace
 from gramlet.graphs.direction import InArcs
 
 # Precedes the in-neighbours in a signature; colours and labels are never negative.
@@ -107,13 +106,9 @@ def refine(
     refinement = Refinement(n_initial, edge_labels is not None)
     levels = np.empty((n_iter + 1, len(colours)), dtype=np.int64)
     levels[0] = colours
-    signatures, workspace = _Signatures(indptr, indices, edge_labels, in_arcs), Workspace()
-    # A node that alone has its colour keeps a colour of its own, which need not be looked up.
-    alone = np.zeros(len(colours), dtype=np.bool_)
+    signatures = _Signatures(indptr, indices, edge_labels, in_arcs)
     for h in range(n_iter):
-        table, _ = SignatureTable.fit(
-            *signatures.of(levels[h]), ids=levels[h + 1], alone=alone, workspace=workspace
-        )
+        table, _ = SignatureTable.fit(*signatures.of(levels[h]), ids=levels[h + 1])
         refinement.tables.append(table)
     return refinement, levels
 
@@ -175,7 +170,7 @@ class _Signatures:
                 self._offsets += arcs
         if in_arcs is not None:
             self._offsets[1:] += np.cumsum(np.diff(in_arcs.indptr) > 0)
-        self._data = np.empty(int(self._offsets[-1]), dtype=np.int32)
+        self._data = np.empty(int(self._offsets[-1]), dtype=np.int64)
         n_around = 0
         if edge_labels is not None:
             n_around = int(np.diff(self._offsets).max(initial=0))
@@ -187,7 +182,7 @@ class _Signatures:
             self._edges = edge_labels
             self._in_edges = _NO_LABELS if in_arcs is None else edge_labels[in_arcs.arcs]
 
-    def of(self, colours: Ints) -> tuple[Ints, Int32s]:
+    def of(self, colours: Ints) -> tuple[Ints, Ints]:
         """Offsets and entries of the signatures; the next call overwrites the entries."""
         radix = int(colours.max(initial=0)) + 1 if self._with_edge_labels else 1
         out = self._offsets, self._around, self._data
@@ -216,7 +211,7 @@ def _write_signatures(
     radix: int,
     offsets: Ints,
     around: Ints,
-    data: Int32s,
+    data: Ints,
 ) -> None:
     """Write the signatures of all nodes to ``data``, at their offsets."""
     if len(edge_labels) > 0:
@@ -247,7 +242,7 @@ def _write_directed_signatures(
     radix: int,
     offsets: Ints,
     around: Ints,
-    data: Int32s,
+    data: Ints,
 ) -> None:
     """Write the signatures of all nodes: own colour, the out-neighbours, −1, the in-neighbours."""
     for v in range(len(colours)):
@@ -287,7 +282,7 @@ def _write_around(
     edge_labels: Ints,
     radix: int,
     around: Ints,
-    data: Int32s,
+    data: Ints,
     at: int,
 ) -> int:
     """Write the sorted colours (with edge labels, pairs) of the entries ``begin:end`` from ``at``.

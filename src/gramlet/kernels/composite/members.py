@@ -25,8 +25,6 @@ from gramlet.kernels.contract.normalisation import (
 )
 from gramlet.kernels.contract.tags import GraphTags, joined_uses
 
-__all__ = ["CompositeKernel", "checked_weights", "named_members"]
-
 
 def named_members(kernels: Any) -> list[tuple[str, Any]]:
     """The members with their names; unnamed members are named as `make_pipeline` names its steps.

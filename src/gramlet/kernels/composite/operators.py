@@ -11,8 +11,6 @@ from gramlet.kernels.composite.products import KernelProduct
 from gramlet.kernels.composite.sums import KernelSum
 from gramlet.kernels.contract.kernel import GraphKernel
 
-__all__ = ["add", "multiply"]
-
 
 def add(left: Any, right: Any) -> KernelSum:
     """The sum of two kernels; a sum that is not normalised is replaced by its members."""

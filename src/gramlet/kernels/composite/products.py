@@ -11,8 +11,6 @@ from gramlet.kernels.composite.profile import Operation
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["KernelProduct"]
-
 
 @shared_texts
 class KernelProduct(CompositeKernel):

@@ -21,8 +21,6 @@ from gramlet.kernels.contract.normalisation import (
 )
 from gramlet.kernels.contract.profile import Profile
 
-__all__ = ["CompositeProfile", "combined", "side_by_side"]
-
 Operation = Literal["sum", "product"]
 
 

@@ -17,8 +17,6 @@ from gramlet.kernels.contract.kernel import GraphKernel
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["KernelSum", "WeightedSum"]
-
 
 def _has_features(estimator: Any) -> bool:
     """Whether all members (if fitted, the fitted ones) have features and none is normalised."""

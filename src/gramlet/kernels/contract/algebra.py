@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-__all__ = ["Algebra"]
-
 
 class Algebra:
     """Adds ``+`` and ``*`` to kernels.

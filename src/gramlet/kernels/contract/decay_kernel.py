@@ -13,8 +13,6 @@ from gramlet.engine.core.memory import require_room
 from gramlet.kernels.contract.kernel import GraphKernel
 from gramlet.kernels.contract.normalisation import canonical, normalize_in_place, unit
 
-__all__ = ["DecayKernel", "Decays"]
-
 
 class DecayKernel(GraphKernel):
     """Base class of kernels whose profiles are `DecayProfile`.

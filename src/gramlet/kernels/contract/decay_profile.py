@@ -11,9 +11,6 @@ from gramlet.common.arrays import Array, Floats
 from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.kernels.contract.profile import Profile
 
-__all__ = ["DecayProfile"]
-
-
 _ROWS = 16  # that are converted at once; they stay in the cache
 
 

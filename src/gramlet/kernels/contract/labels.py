@@ -14,8 +14,6 @@ from gramlet.common.parameters import StrOptions
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.vocabulary import LabelVocabulary
 
-__all__ = ["LABEL_CHOICE", "EdgeLabels", "NodeLabels"]
-
 # Allowed values of `use_labels` and `use_edge_labels`.
 LABEL_CHOICE: list[Any] = ["boolean", StrOptions({"auto"})]
 _CHOICE = Choice(True, False, "auto")

@@ -12,8 +12,6 @@ from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distances
 from gramlet.kernels.contract.decay_profile import DecayProfile
 
-__all__ = ["PointProfile"]
-
 
 @dataclass(frozen=True)
 class PointProfile(DecayProfile):

@@ -14,8 +14,6 @@ from gramlet.common.arrays import Ints
 from gramlet.common.fields import Labels, Optional, Text, fields
 from gramlet.graphs.columns import Categorical
 
-__all__ = ["LabelVocabulary", "wrong_kind"]
-
 
 def wrong_kind(fitted: str, given: str, what: str, owner: str = "The kernel") -> str:
     """The message for graphs with labels if the fitted ones have none ("without"), or the reverse.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from numbers import Integral
@@ -23,7 +23,6 @@ from gramlet.common.stored_state import (
 )
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import QUIET, Tiling
-from gramlet.engine.counts.several_counts import compare_several, compare_several_self, jaccard
 from gramlet.engine.hashing.neighbour_codes import hash_levels
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.label_content import label_bytes
@@ -275,17 +274,22 @@ class HashProfile(Profile):
         return HashProfile(tuple(level.take(rows) for level in self.levels), self.sizes[rows])
 
     def compare(self, other: HashProfile, tiling: Tiling = QUIET) -> Floats:
-        pairs = [
-            mine.shared_counts(theirs)
-            for mine, theirs in zip(self.levels, other.levels, strict=True)
-        ]
-        shares = jaccard(self.sizes, other.sizes, len(pairs))
-        return compare_several(pairs, (len(self), len(other)), "min", shares, tiling=tiling)
+        pairs = zip(self.levels, other.levels, strict=True)
+        return self._shares(other, (mine.compare(theirs, tiling) for mine, theirs in pairs))
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        matrices = [level.counts for level in self.levels]
-        shares = jaccard(self.sizes, self.sizes, len(matrices))
-        return compare_several_self(matrices, self.norms(), "min", shares, tiling=tiling)
+        shares = self._shares(self, (level.compare_self(tiling) for level in self.levels))
+        np.fill_diagonal(shares, self.norms())
+        return shares
+
+    def _shares(self, other: HashProfile, common: Iterator[Floats]) -> Floats:
+        """The mean of c/(n + n' − c) for the numbers c of shared codes of every level."""
+        out = np.zeros((len(self), len(other)))
+        for level in common:
+            for size, row, total in zip(self.sizes, level, out, strict=True):
+                total += row / np.maximum(size + other.sizes - row, 1.0)
+        out /= len(self.levels)
+        return out
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:
         """A graph shares all codes with itself."""

@@ -26,16 +26,6 @@ from gramlet.kernels.contract.labels import LABEL_CHOICE, EdgeLabels, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags, used
 
-__all__ = [
-    "EdgeCounter",
-    "EdgeHistogram",
-    "OptimalAssignment",
-    "VertexCounter",
-    "VertexHistogram",
-    "edge_name",
-    "edge_types",
-]
-
 
 class VertexCounter:
     """Counts the node labels of each graph."""

@@ -31,8 +31,7 @@ from gramlet.common.stored_state import (
 )
 from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
-from gramlet.engine.counts.column_groups import group_columns, squares_by_group
-from gramlet.engine.counts.several_counts import compare_several, compare_several_self, weighted
+from gramlet.engine.counts.comparison import compare
 from gramlet.engine.neighbourhoods.small_subgraphs import (
     MAX_NODES,
     MapKernel,
@@ -353,8 +352,7 @@ def _text(row: list[int], size: int, nodes: list[str], edges: list[str] | None) 
 class WeightedCountProfile(Profile):
     """Counts compared by the dot product with one weight per column.
 
-    Columns of equal weight are multiplied together as integers, so that entries do not depend on
-    the tiles of a matrix.
+    One side is multiplied by the weights, so that whole numbers stay exact.
 
     Attributes
     ----------
@@ -376,26 +374,16 @@ class WeightedCountProfile(Profile):
         return WeightedCountProfile(self.counts[rows], self.weights, self.n_known)
 
     def compare(self, other: WeightedCountProfile, tiling: Tiling = QUIET) -> Floats:
-        values, group_of = self._groups(min(self.n_known, other.n_known))
-        groups, pairs = group_columns(group_of, self.counts, other.counts)
-        shape = len(self), len(other)
-        return compare_several(pairs, shape, "dot", weighted(values[groups]), tiling=tiling)
+        shared = min(self.n_known, other.n_known)
+        weighted = sparse.csr_matrix(self.counts[:, :shared])
+        weighted.data *= self.weights[weighted.indices]
+        return compare(weighted, other.counts[:, :shared], "dot", tiling=tiling)
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        values, group_of = self._groups(len(self.weights))
-        # Products are added in the order of the weights, on the diagonal too.
-        diagonal = np.zeros(len(self))
-        squares = squares_by_group(self.counts, group_of, len(values))
-        for weight, of_group in zip(values, squares.T, strict=True):
-            diagonal += weight * of_group
-        groups, parts = group_columns(group_of, self.counts)
-        matrices, adding = [part for (part,) in parts], weighted(values[groups])
-        return compare_several_self(matrices, diagonal, "dot", adding, tiling=tiling)
-
-    def _groups(self, n_columns: int) -> tuple[Floats, Ints]:
-        """The different weights of the first columns, and the position of each column's weight."""
-        values = np.unique(self.weights[:n_columns])
-        return values, np.searchsorted(values, self.weights[:n_columns])
+        out = self.compare(self, tiling)
+        mirror(out)
+        np.fill_diagonal(out, self.norms())
+        return out
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:
         squares = self.counts.multiply(self.counts).tocsr()
