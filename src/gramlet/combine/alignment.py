@@ -41,7 +41,7 @@ class AlignedKernelSum(WeightedSum):
 
     Parameters
     ----------
-    kernels : list of kernels or of (name, kernel) pairs
+    kernels : list of kernels, of their names, or of (name, kernel) pairs
         Unnamed kernels are named as `make_pipeline` names its steps. Normalising the members makes
         their weights comparable.
     task : {"auto", "classification", "regression"}

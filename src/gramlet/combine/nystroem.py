@@ -86,6 +86,7 @@ class GraphNystroem(TransformerMixin, BaseEstimator):
         self,
         kernel: Any,
         n_components: int = 100,
+        *,
         sampling: str = "uniform",
         tol: float = 1e-10,
         random_state: Any = None,
