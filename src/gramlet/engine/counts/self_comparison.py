@@ -1,7 +1,7 @@
 """The rows of one count matrix against each other: an exactly symmetric matrix.
 
-A tile of rows is computed from the diagonal on and then mirrored: each entry of a row is compared
-with the later rows that have the same feature.
+Rows are computed from the diagonal on and then mirrored: each entry of a row is compared with the
+later rows that have the same feature.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats
-from gramlet.engine.core.memory import release_free
-from gramlet.engine.core.tiles import MIRROR_ROWS, QUIET, Mirror, Tiling, for_tiles
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
 from gramlet.engine.counts.comparison import CountIndex, Measure, add_rows, norms, row_arrays
 
 
@@ -28,14 +27,13 @@ def compare_self(
     """
     n = counts.shape[0]
     index, rows = CountIndex.build(counts, measure, drop_single=True), row_arrays(counts)
-    release_free(n, n)
     out = np.empty((n, n))
-    mirror = Mirror(out)
 
     def fill(begin: int, end: int) -> None:
         add_rows(begin, rows, index.after, index, measure, out[begin:end], symmetric=True)
-        mirror.add(begin, end)
 
-    for_tiles(fill, n, n_tiles=-(-n // MIRROR_ROWS), tiling=tiling)
+    costs = np.arange(n, 0, -1, dtype=np.float64)
+    for_tiles(fill, n, costs=costs, n_tiles=min(128, 1 + n // 64), tiling=tiling)
+    mirror(out)
     np.fill_diagonal(out, norms(counts, measure))
     return out
