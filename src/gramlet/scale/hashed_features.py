@@ -25,10 +25,9 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.graphs.direction import direction_of, require_same_direction
 from gramlet.graphs.label_content import column_hashes
-from gramlet.kernels.contract.labels import LABEL_CHOICE
+from gramlet.kernels.contract.labels import LABEL_CHOICE, wrong_kind
 from gramlet.kernels.contract.output import framed
 from gramlet.kernels.contract.tags import GraphTags, used
-from gramlet.kernels.contract.vocabulary import wrong_kind
 from gramlet.kernels.weisfeiler_lehman.subtree import MOST_ROUNDS
 
 _NOTHING = np.zeros(0, dtype=np.int64)

@@ -71,9 +71,7 @@ class NearestIndex:
             dense = dense.astype(np.uint8)
         ordinary = norms > 0
         scale = np.where(ordinary, 1.0 / np.sqrt(np.where(ordinary, norms, 1.0)), 0.0)
-        return cls(
-            measure, split.indptr, split.rows, split.values, dense, place, left, scale
-        )
+        return cls(measure, split.indptr, split.rows, split.values, dense, place, left, scale)
 
 
 def nearest_rows(

@@ -12,11 +12,11 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, UInt64s
 from gramlet.common.checks import is_integer
+from gramlet.common.fields import ArrayOf, Instance, TupleOf, fields
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.randomness import as_generator
 from gramlet.common.stored_state import (
     require,
-    require_array,
     require_instance,
     require_integer,
     require_items,
@@ -28,10 +28,10 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.label_content import label_bytes
 from gramlet.kernels.contract.count_kernel import count_new
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.labels import wrong_kind
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import CountProfile, Profile
 from gramlet.kernels.contract.tags import GraphTags
-from gramlet.kernels.contract.vocabulary import wrong_kind
 
 
 @shared_texts
@@ -267,6 +267,11 @@ class HashProfile(Profile):
     levels: tuple[CountProfile, ...]
     sizes: Floats
 
+    stored = fields(
+        levels=TupleOf(Instance(CountProfile, len="n"), least=1),
+        sizes=ArrayOf("float64", "n", least=0.0),
+    )
+
     def __len__(self) -> int:
         return len(self.sizes)
 
@@ -296,9 +301,5 @@ class HashProfile(Profile):
         return np.where(self.sizes > 0, 1.0, 0.0)
 
     def validate(self) -> None:
-        require_array("sizes", self.sizes, "float64", (None,), least=0.0)
-        require_items("levels", self.levels, CountProfile)
-        require(len(self.levels) > 0, "there must be at least one level")
         for level in self.levels:
-            require(len(level) == len(self.sizes), "levels must have one row per graph")
             require(level.measure == "min", "the measure of levels must be 'min'")

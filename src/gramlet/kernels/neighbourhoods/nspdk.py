@@ -13,13 +13,9 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Ints
+from gramlet.common.fields import Choice, Flag, Instance, Integer, ListOf, Tuple, fields
 from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import (
-    require,
-    require_flag,
-    require_instance,
-    require_integer,
-)
+from gramlet.common.stored_state import require
 from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.laplacian.balls import ball_sizes
@@ -131,6 +127,17 @@ class NSPDK(ExplicitFeatures, CountKernel):
 class BallPairCounter:
     """Counts pairs of nodes by radius, distance and the identities of their balls."""
 
+    stored = fields(
+        radius=Integer(),
+        distance=Integer(),
+        normalize_levels=Flag(),
+        use_edge_labels=Choice(True, False, "auto"),
+        labels=Instance(NodeLabels),
+        edge_labels=Instance(EdgeLabels),
+        balls=ListOf(Tuple(Instance(SignatureTable), Instance(SignatureTable))),
+        types=Instance(SignatureTable),
+    )
+
     def __init__(self, kernel: NSPDK) -> None:
         self.radius = int(kernel.radius)
         self.distance = int(kernel.distance)
@@ -202,17 +209,7 @@ class BallPairCounter:
 
     def validate(self) -> None:
         """Raise ValueError if the fitted state does not fit together."""
-        require_integer("radius", self.radius, 0)
-        require_integer("distance", self.distance, 0)
-        require_flag("normalize_levels", self.normalize_levels)
-        require_instance("labels", self.labels, NodeLabels)
-        require_instance("edge_labels", self.edge_labels, EdgeLabels)
         require(len(self.balls) == self.radius + 1, "there must be two tables per radius")
-        for pair in self.balls:
-            require(isinstance(pair, tuple) and len(pair) == 2, "there must be two tables")
-            for table in pair:
-                require_instance("a table", table, SignatureTable)
-        require_instance("types", self.types, SignatureTable)
         self.types.validate(width=4)
 
     @property

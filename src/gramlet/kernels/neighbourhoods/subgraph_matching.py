@@ -265,8 +265,8 @@ class MappingProfile(Profile):
         def work(begin: int, end: int) -> None:
             map_sums(begin, end, self.graphs, other.graphs, kernel, triangle, out)
 
-        sizes = self.graphs.sizes + 1.0
-        partners = np.arange(len(self), 0, -1) if triangle else 1.0
+        sizes = self.graphs.sizes.astype(np.float64) + 1.0
+        partners = np.arange(len(self), 0, -1.0) if triangle else 1.0
         for_tiles(work, len(self), costs=sizes * partners, tiling=tiling)
         _require_finite(out)
         return out
