@@ -22,26 +22,18 @@ checks what fields cannot express; it is called after all fields are checked.
 from __future__ import annotations
 
 import copyreg
+import dataclasses
 import inspect
 import types
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
+from gramlet.common import arrays
 from gramlet.common.checks import is_integer
-from gramlet.common.stored_state import (
-    LARGEST,
-    LARGEST_COUNT,
-    require,
-    require_array,
-    require_flag,
-    require_instance,
-    require_integer,
-    require_offsets,
-    require_real,
-)
+from gramlet.common.stored_state import LARGEST, LARGEST_COUNT, require, require_instance
 
 Extent = int | str | None
 Sizes = dict[str, int]
@@ -81,12 +73,28 @@ class ArrayOf(Field):
         self.least, self.most, self.below = least, most, below
 
     def check(self, name: str, value: Any, sizes: Sizes) -> None:
+        kind = np.dtype(self.dtype)
+        if type(value) is not np.ndarray or value.dtype != kind or value.ndim != len(self.shape):
+            raise ValueError(
+                f"{name} must be an array of {kind} with {len(self.shape)} axes; found "
+                f"{_short(value)}."
+            )
+        for axis, extent in enumerate(self.shape):
+            bind(f"axis {axis} of {name}", extent, value.shape[axis], sizes)
         least, most = self.least, self.most
         if self.below is not None:
             least, most = 0, _number(self.below, sizes) - 1
-        require_array(name, value, self.dtype, (None,) * len(self.shape), least=least, most=most)
-        for axis, extent in enumerate(self.shape):
-            bind(f"axis {axis} of {name}", extent, value.shape[axis], sizes)
+        if kind.kind in "fc":
+            require(np.isfinite(value).all(), f"{name} contains numbers that are not finite.")
+            large = np.abs(value).max(initial=0.0) > LARGEST and (most or 0) <= LARGEST
+            require(not large, f"{name} contains numbers beyond {LARGEST:g}.")
+        for limit, wrong in ((least, np.less), (most, np.greater)):
+            outside = value[wrong(value, limit)] if limit is not None else value[:0]
+            if outside.size:
+                low, high = ("any" if end is None else end for end in (least, most))
+                raise ValueError(
+                    f"{name} must lie between {low} and {high}; found {outside.flat[0]}."
+                )
 
 
 class Offsets(Field):
@@ -96,7 +104,9 @@ class Offsets(Field):
         self.n, self.end = n, end
 
     def check(self, name: str, value: Any, sizes: Sizes) -> None:
-        require_offsets(name, value)
+        ArrayOf("int64", None, least=0).check(name, value, sizes)
+        rising = len(value) > 0 and value[0] == 0 and (value[1:] >= value[:-1]).all()
+        require(rising, f"{name} must begin with 0 and not decrease.")
         bind(f"the number of parts of {name}", self.n, len(value) - 1, sizes)
         bind(f"the end of {name}", self.end, int(value[-1]), sizes)
 
@@ -111,8 +121,7 @@ class Counts(Field):
         from scipy import sparse
 
         require_instance(name, value, sparse.csr_matrix, sparse.csr_array)
-        entries = f"the entries of {name}"
-        require_array(entries, value.data, "float64", (None,), least=self.least)
+        ArrayOf("float64", None, least=self.least).check(f"{name}.data", value.data, sizes)
         indptr = value.indptr
         if (np.diff(indptr) < 0).any() or indptr[-1] != len(value.indices):
             raise ValueError(f"the offsets of {name} must increase to the number of entries.")
@@ -154,9 +163,12 @@ class Integer(Field):
         most = _number(self.most, sizes)
         if self.below is not None:
             most = _number(self.below, sizes) - 1
-        number = require_integer(name, value, self.least, most)
-        if number >= 0:
-            bind(name, self.size or name, number, sizes)
+        if not is_integer(value) or not self.least <= value <= most:
+            raise ValueError(
+                f"{name} must be a whole number from {self.least} to {most}; found {_short(value)}."
+            )
+        if value >= 0:
+            bind(name, self.size or name, value, sizes)
 
 
 class Number(Field):
@@ -166,14 +178,20 @@ class Number(Field):
         self.least, self.most = least, most
 
     def check(self, name: str, value: Any, sizes: Sizes) -> None:
-        require_real(name, value, self.least, self.most)
+        plain = isinstance(value, int | float | np.integer | np.floating)
+        if not plain or isinstance(value, bool) or not self.least <= value <= self.most:
+            raise ValueError(
+                f"{name} must be a number from {self.least:g} to {self.most:g}; found "
+                f"{_short(value)}."
+            )
 
 
 class Flag(Field):
     """True or False."""
 
     def check(self, name: str, value: Any, sizes: Sizes) -> None:
-        require_flag(name, value)
+        flag = isinstance(value, bool | np.bool_)
+        require(flag, f"{name} must be True or False; found {_short(value)}.")
 
 
 class Choice(Field):
@@ -215,15 +233,21 @@ class Labels(Field):
 class Instance(Field):
     """An instance of one of these classes; ``len`` and its other attributes are extents.
 
+    Classes that are defined later are given by their names.
     ``Instance(Profile, len="n")`` has as many entries as other fields of extent n;
     ``Instance(Covariances, order="d")`` has an attribute ``order`` of this size.
     """
 
-    def __init__(self, *kinds: type, **sizes: Extent) -> None:
+    def __init__(self, *kinds: type | str, **sizes: Extent) -> None:
         self.kinds, self.sizes = kinds, sizes
+        self.names = [kind if isinstance(kind, str) else kind.__name__ for kind in kinds]
 
     def check(self, name: str, value: Any, sizes: Sizes) -> None:
-        require_instance(name, value, *self.kinds)
+        if not {*type(value).__mro__, *(base.__name__ for base in type(value).__mro__)} & {
+            *self.kinds
+        }:
+            names = " or ".join(self.names)
+            raise ValueError(f"{name} must be a {names}; found {_short(value)}.")
         for attribute, extent in self.sizes.items():
             size = len(value) if attribute == "len" else getattr(value, attribute, None)
             what = "the length" if attribute == "len" else attribute
@@ -318,15 +342,40 @@ def fields(**declared: Field) -> Mapping[str, Field]:
     return types.MappingProxyType(declared)
 
 
+@cache
 def declared_fields(cls: type) -> Mapping[str, Field] | None:
-    """The fields of a class and its bases, or None if none of them declares any."""
-    declarations = [
-        vars(base)["stored"] for base in reversed(cls.__mro__) if "stored" in vars(base)
-    ]
+    """The fields of a class and its bases, or None if none of them declares any.
+
+    Of dataclasses and named tuples, fields annotated as bool, int, float, str or a class need no
+    declaration.
+    """
+    bases = [base for base in reversed(cls.__mro__) if "stored" in vars(base)]
     merged: dict[str, Field] = {}
-    for declaration in declarations:
-        merged.update(declaration)
-    return merged if declarations else None
+    for base in bases:
+        merged.update(vars(base)["stored"])
+    if dataclasses.is_dataclass(cls) or hasattr(cls, "_fields"):
+        for base in bases:
+            for name, annotation in inspect.get_annotations(base).items():
+                field = _annotated(annotation)
+                if field is not None and name not in merged:
+                    merged[name] = field
+    return merged if bases else None
+
+
+def _annotated(annotation: Any) -> Field | None:
+    """The field that an annotation describes by itself."""
+    text: str = getattr(annotation, "__forward_arg__", annotation)
+    kind, _, none = text.partition(" | ")
+    simple: dict[str, Field] = {
+        "bool": Flag(),
+        "int": Integer(),
+        "float": Number(),
+        "str": Text(),
+    }
+    if none not in ("", "None") or not kind.isidentifier() or kind in vars(arrays):
+        return None
+    field = simple.get(kind, Instance(kind))
+    return Optional(field) if none else field
 
 
 def state_of(value: Any) -> dict[str, Any]:
@@ -360,21 +409,25 @@ def check(value: Any) -> None:
     check_whole(value)
 
 
-def check_state(cls: type, state: Mapping[str, Any]) -> None:
-    """Check names and fields of the state of an instance, which need not exist yet."""
-    declared = declared_fields(cls)
+def check_state(
+    cls: type, state: Mapping[str, Any], declared: Mapping[str, Field] | None = None
+) -> None:
+    """Check names and fields of the state of an instance, which need not exist yet.
+
+    ``declared``: the fields of a class that is not gramlet's.
+    """
+    declared = declared_fields(cls) if declared is None else declared
     if declared is None:
         return
     name = cls.__name__
-    parameters = cls._get_param_names() if hasattr(cls, "_get_param_names") else []
+    is_estimator = hasattr(cls, "_get_param_names")
+    parameters: list[str] = getattr(cls, "_get_param_names", list)()
     unknown = sorted(set(state) - {*declared, *parameters, _OUTPUT})
-    if parameters and "stored" not in vars(cls):  # checked by its method validate
-        unknown = [key for key in unknown if not key.endswith("_")]
     if unknown:
         raise ValueError(f"{name} has no attributes {unknown}.")
     required = {key for key, field in declared.items() if field.required}
-    if parameters and not any(key.endswith("_") for key in state):  # not fitted
-        required = {key for key in required if not key.endswith("_")}
+    if is_estimator and not any(key.endswith("_") for key in state):  # not fitted
+        required = {key for key in required if "_" not in (key[0], key[-1])}
     missing = sorted({*parameters, *required} - set(state))
     if missing:
         raise ValueError(f"{name} lacks {missing}.")
@@ -394,8 +447,8 @@ def check_whole(value: Any) -> None:
 
         require_parameters(value)
         n_jobs = attributes.get("n_jobs")
-        if n_jobs is not None and require_integer("n_jobs", n_jobs, -_MOST_JOBS, _MOST_JOBS) == 0:
-            raise ValueError("n_jobs must not be 0.")
+        Optional(Integer(-_MOST_JOBS, _MOST_JOBS)).check("n_jobs", n_jobs, {})
+        require(n_jobs is None or n_jobs != 0, "n_jobs must not be 0.")
         outputs = [{"transform": kind} for kind in ("default", "pandas", "polars")]
         require(attributes.get(_OUTPUT, outputs[0]) in outputs, "set_output has an unknown value.")
     if hasattr(value, "validate") and (
@@ -455,4 +508,6 @@ def _short(value: Any) -> str:
         return text if len(text) <= 60 else f"{text[:57]}…"
     if isinstance(value, list | tuple):
         return f"a {type(value).__name__} of {len(value)} entries"
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} of shape {value.shape}"
     return f"a {type(value).__name__}"

@@ -450,6 +450,8 @@ class GraphBatch(Sequence["GraphBatch"]):
             self.node_offsets, *self.arcs(), directed=self.directed, **columns
         )
         require(again == self, "the arcs of graphs must be sorted, and go both ways if undirected")
+        width = again.indices.dtype
+        require(self.indices.dtype == width, f"the heads of edges must be an array of {width}")
 
     def _repr_html_(self) -> str:
         from gramlet.report.notebook import batch_html

@@ -2,12 +2,13 @@
 
 A file is a zip archive that contains ``manifest.json``, which describes the model as a tree of
 plain values, and one ``.npy`` member per array. The format can only express numbers, text, arrays
-and the names of classes. `container` reads and writes the archive, `encoding` and `decoding` the
-tree, `values` and `parts` types with a special encoding; `limits` sets the limits of size.
+and the names of classes.
 
-`classes` decides which classes a file may name; `validation` checks every object before it is
-returned, gramlet's by their own method ``validate``, scikit-learn's by the descriptions in
-`sklearn_models`. These checks do not judge a model: numbers that are possible are accepted.
+`container` reads and writes the archive, `tree` encodes and decodes the values; `classes` decides
+which classes a file may name and builds their instances. What each class stores is declared once:
+gramlet's classes have an attribute ``stored`` (see `gramlet.common.fields`), scikit-learn's stand
+in the table of `sklearn_models`. Declarations are checked when a model is saved and when it is
+loaded. They do not judge a model: numbers that are possible are accepted.
 """
 
 from gramlet.persistence.container import ModelFileError

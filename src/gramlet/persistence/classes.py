@@ -1,166 +1,147 @@
-"""Which classes and functions a saved model may name, and how names are resolved.
+"""Which classes a saved model may contain, what is stored of them, and how they are rebuilt.
 
-This module alone decides which objects a file may create. From scikit-learn these are the classes
-in `sklearn_models` and a list of functions; a name that is not on the list is refused before
-anything is imported. From gramlet these are the classes of some packages and modules that have a
-method ``validate``.
+From scikit-learn these are the classes in the table of `sklearn_models`, from gramlet the classes
+of some packages that declare what they store. Nothing else is ever imported or created.
 """
 
 from __future__ import annotations
 
-import enum
 import importlib
-import types
-from functools import cache
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from gramlet.common.fields import declared_fields
-from gramlet.persistence.sklearn_models import SCHEMAS
-
-__all__ = ["find_class", "find_function", "qualified_name", "refusal", "refusal_of_function"]
+from gramlet.common import fields
+from gramlet.persistence.sklearn_models import MODELS
 
 # Packages of gramlet whose classes occur in fitted models.
-_ROOMS = ("combine", "discrepancy", "embeddings", "engine", "kernels", "paths")
-# From other packages, only these modules.
-_MODULES = ("gramlet.scale.hashed_features", "gramlet.scale.linear_model")
-# Scores for the selection of features: functions that compute and do nothing else.
-_SELECTION = {
-    "sklearn.feature_selection._univariate_selection:chi2",
-    "sklearn.feature_selection._univariate_selection:f_classif",
-    "sklearn.feature_selection._univariate_selection:f_regression",
-    "sklearn.feature_selection._univariate_selection:r_regression",
-    "sklearn.feature_selection._mutual_info:mutual_info_classif",
-    "sklearn.feature_selection._mutual_info:mutual_info_regression",
-}
-# Classes with state besides their attributes, which cannot be rebuilt from them.
-_NOT_PLAIN = (
-    dict,
-    list,
-    set,
-    frozenset,
-    str,
-    bytes,
-    bytearray,
-    int,
-    float,
-    complex,
-    type,
-    enum.Enum,
-    BaseException,
-    types.ModuleType,
-    np.ndarray,
-    np.generic,
+_PACKAGES = (
+    "combine",
+    "discrepancy",
+    "embeddings",
+    "engine",
+    "graphs",
+    "kernels",
+    "models",
+    "paths",
+    "scale",
 )
+_SKLEARN = {f"sklearn:{cls.__name__}": cls for cls in MODELS}
+_NAMES = {cls: name for name, cls in _SKLEARN.items()}
 
 
-def qualified_name(thing: Any) -> str:
-    """``module:name`` of a class or function."""
-    return f"{thing.__module__}:{thing.__qualname__}"
-
-
-def refusal(cls: type) -> str | None:
-    """Why instances of a class cannot be saved; None if they can."""
-    room = cls.__module__.split(".")
-    if room[0] == "sklearn":
-        if qualified_name(cls) in SCHEMAS:
-            return None
-        return "it is not one of the classes of scikit-learn whose state can be checked"
-    if room[0] != "gramlet":
-        return "it is defined outside gramlet and scikit-learn"
-    if cls.__module__ not in _MODULES and (len(room) < 2 or room[1] not in _ROOMS):
-        return "it is not a class that models consist of"
-    if issubclass(cls, _NOT_PLAIN) or hasattr(cls, "__del__"):
-        return "it has state besides its attributes"
-    if _is_abstract(cls):
-        return "it is an abstract base class"
-    home = next((base for base in cls.__mro__ if "validate" in vars(base)), object)
-    if declared_fields(cls) is None and not home.__module__.startswith("gramlet."):
-        return "it does not declare what is stored of it"
-    return None
-
-
-def _is_abstract(cls: type) -> bool:
-    return any(
-        getattr(getattr(cls, name, None), "__isabstractmethod__", False) for name in dir(cls)
+def name_of(cls: type) -> str:
+    """The name of a class in files; TypeError with the reason if it cannot be saved."""
+    if cls in _NAMES:
+        return _NAMES[cls]
+    what = f"an instance of {cls.__module__}.{cls.__qualname__}"
+    is_function = any("__call__" in vars(base) for base in cls.__mro__)
+    if is_function and not hasattr(cls, "get_params") and not cls.__module__.startswith("gramlet."):
+        raise TypeError("a function or a class, which a file cannot hold. Leave it out.")
+    if issubclass(cls, np.random.Generator | np.random.RandomState):
+        raise TypeError(f"{what}. Give random_state as an integer, and fit again.")
+    if hasattr(cls, "best_estimator_") or cls.__name__.endswith("SearchCV"):
+        raise TypeError(f"{what}. Save its best_estimator_.")
+    if cls.__module__.startswith("gramlet."):
+        name = f"{cls.__module__}:{cls.__qualname__}"
+        if _is_storable(cls) and _in_packages(cls.__module__):
+            return name
+        raise TypeError(f"{what}, which does not declare what is stored of it.")
+    names = ", ".join(sorted(cls.__name__ for cls in MODELS))
+    raise TypeError(
+        f"{what}. gramlet saves its own estimators and these of scikit-learn: {names}. For others, "
+        "save the whole model with joblib or skops."
     )
 
 
-@cache
-def _allowed_functions() -> frozenset[str]:
-    """The functions that a model may name: scores of features and of predictions."""
-    from sklearn.metrics import get_scorer, get_scorer_names
-
-    scores = {qualified_name(get_scorer(name)._score_func) for name in get_scorer_names()}
-    return frozenset(scores | _SELECTION)
-
-
-def refusal_of_function(function: Any) -> str | None:
-    """Why a function cannot be saved by its name; None if it can."""
-    if not isinstance(function, types.FunctionType):
-        return "it is not a plain function"
-    if qualified_name(function) not in _allowed_functions():
-        return "only scikit-learn's scoring functions can be saved"
-    return None
-
-
-def find_class(name: Any) -> type:
-    """The class of a name; ValueError if it is not allowed in a model."""
-    home, inside = _parts(name)
-    if home.startswith("sklearn."):
-        allowed = name in SCHEMAS
-    else:
-        steps = home.split(".")
-        # Modules that begin with two underscores are programs, not libraries: importing runs them.
-        allowed = home in _MODULES or (
-            len(steps) > 2
-            and steps[0] == "gramlet"
-            and steps[1] in _ROOMS
-            and all(step.isidentifier() and not step.startswith("__") for step in steps)
-        )
-    if not allowed:
-        raise ValueError(
-            f"the class {name!r} is not allowed in a model: it is not on the list of classes of "
-            "gramlet and scikit-learn that can be checked."
-        )
-    found = _look_up(home, inside, name)
-    if not isinstance(found, type):
-        raise ValueError(f"{name!r} is not a class.")
-    reason = refusal(found)
-    if reason is not None:
-        raise ValueError(f"the class {name!r} is not allowed in a model: {reason}.")
-    return found
-
-
-def find_function(name: Any) -> Any:
-    """The function of a name; ValueError if it is not allowed in a model."""
-    home, inside = _parts(name)
-    if name not in _allowed_functions():
-        raise ValueError(f"the function {name!r} is not allowed in a model.")
-    return _look_up(home, inside, name)
-
-
-def _parts(name: Any) -> tuple[str, str]:
-    if not isinstance(name, str) or name.count(":") != 1:
-        raise ValueError(f"{name!r} is not the name of a class or function.")
-    home, _, inside = name.partition(":")
-    return home, inside
-
-
-def _look_up(home: str, inside: str, name: str) -> Any:
+def named(name: Any) -> type:
+    """The class of a name in a file; ValueError if it is not allowed."""
+    if type(name) is not str:
+        raise ValueError(f"{name!r} is not the name of a class.")
+    if name in _SKLEARN:
+        return _SKLEARN[name]
+    module, _, inside = name.partition(":")
+    if not _in_packages(module):
+        raise ValueError(f"the class {name!r} is not allowed in a model.")
     try:
-        found: Any = importlib.import_module(home)
-    except ImportError as error:
+        cls = getattr(importlib.import_module(module), inside, None)
+    except ImportError:
+        cls = None
+    if not isinstance(cls, type) or f"{cls.__module__}:{cls.__qualname__}" != name:
         raise ValueError(
-            f"it needs {name!r}, which cannot be imported here ({error}). Install the versions of "
-            "gramlet and scikit-learn it was saved with."
-        ) from error
-    for step in inside.split("."):
-        found = vars(found).get(step) if isinstance(found, type | types.ModuleType) else None
-    if not isinstance(found, type | types.FunctionType) or qualified_name(found) != name:
-        raise ValueError(
-            f"it needs {name!r}, which is not defined there. Install the versions of gramlet and "
-            "scikit-learn it was saved with."
+            f"it needs {name!r}, which is not defined here. Install the version of gramlet it was "
+            "saved with."
         )
-    return found
+    if not _is_storable(cls):
+        raise ValueError(f"the class {name!r} is not allowed in a model.")
+    return cls
+
+
+def _in_packages(module: str) -> bool:
+    steps = module.split(".")
+    # Modules that begin with two underscores are programs, not libraries: importing runs them.
+    return (
+        len(steps) > 2
+        and steps[0] == "gramlet"
+        and steps[1] in _PACKAGES
+        and all(step.isidentifier() and not step.startswith("__") for step in steps)
+    )
+
+
+def _is_storable(cls: type) -> bool:
+    return fields.declared_fields(cls) is not None
+
+
+def state_of(value: Any) -> dict[str, Any]:
+    """What is stored of an instance."""
+    model = MODELS.get(type(value))
+    if model is None:
+        return fields.state_of(value)
+    if model.state_of is not None:
+        return model.state_of(value)
+    return {key: item for key, item in vars(value).items() if key not in model.left_out}
+
+
+def check(value: Any, state: Mapping[str, Any]) -> None:
+    """Check an instance whose parts are checked; ValueError if anything in it is wrong."""
+    _check_state(type(value), state)
+    _check_whole(value)
+
+
+def restored(cls: type, state: dict[str, Any]) -> Any:
+    """An instance with this state, which is checked."""
+    _check_state(cls, state)
+    model = MODELS.get(cls)
+    if model is not None and model.restored is not None:
+        return model.restored(state)
+    if issubclass(cls, tuple):
+        value: Any = tuple.__new__(cls, [state[name] for name in cls._fields])  # type: ignore[attr-defined]
+    else:
+        value = object.__new__(cls)
+        if fields.has_own_state(cls):
+            value.__setstate__(state)
+        else:
+            for name, item in state.items():
+                # Not by the class's own method, which refuses changes to immutable objects.
+                object.__setattr__(value, name, item)
+    _check_whole(value)
+    return value
+
+
+def _check_state(cls: type, state: Mapping[str, Any]) -> None:
+    model = MODELS.get(cls)
+    if model is None:
+        fields.check_state(cls, state)
+    else:
+        fields.check_state(cls, state, model.fields)
+
+
+def _check_whole(value: Any) -> None:
+    fields.check_whole(value)
+    model = MODELS.get(type(value))
+    if model is None or model.check is None:
+        return
+    fitted = (name for name, field in model.fields.items() if name[-1] == "_" and field.required)
+    if all(hasattr(value, name) for name in fitted):
+        model.check(value)

@@ -10,13 +10,10 @@ import numpy as np
 
 from gramlet._version import __version__
 from gramlet.persistence.container import ModelFileError, read_container, write_container
-from gramlet.persistence.decoding import Decoder
-from gramlet.persistence.encoding import Encoder
-
-__all__ = ["load", "save"]
+from gramlet.persistence.tree import Decoder, Encoder
 
 _FORMAT = "gramlet-model"
-_FORMAT_VERSION = 2
+_FORMAT_VERSION = 3
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -29,9 +26,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : estimator
-        An estimator of gramlet or scikit-learn, fitted or not; parts of it may be shared. Your own
-        functions and classes, and classes of scikit-learn whose state gramlet cannot check, cannot
-        be saved: the error names their place in the model.
+        An estimator of gramlet, fitted or not, or one of scikit-learn's listed on the page about
+        saving models; parts of it may be shared. Functions, random generators and other classes
+        cannot be saved: the error names their place in the model and what to do.
     path : str or path
         The file; its folder must exist. The usual ending is ``.gramlet``.
 
@@ -53,7 +50,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
            [ 5., 10.]])
     """
     encoder = Encoder()
-    tree = encoder.encode_model(model)
+    tree = encoder.encode(model, type(model).__name__)
     manifest = {
         "format": _FORMAT,
         "version": _FORMAT_VERSION,
@@ -91,9 +88,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     See :func:`save`.
     """
     manifest, arrays = read_container(path)
+    decoder = Decoder(arrays)
     try:
         _check_format(manifest)
-        decoder = Decoder(arrays)
         model = decoder.decode(manifest["model"])
     except Exception as error:
         raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: {error}") from error
@@ -117,18 +114,17 @@ def _check_format(manifest: Any) -> None:
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         raise ModelFileError("its manifest is not that of a saved model.")
     version = manifest.get("version")
-    if type(version) is not int or version < 1:
-        raise ModelFileError(f"its format has version {version!r}, which does not exist.")
     if version != _FORMAT_VERSION:
-        wrote = _wrote(manifest.get("libraries"), "gramlet")
+        later = type(version) is int and version > _FORMAT_VERSION
         way_out = (
             "Install a later gramlet."
-            if version > _FORMAT_VERSION
+            if later
             else "Load it with the gramlet that wrote it, or fit and save the model again."
         )
         raise ModelFileError(
-            f"its format has version {version} (written by gramlet {wrote}); this gramlet "
-            f"({__version__}) reads version {_FORMAT_VERSION}. {way_out}"
+            f"its format has version {version!r:.40} (written by gramlet "
+            f"{_wrote(manifest.get('libraries'), 'gramlet')}); this gramlet ({__version__}) reads "
+            f"version {_FORMAT_VERSION}. {way_out}"
         )
     if "model" not in manifest:
         raise ModelFileError("its manifest contains no model.")

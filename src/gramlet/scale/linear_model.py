@@ -19,14 +19,21 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats
-from gramlet.common.parameters import Interval, StrOptions, require_parameters
-from gramlet.common.stored_state import (
-    require,
-    require_array,
-    require_flag,
-    require_instance,
-    require_real,
+from gramlet.common.fields import (
+    ArrayOf,
+    Choice,
+    Classes,
+    Flag,
+    Instance,
+    Integer,
+    Number,
+    Optional,
+    Sometimes,
+    Text,
+    fields,
 )
+from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import require
 from gramlet.evaluation.scores.scorers import Scorer, scorer_of
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.scale.feature_store import FeatureStore
@@ -111,6 +118,26 @@ class HashedLinearModel(BaseEstimator):
     >>> model.predict(mutag.graphs[:3]).tolist(), model.n_graphs_
     ([1, -1, -1], 188)
     """
+
+    stored = fields(
+        features_=Instance(HashedFeatures),
+        task_=Choice("classification", "regression"),
+        classes_=Sometimes(Classes("classes")),
+        coef_=ArrayOf("float64", "rows", None),
+        intercept_=ArrayOf("float64", "rows"),
+        normalize_=Flag(),
+        factor_=Number(0.0),
+        alpha_=Number(0.0),
+        n_graphs_=Integer(),
+        n_epochs_=Integer(),
+        n_tested_=Integer(),
+        score_=Optional(Number()),
+        baseline_=Optional(Number()),
+        scoring_=Optional(Text()),
+        node_labels_=Sometimes(Optional(Flag())),
+        edge_labels_=Sometimes(Optional(Flag())),
+        directed_=Sometimes(Optional(Flag())),
+    )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "task": [StrOptions({"auto", "classification", "regression"})],
@@ -286,35 +313,16 @@ class HashedLinearModel(BaseEstimator):
         return np.asarray(shares / total)
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
-        require_parameters(self)
+        """Raise ValueError if coefficients, classes and features do not fit together."""
         self._settings()
-        if "coef_" not in vars(self):
-            return
-        require_instance("features_", self.features_, HashedFeatures)
-        require(self.features_.n_bits is not None, "features_ must have a number of bits")
-        require(self.task_ in ("classification", "regression"), "task_ is unknown")
+        n_columns = 2 ** (self.features_.n_bits or 0)
+        require(self.coef_.shape[1] == n_columns, "coef_ must have one column per feature")
+        classification = self.task_ == "classification"
+        require(classification == hasattr(self, "classes_"), "classes_ does not fit task_")
         n_rows = 1
-        if self.task_ == "classification":
-            require_instance("classes_", self.classes_, np.ndarray)
-            require(
-                self.classes_.ndim == 1
-                and self.classes_.dtype.kind in "biufU"
-                and len(self.classes_) > 1
-                and bool((self.classes_[1:] > self.classes_[:-1]).all()),
-                "classes_ must be two or more classes in order",
-            )
-            n_rows = 1 if len(self.classes_) == 2 else len(self.classes_)
-        n_columns = 2 ** int(self.features_.n_bits or 0)
-        require_array("coef_", self.coef_, "float64", (n_rows, n_columns))
-        require_array("intercept_", self.intercept_, "float64", (n_rows,))
-        require_flag("normalize_", self.normalize_)
-        require_real("factor_", self.factor_, 0.0)
-        for field, value in self._kind()._asdict().items():
-            require(
-                value is None or isinstance(value, bool),
-                f"{field}_ must be True, False or None; found {value!r:.80}",
-            )
+        if classification and len(self.classes_) != 2:
+            n_rows = len(self.classes_)
+        require(len(self.coef_) == n_rows, "coef_ must have one row per class")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

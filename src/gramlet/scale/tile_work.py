@@ -12,7 +12,6 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import QUIET, Tiling, one_blas_thread
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.normalisation import Normalization, normalize_in_place, unit
@@ -104,9 +103,6 @@ class SparseRows(Profile):
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:
         return np.asarray(self.rows.multiply(self.rows).sum(axis=1), dtype=np.float64).reshape(-1)
-
-    def validate(self) -> None:
-        require(sparse.issparse(self.rows), "rows must be a sparse matrix")
 
 
 @dataclass(frozen=True)

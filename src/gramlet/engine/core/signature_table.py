@@ -9,11 +9,13 @@ kept, and these are renamed together.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require_array, require_offsets
+from gramlet.common.fields import ArrayOf, Field, Offsets, Sizes, fields
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.hash_table import (
     find_slot,
@@ -44,6 +46,8 @@ class SignatureTable:
     offsets, data : arrays of int64
         Signature ``i`` is ``data[offsets[i]:offsets[i + 1]]``.
     """
+
+    stored = fields(offsets=Offsets(None, "entries"), data=ArrayOf("int64", "entries"))
 
     def __init__(self, offsets: Ints, data: Ints) -> None:
         self.offsets, self.data = offsets, data
@@ -95,22 +99,19 @@ class SignatureTable:
         return {"offsets": self.offsets, "data": self.data}
 
     def __setstate__(self, state: dict[str, Ints]) -> None:
-        _check(state["offsets"], state["data"])
         self.__init__(state["offsets"], state["data"])  # type: ignore[misc]
 
-    def validate(self, width: int | None = None) -> None:
-        """Check what the compiled look-up relies on; raise a ValueError if it does not hold.
 
-        With a ``width``, every signature must have that many entries.
-        """
-        _check(self.offsets, self.data)
-        if width is not None and (np.diff(self.offsets) != width).any():
-            raise ValueError(f"Signatures must have {width} entries each.")
+class SignaturesOf(Field):
+    """A table whose signatures have ``width`` entries each."""
 
+    def __init__(self, width: int) -> None:
+        self.width = width
 
-def _check(offsets: Ints, data: Ints) -> None:
-    require_array("the data of signatures", data, "int64", (None,))
-    require_offsets("the offsets of signatures", offsets, end=len(data))
+    def check(self, name: str, value: Any, sizes: Sizes) -> None:
+        require_instance(name, value, SignatureTable)
+        same = (np.diff(value.offsets) == self.width).all()
+        require(same, f"the signatures of {name} must have {self.width} entries each")
 
 
 @njit(nogil=True, cache=True)

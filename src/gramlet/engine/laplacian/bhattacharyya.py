@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require, require_array, require_integer
+from gramlet.common.fields import ArrayOf, Integer, fields
+from gramlet.common.stored_state import require
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror, one_blas_thread
@@ -56,6 +57,12 @@ class Covariances:
         ¼ ln|S|.
     """
 
+    stored = fields(
+        order=Integer(0, most=1 << 20),
+        packed=ArrayOf("float64", "n", None),
+        quarter_logs=ArrayOf("float64", "n"),
+    )
+
     order: int
     packed: Floats
     quarter_logs: Floats
@@ -82,17 +89,15 @@ class Covariances:
         return Covariances(self.order, self.packed[positions], self.quarter_logs[positions])
 
     def validate(self) -> None:
-        """Raise ValueError if the arrays do not fit together."""
-        order = require_integer("order", self.order, least=0, most=1 << 20)
-        n = len(self.quarter_logs)
-        require_array("packed", self.packed, "float64", (n, order * (order + 1) // 2))
-        require_array("quarter_logs", self.quarter_logs, "float64", (n,))
+        """Raise ValueError if the matrices are singular, or not those of ``quarter_logs``."""
+        order = self.order
+        n_columns = order * (order + 1) // 2
+        require(self.packed.shape[1] == n_columns, "packed must have d(d + 1)/2 columns")
         packed = np.ascontiguousarray(self.packed)
         require(order == 0 or (smallest_pivots(packed, order) > 0).all(), "a matrix is singular")
         logs = Covariances.build(packed, order).quarter_logs
-        require(
-            np.allclose(logs, self.quarter_logs, 1e-6, 1e-6), "quarter_logs do not fit the matrices"
-        )
+        fit = np.allclose(logs, self.quarter_logs, 1e-6, 1e-6)
+        require(fit, "quarter_logs do not fit the matrices")
 
 
 def compare(rows: Covariances, columns: Covariances, tiling: Tiling = QUIET) -> Floats:

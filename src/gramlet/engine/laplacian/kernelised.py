@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require, require_array, require_offsets
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
@@ -110,18 +109,6 @@ class KernelisedGraphs:
             self.constants[rows],
             self.half_logs[rows],
         )
-
-    def validate(self) -> None:
-        """Raise ValueError if the arrays do not fit together."""
-        n = len(self.constants)
-        offsets = require_offsets("offsets", self.offsets, n)
-        starts = require_offsets("starts", self.starts, n, len(self.squares))
-        whole = np.diff(starts) == np.diff(offsets) ** 2
-        require(whole.all(), "squares need n² entries for n nodes")
-        for name in ("squares", "roots"):
-            require_array(name, getattr(self, name), "float64", (int(starts[-1]),))
-        for name in ("constants", "half_logs"):
-            require_array(name, getattr(self, name), "float64", (n,))
 
     def row(
         self, graph: int, columns: KernelisedGraphs, first: int, gram: Floats, gamma: float

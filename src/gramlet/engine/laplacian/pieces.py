@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramlet.common.arrays import Bools, Floats, Ints, Nodes
-from gramlet.common.stored_state import require, require_array, require_flag, require_offsets
+from gramlet.common.fields import ArrayOf, Offsets, fields
+from gramlet.common.stored_state import require
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into, taken
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
@@ -51,6 +52,18 @@ class Pieces:
     multiplied : bool
         Whether vectors of whole graphs are multiplied by their root, instead of solved for.
     """
+
+    stored = fields(
+        node_offsets=Offsets("graphs", "nodes"),
+        features=ArrayOf("float64", "nodes", None),
+        nodes=ArrayOf("int64", "entries", below="nodes"),
+        offsets=Offsets("pieces", "entries"),
+        of_node=ArrayOf("int64", "levels", "nodes", below="pieces"),
+        of_graph=ArrayOf("int64", "levels", "graphs+1", below="pieces+1"),
+        roots=ArrayOf("float64", "roots"),
+        starts=Offsets("pieces", "roots"),
+        factors=ArrayOf("float64", "entries"),
+    )
 
     node_offsets: Ints
     of_node: Ints
@@ -158,33 +171,19 @@ class Pieces:
         return len(self.node_offsets) - 1
 
     def validate(self) -> None:
-        """Raise ValueError if the arrays do not fit together."""
-        n_nodes, n_levels = len(self.features), len(self.of_graph)
-        require_array("features", self.features, "float64", (None, None))
-        offsets = require_offsets("node_offsets", self.node_offsets, end=n_nodes)
-        n_pieces = len(self.offsets) - 1
-        require_array(
-            "of_node", self.of_node, "int64", (n_levels, n_nodes), least=0, most=n_pieces - 1
-        )
-        require_array(
-            "of_graph", self.of_graph, "int64", (n_levels, len(offsets)), least=0, most=n_pieces
-        )
+        """Raise ValueError if the pieces of graphs and their roots do not fit together."""
         require((np.diff(self.of_graph) >= 0).all(), "of_graph must not decrease")
-        require_array("nodes", self.nodes, "int64", (None,), least=0, most=n_nodes - 1)
-        sizes = np.diff(require_offsets("offsets", self.offsets, end=len(self.nodes)))
-        starts = require_offsets("starts", self.starts, n_pieces, len(self.roots))
-        require((np.diff(starts) == sizes**2).all(), "a root must have n² entries for n nodes")
-        require_array("roots", self.roots, "float64", (None,))
+        sizes, n_pieces = np.diff(self.offsets), len(self.offsets) - 1
+        whole = (np.diff(self.starts) == sizes**2).all()
+        require(whole, "a root must have n² entries for n nodes")
         within = np.arange(len(self.nodes)) - np.repeat(self.offsets[:-1], sizes)
-        diagonal = np.repeat(starts[:-1], sizes) + within * (np.repeat(sizes, sizes) + 1)
-        require_flag("multiplied", self.multiplied)
+        diagonal = np.repeat(self.starts[:-1], sizes) + within * (np.repeat(sizes, sizes) + 1)
         # Roots of whole graphs, the last pieces, need not be triangular.
         solved = np.repeat(np.arange(n_pieces), sizes) < (
             self.of_graph[-1, 0] if self.multiplied else n_pieces
         )
         require((self.roots[diagonal[solved]] > 0).all(), "a factor must have a positive diagonal")
-        require_array("factors", self.factors, "float64", (len(self.nodes),))
-        self._check_owners(offsets, sizes)
+        self._check_owners(self.node_offsets, sizes)
 
     def _check_owners(self, offsets: Ints, sizes: Ints) -> None:
         """Check that pieces are numbered level by level, each in one graph, with no node twice."""

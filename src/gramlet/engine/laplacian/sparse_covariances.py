@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramlet.common.arrays import Bools, Floats, Ints
-from gramlet.common.stored_state import require, require_array, require_offsets, require_real
+from gramlet.common.fields import ArrayOf, Number, Offsets, fields
+from gramlet.common.stored_state import require
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
@@ -52,6 +53,15 @@ class SupportedCovariances:
         ln|S| on the support.
     """
 
+    stored = fields(
+        gamma=Number(0.0),
+        logs=ArrayOf("float64", "n"),
+        offsets=Offsets("n", "codes"),
+        codes=ArrayOf("int64", "codes", least=0),
+        starts=Offsets("n", "values"),
+        values=ArrayOf("float64", "values"),
+    )
+
     gamma: float
     offsets: Ints
     codes: Ints
@@ -84,21 +94,14 @@ class SupportedCovariances:
         )
 
     def validate(self) -> None:
-        """Raise ValueError if the arrays do not fit together."""
-        require_real("gamma", self.gamma, least=0.0)
-        n = len(self.logs)
-        require_array("logs", self.logs, "float64", (n,))
-        offsets = require_offsets("offsets", self.offsets, n, len(self.codes))
-        starts = require_offsets("starts", self.starts, n, len(self.values))
-        require_array("codes", self.codes, "int64", (None,), least=0)
-        require_array("values", self.values, "float64", (None,))
-        orders = np.diff(offsets)
-        whole = np.diff(starts) == orders * (orders + 1) // 2
+        """Raise ValueError if the triangles do not fit their codes and ``logs``."""
+        orders = np.diff(self.offsets)
+        whole = np.diff(self.starts) == orders * (orders + 1) // 2
         require(whole.all(), "triangles need n(n + 1)/2 entries for n codes")
         inner = np.ones(len(self.codes), dtype=bool)
-        inner[offsets[:-1][offsets[:-1] < len(inner)]] = False
+        inner[self.offsets[:-1][orders > 0]] = False
         require((np.diff(self.codes, prepend=-1)[inner] > 0).all(), "codes must increase")
-        logs, pivots = logs_and_pivots(offsets, self.codes, starts, self.values)
+        logs, pivots = logs_and_pivots(self.offsets, self.codes, self.starts, self.values)
         require((pivots[orders > 0] > 0).all(), "a matrix is singular")
         require(np.allclose(logs, self.logs, 1e-6, 1e-6), "logs do not fit the matrices")
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import dataclasses
+from dataclasses import dataclass
 
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import (
-    require,
-    require_array,
-    require_flag,
-    require_integer,
-    require_offsets,
-    require_real,
-)
+from gramlet.common.fields import ArrayOf, Integer, Number, Offsets, fields
+from gramlet.common.stored_state import require
 from gramlet.graphs.build import ranges
 
 __all__ = ["PairKernel", "WalkGraphs", "walk_graphs"]
@@ -38,6 +33,16 @@ class PairKernel:
         Whether a walk starts at each node with probability 1/n; otherwise every start has weight 1.
     """
 
+    stored = fields(
+        stop=Number(5e-324, 1 - 2**-53),
+        node_kind=Integer(ONE, BOTH),
+        edge_kind=Integer(ONE, BOTH),
+        node_floor=Number(0.0, 1.0),
+        edge_floor=Number(0.0, 1.0),
+        node_scale=Number(5e-324),
+        edge_scale=Number(5e-324),
+    )
+
     stop: float
     node_kind: int
     edge_kind: int
@@ -49,17 +54,7 @@ class PairKernel:
 
     def numbers(self) -> Floats:
         """The parameters as an array, as compiled code takes them."""
-        return np.array([float(getattr(self, field.name)) for field in fields(self)])
-
-    def validate(self) -> None:
-        """Raise ValueError for parameters that the kernel would not accept."""
-        real = require_real("stop", self.stop, 0.0, 1.0)
-        require(0.0 < real < 1.0, "stop must lie between 0 and 1")
-        for side in ("node", "edge"):
-            require_integer(f"{side}_kind", getattr(self, f"{side}_kind"), ONE, BOTH)
-            require_real(f"{side}_floor", getattr(self, f"{side}_floor"), 0.0, 1.0)
-            require_real(f"{side}_scale", getattr(self, f"{side}_scale"), 5e-324)
-        require_flag("uniform", self.uniform)
+        return np.array([float(getattr(self, field.name)) for field in dataclasses.fields(self)])
 
 
 @dataclass(frozen=True)
@@ -82,6 +77,18 @@ class WalkGraphs:
         One row per node, and one per arc; no columns if they are not used.
     """
 
+    stored = fields(
+        offsets=Offsets("graphs", "nodes"),
+        indptr=Offsets("nodes", "arcs"),
+        indices=ArrayOf("int64", "arcs", least=0),
+        steps=ArrayOf("float64", "arcs", least=0.0, most=1.0),
+        totals=ArrayOf("float64", "nodes", least=0.0),
+        labels=ArrayOf("int64", "nodes", least=0),
+        edge_labels=ArrayOf("int64", "arcs", least=0),
+        attributes=ArrayOf("float64", "nodes", None),
+        edge_attributes=ArrayOf("float64", "arcs", None),
+    )
+
     offsets: Ints
     indptr: Ints
     indices: Ints
@@ -98,7 +105,7 @@ class WalkGraphs:
 
     def arrays(self) -> tuple[Ints | Floats, ...]:
         """The columns in the order in which compiled code takes them."""
-        return tuple(getattr(self, field.name) for field in fields(self))
+        return tuple(getattr(self, field.name) for field in dataclasses.fields(self))
 
     def take(self, graphs: Ints) -> WalkGraphs:
         """The graphs at these positions."""
@@ -124,27 +131,15 @@ class WalkGraphs:
         return (arcs + np.diff(self.offsets)).astype(np.float64)
 
     def validate(self) -> None:
-        """Raise ValueError if the arrays do not fit together."""
-        offsets = require_offsets("offsets", self.offsets)
-        n = int(offsets[-1])
-        indptr = require_offsets("indptr", self.indptr, n_parts=n)
-        m = int(indptr[-1])
-        require_array("indices", self.indices, "int64", (m,), least=0)
-        sizes = np.repeat(np.diff(offsets), np.diff(offsets))
-        heads_fit = self.indices < np.repeat(sizes, np.diff(indptr))
+        """Raise ValueError if arcs leave their graph or steps are no probabilities."""
+        sizes = np.repeat(np.diff(self.offsets), np.diff(self.offsets))
+        degrees = np.diff(self.indptr)
+        heads_fit = self.indices < np.repeat(sizes, degrees)
         require(heads_fit.all(), "an arc ends outside its graph")
-        require_array("steps", self.steps, "float64", (m,), least=0.0, most=1.0)
-        require_array("totals", self.totals, "float64", (n,), least=0.0)
-        tails = np.repeat(np.arange(n), np.diff(indptr))
-        sums = np.bincount(tails, self.steps, n)
-        walks = np.diff(indptr) > 0
+        walks = degrees > 0
+        sums = np.bincount(np.repeat(np.arange(len(walks)), degrees), self.steps, len(walks))
         require(np.allclose(sums, walks, 0.0, 1e-9), "steps must add up to 1 at each node")
-        require((self.totals[walks] > 0).all(), "totals must be above 0 where there are arcs")
-        require((self.totals[~walks] == 0).all(), "totals must be 0 where there are no arcs")
-        require_array("labels", self.labels, "int64", (n,), least=0)
-        require_array("edge_labels", self.edge_labels, "int64", (m,), least=0)
-        require_array("attributes", self.attributes, "float64", (n, None))
-        require_array("edge_attributes", self.edge_attributes, "float64", (m, None))
+        require(((self.totals > 0) == walks).all(), "totals must be above 0 where there are arcs")
 
 
 def walk_graphs(

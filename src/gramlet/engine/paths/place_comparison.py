@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import LARGEST, require, require_array, require_offsets
+from gramlet.common.fields import ArrayOf, Offsets, fields
+from gramlet.common.stored_state import require
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import offsets_of, taken
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
@@ -37,6 +38,15 @@ class AttributedPlaces:
     labels : array of int64, shape (groups,)
     columns : array of float64, shape (attributes, groups)
     """
+
+    stored = fields(
+        longest=ArrayOf("int64", "n", least=0, most=1 << 25),
+        group_offsets=Offsets("n", "groups"),
+        labels=ArrayOf("int64", "groups"),
+        columns=ArrayOf("float64", None, "groups"),
+        counts=ArrayOf("float64", "counts", least=0.0),
+        offsets=Offsets("n", "counts"),
+    )
 
     longest: Ints
     offsets: Ints
@@ -69,19 +79,12 @@ class AttributedPlaces:
         return n_places(self.longest, self.folded)
 
     def validate(self) -> None:
-        """Raise ValueError if the arrays do not fit together."""
-        require(isinstance(self.folded, bool), "folded must be True or False")
-        require_array("longest", self.longest, "int64", (None,), least=0, most=1 << 25)
-        groups = require_offsets("group_offsets", self.group_offsets, len(self.longest))
-        end = int(groups[-1])
-        require_array("labels", self.labels, "int64", (end,))
-        require_array("columns", self.columns, "float64", (None, end))
-        require_array("counts", self.counts, "float64", (None,), least=0.0, most=LARGEST)
-        require_offsets("offsets", self.offsets, len(self.longest), len(self.counts))
-        there = np.diff(groups) > 0
-        require(np.array_equal(there, self.longest > 0), "a graph with nodes has a path")
-        expected = self.lines * np.diff(groups)
-        require(np.array_equal(np.diff(self.offsets), expected), "offsets do not fit the places")
+        """Raise ValueError if the places of graphs do not fit their longest paths."""
+        n_groups = np.diff(self.group_offsets)
+        same = np.array_equal(n_groups > 0, self.longest > 0)
+        require(same, "a graph with nodes has a path")
+        same = np.array_equal(np.diff(self.offsets), self.lines * n_groups)
+        require(same, "offsets do not fit the places")
 
 
 def compare_places(

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require, require_array, require_offsets
+from gramlet.common.fields import ArrayOf, Offsets, fields
+from gramlet.common.stored_state import require
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
@@ -53,6 +54,13 @@ class MassPoints:
         Positive; those of a set add up to ``2 ** MASS_BITS``.
     """
 
+    stored = fields(
+        masses=ArrayOf("int64", "points", least=1, most=1 << MASS_BITS),
+        columns=ArrayOf("float64", None, "points"),
+        labels=ArrayOf("int64", "points", least=0),
+        offsets=Offsets(None, "points"),
+    )
+
     offsets: Ints
     columns: Floats
     labels: Ints
@@ -68,13 +76,9 @@ class MassPoints:
         return MassPoints(offsets, columns, self.labels[points], self.masses[points])
 
     def validate(self) -> None:
-        """Raise ValueError if the arrays do not fit together."""
-        n = len(self.masses)
-        require_array("columns", self.columns, "float64", (None, n))
-        require_array("labels", self.labels, "int64", (n,), least=0)
-        require_array("masses", self.masses, "int64", (None,), least=1, most=1 << MASS_BITS)
-        offsets = require_offsets("offsets", self.offsets, end=n)
-        totals = np.add.reduceat(np.append(self.masses, 0), offsets[:-1])[np.diff(offsets) > 0]
+        """Raise ValueError if the masses of a set do not add up."""
+        nonempty = np.diff(self.offsets) > 0
+        totals = np.add.reduceat(np.append(self.masses, 0), self.offsets[:-1])[nonempty]
         require((totals == 1 << MASS_BITS).all(), "the masses of a set must add up to 2**60")
 
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, Nodes
-from gramlet.common.stored_state import require, require_array, require_offsets
+from gramlet.common.fields import ArrayOf, Offsets, fields
+from gramlet.common.stored_state import require
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into, taken
 
@@ -77,19 +78,11 @@ class LabelledGraphs(NamedTuple):
         return len(self.node_offsets) - 1
 
     def validate(self) -> None:
-        """Raise ValueError if the arrays do not fit together."""
-        n_nodes, n_arcs, n_classes = len(self.indptr) - 1, len(self.heads), len(self.class_labels)
-        offsets = require_offsets("node_offsets", self.node_offsets, end=n_nodes)
-        require_offsets("indptr", self.indptr, end=n_arcs)
-        sizes = np.diff(offsets)
-        require_array("heads", self.heads, "int64", (n_arcs,), least=0)
+        """Raise ValueError if arcs leave their graph or classes do not divide the nodes."""
+        sizes = np.diff(self.node_offsets)
         of_arc = np.repeat(np.repeat(sizes, sizes), np.diff(self.indptr))
         require((self.heads < of_arc).all(), "heads must be nodes of their graph")
-        require_array("weights", self.weights, "float64", (n_arcs,))
-        classes = require_offsets("class_offsets", self.class_offsets, len(sizes), n_classes)
-        for name in ("class_labels", "class_begins", "class_ends"):
-            require_array(name, getattr(self, name), "int64", (n_classes,), least=0)
-        self._check_classes(sizes, np.diff(classes))
+        self._check_classes(sizes, np.diff(self.class_offsets))
 
     def validate_undirected(self) -> None:
         """Raise ValueError if an edge is not stored both ways with the same weight."""
@@ -133,6 +126,19 @@ class LabelledGraphs(NamedTuple):
             self.class_begins[classes],
             self.class_ends[classes],
         )
+
+
+# Not in the class: type checkers take it for one of the tuple's fields.
+LabelledGraphs.stored = fields(  # type: ignore[attr-defined]
+    node_offsets=Offsets("graphs", "nodes"),
+    indptr=Offsets("nodes", "arcs"),
+    heads=ArrayOf("int64", "arcs", least=0),
+    weights=ArrayOf("float64", "arcs"),
+    class_offsets=Offsets("graphs", "classes"),
+    class_labels=ArrayOf("int64", "classes", least=0),
+    class_begins=ArrayOf("int64", "classes", least=0),
+    class_ends=ArrayOf("int64", "classes", least=0),
+)
 
 
 class Pair(NamedTuple):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, Nodes
-from gramlet.common.stored_state import require_array, require_offsets
+from gramlet.common.fields import ArrayOf, Offsets, fields
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
@@ -46,16 +46,18 @@ class WalkSpectra(NamedTuple):
         """The number of graphs."""
         return len(self.offsets) - 1
 
-    def validate(self) -> None:
-        """Raise ValueError if the arrays do not fit together."""
-        require_offsets("offsets", self.offsets, end=len(self.values))
-        require_array("values", self.values, "float64", (None,))
-        require_array("masses", self.masses, "float64", (len(self.values),), least=0.0)
-
     def take(self, rows: Ints) -> WalkSpectra:
         """The graphs at these positions."""
         offsets, entries = taken(self.offsets, rows)
         return WalkSpectra(offsets, self.values[entries], self.masses[entries])
+
+
+# Not in the class: type checkers take it for one of the tuple's fields.
+WalkSpectra.stored = fields(  # type: ignore[attr-defined]
+    offsets=Offsets(None, "values"),
+    values=ArrayOf("float64", "values"),
+    masses=ArrayOf("float64", "values", least=0.0),
+)
 
 
 def walk_spectra(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gramlet.common.arrays import Ints, Nodes
-from gramlet.common.stored_state import require_flag, require_integer, require_items
+from gramlet.common.fields import Instance, ListOf, fields
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.engine.core.signature_table import SignatureTable
@@ -38,6 +38,8 @@ class Refinement:
         For levels 1, 2, ..., the signature of each colour: the node's previous colour, then the
         sorted colours of its neighbours (see `split_signature`).
     """
+
+    stored = fields(tables=ListOf(Instance(SignatureTable)))
 
     n_initial: int
     with_edge_labels: bool
@@ -69,9 +71,6 @@ class Refinement:
 
     def validate(self) -> None:
         """Raise ValueError if the tables of the levels do not fit together."""
-        require_integer("n_initial", self.n_initial, 0)
-        require_flag("with_edge_labels", self.with_edge_labels)
-        require_items("the tables of a refinement", self.tables, SignatureTable)
         for known, table in zip(self.n_colours, self.tables, strict=False):
             _check_signatures(table, known, self.with_edge_labels)
 

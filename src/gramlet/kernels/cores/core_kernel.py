@@ -15,8 +15,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Ints
+from gramlet.common.fields import Instance, Integer, fields
 from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import require, require_instance, require_integer
+from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.build import EDGE_COLUMNS, NODE_COLUMNS, ranges
@@ -79,6 +80,12 @@ class CoreKernel(GraphKernel):
     array([[ 4.,  6.],
            [ 6., 27.]])
     """
+
+    stored = fields(
+        base_=Instance(GraphKernel),
+        n_cores_=Integer(),
+        profile_=Instance(PartsProfile, len="n_fitted_"),
+    )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "base": BASE_CONSTRAINT,
@@ -156,19 +163,16 @@ class CoreKernel(GraphKernel):
         return np.array([f"core{i}:{name}" for i in cores for name in names], dtype=object)
 
     def _validate_fitted(self) -> None:
-        require_instance("base_", self.base_, GraphKernel)
         require(type(self.base_) is type(_checked_base(self.base)), "base_ does not fit base")
         require(hasattr(self.base_, "profile_"), "base_ is not fitted")
         profile: Any = self.profile_
-        require_instance("profile_", profile, PartsProfile)
         if len(profile.parts):
             require(profile.parts is self.base_.profile_, "profile_ does not contain that of base_")
         require(type(profile.parts) is type(self.base_.profile_), "profile_ does not fit base_")
         same = profile.normalized == canonical(self.base_.normalize)
         require(same, "profile_ and base_ disagree")
         most = int(profile.counts.max(initial=0))
-        require_integer("n_cores_", self.n_cores_, most, most)
-        require(profile.n_known == most, "profile_ does not fit n_cores_")
+        require(self.n_cores_ == most == profile.n_known, "profile_ does not fit n_cores_")
 
     def __graph_tags__(self) -> GraphTags:
         tags = base_tags(self.base)

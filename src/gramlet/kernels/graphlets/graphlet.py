@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from gramlet.common.fields import Flag, Integer, fields
 from gramlet.common.parameters import Interval, StrOptions
-from gramlet.common.stored_state import require, require_flag, require_integer
+from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.graphlets.patterns import MAX_NODES, classes_of_codes, pattern_names, patterns
 from gramlet.engine.graphlets.sampling import sample_counts
@@ -119,6 +120,14 @@ class GraphletKernel(ExplicitFeatures, CountKernel):
 class GraphletCounter:
     """The k-spectra of graphs, exact or estimated."""
 
+    stored = fields(
+        k=Integer(3, most=MAX_NODES),
+        connected_only=Flag(),
+        exact=Flag(),
+        n_samples=Integer(1, most=10**9),
+        seed=Integer(0, most=2**63 - 1),
+    )
+
     def __init__(self, kernel: GraphletKernel) -> None:
         self.k = int(kernel.k)
         self.connected_only = kernel.connected_only
@@ -142,12 +151,7 @@ class GraphletCounter:
         return pattern_names(codes, self.k)
 
     def validate(self) -> None:
-        require_integer("k", self.k, least=3, most=MAX_NODES)
         require(not self.exact or self.k <= _LARGEST_EXACT, "k is out of range")
-        require_integer("n_samples", self.n_samples, least=1, most=10**9)
-        require_integer("seed", self.seed, least=0, most=2**63 - 1)
-        require_flag("exact", self.exact)
-        require_flag("connected_only", self.connected_only)
 
     @property
     def n_features(self) -> int:

@@ -10,10 +10,11 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Ints
+from gramlet.common.fields import Instance, Integer, ListOf, fields
 from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import require, require_instance, require_integer, require_items
+from gramlet.common.stored_state import require
 from gramlet.engine.core.ragged import taken
-from gramlet.engine.core.signature_table import SignatureTable, pack_rows
+from gramlet.engine.core.signature_table import SignaturesOf, SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import count_codes
 from gramlet.engine.hashing.neighbour_codes import (
@@ -111,6 +112,13 @@ class WalkVectorCounter:
         One per level 1, 2, ...: the vectors of the previous level that sum to a vector.
     """
 
+    stored = fields(
+        n_iter=Integer(0, most=MAX_ROUNDS),
+        labels=Instance(NodeLabels),
+        tables=ListOf(SignaturesOf(3), "n_iter+1"),
+        recipes=ListOf(Instance(SignatureTable), "n_iter"),
+    )
+
     def __init__(self, n_iter: int) -> None:
         self.n_iter = n_iter
 
@@ -161,12 +169,6 @@ class WalkVectorCounter:
         return names
 
     def validate(self) -> None:
-        require_integer("n_iter", self.n_iter, 0, MAX_ROUNDS)
-        require_instance("labels", self.labels, NodeLabels)
-        require_items("tables", self.tables, SignatureTable, self.n_iter + 1)
-        require_items("recipes", self.recipes, SignatureTable, self.n_iter)
-        for table in self.tables:
-            table.validate(width=3)
         for before, table, recipe in zip(self.tables, self.tables[1:], self.recipes, strict=False):
             require(len(recipe) == len(table), "there must be one recipe per vector")
             inside = (recipe.data >= 0) & (recipe.data < len(before))

@@ -12,16 +12,23 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, UInt64s
 from gramlet.common.checks import is_integer
-from gramlet.common.fields import ArrayOf, Instance, TupleOf, fields
+from gramlet.common.fields import (
+    ArrayOf,
+    Flag,
+    Instance,
+    Integer,
+    ListOf,
+    Optional,
+    Plain,
+    TupleOf,
+    fields,
+)
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.randomness import as_generator
 from gramlet.common.stored_state import (
     require,
-    require_instance,
-    require_integer,
-    require_items,
 )
-from gramlet.engine.core.signature_table import SignatureTable, pack_rows
+from gramlet.engine.core.signature_table import SignaturesOf, SignatureTable, pack_rows
 from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.hashing.neighbour_codes import hash_levels
 from gramlet.graphs.batch import GraphBatch
@@ -77,6 +84,10 @@ class NeighborhoodHash(GraphKernel):
            [0.25, 1.  ]])
     """
 
+    stored = fields(
+        rounds_=Instance("CodeRounds"), profile_=Instance("HashProfile", len="n_fitted_")
+    )
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_iter": [Interval(Integral, 1, None, closed="left")],
         "kind": [StrOptions({"simple", "count"})],
@@ -119,8 +130,6 @@ class NeighborhoodHash(GraphKernel):
 
     def _validate_fitted(self) -> None:
         profile: Any = self.profile_
-        require_instance("rounds_", self.rounds_, CodeRounds)
-        require_instance("profile_", profile, HashProfile)
         require(len(profile.levels) == self.rounds_.n_iter, "there must be one level per round")
         for level, table in zip(profile.levels, self.rounds_.tables, strict=True):
             known = (level.n_known, level.counts.shape[1])
@@ -142,6 +151,16 @@ class CodeRounds:
     labelled : bool or None
         Whether the fitted nodes have labels; None if there are no nodes.
     """
+
+    stored = fields(
+        n_iter=Integer(1),
+        counting=Flag(),
+        n_bits=Integer(1, most=64),
+        codes=Optional(Plain()),
+        seed=Integer(0, most=2**127),
+        tables=ListOf(SignaturesOf(1), "n_iter"),
+        labelled=Optional(Flag()),
+    )
 
     def __init__(self, kernel: NeighborhoodHash) -> None:
         self.n_iter = int(kernel.n_iter)
@@ -213,17 +232,7 @@ class CodeRounds:
         return int(self.codes[label])
 
     def validate(self) -> None:
-        """Raise ValueError if `fit` could not have produced this state."""
-        require_integer("n_iter", self.n_iter, 1)
-        require_integer("n_bits", self.n_bits, 1, 64)
-        require_integer("seed", self.seed, 0, 2**127)
-        require(isinstance(self.counting, bool), "counting must be True or False")
-        known = self.labelled is None or isinstance(self.labelled, bool)
-        require(known, "labelled must be True, False or None")
         _check_codes(self.codes, self.n_bits)
-        require_items("tables", self.tables, SignatureTable, self.n_iter)
-        for table in self.tables:
-            table.validate(width=1)
 
 
 def _seed(random_state: Any) -> int:

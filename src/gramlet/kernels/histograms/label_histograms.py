@@ -11,7 +11,7 @@ from scipy import sparse
 from gramlet.common.arrays import Ints
 from gramlet.common.fields import Choice, Flag, Instance, fields
 from gramlet.common.parameters import StrOptions
-from gramlet.engine.core.signature_table import SignatureTable, pack_rows
+from gramlet.engine.core.signature_table import SignaturesOf, SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import Measure, count_codes
 from gramlet.graphs.batch import GraphBatch
@@ -83,7 +83,7 @@ class EdgeCounter:
         directed=Flag(),
         labels=Instance(NodeLabels),
         edge_labels=Instance(EdgeLabels),
-        types=Instance(SignatureTable),
+        types=SignaturesOf(3),
     )
 
     def __init__(self, use_edge_labels: bool | str) -> None:
@@ -106,9 +106,6 @@ class EdgeCounter:
             edge_name(nodes[a], None if edges is None else edges[e], nodes[b], self.directed)
             for a, b, e in self.types.data.reshape(-1, 3).tolist()
         ]
-
-    def validate(self) -> None:
-        self.types.validate(width=3)
 
     @property
     def n_features(self) -> int:

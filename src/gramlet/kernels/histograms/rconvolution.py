@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
@@ -74,11 +73,6 @@ class PartProfile(Profile):
                 "A kernel on parts gave a value that is not finite; check the 'kernels' parameter."
             )
         return float(total)
-
-    def validate(self) -> None:
-        for parts in self.parts:
-            for part in parts:
-                require(len(part) == len(self.kernels), "parts need one place per kernel")
 
 
 @shared_texts

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.common.stored_state import require, require_flag, require_instance, require_real
+from gramlet.common.fields import Number, fields
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.laplacian.bhattacharyya import Covariances, compare, compare_self
@@ -48,6 +48,8 @@ class CovarianceProfile(UnitProfile):
         The diagonal of the matrices of graphs without nodes.
     """
 
+    stored = fields(gamma=Number(0.0))
+
     covariances: Covariances
     gamma: float
 
@@ -67,14 +69,12 @@ class CovarianceProfile(UnitProfile):
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
         return compare_self(self.covariances, tiling=tiling)
 
-    def validate(self) -> None:
-        require_instance("covariances", self.covariances, Covariances)
-        require_real("gamma", self.gamma, 0.0)
-
 
 @dataclass(frozen=True)
 class SupportedProfile(UnitProfile):
     """Covariances on few coordinates each."""
+
+    stored = fields()
 
     covariances: SupportedCovariances
 
@@ -89,9 +89,6 @@ class SupportedProfile(UnitProfile):
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
         return compare_supported_self(self.covariances, tiling=tiling)
-
-    def validate(self) -> None:
-        require_instance("covariances", self.covariances, SupportedCovariances)
 
 
 @dataclass(frozen=True)
@@ -125,14 +122,6 @@ class KernelisedProfile(UnitProfile):
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
         return self.base.compare_self(self.vertex_features, self.graphs, tiling)
 
-    def validate(self) -> None:
-        require_instance("base", self.base, BaseKernel)
-        require_instance("graphs", self.graphs, KernelisedGraphs)
-        require(
-            len(self.vertex_features) == self.graphs.offsets[-1],
-            "vertex_features need one row per node",
-        )
-
 
 @dataclass(frozen=True)
 class PieceProfile(UnitProfile):
@@ -145,6 +134,8 @@ class PieceProfile(UnitProfile):
         Whether level 0 compares codes of labels instead of rows of numbers.
     gamma : float
     """
+
+    stored = fields(gamma=Number(1e-140))
 
     pieces: Pieces
     by_label: bool
@@ -161,8 +152,3 @@ class PieceProfile(UnitProfile):
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
         return compare_pieces_self(self.pieces, self.by_label, self.gamma, tiling=tiling)
-
-    def validate(self) -> None:
-        require_instance("pieces", self.pieces, Pieces)
-        require_flag("by_label", self.by_label)
-        require_real("gamma", self.gamma, 1e-140)

@@ -42,10 +42,6 @@ class BaseKernel:
     gamma: float
     width: int | None
 
-    def validate(self) -> None:
-        """Raise ValueError: a function that the user gives cannot be restored from a file."""
-        raise ValueError("A base_kernel is a function and cannot be restored from a file.")
-
     def prepare(self, batch: GraphBatch, features: Array, tiling: Tiling) -> KernelisedGraphs:
         """The part of the comparison that does not depend on the other graphs."""
         parts = [np.zeros(0)]

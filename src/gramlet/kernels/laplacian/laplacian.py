@@ -9,6 +9,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats
+from gramlet.common.fields import Instance, Integer, fields
 from gramlet.common.parameters import Interval
 from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.tiles import Tiling
@@ -75,6 +76,8 @@ class LaplacianKernel(GraphKernel):
            [0.9898, 1.    ]])
     """
 
+    stored = fields(profile_=Instance(CovarianceProfile, len="n_fitted_"), n_nodes_=Integer())
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LAPLACIAN_CONSTRAINTS,
         **COMMON_CONSTRAINTS,
@@ -116,7 +119,6 @@ class LaplacianKernel(GraphKernel):
 
     def _validate_fitted(self) -> None:
         profile: Any = self.profile_
-        require_instance("profile_", profile, CovarianceProfile)
         order = profile.covariances.order
         require(self.n_nodes_ == order, "n_nodes_ must be the order of the matrices")
         require(profile.gamma == self.gamma, "gamma was changed after fit; fit the kernel again")
@@ -175,6 +177,8 @@ class FeatureLaplacian(GraphKernel):
     array([[1.    , 0.9887],
            [0.9887, 1.    ]])
     """
+
+    stored = fields(reader_=Instance(VertexFeatures))
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LAPLACIAN_CONSTRAINTS,

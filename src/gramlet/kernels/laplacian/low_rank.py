@@ -12,15 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.common.stored_state import (
-    require,
-    require_array,
-    require_flag,
-    require_instance,
-    require_integer,
-    require_items,
-    require_real,
-)
+from gramlet.common.fields import ArrayOf, Instance, Number, TupleOf, fields
+from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import QUIET, Tiling, one_blas_thread
 from gramlet.engine.laplacian.balls import ball_centres
 from gramlet.engine.laplacian.bhattacharyya import Covariances, compare_self, multiply, project
@@ -63,15 +56,11 @@ class Level:
     A node with kernel values κ to the landmarks has the coordinates κ @ weights.
     """
 
+    stored = fields(landmarks=Instance(Covariances, len="n"), weights=ArrayOf("float64", "n", None))
+
     hops: int
     landmarks: Covariances
     weights: Floats
-
-    def validate(self) -> None:
-        """Raise ValueError if the landmarks and weights do not fit together."""
-        require_integer("hops", self.hops, 0)
-        require_instance("landmarks", self.landmarks, Covariances)
-        require_array("weights", self.weights, "float64", (len(self.landmarks), None))
 
 
 @dataclass(frozen=True)
@@ -87,6 +76,13 @@ class LowRankLevels:
         Maps features of nodes to the coordinates of level 0.
     levels : tuple of Level
     """
+
+    stored = fields(
+        eta=Number(1e-140),
+        gamma=Number(0.0),
+        basis=ArrayOf("float64", None, None),
+        levels=TupleOf(Instance(Level)),
+    )
 
     eta: float
     gamma: float
@@ -127,11 +123,6 @@ class LowRankLevels:
 
     def validate(self) -> None:
         """Raise ValueError if the levels do not follow each other."""
-        require_real("eta", self.eta, 1e-140)
-        require_real("gamma", self.gamma, 0.0)
-        require_flag("discount", self.discount)
-        require_array("basis", self.basis, "float64", (None, None))
-        require_items("levels", self.levels, Level)
         order = self.basis.shape[1]
         for level in self.levels:
             require(level.landmarks.order == order, "a level does not fit the previous one")

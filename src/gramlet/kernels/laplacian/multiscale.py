@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from gramlet.common.arrays import Array, Floats
+from gramlet.common.fields import Instance, Sometimes, fields
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.tiles import Tiling
@@ -134,6 +135,8 @@ class MultiscaleLaplacian(GraphKernel):
     array([[1.   , 0.143],
            [0.143, 1.   ]])
     """
+
+    stored = fields(reader_=Instance(VertexFeatures), levels_=Sometimes(Instance(LowRankLevels)))
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_levels": [Interval(Integral, 0, None, closed="left")],

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.fields import ArrayOf, Choice, Instance, Integer, Optional, Text, fields
 from gramlet.common.parameters import StrOptions
-from gramlet.common.stored_state import require, require_array, require_instance, require_integer
+from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.laplacian.covariances import heat_diagonals
 from gramlet.graphs.batch import GraphBatch
@@ -56,6 +57,14 @@ class VertexFeatures:
         accepted).
     """
 
+    stored = fields(
+        features=Choice("labels", "degree", "attributes", "heat"),
+        owner=Text(),
+        times=ArrayOf("float64", None, least=0.0),
+        width=Optional(Integer()),
+        labels=Optional(Instance(LabelVocabulary)),
+    )
+
     def __init__(
         self, features: str | Callable[[GraphBatch], Any], heat_times: Any, owner: str
     ) -> None:
@@ -93,19 +102,12 @@ class VertexFeatures:
 
     def validate(self) -> None:
         """Raise ValueError if the columns do not fit the kind of features."""
-        require_instance("owner", self.owner, str)
-        require_array("times", self.times, "float64", (None,), least=0.0)
-        kinds = ("labels", "degree", "attributes", "heat")
-        require(self.features in kinds, f"the features must be one of {kinds}")
         require((self.labels is not None) == (self.features == "labels"), "labels do not fit")
+        widths = {"degree": 1, "heat": len(self.times)}
         if self.labels is not None:
-            require(self.width == len(self.labels), "width must be the number of labels")
-        elif self.width is not None:
-            fixed = {"degree": 1, "heat": len(self.times)}
-            width = require_integer("width", self.width, 0)
-            require(
-                fixed.get(str(self.features), width) == width, "width does not fit the features"
-            )
+            widths["labels"] = len(self.labels)
+        fixed = widths.get(str(self.features), self.width)
+        require(self.width in (fixed, None), "width does not fit the features")
 
     def _rows(self, batch: GraphBatch, tiling: Tiling) -> Floats:
         if self.features == "attributes":

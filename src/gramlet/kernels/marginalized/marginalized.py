@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.fields import Flag, Instance, Integer, TupleOf, fields
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.memory import require_room
@@ -99,6 +100,14 @@ class MarginalizedKernel(GraphKernel):
     array([[0.493827, 0.444444],
            [0.444444, 0.444444]])
     """
+
+    stored = fields(
+        labels_=Instance(NodeLabels),
+        edge_labels_=Instance(EdgeLabels),
+        profile_=Instance(MarginalizedProfile, len="n_fitted_"),
+        widths_=TupleOf(Integer(-1), 2),
+        has_weights_=Flag(),
+    )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "stop": [Interval(Real, 0, 1, closed="neither")],

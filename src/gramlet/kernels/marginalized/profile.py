@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require, require_flag, require_instance
+from gramlet.common.fields import fields
+from gramlet.common.stored_state import require
 from gramlet.engine.core.memory import require_bytes
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
 from gramlet.engine.marginalized.graphs import PairKernel, WalkGraphs
@@ -34,6 +35,8 @@ class MarginalizedProfile(Profile):
     directed : bool
         Whether the matrices of walks are not symmetric.
     """
+
+    stored = fields()
 
     graphs: WalkGraphs
     pairs: PairKernel
@@ -103,9 +106,7 @@ class MarginalizedProfile(Profile):
         )
 
     def validate(self) -> None:
-        require_instance("graphs", self.graphs, WalkGraphs)
-        require_instance("pairs", self.pairs, PairKernel)
-        if not require_flag("directed", self.directed):
+        if not self.directed:
             self._require_symmetry()
 
     def _require_symmetry(self) -> None:

@@ -15,8 +15,7 @@ from scipy import sparse
 from gramlet.common.arrays import Ints
 from gramlet.common.fields import Choice, Flag, Instance, Integer, ListOf, Tuple, fields
 from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import require
-from gramlet.engine.core.signature_table import SignatureTable
+from gramlet.engine.core.signature_table import SignaturesOf, SignatureTable
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.laplacian.balls import ball_sizes
 from gramlet.engine.neighbourhoods.ball_pairs import ball_identities, count_ball_pairs
@@ -76,6 +75,8 @@ class NSPDK(ExplicitFeatures, CountKernel):
     ['r0 d0: C', 'r0 d1: C - O', 'r0 d0: O']
     """
 
+    stored = fields(counter_=Instance("BallPairCounter"))
+
     counter_: BallPairCounter
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "radius": [Interval(Integral, 0, None, closed="left")],
@@ -134,8 +135,8 @@ class BallPairCounter:
         use_edge_labels=Choice(True, False, "auto"),
         labels=Instance(NodeLabels),
         edge_labels=Instance(EdgeLabels),
-        balls=ListOf(Tuple(Instance(SignatureTable), Instance(SignatureTable))),
-        types=Instance(SignatureTable),
+        balls=ListOf(Tuple(Instance(SignatureTable), Instance(SignatureTable)), "radius+1"),
+        types=SignaturesOf(4),
     )
 
     def __init__(self, kernel: NSPDK) -> None:
@@ -206,11 +207,6 @@ class BallPairCounter:
             text = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
             texts.append(f"{text}#{ball}")
         return texts
-
-    def validate(self) -> None:
-        """Raise ValueError if the fitted state does not fit together."""
-        require(len(self.balls) == self.radius + 1, "there must be two tables per radius")
-        self.types.validate(width=4)
 
     @property
     def n_features(self) -> int:

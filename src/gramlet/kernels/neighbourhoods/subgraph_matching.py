@@ -32,7 +32,7 @@ from gramlet.common.fields import (
 )
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import LARGEST_COUNT, require
-from gramlet.engine.core.signature_table import SignatureTable
+from gramlet.engine.core.signature_table import SignaturesOf, SignatureTable
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
 from gramlet.engine.counts.comparison import compare
 from gramlet.engine.neighbourhoods.small_subgraphs import (
@@ -125,7 +125,7 @@ class TypeCounter:
 
     def validate(self) -> None:
         _require_size(self.size_weights)
-        self.types.validate(width=row_width(len(self.size_weights)))
+        SignaturesOf(row_width(len(self.size_weights))).check("types", self.types, {})
 
     @property
     def n_features(self) -> int:

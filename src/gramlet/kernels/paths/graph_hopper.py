@@ -11,14 +11,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.common.fields import Counts, fields
+from gramlet.common.fields import Counts, Flag, Instance, Number, Text, fields
 from gramlet.common.parameters import Interval, StrOptions
-from gramlet.common.stored_state import (
-    require,
-    require_flag,
-    require_instance,
-    require_real,
-)
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.paths.place_comparison import (
     ALL,
@@ -68,6 +63,8 @@ class HopperProfile(Profile):
         μ of the Gaussian, or the width of the bridge.
     """
 
+    stored = fields(scale=Number(0.0))
+
     places: AttributedPlaces
     bridge: bool
     scale: float
@@ -89,11 +86,6 @@ class HopperProfile(Profile):
 
     def _filled(self, other: HopperProfile, which: int, tiling: Tiling) -> Floats:
         return compare_places(self.places, other.places, self.bridge, self.scale, which, tiling)
-
-    def validate(self) -> None:
-        require_instance("places", self.places, AttributedPlaces)
-        require_flag("bridge", self.bridge)
-        require_real("scale", self.scale, least=0.0)
 
 
 def _has_features(kernel: GraphHopper) -> bool:
@@ -159,6 +151,10 @@ class GraphHopper(GraphKernel):
     >>> kernel.get_feature_names_out()[:3].tolist()
     ['C:1/1', 'O:1/1', 'C:1/2']
     """
+
+    stored = fields(
+        node_kernel_=Text(), has_weights_=Flag(), counter_=Instance(PlaceCounter, PlaceReader)
+    )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "node_kernel": [StrOptions({"auto", "label", "linear", "gaussian", "bridge"})],

@@ -12,17 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.fields import Flag, Instance, Integer, Optional, fields
 from gramlet.common.notices import warn_caller
-from gramlet.common.stored_state import (
-    LARGEST,
-    LARGEST_COUNT,
-    require,
-    require_array,
-    require_flag,
-    require_instance,
-    require_integer,
-)
-from gramlet.engine.core.signature_table import SignatureTable, pack_rows
+from gramlet.common.stored_state import LARGEST, LARGEST_COUNT, require
+from gramlet.engine.core.signature_table import SignaturesOf, SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.paths.path_places import (
     NodeGroups,
@@ -62,6 +55,10 @@ class PlaceReader:
         Whether only the first half of paths that can be reversed is stored.
     """
 
+    stored = fields(
+        labels=Instance(NodeLabels), weighted=Flag(), fold=Flag(), n_attributes=Integer()
+    )
+
     def __init__(self, use_labels: bool | str, weighted: bool, fold: bool = True) -> None:
         self.labels = NodeLabels(use_labels)
         self.weighted = weighted
@@ -96,13 +93,6 @@ class PlaceReader:
             np.ascontiguousarray(kinds[:, 1:].T).view(np.float64),
         )
 
-    def validate(self) -> None:
-        """Raise ValueError if `fit` could not have produced this state."""
-        require_instance("labels", self.labels, NodeLabels)
-        require_flag("weighted", self.weighted)
-        require_flag("fold", self.fold)
-        require_integer("n_attributes", self.n_attributes, least=0)
-
 
 class PlaceCounter:
     """Features by label, place and length of path: counts or sums of attributes.
@@ -114,6 +104,13 @@ class PlaceCounter:
     linear : bool
         Whether features are sums of attributes instead of counts.
     """
+
+    stored = fields(
+        weighted=Flag(),
+        reader=Optional(Instance(PlaceReader)),
+        labels=Instance(NodeLabels),
+        types=SignaturesOf(3),
+    )
 
     def __init__(self, use_labels: bool | str, weighted: bool, linear: bool) -> None:
         self.weighted = weighted
@@ -156,22 +153,14 @@ class PlaceCounter:
         return names
 
     def validate(self) -> None:
-        """Raise ValueError if `fit` could not have produced this state."""
-        require_flag("weighted", self.weighted)
-        require_instance("labels", self.labels, NodeLabels)
-        require_instance("types", self.types, SignatureTable)
-        self.types.validate(width=3)
+        """Raise ValueError if the features are not those of these labels and attributes."""
         width = 1
         if self.reader is not None:
-            require_instance("reader", self.reader, PlaceReader)
             require(not self.reader.fold, "reader must not fold paths")
             width = max(1, self.reader.n_attributes)
         rows = self.types.data.reshape(-1, 3)
-        most = (len(self.labels), 1 << 50, width)
-        for part, limit in zip(rows.T, most, strict=True):
-            require_array(
-                "a part of features", part.copy(), "int64", (None,), least=0, most=limit - 1
-            )
+        inside = (rows >= 0) & (rows < (len(self.labels), 1 << 50, width))
+        require(inside.all(), "a part of features is out of range")
 
     @property
     def n_features(self) -> int:

@@ -11,17 +11,22 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from gramlet.common.arrays import Floats, Int32s, Ints
-from gramlet.common.parameters import Interval, StrOptions
-from gramlet.common.stored_state import (
-    require,
-    require_array,
-    require_flag,
-    require_instance,
-    require_integer,
-    require_items,
-    require_real,
+from gramlet.common.fields import (
+    ArrayOf,
+    Choice,
+    Flag,
+    Instance,
+    Integer,
+    ListOf,
+    Number,
+    Optional,
+    Plain,
+    Text,
+    fields,
 )
-from gramlet.engine.core.signature_table import SignatureTable, pack_rows
+from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import require
+from gramlet.engine.core.signature_table import SignaturesOf, SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.paths.shortest_paths import count_paths
 from gramlet.graphs.batch import GraphBatch
@@ -51,6 +56,12 @@ class LengthCodes:
     lengths within 1e-9 of a fitted length are equal to it; all others are new.
     """
 
+    stored = fields(
+        bin_width=Optional(Number(1e-140)),
+        low=ArrayOf("float64", "runs", least=0.0),
+        high=ArrayOf("float64", "runs", least=0.0),
+    )
+
     def __init__(self, bin_width: float | None) -> None:
         self.bin_width = bin_width
         self.low = np.zeros(0)
@@ -79,10 +90,6 @@ class LengthCodes:
 
     def validate(self) -> None:
         """Raise ValueError if the runs of lengths do not increase."""
-        if self.bin_width is not None:
-            require_real("bin_width", self.bin_width, 1e-140)
-        require_array("low", self.low, "float64", (None,), least=0.0)
-        require_array("high", self.high, "float64", (len(self.low),), least=0.0)
         rising = (self.low <= self.high).all() and (self.high[:-1] < self.low[1:]).all()
         require(rising, "the runs of lengths must increase")
 
@@ -132,6 +139,19 @@ def _count_matrix(offsets: Ints, codes: Ints, counts: Floats, n_known: int) -> s
 class PathCounter:
     """Counts shortest paths by the labels of their ends and their length."""
 
+    stored = fields(
+        weighted=Flag(),
+        use_labels=Plain(),
+        pairs=Choice(*PAIRS),
+        lengths=Instance(LengthCodes),
+        owner=Text(),
+        n_sources=Optional(Integer(1, most=_MOST_SOURCES)),
+        seed=Integer(0, most=2**63 - 1),
+        labels=Instance(NodeLabels),
+        ordered=Flag(),
+        types=SignaturesOf(3),
+    )
+
     def __init__(self, kernel: ShortestPath) -> None:
         self.weighted = kernel.weighted
         self.use_labels = kernel.use_labels
@@ -168,19 +188,6 @@ class PathCounter:
             for (a, b), length in zip(rows[:, :2].tolist(), lengths, strict=True)
         ]
 
-    def validate(self) -> None:
-        require_instance("labels", self.labels, NodeLabels)
-        require_instance("lengths", self.lengths, LengthCodes)
-        require_instance("types", self.types, SignatureTable)
-        self.types.validate(width=3)
-        require_flag("weighted", self.weighted)
-        require_flag("ordered", self.ordered)
-        require(self.pairs in PAIRS, "pairs must be 'unordered' or 'ordered'")
-        require_instance("owner", self.owner, str)
-        if self.n_sources is not None:
-            require_integer("n_sources", self.n_sources, least=1, most=_MOST_SOURCES)
-        require_integer("seed", self.seed, least=0, most=2**63 - 1)
-
     @property
     def n_features(self) -> int:
         return len(self.types)
@@ -213,6 +220,8 @@ class ColourPathCounter:
     anything else, apart from the Gram matrix.
     """
 
+    stored = fields(colouring=Instance(Colouring), types=ListOf(SignaturesOf(3)))
+
     def __init__(self, colouring: Colouring) -> None:
         self.colouring = colouring
 
@@ -242,10 +251,8 @@ class ColourPathCounter:
         return names
 
     def validate(self) -> None:
-        require_instance("colouring", self.colouring, Colouring)
-        require_items("types", self.types, SignatureTable, len(self.colouring.level_numbers))
-        for table in self.types:
-            table.validate(width=3)
+        n_levels = len(self.colouring.level_numbers)
+        require(len(self.types) == n_levels, "there must be one table of types per level")
 
     @property
     def n_features(self) -> int:

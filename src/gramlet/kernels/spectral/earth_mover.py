@@ -9,14 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from gramlet.common.arrays import Floats
+from gramlet.common.fields import ArrayOf, Instance, Optional, fields
 from gramlet.common.parameters import StrOptions, validate_params
-from gramlet.common.stored_state import (
-    require,
-    require_array,
-    require_instance,
-    require_integer,
-    require_real,
-)
+from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.transport.earth_mover import earth_mover_distances
 from gramlet.graphs.batch import GraphBatch
@@ -110,21 +105,14 @@ class SpectrumRepair:
         ‖repaired − original‖ / ‖original‖, Frobenius norms.
     """
 
+    stored = fields()
+
     psd: str
     smallest_eigenvalue: float
     largest_eigenvalue: float
     n_negative: int
     negative_share: float
     relative_change: float
-
-    def validate(self) -> None:
-        """Raise ValueError if a number is not finite."""
-        require_instance("psd", self.psd, str)
-        require_integer("n_negative", self.n_negative, 0)
-        for name in ("smallest_eigenvalue", "largest_eigenvalue"):
-            require_real(name, getattr(self, name))
-        for name in ("negative_share", "relative_change"):
-            require_real(name, getattr(self, name))
 
     def __str__(self) -> str:
         return (
@@ -204,6 +192,13 @@ class EMDKernel(DecayKernel):
            [0.7083, 1.    ]])
     """
 
+    stored = fields(
+        reader_=Instance(NodeReader),
+        profile_=Instance(PointProfile, len="n_fitted_"),
+        repair_=Optional(Instance(SpectrumRepair)),
+        correction_=Optional(ArrayOf("float64", "n_fitted_", "n_fitted_")),
+    )
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NODE_POINT_CONSTRAINTS,
         "psd": [StrOptions({"none", "clip", "flip", "shift"})],
@@ -278,16 +273,10 @@ class EMDKernel(DecayKernel):
         return repaired
 
     def _validate_fitted(self) -> None:
-        require_instance("reader_", self.reader_, NodeReader)
         require(self.reader_.masses == self.masses, "masses are not those of reader_")
         profile: Any = self.profile_
-        require_instance("profile_", profile, PointProfile)
         fitting = len(profile.sets.columns) == self.reader_.n_dims
         require(fitting or len(profile.sets.masses) == 0, "n_dims does not fit the points")
-        if self.correction_ is not None:
-            n = self.n_fitted_
-            require_array("correction_", self.correction_, "float64", (n, n))
-        require_instance("repair_", self.repair_, SpectrumRepair, type(None))
 
     def __graph_tags__(self) -> GraphTags:
         repaired = self.psd != "none"

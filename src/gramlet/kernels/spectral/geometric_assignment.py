@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.common.fields import ArrayOf, Instance, Offsets, fields
 from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import require, require_array, require_instance, require_offsets
+from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
 from gramlet.engine.spectral.assignment import match_rows
 from gramlet.engine.spectral.coordinates import adjacency_coordinates
@@ -30,14 +31,14 @@ __all__ = ["GeometricAssignment"]
 class PointSets:
     """The vectors of the nodes of many graphs, ordered by graph."""
 
+    stored = fields(offsets=Offsets(None, "points"), points=ArrayOf("float64", "points", None))
+
     offsets: Ints
     points: Floats
 
     def validate(self) -> None:
-        """Raise ValueError if offsets and points do not fit together."""
-        require_array("points", self.points, "float64", (None, None))
+        """Raise ValueError if the points are not in the order that compiled code needs."""
         require(self.points.flags.c_contiguous, "points must be contiguous")
-        require_offsets("offsets", self.offsets, end=len(self.points))
 
 
 @shared_texts
@@ -71,6 +72,10 @@ class GeometricAssignment(ExplicitFeatures, GraphKernel):
     >>> GeometricAssignment(n_dims=1).fit([triangle, path]).matching([triangle]).round(3)
     array([[2.   , 1.658]])
     """
+
+    stored = fields(
+        fitted_sets_=Instance("PointSets"), profile_=Instance(FeatureProfile, len="n_fitted_")
+    )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_dims": [Interval(Integral, 1, None, closed="left")],
@@ -142,12 +147,10 @@ class GeometricAssignment(ExplicitFeatures, GraphKernel):
         return FeatureProfile(self._matchings(sets, tiling) / self.n_fitted_)
 
     def _validate_fitted(self) -> None:
-        require_instance("fitted_sets_", self.fitted_sets_, PointSets)
-        require_instance("profile_", self.profile_, FeatureProfile)
         n, sets = self.n_fitted_, self.fitted_sets_
         require(len(sets.offsets) == n + 1, "fitted_sets_ must have one set per fitted graph")
         require(sets.points.shape[1] == self.n_dims, "n_dims does not fit the points")
-        require_array("profile_.rows", self.profile_.rows, "float64", (n, n))
+        require(self.profile_.rows.shape[1] == n, "profile_ must have one column per fitted graph")
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(features=True, depends_on_fitted=True, uses=())

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.fields import Choice, Instance, Integer, fields
 from gramlet.common.parameters import Interval, StrOptions
-from gramlet.common.stored_state import require, require_instance, require_integer
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.spectral.coordinates import laplacian_coordinates
 from gramlet.engine.transport.earth_mover import MassPoints, mass_points
@@ -63,6 +63,8 @@ class NodeReader:
         edges. "uniform": 1/n.
     """
 
+    stored = fields(n_dims=Integer(1), masses=Choice(*MASSES), labels=Instance(NodeLabels))
+
     def __init__(self, n_dims: int, use_labels: bool | str, masses: str = "degree") -> None:
         self.n_dims = int(n_dims)
         self.masses = masses
@@ -82,12 +84,6 @@ class NodeReader:
         )
         shares = batch.degrees if self.masses == "degree" else np.ones_like(batch.degrees)
         return PlacedNodes(np.asarray(batch.node_offsets), found.points, codes, shares)
-
-    def validate(self) -> None:
-        """Raise ValueError if `fit` could not have produced this state."""
-        require_integer("n_dims", self.n_dims, least=1)
-        require(self.masses in MASSES, f"the masses must be one of {MASSES}")
-        require_instance("labels", self.labels, NodeLabels)
 
 
 def label_cost(label_weight: float, owner: str) -> float:

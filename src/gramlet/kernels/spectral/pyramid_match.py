@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Ints
+from gramlet.common.fields import Instance, Integer, Plain, fields
 from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import require, require_instance, require_integer
+from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import Measure
 from gramlet.engine.spectral.coordinates import adjacency_coordinates
@@ -36,6 +37,13 @@ _MOST_CELLS = 1 << 27
 class PyramidCounter:
     """Counts nodes in the cells of every level, weighted so that minima sum to the kernel."""
 
+    stored = fields(
+        n_dims=Integer(1),
+        n_levels=Integer(0, most=20),
+        use_labels=Plain(),
+        labels=Instance(NodeLabels),
+    )
+
     def __init__(self, n_dims: int, n_levels: int, use_labels: bool | str) -> None:
         self.n_dims = n_dims
         self.n_levels = n_levels
@@ -49,9 +57,6 @@ class PyramidCounter:
         return self._counts(batch, self.labels.encode(batch), tiling)
 
     def validate(self) -> None:
-        require_instance("labels", self.labels, NodeLabels)
-        require_integer("n_dims", self.n_dims, least=1)
-        require_integer("n_levels", self.n_levels, least=0, most=20)
         require(self.n_features <= _MOST_CELLS, "there are too many cells")
 
     @property

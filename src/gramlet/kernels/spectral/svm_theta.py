@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.checks import is_integer
+from gramlet.common.fields import ArrayOf, Instance, Integer, fields
 from gramlet.common.notices import warn_caller
-from gramlet.common.stored_state import require, require_array, require_instance, require_integer
+from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.spectral.theta_program import theta_values
 from gramlet.graphs.batch import GraphBatch
@@ -37,6 +38,13 @@ class ThetaProfile(Profile):
     n_nodes : array of int64
     smallest, largest : int
     """
+
+    stored = fields(
+        shares=ArrayOf("float64", "n", least=0.0),
+        n_nodes=ArrayOf("int64", "n", least=0),
+        smallest=Integer(1),
+        largest=Integer(1),
+    )
 
     shares: Floats
     n_nodes: Ints
@@ -72,10 +80,6 @@ class ThetaProfile(Profile):
         return _sum_of_squares(last) - before * (before + 1.0) * (2.0 * before + 1.0) / 6.0
 
     def validate(self) -> None:
-        require_array("shares", self.shares, "float64", (None,), least=0.0)
-        require_array("n_nodes", self.n_nodes, "int64", (len(self.shares),), least=0)
-        require_integer("smallest", self.smallest, least=1)
-        require_integer("largest", self.largest, least=1)
         require(self.smallest <= self.largest, "smallest must not exceed largest")
 
 
@@ -119,6 +123,8 @@ class SVMTheta(GraphKernel):
     >>> kernel.features([(path, None)]).round(3)
     array([[0.667, 1.333, 2.   ]])
     """
+
+    stored = fields(profile_=Instance("ThetaProfile", len="n_fitted_"))
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "sizes": [tuple, list],
@@ -166,7 +172,6 @@ class SVMTheta(GraphKernel):
         return _profile_of(batch, fitted.smallest, fitted.largest, tiling)
 
     def _validate_fitted(self) -> None:
-        require_instance("profile_", self.profile_, ThetaProfile)
         fitted: Any = self.profile_
         sizes = (fitted.smallest, fitted.largest)
         require(sizes == tuple(self.sizes), "sizes was changed after fit; fit the kernel again")

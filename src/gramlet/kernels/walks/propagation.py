@@ -10,17 +10,23 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.parameters import Interval, StrOptions
-from gramlet.common.stored_state import (
-    require,
-    require_array,
-    require_flag,
-    require_instance,
-    require_integer,
-    require_real,
+from gramlet.common.fields import (
+    ArrayOf,
+    Flag,
+    Instance,
+    Integer,
+    ListOf,
+    Number,
+    Optional,
+    Plain,
+    Sometimes,
+    Text,
+    fields,
 )
+from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import require
 from gramlet.engine.core.neighbour_means import neighbour_means
-from gramlet.engine.core.signature_table import SignatureTable, pack_rows
+from gramlet.engine.core.signature_table import SignaturesOf, SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import count_codes
 from gramlet.graphs.batch import GraphBatch
@@ -50,6 +56,22 @@ def _key(label: Any) -> tuple[int, int]:
 
 class PropagationCounter:
     """Counts the bins of the nodes' distributions, step by step."""
+
+    stored = fields(
+        n_iter=Integer(),
+        width=Number(1e-140),
+        root=Flag(),
+        cauchy=Flag(),
+        use_attributes=Flag(),
+        random_state=Plain(),
+        owner=Text(),
+        labels=Sometimes(Instance(NodeLabels)),
+        n_columns=Integer(),
+        directions=ArrayOf("float64", "n_iter+1", "n_columns"),
+        shifts=ArrayOf("float64", "n_iter+1"),
+        late_seed=Optional(Integer(0, most=2**31)),
+        tables=ListOf(SignaturesOf(1), "n_iter+1"),
+    )
 
     def __init__(self, kernel: Propagation) -> None:
         self.n_iter = kernel.n_iter
@@ -100,32 +122,9 @@ class PropagationCounter:
         ]
 
     def validate(self) -> None:
-        require_array("directions", self.directions, "float64", (None, None))
-        require_array("shifts", self.shifts, "float64", (None,))
-        n_steps = require_integer("n_iter", self.n_iter, 0) + 1
-        require(
-            self.directions.shape == (n_steps, self.n_columns), "directions need one row per step"
-        )
-        require(
-            len(self.shifts) == n_steps == len(self.tables),
-            "shifts and tables need one entry per step",
-        )
-        require_real("width", self.width, 1e-140)
-        require_flag("root", self.root)
-        require_flag("cauchy", self.cauchy)
-        require_flag("use_attributes", self.use_attributes)
-        if self.late_seed is not None:
-            require_integer("late_seed", self.late_seed, 0, 2**31)
-        require(
-            (self.late_seed is None) == (self.n_columns > 0),
-            "late_seed must be None if there are columns",
-        )
-        require_instance("owner", self.owner, str)
-        for table in self.tables:
-            require_instance("a table", table, SignatureTable)
-            table.validate(width=1)
+        late = self.late_seed is not None
+        require(late == (self.n_columns == 0), "late_seed must be None if there are columns")
         if not self.use_attributes:
-            require_instance("labels", self.labels, NodeLabels)
             require(self.n_columns == len(self.labels) + 1, "n_columns does not fit the labels")
 
     @property

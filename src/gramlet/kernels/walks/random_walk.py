@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gramlet.common.fields import Instance, fields
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.tiles import Tiling
@@ -91,6 +92,8 @@ class RandomWalk(GraphKernel):
     array([[ 6., 13.],
            [13., 33.]])
     """
+
+    stored = fields(labels_=Instance(NodeLabels))
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kind": [StrOptions(set(KINDS))],

@@ -13,14 +13,8 @@ from typing import Any, Self
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import (
-    require,
-    require_array,
-    require_flag,
-    require_instance,
-    require_integer,
-    require_real,
-)
+from gramlet.common.fields import ArrayOf, Choice, Instance, Integer, Number, fields
+from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
 from gramlet.engine.walks.arc_radius import arc_pair_radii, arc_self_radii
 from gramlet.engine.walks.arc_walks import LARGEST_SIGNED, arc_walk_rows
@@ -52,18 +46,12 @@ _MOST_STEPS = 100_000
 class WalkSums:
     """How walks are summed, and whether some weight is negative."""
 
+    stored = fields(kind=Choice(*KINDS), decay=Number(0.0), n_steps=Integer(0, most=_MOST_STEPS))
+
     kind: str
     decay: float
     n_steps: int
     signed: bool
-
-    def validate(self) -> None:
-        """Raise ValueError for parameters that `RandomWalk` does not accept."""
-        require_instance("kind", self.kind, str)
-        require(self.kind in KINDS, "kind must be one of those of RandomWalk")
-        require_real("decay", self.decay, 0.0)
-        require_integer("n_steps", self.n_steps, 0, _MOST_STEPS)
-        require_flag("signed", self.signed)
 
 
 @dataclass(frozen=True)
@@ -81,6 +69,12 @@ class WalkProfile(Profile):
     graphs : LabelledGraphs or WalkSpectra
         The latter for undirected graphs without labels.
     """
+
+    stored = fields(
+        graphs=Instance(WalkSpectra, LabelledGraphs, n_graphs="n"),
+        costs=ArrayOf("float64", "n", least=0.0, most=2.0**53),
+        radii=ArrayOf("float64", "n", least=0.0),
+    )
 
     sums: WalkSums
     costs: Floats
@@ -199,12 +193,8 @@ class WalkProfile(Profile):
         )
 
     def validate(self) -> None:
-        require_instance("sums", self.sums, WalkSums)
         kind = WalkSpectra if isinstance(self, SpectralWalks) else LabelledGraphs
-        require_instance("graphs", self.graphs, kind)
-        n_graphs = self.graphs.n_graphs
-        require_array("costs", self.costs, "float64", (n_graphs,), least=0.0, most=2.0**53)
-        require_array("radii", self.radii, "float64", (n_graphs,), least=0.0)
+        require(type(self.graphs) is kind, f"graphs must be {kind.__name__}")
         if self.sums.kind == "geometric" or self.sums.signed:
             radii = self._own_radii()
             require(np.allclose(radii, self.radii, 1e-6, 1e-12), "radii do not fit the graphs")

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.stored_state import require_array, require_counts, require_flag, require_real
+from gramlet.common.fields import ArrayOf, Counts, Number, fields
 from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.counts.comparison import compare
 from gramlet.engine.counts.self_comparison import compare_self
@@ -33,6 +33,8 @@ class MassProfile(DecayProfile):
         Whether d is clipped to [0, 1], so that rounding does not make the distance of equal graphs
         negative and k(G, G) is exactly 1.
     """
+
+    stored = fields(masses=Counts("n"), own=ArrayOf("float64", "n", least=0.0), gamma=Number(0.0))
 
     masses: sparse.csr_matrix
     own: Floats
@@ -61,10 +63,3 @@ class MassProfile(DecayProfile):
         """Convert common masses to distances, in place because the matrix may be large."""
         np.subtract(self.offset, common, out=common)
         return np.clip(common, 0.0, 1.0, out=common) if self.bounded else common
-
-    def validate(self) -> None:
-        require_counts("masses", self.masses)
-        require_array("own", self.own, "float64", (len(self),), least=0.0)
-        require_real("gamma", self.gamma, 0.0)
-        require_real("offset", self.offset)
-        require_flag("bounded", self.bounded)

@@ -9,14 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.fields import Instance, Integer, Optional, Sometimes, fields
 from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import (
-    require,
-    require_counts,
-    require_instance,
-    require_integer,
-    require_real,
-)
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.neighbour_means import neighbour_means
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.transport.earth_mover import mass_points
@@ -134,6 +129,10 @@ class WassersteinWL(DecayKernel):
            [0.1667, 0.    ]])
     """
 
+    stored = fields(
+        counter_=Sometimes(Instance(ColourCounter)), n_attributes_=Sometimes(Optional(Integer()))
+    )
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **REFINEMENT_CONSTRAINTS,
         "gamma": [Interval(Real, 0, None, closed="neither")],
@@ -201,21 +200,18 @@ class WassersteinWL(DecayKernel):
 
     def _validate_fitted(self) -> None:
         check_levels(self)
-        require_real("gamma", self.gamma, 0.0)
         profile: Any = self.profile_
         if not self.use_attributes:
             require_instance("profile_", profile, MassProfile)
-            require_instance("counter_", self.counter_, ColourCounter)
-            n_colours = self.counter_.n_features
-            require_counts("masses", profile.masses, n_columns=n_colours + 1)
+            n_symbols = self.counter_.n_features + 1
+            require(profile.masses.shape[1] == n_symbols, "masses must have one column per colour")
             return
         require_instance("profile_", profile, PointProfile)
         if self.n_attributes_ is None:
             require(len(profile.sets.masses) == 0, "n_attributes_ is missing")
         else:
-            width = require_integer("n_attributes_", self.n_attributes_, 0)
             n_levels = self.n_iter + 1 if self.include_initial else self.n_iter
-            wanted = width * n_levels
+            wanted = self.n_attributes_ * n_levels
             require(len(profile.sets.columns) == wanted, "n_attributes_ does not fit the points")
 
     def __graph_tags__(self) -> GraphTags:

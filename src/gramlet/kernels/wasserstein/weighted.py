@@ -16,14 +16,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.common.parameters import Interval, StrOptions
-from gramlet.common.stored_state import (
-    require_array,
-    require_counts,
-    require_instance,
-    require_items,
-    require_real,
+from gramlet.common.fields import (
+    ArrayOf,
+    Classes,
+    Instance,
+    Integer,
+    ListOf,
+    Number,
+    Optional,
+    fields,
 )
+from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import Tiling, one_blas_thread
 from gramlet.engine.wasserstein import pattern_weights as importance
 from gramlet.engine.wasserstein.pair_loss import Hinge
@@ -161,6 +165,18 @@ class WeightedWassersteinWL(DecayKernel):
     >>> bool(kernel.loss_history_[-1] < kernel.loss_history_[0])
     True
     """
+
+    stored = fields(
+        classes_=Classes(),
+        counter_=Instance(ColourCounter),
+        profile_=Instance(MassProfile, len="n_fitted_"),
+        weights_=ListOf(ArrayOf("float64", None, least=0.0)),
+        loss_history_=ArrayOf("float64", None),
+        gap_=Optional(Number()),
+        learning_rate_=Number(),
+        largest_gradient_=Number(),
+        n_passes_=Integer(),
+    )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **REFINEMENT_CONSTRAINTS,
@@ -430,17 +446,11 @@ class WeightedWassersteinWL(DecayKernel):
 
     def _validate_fitted(self) -> None:
         check_levels(self)
-        require_real("gamma", self.gamma, 0.0)
-        require_real("offset", self.offset)
-        profile: Any = self.profile_
-        require_instance("profile_", profile, MassProfile)
-        require_instance("counter_", self.counter_, ColourCounter)
         known = self.counter_.colouring.n_colours
-        require_items("weights_", self.weights_, np.ndarray, len(known))
-        for weights, n_colours in zip(self.weights_, known, strict=True):
-            require_array("weights_", weights, "float64", (n_colours,), least=0.0)
-        require_counts("masses", profile.masses, n_columns=sum(known) + 1)
-        require_array("loss_history_", self.loss_history_, "float64", (None,))
+        sizes = [len(level) for level in self.weights_]
+        require(sizes == list(known), "weights_ must be one per colour")
+        profile: Any = self.profile_
+        require(profile.masses.shape[1] == sum(known) + 1, "masses must have one column per colour")
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(

@@ -11,8 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Ints
-from gramlet.common.stored_state import require, require_flag, require_instance, require_integer
-from gramlet.engine.core.signature_table import SignatureTable, pack_rows
+from gramlet.common.fields import Flag, Instance, Integer, ListOf, Plain, fields
+from gramlet.common.stored_state import require
+from gramlet.engine.core.signature_table import SignaturesOf, SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import count_codes
 from gramlet.engine.weisfeiler_lehman.colour_refinement import (
@@ -53,6 +54,16 @@ class Colouring:
         Whether the refinement uses edge labels.
     """
 
+    stored = fields(
+        n_iter=Integer(),
+        include_initial=Flag(),
+        use_edge_labels=Plain(),
+        labels=Instance(NodeLabels, len="n_labels"),
+        edge_labels=Instance(EdgeLabels),
+        directed=Flag(),
+        refinement=Instance(Refinement, n_initial="n_labels"),
+    )
+
     def __init__(self, n_iter: int, include_initial: bool, use_edge_labels: bool | str) -> None:
         self.n_iter = n_iter
         self.include_initial = include_initial
@@ -78,20 +89,10 @@ class Colouring:
         return levels[self.first_level :]
 
     def validate(self) -> None:
-        """Raise ValueError if labels, levels and tables do not fit together."""
-        require_integer("n_iter", self.n_iter, 0)
-        require_flag("include_initial", self.include_initial)
-        require_flag("directed", self.directed)
-        require_instance("labels", self.labels, NodeLabels)
-        require_instance("edge_labels", self.edge_labels, EdgeLabels)
-        require_instance("refinement", self.refinement, Refinement)
-        refinement = self.refinement
-        require(len(refinement.tables) == self.n_iter, "there must be one table per level")
-        require(refinement.n_initial == len(self.labels), "n_initial does not fit the labels")
-        require(
-            refinement.with_edge_labels == self.edge_labels.used,
-            "the refinement and the edge labels do not agree",
-        )
+        """Raise ValueError if levels and edge labels do not fit together."""
+        require(len(self.refinement.tables) == self.n_iter, "there must be one table per level")
+        same = self.refinement.with_edge_labels == self.edge_labels.used
+        require(same, "the refinement and the edge labels do not agree")
 
     @property
     def first_level(self) -> int:
@@ -178,6 +179,8 @@ def columns_of_levels(levels: list[Ints], n_known: list[int]) -> list[Ints]:
 class ColourCounter:
     """Counts the colours of each graph at every level."""
 
+    stored = fields(colouring=Instance(Colouring))
+
     def __init__(self, colouring: Colouring) -> None:
         self.colouring = colouring
 
@@ -202,9 +205,6 @@ class ColourCounter:
             for text in texts
         ]
 
-    def validate(self) -> None:
-        require_instance("colouring", self.colouring, Colouring)
-
     @property
     def n_features(self) -> int:
         return sum(self.colouring.n_colours)
@@ -218,6 +218,12 @@ def colouring_of(kernel: Any) -> Colouring | None:
 
 class ColourEdgeCounter:
     """Counts the edges of each graph by the colours of their ends, at every level."""
+
+    stored = fields(
+        colouring=Instance(Colouring),
+        edge_labels=Instance(EdgeLabels),
+        types=ListOf(SignaturesOf(3)),
+    )
 
     def __init__(self, colouring: Colouring) -> None:
         self.colouring = colouring
@@ -257,13 +263,8 @@ class ColourEdgeCounter:
         return names
 
     def validate(self) -> None:
-        require_instance("colouring", self.colouring, Colouring)
-        require_instance("edge_labels", self.edge_labels, EdgeLabels)
         n_levels = len(self.colouring.level_numbers)
         require(len(self.types) == n_levels, "there must be one table of edge types per level")
-        for table in self.types:
-            require_instance("a table", table, SignatureTable)
-            table.validate(width=3)
 
     @property
     def n_features(self) -> int:

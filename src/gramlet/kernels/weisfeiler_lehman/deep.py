@@ -11,13 +11,9 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.fields import ArrayOf, Counts, Instance, fields
 from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import (
-    require,
-    require_array,
-    require_counts,
-    require_instance,
-)
+from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import QUIET, Tiling, one_blas_thread
 from gramlet.engine.counts.comparison import compare
 from gramlet.engine.counts.pattern_vectors import pattern_vectors
@@ -89,6 +85,12 @@ class DeepGraphKernel(GraphKernel):
            [2., 2., 4.]])
     """
 
+    stored = fields(
+        base_=Instance(GraphKernel),
+        profile_=Instance("DeepProfile", len="n_fitted_"),
+        vectors_=ArrayOf("float64", "patterns", None, least=-1.01, most=1.01),
+    )
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "base": BASE_CONSTRAINT,
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -156,18 +158,14 @@ class DeepGraphKernel(GraphKernel):
         return DeepProfile(rows, sparse.csr_matrix(counts[:, lone]), unseen)
 
     def _validate_fitted(self) -> None:
-        require_instance("base_", self.base_, GraphKernel)
         require(type(self.base_) is type(self._new_base()), "base_ does not fit base")
         require(hasattr(self.base_, "profile_"), "base_ is not fitted")
         require(not self.base_.normalize, "base_ must not normalise")
-        profile: Any = self.profile_
+        require(graph_tags(self.base_).features, "base_ has no features")
         base: Any = self.base_
-        require_instance("profile_", profile, DeepProfile)
-        require(graph_tags(base).features, "base_ has no features")
+        profile: Any = self.profile_
         n_patterns = len(base.get_feature_names_out())
-        require_array(
-            "vectors_", self.vectors_, "float64", (n_patterns, None), least=-1.01, most=1.01
-        )
+        require(len(self.vectors_) == n_patterns, "vectors_ must have one row per pattern")
         n_lone = int((~self.vectors_.any(axis=1)).sum())
         shapes = (profile.rows.shape[1], profile.lone.shape[1])
         require(shapes == (self.vectors_.shape[1], n_lone), "profile_ and vectors_ do not fit")
@@ -210,6 +208,12 @@ class DeepProfile(Profile):
         The part of unseen patterns in a graph's own norm.
     """
 
+    stored = fields(
+        rows=ArrayOf("float64", "n", None),
+        lone=Counts("n"),
+        unseen=ArrayOf("float64", "n", least=0.0),
+    )
+
     rows: Floats
     lone: sparse.csr_matrix
     unseen: Floats
@@ -236,8 +240,3 @@ class DeepProfile(Profile):
     def norms(self, tiling: Tiling = QUIET) -> Floats:
         lone = np.asarray(self.lone.multiply(self.lone).sum(axis=1)).reshape(-1)
         return np.asarray((self.rows**2).sum(axis=1) + lone + self.unseen)
-
-    def validate(self) -> None:
-        require_array("rows", self.rows, "float64", (None, None))
-        require_counts("lone", self.lone, n_rows=len(self.rows))
-        require_array("unseen", self.unseen, "float64", (len(self.rows),), least=0.0)

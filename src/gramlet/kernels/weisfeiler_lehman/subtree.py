@@ -13,8 +13,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Ints
+from gramlet.common.fields import Instance, ListOf, fields
 from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import require, require_instance, require_items
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import Measure
 from gramlet.graphs.batch import GraphBatch
@@ -342,6 +343,8 @@ class LevelBases:
         One fitted base per level, with the colours of the level as node labels.
     """
 
+    stored = fields(colouring=Instance(Colouring), bases=ListOf(Instance(GraphKernel), least=1))
+
     def __init__(self, colouring: Colouring, base: Any) -> None:
         self.colouring = colouring
         levels = colouring.level_numbers
@@ -391,10 +394,8 @@ class LevelBases:
 
     def validate(self) -> None:
         """Raise ValueError if colours and bases do not fit together."""
-        require_instance("colouring", self.colouring, Colouring)
         n_levels = len(self.colouring.level_numbers)
-        require(n_levels > 0, "there must be a level")
-        require_items("bases", self.bases, GraphKernel, n_levels)
+        require(len(self.bases) == n_levels, "there must be one base per level")
         for base in self.bases:
             require(hasattr(base, "profile_"), "a base is not fitted")
             require(type(base) is type(self.bases[0]), "the bases are of different kinds")
