@@ -16,7 +16,7 @@ from gramlet.engine.core.content_hash import multiset_hashes, refine_hashes
 from gramlet.engine.isomorphism.search import same_connected_graph
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
-from gramlet.graphs.label_content import column_hashes
+from gramlet.graphs.fingerprint import column_hashes
 
 __all__ = ["find_duplicates", "graph_hashes"]
 

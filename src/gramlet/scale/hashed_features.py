@@ -25,7 +25,7 @@ from gramlet.engine.paths.shortest_paths import count_paths
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.graphs.direction import direction_of, require_same_direction
-from gramlet.graphs.label_content import column_hashes
+from gramlet.graphs.fingerprint import column_hashes
 from gramlet.kernels.contract.labels import LABEL_CHOICE
 from gramlet.kernels.contract.output import framed
 from gramlet.kernels.contract.tags import GraphTags, used

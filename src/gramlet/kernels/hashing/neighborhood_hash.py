@@ -26,7 +26,7 @@ from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.counts.several_counts import compare_several, compare_several_self, jaccard
 from gramlet.engine.hashing.neighbour_codes import hash_levels
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.label_content import label_bytes
+from gramlet.graphs.fingerprint import label_bytes
 from gramlet.kernels.contract.count_kernel import count_new
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.parameter_texts import shared_texts

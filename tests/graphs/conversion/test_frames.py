@@ -7,7 +7,6 @@ import pytest
 
 from gramlet import GraphBatch, as_batch
 from gramlet.graphs.conversion.convert import as_single
-from gramlet.graphs.conversion.from_pandas import index_of
 
 pd = pytest.importorskip("pandas", reason="needs pandas")
 nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")
@@ -47,18 +46,10 @@ class TestGraphs:
         with pytest.raises(ValueError, match=r"Graph 1 is missing: .* index 'y' .*1 missing in"):
             as_batch(form(["C", None, "CC"], index=INDEX))
 
-    def test_the_index_is_there_for_those_who_return_frames(self, form):
-        assert list(index_of(form(graphs(), index=INDEX))) == INDEX
-
     def test_a_single_graph(self, form):
         assert as_single(form(graphs()[2:], index=["z"])) == as_batch([nx.path_graph(3)])
         with pytest.raises(ValueError, match="Expected a single graph; got 3"):
             as_single(form(graphs(), index=INDEX))
-
-
-def test_other_things_have_no_index():
-    assert index_of(as_batch(graphs())) is None
-    assert index_of(graphs()) is None
 
 
 def test_several_columns_are_refused_by_name():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramlet.graphs.label_content import label_bytes
+from gramlet.graphs.fingerprint import label_bytes
 
 plain = st.one_of(
     st.none(),

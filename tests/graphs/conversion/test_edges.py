@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gramlet import GraphBatch, as_batch
+from gramlet.graphs.conversion.edges import is_symmetric
 
 nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")
 
@@ -228,3 +231,92 @@ class TestThreeListsOfThree:
     def test_what_can_be_neither_names_the_loop(self):
         with pytest.raises(ValueError, match="Graph 0 has a self-loop at node 1"):
             as_batch([([[0, 0, 1], [1, 1, 1], [0, 0, 0]], "CNO")])
+
+
+# Edges alone
+
+TRIANGLE = [(0, 1), (1, 2), (0, 2)]
+
+
+class TestEdgeLists:
+    @pytest.mark.parametrize(
+        "edges",
+        [
+            TRIANGLE,
+            tuple(TRIANGLE),
+            [[0, 1], [1, 2], [2, 0]],
+            set(TRIANGLE),
+            frozenset(TRIANGLE),
+            np.array(TRIANGLE),
+            np.array(TRIANGLE, dtype=np.uint8),
+        ],
+    )
+    def test_edges_alone_are_a_graph(self, edges):
+        assert as_batch([edges, edges]) == GraphBatch.from_edges([TRIANGLE] * 2)
+        arcs = as_batch([edges], directed=True)
+        assert arcs.n_edges.tolist() == [3]
+        assert arcs.to_undirected() == GraphBatch.from_edges([TRIANGLE])
+
+    def test_one_edge_no_edge_and_weights(self):
+        batch = as_batch([[(0, 3)], [], np.zeros((0, 2), int)])
+        assert batch == GraphBatch.from_edges([[(0, 3)], [], []])
+        assert as_batch([{("a", "b"), ("b", "c")}]).n_edges.tolist() == [2]
+        assert as_batch([[(0, 1, 0.5)]]).edge_weights.tolist() == [0.5, 0.5]
+
+    def test_arcs_stand_as_they_are(self):
+        batch = as_batch([[(0, 1), (1, 0), (2, 1)]], directed=True)
+        assert batch == GraphBatch.from_edges([[(0, 1), (1, 0), (2, 1)]], directed=True)
+
+    def test_a_square_array_stays_a_matrix(self):
+        assert as_batch([np.array([[0, 1], [1, 0]])]).n_edges.tolist() == [1]
+        with pytest.raises(ValueError, match="Graph 0 has a self-loop at node 1"):
+            as_batch([np.array([[0, 1], [1, 2]])])
+
+    @pytest.mark.parametrize(
+        "rows",
+        [
+            np.random.default_rng(0).random((5, 3)),
+            np.random.default_rng(0).random((4, 4)),
+            [[0.5, 1.5], [2.5, 3.5]],
+            [np.zeros(3), np.zeros(3)],
+            [np.zeros((2, 3))],
+        ],
+    )
+    def test_a_matrix_of_features_is_refused_with_the_way_out(self, rows):
+        with pytest.raises(
+            (TypeError, ValueError), match=r"these are not graphs\. .*scikit-learn.*from_edges\("
+        ):
+            as_batch(rows)
+
+
+# Symmetry
+
+ARCS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12)
+
+
+@given(ARCS)
+def test_it_agrees_with_sets(arcs):
+    table = np.array(arcs, dtype=np.int64).reshape(-1, 2)
+    wanted = all((v, u) in set(arcs) for u, v in arcs)
+    assert is_symmetric(table) == wanted
+    both = np.concatenate([table, table[:, ::-1]])
+    assert is_symmetric(both)
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [
+        ([1.0, 1.0], True),
+        ([1.0, 1.0 + 2**-52], False),
+        ([np.nan, np.nan], True),
+        ([np.nan, 1.0], False),
+        ([[1, 2], [1, 2]], True),
+        ([[1, 2], [2, 1]], False),
+    ],
+)
+def test_data_of_opposite_arcs_is_compared_exactly(values, wanted):
+    assert is_symmetric(np.array([(0, 1), (1, 0)]), None, np.array(values)) is wanted
+
+
+def test_repeats_count_once():
+    assert is_symmetric(np.array([(0, 1), (1, 0), (0, 1)]), np.array([2, 2, 2]))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gramlet import GraphBatch, as_batch
-from gramlet.graphs import gather
+from gramlet.graphs import build
 
 
 class TestLists:
@@ -178,7 +178,7 @@ class TestAbsurdNumbers:
             GraphBatch.from_edges([[], []], n_nodes=[1, size])
 
     def test_the_limit_is_the_machine(self, monkeypatch):
-        monkeypatch.setattr(gather, "_machine_memory", lambda: 80)
+        monkeypatch.setattr(build, "_machine_memory", lambda: 80)
         assert GraphBatch.from_edges([[]], n_nodes=[10]).sizes.tolist() == [10]
         with pytest.raises(ValueError, match="The graphs have 11 nodes together"):
             GraphBatch.from_edges([[], []], n_nodes=[10, 1])

@@ -9,22 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Column", "Frame", "graphs_of", "index_of", "is_frame", "is_pandas", "plain_frame"]
-
 _ARROW = ("DataFrame", "LazyFrame", "Series", "Table", "RecordBatch", "ChunkedArray", "Array")
-
-
-def is_pandas(x: Any) -> bool:
-    """Whether an object is a pandas Series or DataFrame."""
-    return _kind(x) is not None
-
-
-def index_of(x: Any) -> Any:
-    """The index of a Series or DataFrame of graphs; None for anything else.
-
-    Estimators use it for their output after ``set_output(transform="pandas")``.
-    """
-    return x.index if is_pandas(x) else None
 
 
 def graphs_of(x: Any) -> list[Any]:
@@ -55,12 +40,12 @@ def graphs_of(x: Any) -> list[Any]:
 def _kind(x: Any) -> str | None:
     """ "Series" or "DataFrame" (subclasses too), or None."""
     for base in type(x).__mro__:
-        if base.__module__.partition(".")[0] == "pandas" and base.__name__ in _KINDS:
+        if base.__module__.partition(".")[0] == "pandas" and base.__name__ in (
+            "Series",
+            "DataFrame",
+        ):
             return base.__name__
     return None
-
-
-_KINDS = ("Series", "DataFrame")
 
 
 class Column:
@@ -102,7 +87,7 @@ class Frame:
 
 def is_frame(x: Any) -> bool:
     """Whether an object is a frame or column of pandas, polars or pyarrow."""
-    return is_pandas(x) or isinstance(x, Column | Frame) or _is_arrow(x)
+    return _kind(x) is not None or isinstance(x, Column | Frame) or _is_arrow(x)
 
 
 def _is_arrow(x: Any) -> bool:
