@@ -19,8 +19,6 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
 from gramlet.graphs.conversion.frames import Column, Frame, plain_frame
 
-__all__ = ["from_pandas"]
-
 _NAMED = 5  # how many graphs a message names
 
 Names = str | Sequence[str] | None

@@ -1,7 +1,8 @@
 """Files of graphs as networkx reads them, behind a guard.
 
 The guard refuses what networkx accepts in silence or at any cost: DTDs, deep nesting, sizes that
-a line cannot contain, repeated nodes, edges that end nowhere. `reading` makes a Dataset of them.
+a line cannot contain, repeated nodes, edges that end nowhere.
+`network_graphs` makes a Dataset of them.
 """
 
 from __future__ import annotations
@@ -9,15 +10,14 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from gramlet.files.networks.file_graphs import FileGraph
-from gramlet.files.opening import open_bytes, open_text
-from gramlet.files.problems import Problems
+from gramlet.files.network_graphs import FileGraph
+from gramlet.files.opening import Problems, brief, open_bytes, read_text
 
 _DEEPEST = 64
 _DEEPEST_NAME = 8
@@ -43,7 +43,7 @@ def parse_graphs(path: Path, kind: str, problems: Problems, max_bytes: int) -> l
         ) from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # networkx's, of ports and of keys without a type
-        return NETWORK_KINDS[kind](networkx, path, problems, max_bytes)
+        return _READERS[kind](networkx, path, problems, max_bytes)
 
 
 def _parsed(path: Path, kind: str, parse: Callable[..., Any], *given: Any, **named: Any) -> Any:
@@ -54,20 +54,13 @@ def _parsed(path: Path, kind: str, parse: Callable[..., Any], *given: Any, **nam
         raise ValueError(f"{path} is nested too deeply.") from None
     except Exception as why:
         # networkx raises errors of many types on malformed files: KeyError, AttributeError, ...
-        reason = " ".join(str(why).split())[:200] or type(why).__name__
-        raise ValueError(f"{path} cannot be read as {kind} ({reason}).") from why
+        raise ValueError(f"{path} cannot be read as {kind} ({brief(why)}).") from why
 
 
 def _file_graph(place: str, graph: Any, labels_may_be_names: bool = False) -> FileGraph:
-    data = {k: v for k, v in graph.graph.items() if k not in ("node_default", "edge_default")}
-    return FileGraph(
-        place,
-        dict(graph.nodes(data=True)),
-        list(graph.edges(data=True)),
-        graph.is_directed(),
-        data,
-        labels_may_be_names,
-    )
+    for name in ("node_default", "edge_default"):
+        graph.graph.pop(name, None)
+    return FileGraph(place, graph, labels_may_be_names)
 
 
 # XML
@@ -210,8 +203,8 @@ def _read_xml(
 def _add_defaults(graph: FileGraph, keys: Any, defaults: Any, reader: Any) -> None:
     """Give a graph the defaults of the document, which networkx only notes."""
     owners = {
-        "node": list(graph.nodes.values()),
-        "edge": [data for _, _, data in graph.edges],
+        "node": [data for _, data in graph.graph.nodes(data=True)],
+        "edge": [data for _, _, data in graph.graph.edges(data=True)],
         "graph": [graph.data],
     }
     owners["all"] = [data for each in owners.values() for data in each]
@@ -235,9 +228,7 @@ def _read_gexf(networkx: Any, path: Path, problems: Problems, max_bytes: int) ->
 
 def _read_gml(networkx: Any, path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
     """Graphs by the ids of their nodes: names in GML are labels, and need not be distinct."""
-    with open_text(path, max_bytes) as stream:
-        text = stream.read()
-    pieces = _gml_graphs(text)
+    pieces = _gml_graphs(read_text(path, max_bytes))
     graphs = []
     for position, piece in enumerate(pieces):
         graph = _parsed(path, "GML", networkx.parse_gml, piece, label="id")
@@ -280,8 +271,8 @@ def _read_graph6(networkx: Any, path: Path, problems: Problems, max_bytes: int) 
                 if n_total > _MOST_NODES + _NODES_PER_CHARACTER * n_characters:
                     problems.add(
                         place,
-                        f"the graphs have more than {_MOST_NODES:,} nodes, and few edges",
-                        "Such a file is probably damaged or malicious.",
+                        f"the graphs have more than {_MOST_NODES:,} nodes, and few edges; such a "
+                        "file is probably damaged or malicious",
                     )
                     return graphs
                 sparse = text.startswith(b":")
@@ -318,8 +309,7 @@ def _declared_nodes(text: bytes) -> int:
 
 def _read_json(networkx: Any, path: Path, problems: Problems, max_bytes: int) -> list[FileGraph]:
     """The graph, or the list of graphs, of a `.json` file."""
-    with open_text(path, max_bytes) as text:
-        content = _decoded(text.read(), str(path))
+    content = _decoded(read_text(path, max_bytes), str(path))
     if not isinstance(content, list):
         return _node_link_graphs(networkx, [(str(path), content)], problems)
     items = ((f"{path}, graph {i}", item) for i, item in enumerate(content))
@@ -330,14 +320,9 @@ def _read_json_lines(
     networkx: Any, path: Path, problems: Problems, max_bytes: int
 ) -> list[FileGraph]:
     """The graphs of a `.jsonl` file, one per line."""
-
-    def items() -> Iterator[tuple[str, Any]]:
-        for number, line in enumerate(text, start=1):
-            if line.strip():
-                yield f"{path}, line {number}", line
-
-    with open_text(path, max_bytes) as text:
-        return _node_link_graphs(networkx, items(), problems)
+    lines = enumerate(read_text(path, max_bytes).split("\n"), start=1)
+    items = ((f"{path}, line {number}", line) for number, line in lines if line.strip())
+    return _node_link_graphs(networkx, items, problems)
 
 
 def _node_link_graphs(networkx: Any, items: Any, problems: Problems) -> list[FileGraph]:
@@ -423,7 +408,7 @@ def _node_name(place: str, value: Any, depth: int = 0) -> Any:
     return value
 
 
-NETWORK_KINDS: dict[str, Callable[[Any, Path, Problems, int], list[FileGraph]]] = {
+_READERS: dict[str, Callable[[Any, Path, Problems, int], list[FileGraph]]] = {
     ".graphml": _read_graphml,
     ".gexf": _read_gexf,
     ".gml": _read_gml,

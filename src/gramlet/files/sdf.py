@@ -9,16 +9,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from gramlet.files.dataset import Dataset
-from gramlet.files.molecules.rows import MoleculeOptions, MoleculeRow, dataset_of_rows
-from gramlet.files.molecules.tables import ID_HEADINGS, TARGET_HEADINGS
-from gramlet.files.opening import open_text
-from gramlet.files.problems import Problems
+from gramlet.files.kinds import ReadOptions
+from gramlet.files.molecule_tables import (
+    ID_HEADINGS,
+    TARGET_HEADINGS,
+    MoleculeRow,
+    dataset_of_rows,
+)
+from gramlet.files.opening import Problems, open_text, text_problem
 from gramlet.files.tables import ColumnNotFoundError
-
-__all__ = ["molecules_of_sdf", "read_sdf"]
 
 _END = "$$$$"
 _PROPERTY = re.compile(r">.*?<(.*)>")
@@ -39,27 +41,17 @@ class _Record:
         return self.block.partition("\n")[0].strip()
 
 
-def read_sdf(
-    path: Path,
-    *,
-    target: str | Literal[False] | None,
-    id: str | None,
-    options: MoleculeOptions,
-    problems: Problems,
-    name: str,
-    max_bytes: int,
-) -> Dataset:
+def read_sdf(path: Path, options: ReadOptions, problems: Problems) -> Dataset:
     """The molecules of an SDF file; ids are the titles or a property, the target a property."""
-    records = list(_records(path, max_bytes))
+    records = list(_records(path, options.max_bytes))
     if not records:
         raise ValueError(f"{path} has no molecules.")
     column = None
-    if target is not False:
-        column = _property(path, records, target, TARGET_HEADINGS, "target")
-    id = _property(path, records, id, ID_HEADINGS, "id") if id else None
+    if options.target is not False:
+        column = _property(path, records, options.target, TARGET_HEADINGS, "target")
+    id = None if options.id is None else _property(path, records, options.id, ID_HEADINGS, "id")
     rows = []
     for record in records:
-        place = f"{path}, line {record.line}"
         molecule, problem = None, None
         try:
             molecule = _structure(record)
@@ -67,12 +59,11 @@ def read_sdf(
             problem = str(why)
         identifier = record.title if id is None else record.properties.get(id, "")
         cell = None if column is None else record.properties.get(column, "")
+        place = f"{path}, line {record.line}"
         rows.append(MoleculeRow(place, molecule, identifier, cell, problem))
     names = dict.fromkeys(name for record in records for name in record.properties)
     unread = [each for each in names if each not in (column, id)]
-    return dataset_of_rows(
-        path, rows, options, problems, name=name, target_name=column, unread=unread
-    )
+    return dataset_of_rows(path, rows, options, problems, target_name=column, unread=unread)
 
 
 def molecules_of_sdf(path: Path, problems: Problems, max_bytes: int) -> list[Any]:
@@ -108,7 +99,7 @@ def _record(first: int, lines: list[str], has_end: bool) -> _Record:
     stop = len(lines) if end is None else end + 1
     properties: dict[str, str] = {}
     name: str | None = None
-    problem = None
+    problem = text_problem("".join(lines))
     for line in lines[stop:]:
         heading = _PROPERTY.match(line)
         if heading is not None:
@@ -141,12 +132,17 @@ def _structure(record: _Record) -> Any:
 
 
 def _property(
-    path: Path, records: list[_Record], wanted: str | None, usual: tuple[str, ...], option: str
+    path: Path,
+    records: list[_Record],
+    wanted: str | int | None,
+    usual: tuple[str, ...],
+    option: str,
 ) -> str | None:
     names = {name: None for record in records for name in record.properties}
     if wanted is None:
         folded = {name.lower(): name for name in reversed(names)}
         return next((folded[name] for name in usual if name in folded), None)
+    wanted = str(wanted)
     if wanted not in names:
         there = ", ".join(map(repr, names)) or "none"
         raise ColumnNotFoundError(

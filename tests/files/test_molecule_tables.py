@@ -235,7 +235,7 @@ def test_an_empty_column_that_was_not_asked_for_is_no_target(tmp_path: Path) -> 
         ("t.smi", "# nothing\n", "has no rows"),
         ("t.csv", "smiles,smiles\nC,C\n", "2 columns are called 'smiles'"),
         ("t.csv", b"smiles,y\nC\xe9,1\n", r"t.csv, line 2: this is not text in UTF-8 \(byte 0xe9"),
-        ("t.csv", "smiles,y\nCC,1\n".encode("utf-16"), "not a text file in UTF-8"),
+        ("t.csv", "smiles,y\nCC,1\n".encode("utf-16"), "line 1: this is not text in UTF-8"),
         (
             "t.csv",
             "smiles|y\nCC|1\nCO|2\n",
