@@ -142,7 +142,8 @@ class Problems:
         end = "" if first.reason.endswith("?") else "."
         more = f"; {others:,} more cannot be read" if others else ""
         raise ValueError(
-            f'{first}{end} Correct it, or leave it out with on_error="skip" (--on-error skip){more}.'
+            f'{first}{end} Correct it, or leave it out with on_error="skip" (--on-error skip)'
+            f"{more}."
         )
 
     def finish(self, path: object, n_read: int, noun: str) -> list[Skipped]:
