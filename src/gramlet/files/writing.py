@@ -13,7 +13,7 @@ import json
 import re
 import reprlib
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from gramlet.files.network_graphs import NOTES, notes_of
 from gramlet.files.read import read, read_as
 from gramlet.files.tu.extras import encode_values
 from gramlet.files.tu.write import write_tu
+from gramlet.graphs.conversion.libraries import to_networkx
 
 _NAMES = ("target_names", "node_label_names", "edge_label_names", "description")
 _GRAPH_COLUMNS = (
@@ -295,7 +296,7 @@ def write_json(dataset: Dataset, kind: str) -> str:
 
 
 def _lines(dataset: Dataset) -> Iterator[str]:
-    for position, graph in enumerate(_node_link(dataset)):
+    for position, graph in enumerate(map(_node_link, _networkx_graphs(dataset))):
         try:
             yield json.dumps(graph, allow_nan=False)
         except ValueError as why:
@@ -307,6 +308,12 @@ def _lines(dataset: Dataset) -> Iterator[str]:
             ) from why
 
 
+def _node_link(graph: Any) -> dict[str, Any]:
+    from networkx import node_link_data
+
+    return dict(node_link_data(graph, edges="edges"))
+
+
 def _is_json(value: Any) -> bool:
     try:
         json.dumps(value, allow_nan=False)
@@ -315,52 +322,14 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-def _node_link(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    networkx = _networkx()
-    for graph in _networkx_graphs(dataset):
-        yield networkx.node_link_data(graph, edges="edges")
-
-
-Columns = dict[str, Any]
-PlainGraph = tuple[Columns, list[Columns], list[tuple[int, int, Columns]]]
-
-
-def _plain_graphs(dataset: Dataset) -> Iterator[PlainGraph]:
-    """Data of the graph, of its nodes and of its edges, as JSON values."""
-    batch = dataset.graphs
-    labels = None
-    if batch.node_labels is not None:
-        labels = encode_values(batch.node_labels.categories, "node labels")
-    edge_labels = None
-    if batch.edge_labels is not None:
-        edge_labels = encode_values(batch.edge_labels.categories, "edge labels")
-    for position, data in enumerate(_graph_data(dataset)):
-        one = batch[position]
-        nodes: list[Columns] = [{} for _ in range(one.n_nodes_total)]
-        if labels is not None and one.node_labels is not None:
-            _fill(nodes, "label", [labels[code] for code in one.node_labels.codes.tolist()])
-        if one.node_attributes is not None:
-            _fill(nodes, "attr", one.node_attributes.tolist())
-        tails, heads = one.arcs()
-        on_edges: list[Columns] = [{} for _ in range(len(tails))]
-        if edge_labels is not None and one.edge_labels is not None:
-            _fill(on_edges, "label", [edge_labels[c] for c in one.edge_labels.codes.tolist()])
-        if one.edge_weights is not None:
-            _fill(on_edges, "weight", one.edge_weights.tolist())
-        if one.edge_attributes is not None:
-            _fill(on_edges, "attr", one.edge_attributes.tolist())
-        arcs = zip(tails.tolist(), heads.tolist(), on_edges, strict=True)
-        yield data, nodes, [(u, v, d) for u, v, d in arcs if batch.directed or u < v]
-
-
-def _fill(rows: list[Columns], name: str, values: list[Any]) -> None:
+def _fill(rows: list[dict[str, Any]], name: str, values: Sequence[Any]) -> None:
     for row, value in zip(rows, values, strict=True):
         row[name] = value
 
 
-def _graph_data(dataset: Dataset) -> list[Columns]:
+def _graph_data(dataset: Dataset) -> list[dict[str, Any]]:
     """Id, target and SMILES string of each graph; the first also has the common fields."""
-    rows: list[Columns] = [{} for _ in range(len(dataset.graphs))]
+    rows: list[dict[str, Any]] = [{} for _ in range(len(dataset.graphs))]
     if dataset.ids is not None:
         _fill(rows, "id", [str(name) for name in dataset.ids])
     if dataset.target is not None:
@@ -374,32 +343,24 @@ def _graph_data(dataset: Dataset) -> list[Columns]:
     return rows
 
 
-def _networkx() -> Any:
-    try:
-        import networkx
-    except ImportError:
-        raise ImportError(
-            "Writing network files needs networkx: pip install gramlet[graphs]"
-        ) from None
-    return networkx
-
-
 def _networkx_graphs(dataset: Dataset) -> Iterator[Any]:
-    networkx = _networkx()
-    kind = networkx.DiGraph if dataset.graphs.directed else networkx.Graph
-    for data, nodes, edges in _plain_graphs(dataset):
-        graph = kind()
+    """The graphs with id, target and other fields as their data."""
+    batch = dataset.graphs
+    for noun, labels in (("node labels", batch.node_labels), ("edge labels", batch.edge_labels)):
+        if labels is not None:
+            encode_values(labels.categories, noun)  # refuses what cannot be read back
+    for graph, data in zip(to_networkx(batch), _graph_data(dataset), strict=True):
         graph.graph.update(data)
-        graph.add_nodes_from(enumerate(nodes))
-        graph.add_edges_from(edges)
         yield graph
 
 
 def write_graphml(dataset: Dataset, kind: str) -> str:
     """All graphs in one GraphML document; attributes as ``attr_0``, ``attr_1``, ..."""
-    networkx = _networkx()
-    writer = networkx.readwrite.graphml.GraphMLWriter()
-    for graph in _networkx_graphs(dataset):
+    graphs = list(_networkx_graphs(dataset))
+    from networkx.readwrite.graphml import GraphMLWriter
+
+    writer = GraphMLWriter()
+    for graph in graphs:
         if NOTES in graph.graph:
             graph.graph[NOTES] = json.dumps(graph.graph[NOTES])
         if "id" in graph.graph:  # in GraphML the name of the element
@@ -415,7 +376,7 @@ def write_graphml(dataset: Dataset, kind: str) -> str:
     return text.getvalue().decode()
 
 
-def _flatten(data: Columns) -> None:
+def _flatten(data: dict[str, Any]) -> None:
     for i, value in enumerate(data.pop("attr", ())):
         data[f"attr_{i}"] = value
     for name, value in data.items():

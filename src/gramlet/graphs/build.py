@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gramlet.common.arrays import Array, Bools, Floats, Ints, Nodes
+from gramlet.common.arrays import Array, Floats, Ints, Nodes
 from gramlet.common.checks import is_integer
 from gramlet.graphs.columns import Categorical, both_or_neither, join_columns
 
@@ -371,8 +371,8 @@ def csr_from_arcs(
     np.not_equal(keys[1:], keys[:-1], out=first_of_group[1:])
     kept, keys = order[first_of_group], keys[first_of_group]
     if len(kept) < len(order):
-        repeats = _Repeats(node_offsets, low, high, order, first_of_group, directed)
-        _refuse_conflicts(repeats, columns)
+        repeated = order[first_of_group][np.cumsum(first_of_group) - 1]
+        _refuse_conflicts(node_offsets, (low, high), order, repeated, columns, directed)
     if not directed:
         keys = np.concatenate([keys, _pair_keys(high[kept], low[kept], n)])
         arrange = np.argsort(keys, kind="stable")
@@ -479,46 +479,34 @@ def _refuse_self_loops(node_offsets: Ints, src: Ints, dst: Ints) -> None:
         )
 
 
-class _Repeats:
-    """Arcs sorted so that repeats are adjacent, and which of them comes first."""
+def _refuse_conflicts(
+    node_offsets: Ints,
+    ends: tuple[Ints, Ints],
+    arcs: Ints,
+    repeated: Ints,
+    columns: Mapping[str, Any],
+    directed: bool,
+) -> None:
+    """Check that labels, weights and attributes of repeated edges agree before merging them.
 
-    def __init__(
-        self,
-        node_offsets: Ints,
-        low: Ints,
-        high: Ints,
-        order: Ints,
-        first_of_group: Bools,
-        directed: bool,
-    ) -> None:
-        self.node_offsets, self.low, self.high, self.order = node_offsets, low, high, order
-        self.directed = directed
-        self.first = order[first_of_group][np.cumsum(first_of_group) - 1]
-
-    def differing(self, values: Array) -> Ints:
-        """Positions in the order where a repeat differs from the first; NaN equals NaN."""
-        here, there = values[self.order], values[self.first]
-        differs = (here != there) & ~((here != here) & (there != there))
-        return np.flatnonzero(differs if differs.ndim == 1 else differs.any(axis=1))
-
-    def describe(self, place: int) -> str:
-        arc = self.order[place]
-        graph, u = _graph_at(self.node_offsets, int(self.low[arc]))
-        v = int(self.high[arc] - self.node_offsets[graph])
-        return f"Graph {graph} lists the {'arc' if self.directed else 'edge'} ({u}, {v})"
-
-
-def _refuse_conflicts(repeats: _Repeats, columns: Mapping[str, Any]) -> None:
-    """Check that labels, weights and attributes of repeated edges agree before merging them."""
+    ``repeated`` is for each of the ``arcs`` the first one between the same nodes.
+    """
     for name, column in columns.items():
-        differing = repeats.differing(column.codes if isinstance(column, Categorical) else column)
+        values = column.codes if isinstance(column, Categorical) else column
+        here, first = values[arcs], values[repeated]
+        differs = (here != first) & ~((here != here) & (first != first))  # NaN equals NaN
+        differing = np.flatnonzero(differs if differs.ndim == 1 else differs.any(axis=1))
         if len(differing) == 0:
             continue
-        kept = "" if repeats.directed else " Directions are kept in directed graphs only."
+        tail, head = (int(end[arcs[differing[0]]]) for end in ends)
+        graph, u = _graph_at(node_offsets, tail)
+        noun, hint = "arc", ""
+        if not directed:
+            noun, hint = "edge", " Directions are kept in directed graphs only."
         raise ValueError(
-            f"{repeats.describe(int(differing[0]))} more than once, with different "
-            f"{name.removeprefix('edge_')}. Graphs are simple: make them agree, or keep one "
-            f"of them.{kept}"
+            f"Graph {graph} lists the {noun} ({u}, {head - node_offsets[graph]}) more than once, "
+            f"with different {name.removeprefix('edge_')}. Graphs are simple: make them agree, or "
+            f"keep one of them.{hint}"
         )
 
 
