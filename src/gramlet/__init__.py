@@ -75,7 +75,7 @@ _HOMES = {
     "EmbeddingKernel": "gramlet.kernels.composite.embedding_kernel",
     "RConvolution": "gramlet.kernels.histograms.rconvolution",
     "KernelSum": "gramlet.kernels.composite.sums",
-    "KernelProduct": "gramlet.kernels.composite.products",
+    "KernelProduct": "gramlet.kernels.composite.sums",
     "AlignedKernelSum": "gramlet.combine.alignment",
     "KernelDistance": "gramlet.combine.distance",
     "similarity": "gramlet.combine.distance",

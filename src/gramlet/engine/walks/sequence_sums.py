@@ -14,7 +14,8 @@ import numpy as np
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.ragged import offsets_of
 from gramlet.engine.core.tiles import Tiling
-from gramlet.engine.counts.frequent_products import products, products_self
+from gramlet.engine.counts.comparison import compare
+from gramlet.engine.counts.self_comparison import compare_self
 from gramlet.engine.walks.label_sequences import (
     HalfWalks,
     half_walks,
@@ -114,8 +115,8 @@ def _one_block(
 ) -> Floats:
     counts = sequence_counts(graphs, walks, weights, tiling.n_jobs)
     if symmetric:
-        return products_self(counts, tiling)
-    return products(counts[:n_left], counts[n_left:], tiling)
+        return compare_self(counts, "dot", tiling=tiling)
+    return compare(counts[:n_left], counts[n_left:], "dot", tiling=tiling)
 
 
 def _blocks(
