@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 import gramlet
-from gramlet.scale.gram_store import _Store, write_tile
-from gramlet.scale.tile_work import PairWork, TileGrid, prepared
+from gramlet.scale.gram_store import PairWork, TileGrid, _Store, prepared, write_tile
 from scale.conftest import array_bytes, finished_tiles, labelled_graphs
 
 HERE = Path(__file__).parent

@@ -351,7 +351,7 @@ def _fitted_linear(store: Any, how: Linear, training: Training) -> Any:
 
     weights = None
     if training.class_weight:
-        weights = training.weights(summarize(store, training.task.value).classes)
+        weights = training.weights(summarize(store, training.task.value).target.classes)
     return HashedLinearModel(
         training.task.value,
         n_epochs="auto" if how.epochs is None else how.epochs,
