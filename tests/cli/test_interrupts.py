@@ -79,11 +79,11 @@ def test_a_finished_program_is_not_interrupted():
     """At its end Python restores the system's handling of signals, then frees its modules."""
     late = (
         "import time; Slow = type('Slow', (), {'__del__': lambda self, write=os.write, "
-        "sleep=time.sleep: (write(1, bytes(1)), sleep(1.0))}); slow = Slow();"
+        "sleep=time.sleep: (write(1, b'$'), sleep(1.0))}); slow = Slow();"
     )
     process = start("kernels", first=late)
-    while process.stdout.read(1) != bytes(1):
-        pass
+    while (printed := process.stdout.read(1)) != b"$":
+        assert printed, "the program ended before its modules were freed"
     assert interrupted(process) == (0, [])
 
 
