@@ -457,9 +457,7 @@ def _write_parts(
 # Parts: one file each, with the features, ids, targets and lines of a block
 
 
-def write_part(
-    folder: Path, number: int, block: Any, features: HashedFeatures
-) -> tuple[int, int]:
+def write_part(folder: Path, number: int, block: Any, features: HashedFeatures) -> tuple[int, int]:
     """Write the features of a block of graphs; its number and number of rows."""
     if not folder.is_dir():
         raise FileNotFoundError(

@@ -19,12 +19,13 @@ from gramlet.cli.options import (
     INPUT_HELP,
     Kernel,
     Reading,
+    check_folder,
     output_option,
     parse_params,
 )
-from gramlet.cli.output import Inputs, refuse_inputs
-from gramlet.cli.terminal import Failure, WrongUse, console, note
-from gramlet.common.safe_writing import check_place, writing
+from gramlet.cli.output import Inputs, check_place
+from gramlet.cli.terminal import WrongUse, console, grid, note
+from gramlet.common.safe_writing import writing
 
 if TYPE_CHECKING:
     from gramlet.evaluation.protocols.task import Target
@@ -98,7 +99,7 @@ def explain(
     """
     model_file, source = _model_and_input(context, what)
     _check_pictures()
-    check_folder(output, {"MODEL": model_file, "INPUT": source})
+    _check_output(output, {"MODEL": model_file, "INPUT": source})
     if model_file is None:
         row = _explainable(how.kernel)
         if row.tags.supervised and decision is not None:
@@ -116,7 +117,7 @@ def explain(
     else:
         model = load_model(model_file)
         data = read_input(source, reading, needs_target=False)
-        found, summary = _of_a_model(model, model_file, data)
+        found, summary = _of_a_model(model, data)
     if level is not None and level not in found.levels:
         there = ", ".join(map(str, found.levels)) or "none: the kernel has no levels"
         raise WrongUse(f"--level must be a level of the model ({there}); got {level}.")
@@ -208,25 +209,20 @@ def _of_a_new_fit(
     return found, lines
 
 
-def _of_a_model(model: Any, path: Path, data: Dataset) -> tuple[ModelExplanation, list[str]]:
+def _of_a_model(model: Any, data: Dataset) -> tuple[ModelExplanation, list[str]]:
     """Explain a saved model on the graphs of the input; also return lines about its quality."""
     from gramlet.engine.core.compiling import announce_compilation
     from gramlet.explain import explain_model
 
     announce_compilation()
-    try:
-        found = explain_model(
-            model,
-            data.graphs,
-            data.target if _is_its_target(model, data) else None,
-            class_names=data.target_names,
-            node_names=data.node_label_names,
-            edge_names=data.edge_label_names,
-        )
-    except TypeError as why:
-        raise WrongUse(f"{str(path)!r} cannot be explained: {why}") from why
-    except ValueError as why:
-        raise Failure(f"{str(path)!r} does not fit these graphs: {why}") from why
+    found = explain_model(
+        model,
+        data.graphs,
+        data.target if _is_its_target(model, data) else None,
+        class_names=data.target_names,
+        node_names=data.node_label_names,
+        edge_names=data.edge_label_names,
+    )
     return found, _verdict(found)
 
 
@@ -285,7 +281,6 @@ def _show(
     level: int | None,
 ) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
     screen = console()
     screen.print(f"[bold]{escape(name)}[/]: {len(found.graphs)} graphs")
@@ -293,12 +288,9 @@ def _show(
         screen.print(line, markup=False)
     if found.outputs[output]:
         screen.print(f"Positive values speak for {found.outputs[output]}.", markup=False)
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="underline")
-    grid.add_column("pattern", overflow="fold", style="cyan", min_width=12)
-    grid.add_column(found.meaning, justify="right", no_wrap=True)
-    grid.add_column("graphs", justify="right", no_wrap=True)
-    for shown in found.classes:
-        grid.add_column(escape(shown), justify="right", overflow="fold", min_width=5)
+    headings = ["pattern", found.meaning, "graphs", *map(escape, found.classes)]
+    table = grid(*headings, right=tuple(range(1, len(headings))))
+    table.columns[0].no_wrap = False
     everything = found.patterns(output)
     levels: list[int | None] = [*found.levels] or [None]
     for h in levels:
@@ -306,12 +298,13 @@ def _show(
             continue
         if h is not None:
             count = sum(pattern.level == h for pattern in everything)
-            grid.add_row(f"[bold default]level {h}[/] [dim]({count} patterns)[/]")
+            table.add_row(f"[bold]level {h}[/] [dim]({count} patterns)[/]")
         for pattern in found.leading(n, h, output):
             cells = [f"{100 * share:.0f} %" for share in pattern.shares]
             value = f"{pattern.value:.3f}" if found.neutral else _signed(pattern.value)
-            grid.add_row(f"  {escape(pattern.text)}", value, str(pattern.n_graphs), *cells)
-    screen.print(grid)
+            text = f"  [cyan]{escape(pattern.text)}[/]"
+            table.add_row(text, value, str(pattern.n_graphs), *cells)
+    screen.print(table)
     shares = "of the graphs below and above" if found.regression else "of each class's graphs"
     screen.print(
         f"[dim]Patterns whose {found.meaning} is farthest from {found.neutral:g}; on the right the "
@@ -319,19 +312,13 @@ def _show(
     )
 
 
-def check_folder(folder: Path, inputs: Inputs) -> None:
+def _check_output(folder: Path, inputs: Inputs) -> None:
     """Refuse a folder that cannot be created, or whose files of these names are not ours."""
-    if folder.exists() and not folder.is_dir():
-        raise WrongUse(f"--output: {str(folder)!r} is a file; name a folder.")
-    if not folder.exists() and not folder.absolute().parent.is_dir():
-        raise WrongUse(f"--output: there is no folder {str(folder.parent)!r}.")
-    try:
-        check_place(folder / PATTERNS if folder.exists() else folder)
-    except OSError as why:
-        raise WrongUse(f"--output: {why}") from why
+    check_folder(folder, inputs)
     for name in (PATTERNS, GRAPHS, PATTERN_PICTURE, GRAPH_PICTURE):
         place = folder / name
-        refuse_inputs(place, inputs)
+        if folder.exists():
+            check_place(place, inputs=inputs)
         if place.exists() and not _is_ours(place):
             raise WrongUse(
                 f"--output: {str(place)!r} was not made by 'gramlet explain' and would be lost. "
