@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import gramlet
 from gramlet.cli import main
-from gramlet.cli.options import parse_params
+from gramlet.cli.options import Comparing, parse_params
 from gramlet.cli.program import app
 from gramlet.common.safe_writing import writing
 from gramlet.evaluation import Result
@@ -483,3 +483,10 @@ class TestProcesses:
         said = [line for line in err.splitlines() if "compiling" not in line]
         assert said == ["gramlet: interrupted"]
         assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "n_graphs", "expected"), [(None, 1999, 3), (None, 2000, 1), (5, 2000, 5), (1, 10, 1)]
+)
+def test_many_graphs_are_divided_once_unless_more_is_asked_for(asked, n_graphs, expected):
+    assert Comparing(repeats=asked).protocol(n_graphs).repeats == expected

@@ -62,7 +62,7 @@ def test_at_random_moments(tmp_path, command):
         "evaluate": ("evaluate", "MUTAG", "--repeats", "500", "--json", tmp_path / "r.json"),
         "gram": ("gram", "MUTAG", "-k", "rw", "-p", "decay=1e-4", "-o", tmp_path / "K.csv"),
     }
-    for _ in range(12):
+    for _ in range(5):
         process = start(*arguments[command])
         moment = 0.01 + 2.0 * rng.random()
         time.sleep(moment)

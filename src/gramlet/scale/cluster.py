@@ -40,12 +40,12 @@ def started(n_workers: int) -> Any:
     distributed = _distributed()
     import dask
 
-    # Workers that are stopped in the middle of a task would say so; what matters is raised here.
     # Python's cleaner of semaphores warns of those that a killed process left behind, and removes
-    # them.
-    quiet = ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), "ignore:resource_tracker")))
+    # them. It is another process, which only the environment tells to be quiet.
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
+    # Workers that are stopped in the middle of a task would say so; what matters is raised here.
     settings = {"distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical"}
-    with dask.config.set(settings), _environment({"PYTHONWARNINGS": quiet}):
+    with dask.config.set(settings):
         cluster = _without_interrupts(
             lambda: distributed.LocalCluster(
                 n_workers=n_workers,
@@ -82,21 +82,6 @@ def _block_interrupts() -> None:
     # It is started with the first queue, and its start would end the blocking.
     resource_tracker.ensure_running()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-
-
-@contextlib.contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
-    """Environment variables for what is started inside."""
-    earlier = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in earlier.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def stopped(client: Any) -> None:

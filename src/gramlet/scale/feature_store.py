@@ -47,7 +47,6 @@ FORMAT = "gramlet feature store, 3"
 MANIFEST = "manifest.json"
 _PART = re.compile(r"part-(\d{6,})\.npz")
 _NAMED_PARTS = 5  # how many damaged parts a warning names
-_PIECE = 1 << 22  # bytes of a file that are read at once
 
 
 class OtherContentError(ValueError):
@@ -279,17 +278,14 @@ def _source_fingerprint(path: Path) -> dict[str, Any]:
         files = [path]
     else:
         return {"name": path.name}
-    digest, size = hashlib.blake2b(digest_size=16), 0
+    digest = hashlib.blake2b(digest_size=16)
     for file in files:
         if file != path:
-            digest.update(
-                f"{file.relative_to(path)}:{file.stat().st_size}:".encode(errors="replace")
-            )
+            name = f"{file.relative_to(path)}:{file.stat().st_size}:"
+            digest.update(name.encode(errors="replace"))
         with file.open("rb") as stream:
-            while piece := stream.read(_PIECE):
-                digest.update(piece)
-                size += len(piece)
-    return {"bytes": size, "digest": digest.hexdigest()}
+            hashlib.file_digest(stream, lambda: digest)  # type: ignore[arg-type, return-value]
+    return {"bytes": sum(file.stat().st_size for file in files), "digest": digest.hexdigest()}
 
 
 # The manifest
