@@ -142,6 +142,7 @@ def results(
         The first argument of every call; it is sent to each worker once.
     """
     from distributed import as_completed
+    from distributed.comm import CommClosedError
 
     require_client(client)
     running: dict[Any, tuple[int, str, tuple[Any, ...]]] = {}  # with the place of each call
@@ -188,7 +189,8 @@ def results(
         if failures:
             raise failures[min(failures)]
     except Exception as why:
-        if client.status == "running":
+        # A client may notice only later that nothing answers.
+        if client.status == "running" and not isinstance(why, CommClosedError):
             raise
         raise ConnectionError(
             f"The connection to the Dask scheduler was lost (client is {client.status}). "
