@@ -152,8 +152,8 @@ class KernelChoice:
         has = estimator.get_params(deep=False)
         # Some kernels report progress as printed lines, which do not belong in a pipe.
         work = {"n_jobs": self.jobs, "verbose": sys.stderr.isatty()}
-        mine = {key: value for key, value in work.items() if key in has and key not in params}
-        return estimator.set_params(**mine)
+        settings = {key: value for key, value in work.items() if key in has and key not in params}
+        return estimator.set_params(**settings)
 
     def warn_of_unused(self, estimator: Any, graphs: GraphBatch) -> None:
         """Name, on standard error, the columns of the graphs that the kernel does not use."""
@@ -328,7 +328,7 @@ class Learning:
         known = {str(name): name for name in classes.tolist()}
         if shown is not None:
             known |= dict(zip(map(str, shown.tolist()), classes.tolist(), strict=True))
-        found: dict[Any, float] = {}
+        weights: dict[Any, float] = {}
         for text in self.class_weight:
             name, _, number = text.rpartition("=")
             try:
@@ -345,8 +345,8 @@ class Learning:
                     f"--class-weight {text!r}: there is no class {name!r}; the classes are "
                     f"{', '.join(known)}."
                 )
-            found[known[name]] = weight
-        return found
+            weights[known[name]] = weight
+        return weights
 
 
 def _column(text: str | None) -> str | int | None:
@@ -390,8 +390,8 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def run(**given: Any) -> Any:
         for name, (kind, members) in groups.items():
-            own = {member: given.pop(member) for member in members if member in given}
-            given[name] = kind(**own)
+            values = {member: given.pop(member) for member in members if member in given}
+            given[name] = kind(**values)
         return command(**given)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

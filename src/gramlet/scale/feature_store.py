@@ -310,16 +310,16 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{str(folder)!r} is not a feature store: it has no {MANIFEST!r}.")
     try:
         manifest = json.loads(path.read_bytes())
-        found = manifest["format"]
+        version = manifest["format"]
     except (ValueError, KeyError, TypeError, RecursionError) as why:
         raise ValueError(
             f"{str(path)!r} is damaged, or gramlet did not write it. Name another place, or remove "
             "the folder yourself."
         ) from why
-    if found != FORMAT:
+    if version != FORMAT:
         raise OldFormatError(
             f"{str(folder)!r} is not a feature store that this version of gramlet reads: its "
-            f"format is {found!r:.60}, expected {FORMAT!r}. Write it again in another place."
+            f"format is {version!r:.60}, expected {FORMAT!r}. Write it again in another place."
         )
     return dict(manifest)
 
@@ -486,18 +486,18 @@ def write_part(folder: Path, number: int, block: Any, features: HashedFeatures) 
 
 def _columns(dataset: Dataset) -> dict[str, Array]:
     """Ids, targets and lines of the rows, and the rows that were left out between them."""
-    found: dict[str, Array] = {}
+    columns: dict[str, Array] = {}
     if dataset.ids is not None:
-        found["ids"] = np.asarray(dataset.ids, dtype=np.str_)
+        columns["ids"] = np.asarray(dataset.ids, dtype=np.str_)
     if dataset.target is not None:
         target = np.asarray(dataset.target)
-        found["target"] = target.astype(np.str_) if target.dtype == object else target
+        columns["target"] = target.astype(np.str_) if target.dtype == object else target
     if dataset.get("lines") is not None:
-        found["lines"] = np.asarray(dataset.lines, dtype=np.int64)
+        columns["lines"] = np.asarray(dataset.lines, dtype=np.int64)
     if dataset.skipped:
-        found["skipped_places"] = np.array([each.place for each in dataset.skipped])
-        found["skipped_reasons"] = np.array([each.reason for each in dataset.skipped])
-    return found
+        columns["skipped_places"] = np.array([each.place for each in dataset.skipped])
+        columns["skipped_reasons"] = np.array([each.reason for each in dataset.skipped])
+    return columns
 
 
 def _read_part(folder: Path, number: int, shape: tuple[int, int]) -> dict[str, Any]:

@@ -247,10 +247,12 @@ class GraphKind(NamedTuple):
     @classmethod
     def from_array(cls, codes: Array) -> GraphKind:
         """The kind that `to_array` encodes; ValueError for other arrays."""
-        found = codes.tolist()
-        if codes.shape != (3,) or not set(found) <= {-1, 0, 1}:
-            raise ValueError(f"graph_kind must be three numbers from -1 to 1; found {found!r:.80}.")
-        return cls(*(None if code == -1 else bool(code) for code in found))
+        numbers = codes.tolist()
+        if codes.shape != (3,) or not set(numbers) <= {-1, 0, 1}:
+            raise ValueError(
+                f"graph_kind must be three numbers from -1 to 1; found {numbers!r:.80}."
+            )
+        return cls(*(None if code == -1 else bool(code) for code in numbers))
 
     def to_array(self) -> Array:
         """One number per field: 1, 0, or -1 for None."""

@@ -253,10 +253,10 @@ class HashedLinearModel(BaseEstimator):
         if not course.held_out:
             return settings[0]
         machines = course.train(settings, (LEARN,))
-        truth, found = course.examine(machines, settings, CHOICE)
+        truth, candidates = course.examine(machines, settings, CHOICE)
         best = next((i for i, machine in enumerate(machines) if machine is not None), 0)
         if scorer.can_score(truth) and len(settings) > 1:
-            scores = [_score(scorer, truth, decisions) for decisions in found]
+            scores = [_score(scorer, truth, decisions) for decisions in candidates]
             best = int(np.argmax(scores))  # ties to the first
         truth, (decisions,) = course.examine([machines[best]], [settings[best]], TEST)
         if scorer.can_score(truth) and decisions is not None and np.isfinite(decisions).all():

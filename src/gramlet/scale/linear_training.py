@@ -101,20 +101,20 @@ class Course:
     ) -> tuple[Array, list[Floats | None]]:
         """The true values of all graphs of a role, and the decision values of each machine."""
         truth: list[Array] = []
-        found: list[list[Floats]] = [[] for _ in machines]
+        values: list[list[Floats]] = [[] for _ in machines]
         for number in range(self.store.n_parts):
             X, y = self._rows([number], (role,))
             if not len(y):
                 continue
             truth.append(y)
             scaled = self._scaled(X, settings)
-            for machine, setting, decisions in zip(machines, settings, found, strict=True):
+            for machine, setting, decisions in zip(machines, settings, values, strict=True):
                 if machine is not None:
                     coef = np.atleast_2d(machine.coef_)
                     decisions.append(
                         decisions_of(scaled[setting.normalize], coef, machine.intercept_)
                     )
-        joined = [np.concatenate(decisions) if decisions else None for decisions in found]
+        joined = [np.concatenate(decisions) if decisions else None for decisions in values]
         return np.concatenate(truth) if truth else np.zeros(0), joined
 
     def _teach(self, machines: list[Any], settings: Sequence[Setting], X: Any, y: Array) -> None:
@@ -136,10 +136,10 @@ class Course:
 
     def _rows(self, numbers: Sequence[int] | Ints, roles: tuple[int, ...]) -> tuple[Any, Array]:
         """The rows of some parts with one of these roles, and their targets."""
-        found = list(self._parts(numbers, roles))
-        if not found:
+        parts = list(self._parts(numbers, roles))
+        if not parts:
             return None, np.zeros(0)
-        matrices, targets = zip(*found, strict=True)
+        matrices, targets = zip(*parts, strict=True)
         X = matrices[0] if len(matrices) == 1 else sparse.vstack(matrices, format="csr")
         return X, np.concatenate(targets)
 

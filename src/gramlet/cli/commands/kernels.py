@@ -82,8 +82,8 @@ def _remarks(row: Entry) -> list[str]:
 def _flowing(text: str) -> str:
     """One line per paragraph, so that the terminal wraps it; lists stay as they are."""
     paragraphs = text.strip().split("\n\n")
-    kept = [p if p.lstrip().startswith(("-", ">")) else " ".join(p.split()) for p in paragraphs]
-    return "\n\n".join(kept)
+    lines = [p if p.lstrip().startswith(("-", ">")) else " ".join(p.split()) for p in paragraphs]
+    return "\n\n".join(lines)
 
 
 def _plain(value: Any) -> str:

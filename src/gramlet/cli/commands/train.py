@@ -211,7 +211,7 @@ def choose_and_fit(
     fixed = {"random_state": how.seed, "normalize": how.normalize}
     fixed = {key: value for key, value in fixed.items() if key in has} | params
     open_options = {k: v for k, v in row.tunable.items() if k not in params} if tune else {}
-    kept = graphs if len(target.kept) == len(graphs) else graphs[target.kept]
+    used = graphs if len(target.kept) == len(graphs) else graphs[target.kept]
     chosen = bool(open_options) or len(protocol.C) > 1
     weights = how.weights(target.classes, target.shown_classes)
     plain = target.task == "classification" and how.classifier in (None, "svc")
@@ -220,14 +220,14 @@ def choose_and_fit(
 
         cost = protocol.C[0]
         machine = SVC(kernel="precomputed", C=cost, class_weight=weights)
-        model = _fitted(row, fixed, machine, kept, target, how)
+        model = _fitted(row, fixed, machine, used, target, how)
         return Trained(model, fixed, cost, None, "accuracy", None, chosen)
     from gramlet.evaluation import choose
 
     protocol.whole(target.values, target.shown_classes)  # `choose` does not know the names
     choice = choose(
         row.name,
-        kept,
+        used,
         target.named,
         protocol,
         task=target.task,
@@ -239,7 +239,7 @@ def choose_and_fit(
         n_jobs=how.jobs,
         verbose=True,
     )
-    model = _fitted(row, choice.options, choice.machine, kept, target, how)
+    model = _fitted(row, choice.options, choice.machine, used, target, how)
     cost = protocol.C[0] if choice.C is None else choice.C
     baseline = _baseline(choice.scoring, target, protocol)
     return Trained(model, choice.options, cost, choice.score, choice.scoring, baseline, chosen)
@@ -296,7 +296,7 @@ def train_linear(
             f"{source} --hashed 20 -o STORE' writes one; --target and other options for reading "
             "are given there."
         )
-    given = [option for option, there in unused.items() if there]
+    given = [option for option, is_given in unused.items() if is_given]
     if given:
         raise WrongUse(f"{given[0]} does not apply to a feature store; leave it out with --linear.")
     started = time.perf_counter()

@@ -16,9 +16,6 @@ from gramlet.common.checks import require_count
 from gramlet.common.notices import warn_caller
 from gramlet.files.target import Task, as_values, infer_task
 
-__all__ = ["Target", "check_target", "target_of"]
-
-
 _SHOWN = 10  # positions listed in a message
 _BEYOND = (
     "beyond 64 bits, which would not be told apart. If they are classes, give them as strings; if "
