@@ -516,8 +516,4 @@ def cluster_client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
     try:
         yield client
     finally:
-        if workers is not None:
-            stopped(client)
-        else:
-            with contextlib.suppress(Exception):  # closing fails if the scheduler is lost
-                client.close()
+        stopped(client)

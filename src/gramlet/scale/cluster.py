@@ -85,7 +85,7 @@ def _block_interrupts() -> None:
 
 
 def stopped(client: Any) -> None:
-    """Close a client of `started` and its workers."""
+    """Close a client and, if `started` made it, its workers."""
     # On a busy machine workers that end slowly are killed, and messages to them arrive too late;
     # the user need not be told.
     for name in ("distributed", "distributed.nanny", "tornado.application"):
@@ -93,7 +93,8 @@ def stopped(client: Any) -> None:
     cluster = client.cluster
     with contextlib.suppress(Exception):  # closing fails if the scheduler is lost
         client.close()
-    cluster.close()
+    if cluster is not None:
+        cluster.close()
 
 
 def connected(address: str) -> Any:
