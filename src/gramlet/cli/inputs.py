@@ -219,7 +219,7 @@ def target_of(dataset: Dataset, text: str, learning: Learning | None = None) -> 
     n_graphs, names = len(dataset.graphs), dataset.target_names
     try:
         return checked_target(
-            dataset.target, n_graphs, learning.task.value, learning.min_class_size, names
+            dataset.target, n_graphs, learning.task, learning.min_class_size, names
         )
     except ValueError as why:
         shown = f"the target {dataset.target_name!r}" if dataset.target_name else "the target"

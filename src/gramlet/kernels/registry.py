@@ -60,8 +60,8 @@ class Entry:
 
     def cls(self) -> type:
         """Import and return the class."""
-        found: type = getattr(importlib.import_module(self.home), self.class_name)
-        return found
+        cls: type = getattr(importlib.import_module(self.home), self.class_name)
+        return cls
 
     def make(self, **params: Any) -> Any:
         """A new estimator; ``params`` override those of the row."""

@@ -16,8 +16,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 
 from gramlet.common.arrays import Array, Ints, UInt64s
-from gramlet.common.parameters import Interval, StrOptions, require_parameters
-from gramlet.common.stored_state import require_array
+from gramlet.common.fields import ArrayOf, Sometimes, fields
+from gramlet.common.parameters import Interval, StrOptions
 from gramlet.engine.core.hashes import refine_hashes, scramble
 from gramlet.engine.counts.comparison import count_codes
 from gramlet.engine.paths.shortest_paths import count_paths
@@ -81,6 +81,8 @@ class HashedFeatures(TransformerMixin, BaseEstimator):
         "use_edge_labels": LABEL_CHOICE,
     }
 
+    stored = fields(column_ids_=Sometimes(ArrayOf("uint64", None)))
+
     def __init__(
         self,
         kind: str = "wl",
@@ -139,12 +141,6 @@ class HashedFeatures(TransformerMixin, BaseEstimator):
     def reads_edge_labels(self) -> bool:
         """Whether edge labels change the features of graphs that have them."""
         return self.kind == "wl-edge" or (self.kind == "wl" and bool(self.use_edge_labels))
-
-    def validate(self) -> None:
-        """Check parameters and state, which may come from a file; ValueError if wrong."""
-        require_parameters(self)
-        if "column_ids_" in vars(self):
-            require_array("column_ids_", self.column_ids_, "uint64", (None,))
 
     def __graph_tags__(self) -> GraphTags:
         edge_labels = self.use_edge_labels and self.kind != "sp"
@@ -251,10 +247,12 @@ class GraphKind(NamedTuple):
     @classmethod
     def from_array(cls, codes: Array) -> GraphKind:
         """The kind that `to_array` encodes; ValueError for other arrays."""
-        found = codes.tolist()
-        if codes.shape != (3,) or not set(found) <= {-1, 0, 1}:
-            raise ValueError(f"graph_kind must be three numbers from -1 to 1; found {found!r:.80}.")
-        return cls(*(None if code == -1 else bool(code) for code in found))
+        numbers = codes.tolist()
+        if codes.shape != (3,) or not set(numbers) <= {-1, 0, 1}:
+            raise ValueError(
+                f"graph_kind must be three numbers from -1 to 1; found {numbers!r:.80}."
+            )
+        return cls(*(None if code == -1 else bool(code) for code in numbers))
 
     def to_array(self) -> Array:
         """One number per field: 1, 0, or -1 for None."""

@@ -1,7 +1,7 @@
 """HashedLinearModel: a linear classifier or regression that learns from a feature store.
 
 The penalty is chosen on held-out graphs and tested on others; then the model is trained on all.
-`linear_training` examines the target and trains part by part.
+`linear_training` summarises the store and trains part by part.
 """
 
 from __future__ import annotations
@@ -19,14 +19,22 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats
-from gramlet.common.parameters import Interval, StrOptions, require_parameters
-from gramlet.common.stored_state import (
-    require,
-    require_array,
-    require_flag,
-    require_instance,
-    require_real,
+from gramlet.common.fields import (
+    ArrayOf,
+    Choice,
+    Classes,
+    Flag,
+    Instance,
+    Integer,
+    Number,
+    Optional,
+    Sometimes,
+    Text,
+    fields,
 )
+from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import require
+from gramlet.evaluation.protocols.task import Target
 from gramlet.evaluation.scores.scorers import Scorer, scorer_of
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.scale.feature_store import FeatureStore
@@ -123,6 +131,26 @@ class HashedLinearModel(BaseEstimator):
         "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
     }
 
+    stored = fields(
+        features_=Instance(HashedFeatures),
+        task_=Choice("classification", "regression"),
+        scoring_=Text(),
+        classes_=Sometimes(Classes()),
+        coef_=ArrayOf("float64", "k", "d"),
+        intercept_=ArrayOf("float64", "k"),
+        alpha_=Number(0.0),
+        normalize_=Flag(),
+        factor_=Number(0.0),
+        score_=Optional(Number()),
+        baseline_=Optional(Number()),
+        n_graphs_=Integer(),
+        n_tested_=Integer(),
+        n_epochs_=Integer(),
+        node_labels_=Optional(Flag()),
+        edge_labels_=Optional(Flag()),
+        directed_=Optional(Flag()),
+    )
+
     def __init__(
         self,
         task: str = "auto",
@@ -158,7 +186,7 @@ class HashedLinearModel(BaseEstimator):
                 f"{type(store).__name__}. FeatureStore.write(folder, graphs) makes one."
             )
         summary = summarize(store, self.task)
-        scorer = scorer_of(self.scoring, summary.task, len(summary.classes))
+        scorer = scorer_of(self.scoring, summary.target.task, summary.target.n_classes)
         epochs = self._epochs(summary.n_graphs)
         # The total number of passes: training twice, choosing and testing.
         passes = 2 * epochs + 2 if self.held_out else epochs
@@ -201,15 +229,16 @@ class HashedLinearModel(BaseEstimator):
 
     def _weights(self, summary: StoreSummary) -> dict[int, float] | None:
         """Weights by code of the class."""
+        target = summary.target
         if self.class_weight is None:
             return None
-        if summary.task == "regression":
+        if target.task == "regression":
             raise ValueError("class_weight is for classes; this is a regression. Leave it out.")
         if self.class_weight == "balanced":
-            weights = summary.n_graphs / (len(summary.classes) * summary.members)
+            weights = summary.n_graphs / (target.n_classes * target.members())
             return dict(enumerate(weights.tolist()))
         assert isinstance(self.class_weight, Mapping)
-        known = {name: code for code, name in enumerate(summary.classes.tolist())}
+        known = {name: code for code, name in enumerate(target.classes.tolist())}
         unknown = [name for name in self.class_weight if name not in known]
         if unknown:
             raise ValueError(
@@ -224,28 +253,28 @@ class HashedLinearModel(BaseEstimator):
         if not course.held_out:
             return settings[0]
         machines = course.train(settings, (LEARN,))
-        truth, found = course.examine(machines, settings, CHOICE)
+        truth, candidates = course.examine(machines, settings, CHOICE)
         best = next((i for i, machine in enumerate(machines) if machine is not None), 0)
         if scorer.can_score(truth) and len(settings) > 1:
-            scores = [_score(scorer, truth, decisions) for decisions in found]
+            scores = [_score(scorer, truth, decisions) for decisions in candidates]
             best = int(np.argmax(scores))  # ties to the first
         truth, (decisions,) = course.examine([machines[best]], [settings[best]], TEST)
-        if scorer.can_score(truth) and decisions is not None:
+        if scorer.can_score(truth) and decisions is not None and np.isfinite(decisions).all():
             self.n_tested_ = len(truth)
             self.score_ = _score(scorer, truth, decisions)
-            self.baseline_ = _baseline(scorer, truth, course.summary)
+            self.baseline_ = _baseline(scorer, truth, course.summary.target)
         return settings[best]
 
     def _keep(self, machine: Any, chosen: Setting, course: Course) -> None:
         """Keep what predictions need, without the state of the descent."""
         summary = course.summary
-        self.task_, self.n_graphs_ = summary.task, summary.n_graphs
+        self.task_, self.n_graphs_ = summary.target.task, summary.n_graphs
         self.alpha_, self.normalize_ = chosen.alpha, chosen.normalize
         self.factor_ = course.scaling(chosen.normalize).factor
         self.coef_: Floats = np.array(np.atleast_2d(machine.coef_), dtype=np.float64)
         self.intercept_: Floats = np.array(machine.intercept_, dtype=np.float64).reshape(-1)
-        if summary.task == "classification":
-            self.classes_ = summary.classes
+        if self.task_ == "classification":
+            self.classes_ = summary.target.classes
             return
         self.__dict__.pop("classes_", None)
         self.coef_ *= summary.deviation
@@ -254,14 +283,10 @@ class HashedLinearModel(BaseEstimator):
     def _values(self, X: Any) -> Floats:
         check_is_fitted(self, "coef_")
         features = self.features_
-        batch = self._kind().fitting(as_batch(X), type(self).__name__, features.reads_edge_labels)
+        kind = GraphKind(self.node_labels_, self.edge_labels_, self.directed_)
+        batch = kind.fitting(as_batch(X), type(self).__name__, features.reads_edge_labels)
         rows = Scaling(self.normalize_, self.factor_)(features.transform(batch))
         return decisions_of(rows, self.coef_, self.intercept_)
-
-    def _kind(self) -> GraphKind:
-        """The kind of the graphs of the store; models of earlier versions do not know it."""
-        names = (f"{field}_" for field in GraphKind._fields)
-        return GraphKind(*(getattr(self, name, None) for name in names))
 
     def predict(self, X: Any) -> Array:
         """The class or number of each graph."""
@@ -286,35 +311,19 @@ class HashedLinearModel(BaseEstimator):
         return np.asarray(shares / total)
 
     def validate(self) -> None:
-        """Check parameters and fitted state, which may come from a file; ValueError if wrong."""
-        require_parameters(self)
+        """Check what fields cannot express of a model, which may come from a file."""
         self._settings()
         if "coef_" not in vars(self):
             return
-        require_instance("features_", self.features_, HashedFeatures)
         require(self.features_.n_bits is not None, "features_ must have a number of bits")
-        require(self.task_ in ("classification", "regression"), "task_ is unknown")
         n_rows = 1
         if self.task_ == "classification":
-            require_instance("classes_", self.classes_, np.ndarray)
-            require(
-                self.classes_.ndim == 1
-                and self.classes_.dtype.kind in "biufU"
-                and len(self.classes_) > 1
-                and bool((self.classes_[1:] > self.classes_[:-1]).all()),
-                "classes_ must be two or more classes in order",
-            )
+            require("classes_" in vars(self), "classes_ is missing")
             n_rows = 1 if len(self.classes_) == 2 else len(self.classes_)
-        n_columns = 2 ** int(self.features_.n_bits or 0)
-        require_array("coef_", self.coef_, "float64", (n_rows, n_columns))
-        require_array("intercept_", self.intercept_, "float64", (n_rows,))
-        require_flag("normalize_", self.normalize_)
-        require_real("factor_", self.factor_, 0.0)
-        for field, value in self._kind()._asdict().items():
-            require(
-                value is None or isinstance(value, bool),
-                f"{field}_ must be True, False or None; found {value!r:.80}",
-            )
+            in_order = (self.classes_[1:] > self.classes_[:-1]).all()
+            require(len(self.classes_) > 1 and in_order, "classes_ must be two or more, in order")
+        shape = n_rows, 2 ** int(self.features_.n_bits or 0)
+        require(self.coef_.shape == shape, f"coef_ must have the shape {shape}")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -335,13 +344,9 @@ def _score(scorer: Scorer, truth: Array, decisions: Floats | None) -> float:
     return scorer(truth, predictions, decisions)
 
 
-def _baseline(scorer: Scorer, truth: Array, summary: StoreSummary) -> float | None:
+def _baseline(scorer: Scorer, truth: Array, target: Target) -> float | None:
     """The score of a constant prediction, if the scorer uses predictions."""
     if scorer.needs == "decisions":
         return None
-    same = (
-        np.full(len(truth), int(np.argmax(summary.members)))
-        if len(summary.members)
-        else (np.zeros(len(truth)))
-    )
-    return scorer(truth, same, None)
+    frequent = int(np.argmax(target.members())) if target.n_classes else 0.0
+    return scorer(truth, np.full(len(truth), frequent), None)
