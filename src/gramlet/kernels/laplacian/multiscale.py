@@ -421,7 +421,10 @@ class ExactProfile(UnitProfile):
 
     def validate(self) -> None:
         """Raise ValueError if the features do not fit the graphs, or the graphs the kernel."""
-        require(len(self.vertex_features) == self.batch.n_nodes_total, "vertex_features need one row per node")
+        require(
+            len(self.vertex_features) == self.batch.n_nodes_total,
+            "vertex_features need one row per node",
+        )
         require(not self.batch.directed, "the graphs must be undirected")
 
     def __len__(self) -> int:
