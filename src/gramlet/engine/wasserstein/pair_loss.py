@@ -22,6 +22,7 @@ from gramlet.engine.core.tiles import Tiling, for_tiles
 from gramlet.engine.counts.comparison import CountIndex, row_arrays
 from gramlet.engine.wasserstein.weight_constraint import WeightConstraint
 
+_NOTHING: Floats = np.empty(0)
 _TILES, _LEAST_TILE = 16, 1 << 15  # ranges of rows at most, pairs in one of them at least
 
 # Sums may be reordered, so that they are vectorised; NaN and infinity are still respected.
@@ -54,7 +55,7 @@ class PairMinima:
 
     def __init__(self, masses: sparse.csr_matrix, n_jobs: int | None = None) -> None:
         self.n_graphs, self.n_features = masses.shape
-        self._entries = _Entries.of(masses)
+        self.entries = _Entries.of(masses)
         lengths = np.arange(self.n_graphs, 0, -1, dtype=np.int64)
         #: Row i of the packed triangle, pairs (i, i), (i, i+1), ..., begins at ``starts[i]``.
         self.starts = offsets_of(lengths)
@@ -62,12 +63,12 @@ class PairMinima:
         self._n_tiles = int(np.clip(self.starts[-1] // _LEAST_TILE, 1, _TILES))
         self._tiling = Tiling(n_jobs)
 
-    def forward(self, weights: Floats, out: Floats | None = None) -> Floats:
+    def forward(self, weights: Floats) -> Floats:
         """S of all pairs i ≤ j, packed."""
-        packed = np.empty(self.starts[-1]) if out is None else out
+        packed = np.empty(self.starts[-1])
 
         def fill(begin: int, end: int) -> Floats:
-            _sum_minima(begin, end, self._entries, weights, self.starts, packed)
+            _sum_minima(begin, end, self.entries, weights, self.starts, packed)
             return np.zeros(0)
 
         self.sum_over_rows(fill)
@@ -78,7 +79,7 @@ class PairMinima:
 
         def part(begin: int, end: int) -> Floats:
             total = np.zeros(self.n_features)
-            _sum_gradients(begin, end, self._entries, coefficients, self.starts, total)
+            _sum_gradients(begin, end, self.entries, coefficients, self.starts, total)
             return total
 
         return self.sum_over_rows(part)
@@ -129,40 +130,62 @@ class PairProblem:
                 [np.minimum(mass, self.fixed[i:]) for i, mass in enumerate(self.fixed)]
             )
 
-    def common(self, weights: Floats, out: Floats | None = None) -> Floats:
-        """S of all pairs, packed: the weighted mass two graphs share."""
-        packed = self.pairs.forward(weights, out)
-        if self._fixed_common is not None:
-            packed += self._fixed_common
-        return packed
+    def common(self, weights: Floats) -> tuple[Floats, float]:
+        """S of all pairs, packed: the weighted mass two graphs share; and the loss there."""
+        packed = np.zeros(self.pairs.starts[-1])
+        return packed, self.move(weights, packed, packed)[0]
 
-    def loss(
-        self, here: Floats, there: Floats | None = None, share: float = 0.0
-    ) -> tuple[float, float]:
-        """The loss at S, or at a share of the way from it to another S.
+    def move(self, weights: Floats, here: Floats, out: Floats) -> tuple[float, float]:
+        """S of some weights, in ``out``; the loss there, and its derivative on the way from here.
+
+        The derivative is with respect to the share of the way, at its end.
+        """
+        starts = self.pairs.starts
+
+        def part(begin: int, end: int) -> Floats:
+            _sum_minima(begin, end, self.pairs.entries, weights, starts, out)
+            if self._fixed_common is not None:
+                rows = slice(starts[begin], starts[end])
+                out[rows] += self._fixed_common[rows]
+            return self._losses(begin, end, here, out, 1.0, _NOTHING)
+
+        value, along = self.pairs.sum_over_rows(part)
+        return float(value), float(along)
+
+    def loss(self, here: Floats, there: Floats, share: float) -> tuple[float, float]:
+        """The loss at a share of the way from one S to another.
 
         Returns the loss and its derivative with respect to the share.
         """
-        return self._losses(here, there, share, np.empty(0))
+        value, along = self.pairs.sum_over_rows(
+            lambda begin, end: self._losses(begin, end, here, there, share, _NOTHING)
+        )
+        return float(value), float(along)
 
     def gradient(
         self, here: Floats, there: Floats | None = None, share: float = 0.0
     ) -> tuple[float, Floats]:
-        """The loss as in `loss`, and its gradient; that is 0 where weights are fixed."""
-        slopes = np.empty(len(here))
-        loss = self._losses(here, there, share, slopes)[0]
-        return loss, np.where(self.constraint.free, self.pairs.adjoint(slopes), 0.0)
+        """The loss at S, or at a share of the way from it to another S, and its gradient.
 
-    def _losses(
-        self, here: Floats, there: Floats | None, share: float, slopes: Floats
-    ) -> tuple[float, float]:
-        arrays = here, here if there is None else there, share, self.pairs.starts, self.classes
+        The gradient is with respect to the weights; it is 0 where they are fixed.
+        """
+        there = here if there is None else there
+        slopes = np.empty(len(here))
 
         def part(begin: int, end: int) -> Floats:
-            return np.array(_sum_losses(begin, end, *arrays, self.hinge, slopes))
+            total = np.zeros(self.pairs.n_features + 1)
+            total[-1] = self._losses(begin, end, here, there, share, slopes)[0]
+            _sum_gradients(begin, end, self.pairs.entries, slopes, self.pairs.starts, total)
+            return total
 
-        value, along = self.pairs.sum_over_rows(part)
-        return float(value), float(along)
+        total = self.pairs.sum_over_rows(part)
+        return float(total[-1]), np.where(self.constraint.free, total[:-1], 0.0)
+
+    def _losses(
+        self, begin: int, end: int, here: Floats, there: Floats, share: float, slopes: Floats
+    ) -> Floats:
+        arrays = here, there, share, self.pairs.starts, self.classes
+        return np.array(_sum_losses(begin, end, *arrays, self.hinge, slopes))
 
     def curvature_bound(self) -> float:
         """An upper bound of the gradient's Lipschitz constant without a walk over pairs.

@@ -34,13 +34,13 @@ def batch(
     """Projected gradient descent on the full loss with a fixed step, starting from w = 1."""
     step = min(step, _LONGEST_STEP)
     weights = np.ones(problem.masses.shape[1])
-    common = problem.common(weights)
-    history = [problem.loss(common)[0]]
+    common, loss = problem.common(weights)
+    history = [loss]
     for done in range(1, max_iter + 1):
         weights = problem.constraint.project(weights - step * problem.gradient(common)[1])
-        common = problem.common(weights, common)
-        history.append(problem.loss(common)[0])
-        report(done, history[-1])
+        loss = problem.move(weights, common, common)[0]
+        history.append(loss)
+        report(done, loss)
     return weights, history
 
 
@@ -66,8 +66,7 @@ def accelerated(
     """
     smallest = _step_of(problem.curvature_bound())
     current = previous = np.ones(problem.masses.shape[1])
-    common = problem.common(current)
-    loss = problem.loss(common)[0]
+    common, loss = problem.common(current)
     previous_common, spare = np.empty_like(common), np.empty_like(common)
     history, bound, momentum = [loss], -np.inf, 1.0
     given, finished = step, False
@@ -92,8 +91,8 @@ def accelerated(
             step = _first_step(problem, gradient) if step is None else step
             step = min(max(step, smallest), _LONGEST_STEP)
             target = problem.constraint.project(ahead - step * gradient)
-            target_common = problem.common(target, spare)
-            target_loss, slope = problem.loss(common, target_common, 1.0)
+            target_common = spare
+            target_loss, slope = problem.move(target, common, target_common)
             growth = _growth(step, target - ahead, gradient, target_loss - ahead_loss, first)
             step *= growth
             if growth >= 1.0:
@@ -198,9 +197,10 @@ def stochastic(
     """
     step = min(step, _LONGEST_STEP)
     masses, n = problem.masses, problem.masses.shape[0]
+    indptr, columns = masses.indptr.astype(np.int64), masses.indices.astype(np.int64)
     pairs = rng.randint(0, n, size=(max_iter, 2)).astype(np.int64)
     weights = np.ones(masses.shape[1])
-    first = problem.loss(problem.common(weights))[0]
+    first = problem.common(weights)[1]
     hinge = problem.hinge
     # A pair counts as the mean over all pairs.
     hinge = hinge._replace(
@@ -217,8 +217,8 @@ def stochastic(
         touched = _pair_step(
             i,
             j,
-            masses.indptr.astype(np.int64),
-            masses.indices.astype(np.int64),
+            indptr,
+            columns,
             masses.data,
             problem.fixed,
             problem.classes[i] == problem.classes[j],
@@ -232,7 +232,7 @@ def stochastic(
         if touched and (one_by_one or (distances > radii**2).any()):
             weights = allowed.project(weights)
             distances[:] = np.bincount(levels, weights=(weights - 1.0) ** 2, minlength=len(radii))
-    return weights, [first, problem.loss(problem.common(weights))[0]]
+    return weights, [first, problem.common(weights)[1]]
 
 
 @njit(nogil=True, cache=True)
