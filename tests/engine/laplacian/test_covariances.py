@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from gramlet import GraphBatch
 from gramlet.engine.core.hashes import node_signatures
 from gramlet.engine.core.ragged import offsets_of
-from gramlet.engine.laplacian import bhattacharyya
+from gramlet.engine.laplacian import bhattacharyya, supports
 from gramlet.engine.laplacian import covariances as engine
-from gramlet.engine.laplacian import supports
 from gramlet.engine.laplacian.balls import ball_owners, ball_sizes
 from gramlet.engine.laplacian.covariances import ball_covariances, graph_covariances, heat_diagonals
 from reference.examples import random_graphs

@@ -96,7 +96,9 @@ def test_points_that_coincide_are_at_distance_zero(n_dimensions):
     """Products of vectors lose all digits there; many sinks and very many sources, too."""
     rng = np.random.default_rng(1)
     points = 1e6 + rng.normal(size=(100, n_dimensions))
-    both = np.concatenate([points, points[rng.permutation(100)], np.repeat(points[:3], 300, axis=0)])
+    both = np.concatenate(
+        [points, points[rng.permutation(100)], np.repeat(points[:3], 300, axis=0)]
+    )
     alike = np.zeros(len(both), dtype=np.int64)
     sets = mass_points(np.array([0, 100, 200, 1100]), both, alike, alike)
     found = earth_mover_distances(sets, None, 0.0)

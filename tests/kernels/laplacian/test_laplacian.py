@@ -220,7 +220,9 @@ def test_without_softening_attributes_must_be_independent():
     np.testing.assert_allclose(matrix, expected, atol=1e-12)
     dependent = GraphBatch.from_edges([[(0, 1)]], node_attributes=[[[1.0, 2.0], [2.0, 4.0]]])
     with pytest.raises(ValueError, match=r"Graph 1: .* is singular.*gamma > 0"):
-        FeatureLaplacian(1.0, 0.0, vertex_features="attributes").fit(GraphBatch.concatenate([batch[:1], dependent]))
+        FeatureLaplacian(1.0, 0.0, vertex_features="attributes").fit(
+            GraphBatch.concatenate([batch[:1], dependent])
+        )
     equal = GraphBatch.from_edges([[(0, 1)]], node_attributes=[np.ones((2, 4))])
     with pytest.raises(ValueError, match=r"Graph 0: .* is singular.*gamma > 0"):
         FeatureLaplacian(1.0, 0.0, vertex_features="attributes").fit(equal)
