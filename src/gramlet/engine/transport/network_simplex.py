@@ -220,8 +220,8 @@ def _start(
     for turn in range(n_sinks - 1):
         a = sink[_INTO, turn]
         while True:
-            k = _U(_cheapest_source(a, width, scaled, source) & mask)
-            node = _U(n_sinks) + k
+            best = _U(_cheapest_source(a, width, scaled, source) & mask)
+            node = _U(n_sinks) + best
             if tree[FLOW, a] <= tree[FLOW, node]:  # close the sink
                 tree[_PARENT, a] = node
                 tree[FLOW, node] -= tree[FLOW, a]
@@ -231,7 +231,7 @@ def _start(
             # Close the source.
             tree[_PARENT, node] = a
             tree[FLOW, a] -= tree[FLOW, node]
-            source[k] += _CLOSED
+            source[best] += _CLOSED
             for w in range(_BELOW, _BELOW + words):
                 tree[w, a] |= tree[w, node]
     root = sink[_INTO, n_sinks - 1]

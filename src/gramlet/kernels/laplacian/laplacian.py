@@ -431,7 +431,7 @@ class KernelisedProfile(UnitProfile):
 
 def _factor(matrix: Floats) -> tuple[Floats, float]:
     """The Cholesky factor R of S and ½ ln|S|; a LinAlgError if S is not positive definite."""
-    root = np.linalg.cholesky(matrix)
+    root = np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
     pivots = np.diagonal(root)
     if not (pivots**2 > _LOST * np.diagonal(matrix)).all():
         raise np.linalg.LinAlgError
