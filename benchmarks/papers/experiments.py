@@ -19,9 +19,8 @@ from sklearn.svm import SVC
 from gramlet import theory
 from gramlet.common.arrays import Floats
 from gramlet.discrepancy.mean_kernel import mmd
-from gramlet.embeddings.feature_maps import GaussianMap
+from gramlet.embeddings.feature_maps import GaussianMap, MatchMap
 from gramlet.embeddings.graph_sampling import GraphSampling
-from gramlet.embeddings.match_map import MatchMap
 from gramlet.embeddings.optical_map import OpticalMap
 from gramlet.embeddings.random_graph_embedding import RandomGraphEmbedding
 from gramlet.evaluation.protocols.protocol import Protocol

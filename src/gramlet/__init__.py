@@ -100,7 +100,7 @@ _HOMES = {
     "GraphSampling": "gramlet.embeddings.graph_sampling",
     "UniformSampler": "gramlet.embeddings.samplers",
     "RandomWalkSampler": "gramlet.embeddings.samplers",
-    "MatchMap": "gramlet.embeddings.match_map",
+    "MatchMap": "gramlet.embeddings.feature_maps",
     "GaussianMap": "gramlet.embeddings.feature_maps",
     "EigenGaussianMap": "gramlet.embeddings.feature_maps",
     "OpticalMap": "gramlet.embeddings.optical_map",

@@ -13,16 +13,14 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.fields import ArrayOf, Choice, Instance, Integer, Optional, Text, fields
 from gramlet.common.parameters import StrOptions
-from gramlet.common.stored_state import require, require_array, require_instance, require_integer
+from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.laplacian.covariances import heat_diagonals
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import place_of, required_attributes
 from gramlet.kernels.contract.labels import LabelVocabulary
-
-__all__ = ["FEATURES_CONSTRAINTS", "VertexFeatures", "columns_of", "one_hot"]
-
 
 FEATURES_CONSTRAINTS: dict[str, list[Any]] = {
     "vertex_features": [StrOptions({"labels", "degree", "attributes", "heat"}), callable],
@@ -55,6 +53,14 @@ class VertexFeatures:
         The number of columns of the fitted graphs; None if they have no nodes (then any number is
         accepted).
     """
+
+    stored = fields(
+        features=Choice("labels", "degree", "attributes", "heat"),
+        owner=Text(),
+        times=ArrayOf("float64", None, least=0.0),
+        width=Optional(Integer(0)),
+        labels=Optional(Instance(LabelVocabulary)),
+    )
 
     def __init__(
         self, features: str | Callable[[GraphBatch], Any], heat_times: Any, owner: str
@@ -93,19 +99,12 @@ class VertexFeatures:
 
     def validate(self) -> None:
         """Raise ValueError if the columns do not fit the kind of features."""
-        require_instance("owner", self.owner, str)
-        require_array("times", self.times, "float64", (None,), least=0.0)
-        kinds = ("labels", "degree", "attributes", "heat")
-        require(self.features in kinds, f"the features must be one of {kinds}")
         require((self.labels is not None) == (self.features == "labels"), "labels do not fit")
         if self.labels is not None:
             require(self.width == len(self.labels), "width must be the number of labels")
         elif self.width is not None:
-            fixed = {"degree": 1, "heat": len(self.times)}
-            width = require_integer("width", self.width, 0)
-            require(
-                fixed.get(str(self.features), width) == width, "width does not fit the features"
-            )
+            width = {"degree": 1, "heat": len(self.times)}.get(str(self.features), self.width)
+            require(self.width == width, "width does not fit the features")
 
     def _rows(self, batch: GraphBatch, tiling: Tiling) -> Floats:
         if self.features == "attributes":

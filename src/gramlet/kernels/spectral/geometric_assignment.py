@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.common.fields import ArrayOf, Instance, Offsets, fields
 from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import require, require_array, require_instance, require_offsets
+from gramlet.common.stored_state import require, require_array
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
 from gramlet.engine.spectral.assignment import match_rows
 from gramlet.engine.spectral.coordinates import adjacency_coordinates
@@ -23,8 +24,6 @@ from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import FeatureProfile
 from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["GeometricAssignment"]
-
 
 @dataclass
 class PointSets:
@@ -33,11 +32,14 @@ class PointSets:
     offsets: Ints
     points: Floats
 
+    stored = fields(offsets=Offsets("n", "points"), points=ArrayOf("float64", "points", "d"))
+
     def validate(self) -> None:
-        """Raise ValueError if offsets and points do not fit together."""
-        require_array("points", self.points, "float64", (None, None))
+        """Raise ValueError if the points are not stored row by row."""
         require(self.points.flags.c_contiguous, "points must be contiguous")
-        require_offsets("offsets", self.offsets, end=len(self.points))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
 
 
 @shared_texts
@@ -77,6 +79,11 @@ class GeometricAssignment(ExplicitFeatures, GraphKernel):
         **COMMON_CONSTRAINTS,
     }
 
+    stored = fields(
+        profile_=Instance(FeatureProfile, len="n_fitted_"),
+        fitted_sets_=Instance(PointSets, len="n_fitted_"),
+    )
+
     def __init__(
         self,
         n_dims: int = 6,
@@ -101,15 +108,15 @@ class GeometricAssignment(ExplicitFeatures, GraphKernel):
         return np.array([f"matching with fitted graph {i}" for i in range(self.n_fitted_)], object)
 
     def _point_sets(self, batch: GraphBatch, tiling: Tiling) -> PointSets:
-        found = adjacency_coordinates(
-            batch.node_offsets, batch.indptr, batch.indices, self.n_dims, tiling.n_jobs
+        nodes = adjacency_coordinates(
+            batch.node_offsets, batch.indptr, batch.indices, self.n_dims, tiling
         )
-        lengths = np.sqrt(np.abs(found.values))[batch.graph_of_node]
-        return PointSets(np.asarray(batch.node_offsets), found.points * lengths)
+        lengths = np.sqrt(np.abs(nodes.values))[batch.graph_of_node]
+        return PointSets(np.asarray(batch.node_offsets), nodes.points * lengths)
 
     def _matchings(self, sets: PointSets, tiling: Tiling) -> Floats:
         fitted = self.fitted_sets_
-        out = np.zeros((len(sets.offsets) - 1, len(fitted.offsets) - 1))
+        out = np.zeros((len(sets), len(fitted)))
         symmetric = sets is fitted
         columns, fitted_columns = (np.ascontiguousarray(one.points.T) for one in (sets, fitted))
 
@@ -142,11 +149,8 @@ class GeometricAssignment(ExplicitFeatures, GraphKernel):
         return FeatureProfile(self._matchings(sets, tiling) / self.n_fitted_)
 
     def _validate_fitted(self) -> None:
-        require_instance("fitted_sets_", self.fitted_sets_, PointSets)
-        require_instance("profile_", self.profile_, FeatureProfile)
-        n, sets = self.n_fitted_, self.fitted_sets_
-        require(len(sets.offsets) == n + 1, "fitted_sets_ must have one set per fitted graph")
-        require(sets.points.shape[1] == self.n_dims, "n_dims does not fit the points")
+        n = self.n_fitted_
+        require(self.fitted_sets_.points.shape[1] == self.n_dims, "n_dims does not fit the points")
         require_array("profile_.rows", self.profile_.rows, "float64", (n, n))
 
     def __graph_tags__(self) -> GraphTags:

@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.checks import is_integer
+from gramlet.common.fields import ArrayOf, Instance, Integer, fields
 from gramlet.common.notices import warn_caller
-from gramlet.common.stored_state import require, require_array, require_instance, require_integer
+from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.spectral.theta_program import theta_values
 from gramlet.graphs.batch import GraphBatch
@@ -19,8 +20,6 @@ from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags
-
-__all__ = ["SVMTheta", "ThetaProfile"]
 
 # There is a warning if the relative error of ω may be above this.
 _ACCURATE = 1e-9
@@ -42,6 +41,13 @@ class ThetaProfile(Profile):
     n_nodes: Ints
     smallest: int
     largest: int
+
+    stored = fields(
+        shares=ArrayOf("float64", "n", least=0.0),
+        n_nodes=ArrayOf("int64", "n", least=0),
+        smallest=Integer(1),
+        largest=Integer(1),
+    )
 
     def __len__(self) -> int:
         return len(self.shares)
@@ -72,10 +78,7 @@ class ThetaProfile(Profile):
         return _sum_of_squares(last) - before * (before + 1.0) * (2.0 * before + 1.0) / 6.0
 
     def validate(self) -> None:
-        require_array("shares", self.shares, "float64", (None,), least=0.0)
-        require_array("n_nodes", self.n_nodes, "int64", (len(self.shares),), least=0)
-        require_integer("smallest", self.smallest, least=1)
-        require_integer("largest", self.largest, least=1)
+        """Raise ValueError if the sizes are not in order."""
         require(self.smallest <= self.largest, "smallest must not exceed largest")
 
 
@@ -125,6 +128,8 @@ class SVMTheta(GraphKernel):
         **COMMON_CONSTRAINTS,
     }
 
+    stored = fields(profile_=Instance(ThetaProfile, len="n_fitted_"))
+
     def __init__(
         self,
         sizes: tuple[int, int] = (2, 8),
@@ -166,7 +171,6 @@ class SVMTheta(GraphKernel):
         return _profile_of(batch, fitted.smallest, fitted.largest, tiling)
 
     def _validate_fitted(self) -> None:
-        require_instance("profile_", self.profile_, ThetaProfile)
         fitted: Any = self.profile_
         sizes = (fitted.smallest, fitted.largest)
         require(sizes == tuple(self.sizes), "sizes was changed after fit; fit the kernel again")
@@ -176,14 +180,14 @@ class SVMTheta(GraphKernel):
 
 
 def _profile_of(batch: GraphBatch, smallest: int, largest: int, tiling: Tiling) -> ThetaProfile:
-    found = theta_values(batch.node_offsets, batch.indptr, batch.indices, tiling)
-    inexact = np.flatnonzero(found.gaps > _ACCURATE * found.values)
+    theta = theta_values(batch.node_offsets, batch.indptr, batch.indices, tiling)
+    inexact = np.flatnonzero(theta.gaps > _ACCURATE * theta.values)
     if len(inexact):
-        worst = int(inexact[np.argmax(found.gaps[inexact] / found.values[inexact])])
+        worst = int(inexact[np.argmax(theta.gaps[inexact] / theta.values[inexact])])
         warn_caller(
             f"SVMTheta: ω of graph {worst} ({batch.sizes[worst]} nodes) is "
-            f"{found.values[worst]:.6g} and can be too small by up to {found.gaps[worst]:.2g}; "
+            f"{theta.values[worst]:.6g} and can be too small by up to {theta.gaps[worst]:.2g}; "
             f"{len(inexact)} of {len(batch)} graphs have relative errors above {_ACCURATE:g}.",
         )
-    shares = found.values / np.maximum(batch.sizes, 1)
+    shares = theta.values / np.maximum(batch.sizes, 1)
     return ThetaProfile(shares, np.array(batch.sizes, dtype=np.int64), smallest, largest)

@@ -8,28 +8,18 @@ in new graphs need no special treatment. Matrices on common coordinates are in `
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from gramlet.common.arrays import Bools, Floats, Ints
-from gramlet.common.stored_state import require, require_array, require_offsets, require_real
+from gramlet.common.fields import ArrayOf, Number, Offsets, fields
+from gramlet.common.stored_state import require
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
 
-__all__ = [
-    "SupportedCovariances",
-    "compare_supported",
-    "compare_supported_self",
-    "logs_and_pivots",
-]
-
-
 _LN2 = 0.6931471805599453
-# Parts of a matrix of k; see `_fill`.
-_WHOLE, _TRIANGLE, _OWN = 0, 1, 2
 # Starting a tile takes as long as comparing some ten pairs.
 _TILE_PAIRS = 1024
 
@@ -59,13 +49,14 @@ class SupportedCovariances:
     values: Floats
     logs: Floats
 
-    @classmethod
-    def build(
-        cls, gamma: float, offsets: Ints, codes: Ints, starts: Ints, values: Floats
-    ) -> SupportedCovariances:
-        """From matrices that are positive definite on their supports."""
-        logs, _ = logs_and_pivots(offsets, codes, starts, values)
-        return cls(gamma, offsets, codes, starts, values, logs)
+    stored = fields(
+        gamma=Number(0.0),
+        offsets=Offsets("n", "codes"),
+        codes=ArrayOf("int64", "codes", least=0),
+        starts=Offsets("n", "entries"),
+        values=ArrayOf("float64", "entries"),
+        logs=ArrayOf("float64", "n"),
+    )
 
     def __len__(self) -> int:
         return len(self.logs)
@@ -84,26 +75,19 @@ class SupportedCovariances:
         )
 
     def validate(self) -> None:
-        """Raise ValueError if the arrays do not fit together."""
-        require_real("gamma", self.gamma, least=0.0)
-        n = len(self.logs)
-        require_array("logs", self.logs, "float64", (n,))
-        offsets = require_offsets("offsets", self.offsets, n, len(self.codes))
-        starts = require_offsets("starts", self.starts, n, len(self.values))
-        require_array("codes", self.codes, "int64", (None,), least=0)
-        require_array("values", self.values, "float64", (None,))
-        orders = np.diff(offsets)
-        whole = np.diff(starts) == orders * (orders + 1) // 2
+        """Raise ValueError if coordinates or matrices are not as `build` takes and leaves them."""
+        orders = np.diff(self.offsets)
+        whole = np.diff(self.starts) == orders * (orders + 1) // 2
         require(whole.all(), "triangles need n(n + 1)/2 entries for n codes")
         inner = np.ones(len(self.codes), dtype=bool)
-        inner[offsets[:-1][offsets[:-1] < len(inner)]] = False
+        inner[self.offsets[:-1][self.offsets[:-1] < len(inner)]] = False
         require((np.diff(self.codes, prepend=-1)[inner] > 0).all(), "codes must increase")
-        logs, pivots = logs_and_pivots(offsets, self.codes, starts, self.values)
-        require((pivots[orders > 0] > 0).all(), "a matrix is singular")
+        logs, pivots = logs_and_pivots(orders, self.starts, self.values)
+        require((pivots > 0).all(), "a matrix is singular")
         require(np.allclose(logs, self.logs, 1e-6, 1e-6), "logs do not fit the matrices")
 
-    def columns(self) -> tuple[Ints, Ints, Ints, Floats, Floats]:
-        """The arrays, as the compiled loops take them."""
+    def arrays(self) -> tuple[Ints, Ints, Ints, Floats, Floats]:
+        """The arrays, as the compiled loop takes them."""
         return self.offsets, self.codes, self.starts, self.values, self.logs
 
 
@@ -112,16 +96,23 @@ def compare_supported(
 ) -> Floats:
     """The matrix of k between two sets; coordinates with equal codes are the same."""
     out = np.empty((len(rows), len(columns)))
+
+    def work(begin: int, end: int) -> None:
+        _fill(rows.gamma, *rows.arrays(), *columns.arrays(), begin, end, False, out)
+
     n_tiles = min(128, 1 + out.size // _TILE_PAIRS)
-    for_tiles(_rows_of(rows, columns, _WHOLE, out), len(rows), n_tiles=n_tiles, tiling=tiling)
+    for_tiles(work, len(rows), n_tiles=n_tiles, tiling=tiling)
     return out
 
 
 def compare_supported_self(covariances: SupportedCovariances, tiling: Tiling = QUIET) -> Floats:
     """The symmetric matrix of k between covariances; its diagonal is 1."""
-    n = len(covariances)
+    n, arrays = len(covariances), covariances.arrays()
     out = np.empty((n, n))
-    work = _rows_of(covariances, covariances, _TRIANGLE, out)
+
+    def work(begin: int, end: int) -> None:
+        _fill(covariances.gamma, *arrays, *arrays, begin, end, True, out)
+
     costs, n_tiles = np.arange(n, 0, -1, dtype=np.float64), min(128, 1 + out.size // _TILE_PAIRS)
     for_tiles(work, n, costs=costs, n_tiles=n_tiles, tiling=tiling)
     mirror(out)
@@ -129,51 +120,28 @@ def compare_supported_self(covariances: SupportedCovariances, tiling: Tiling = Q
     return out
 
 
-def logs_and_pivots(
-    offsets: Ints, codes: Ints, starts: Ints, values: Floats
-) -> tuple[Floats, Floats]:
-    """ln|S| of each matrix on its support, and its smallest pivot.
+@njit(nogil=True, cache=True)
+def logs_and_pivots(orders: Ints, starts: Ints, values: Floats) -> tuple[Floats, Floats]:
+    """ln|S| of packed matrices, and their smallest pivots relative to the largest diagonal entry.
 
-    The pivot is relative to the largest diagonal entry, as in `bhattacharyya.smallest_pivots`, and
-    1 for a matrix without coordinates. If it is 0, ln|S| is not a number.
+    The pivot is 1 for a matrix without coordinates. If it is 0, ln|S| is not a number.
     """
-    n, orders = len(offsets) - 1, np.diff(offsets)
-    found = np.empty((n, 2))
-    # A loop of its own would take longer to compile than to run.
-    unknown = SupportedCovariances(0.0, offsets, codes, starts, values, np.empty(n))
-    _rows_of(unknown, unknown, _OWN, found)(0, n)
-    logs, pivots = found.T.copy()
-    # The largest entry of each diagonal.
-    there = orders > 0
-    places = np.arange(len(codes)) - np.repeat(offsets[:-1], orders)
-    diagonals = values[np.repeat(starts[:-1], orders) + places * (places + 3) // 2]
-    largest = np.empty(n)
-    if len(codes):
-        largest[there] = np.maximum.reduceat(diagonals, offsets[:-1][there])
-    ratios = np.where(there, 0.0, 1.0)
-    return logs, np.divide(pivots, largest, out=ratios, where=there & ~np.isnan(logs))
-
-
-def _largest(offsets: Ints) -> int:
-    """The largest number of coordinates of a matrix."""
-    return int(np.diff(offsets).max(initial=0))
-
-
-def _rows_of(
-    rows: SupportedCovariances, columns: SupportedCovariances, part: int, out: Floats
-) -> Callable[[int, int], None]:
-    """A function that fills a range of rows; see `_fill`."""
-    arrays = (rows.gamma, *rows.columns(), *columns.columns())
-    side, side2 = _largest(rows.offsets), _largest(columns.offsets)
-
-    def fill(begin: int, end: int) -> None:
-        # Arrays are created here: compiling that takes numba longer than compiling the loops.
-        mean = np.empty((side + side2, side + side2))
-        place, place2 = np.empty(side, np.int64), np.empty(side2, np.int64)
-        lone = np.empty(side + side2, np.bool_)
-        _fill(*arrays, begin, end, part, mean, place, place2, lone, out)
-
-    return fill
+    n, largest = len(orders), 0
+    for i in range(n):
+        largest = max(largest, orders[i])
+    matrix = np.empty((largest, largest))
+    logs, pivots = np.empty(n), np.ones(n)
+    for i in range(n):
+        highest, e = 0.0, starts[i]
+        for a in range(orders[i]):
+            for b in range(a + 1):
+                matrix[a, b] = values[e]
+                e += 1
+            highest = max(highest, matrix[a, a])
+        logs[i] = _log_determinant(matrix, orders[i])
+        for a in range(orders[i]):
+            pivots[i] = 0.0 if np.isnan(logs[i]) else min(pivots[i], matrix[a, a] / highest)
+    return logs, pivots
 
 
 @njit(nogil=True, cache=True)
@@ -191,23 +159,23 @@ def _fill(
     logs2: Floats,
     begin: int,
     end: int,
-    part: int,
-    mean: Floats,
-    place: Ints,
-    place2: Ints,
-    lone: Bools,
+    triangle: bool,
     out: Floats,
 ) -> None:
-    """Rows ``begin:end`` of k, of which ``part`` is the whole or the triangle from the diagonal on.
-
-    If the part is ``_OWN``, each matrix is compared with itself only, and the two columns of
-    ``out`` are ln|S| and the smallest pivot of S. ``mean``, the places and ``lone`` are overwritten
-    for each pair.
-    """
+    """Rows ``begin:end`` of k; with ``triangle`` only from the diagonal on."""
+    # Workspace for the largest pair.
+    side, side2 = 0, 0
+    for i in range(begin, end):
+        side = max(side, offsets[i + 1] - offsets[i])
+    for j in range(len(logs2)):
+        side2 = max(side2, offsets2[j + 1] - offsets2[j])
+    mean = np.empty((side + side2, side + side2))
+    place, place2 = np.empty(side, np.int64), np.empty(side2, np.int64)
+    lone = np.empty(side + side2, np.bool_)
     log_gamma = math.log(gamma) if gamma > 0.0 else 0.0
     for i in range(begin, end):
         mine = codes[offsets[i] : offsets[i + 1]]
-        for j in range(0 if part == _WHOLE else i, i + 1 if part == _OWN else len(logs2)):
+        for j in range(i if triangle else 0, len(logs2)):
             # The union of both supports; without γ, different supports have k = 0.
             theirs = codes2[offsets2[j] : offsets2[j + 1]]
             order = _merge(mine, theirs, place, place2, lone)
@@ -222,17 +190,9 @@ def _fill(
                 mean[a, a] = 0.5 * gamma if lone[a] else 0.0
             _add_half(mean, place, len(mine), values, starts[i])
             _add_half(mean, place2, len(theirs), values2, starts2[j])
-            log = _log_determinant(mean, order)
-            # One matrix: its pivots are on the diagonal.
-            if part == _OWN:
-                out[i, 0], out[i, 1] = log, np.inf
-                for a in range(order):
-                    if mean[a, a] < out[i, 1]:
-                        out[i, 1] = mean[a, a]
-                continue
             # Both log-determinants on the union, and k.
             own = logs[i] + absent * log_gamma + (logs2[j] + absent2 * log_gamma)
-            log_k = 0.25 * own - 0.5 * log
+            log_k = 0.25 * own - 0.5 * _log_determinant(mean, order)
             out[i, j] = math.exp(0.0 if log_k > 0.0 else log_k)
 
 
