@@ -27,9 +27,6 @@ def test_without_names_it_is_everything():
     assert names_of_work(["SP", "sp", "wl"]) == ["sp", "wl"]
 
 
-def test_the_large_graphs_are_graphs():
-    compile_all_of("paths of large graphs")
-
 
 def test_an_unknown_name_is_wrong_use(capsys):
     assert main(["warm-up", "weisfeiler"]) == 2
