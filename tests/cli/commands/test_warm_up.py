@@ -27,7 +27,6 @@ def test_without_names_it_is_everything():
     assert names_of_work(["SP", "sp", "wl"]) == ["sp", "wl"]
 
 
-
 def test_an_unknown_name_is_wrong_use(capsys):
     assert main(["warm-up", "weisfeiler"]) == 2
     assert "weisfeiler" in capsys.readouterr().err
