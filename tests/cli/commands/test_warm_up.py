@@ -10,7 +10,7 @@ import pytest
 
 from gramlet.cli import main
 from gramlet.kernels import registry
-from gramlet.warming import TOOLS, compile_all_of, names_of_work
+from gramlet.warming import TOOLS, names_of_work
 from without_compiler import COMPILER_IS_OFF
 
 AFTER = """

@@ -449,7 +449,7 @@ def _merge_leaves(graphs: PathGraphs, first: int, last: int, size: Floats) -> No
     parent, leaf = np.full(most + 1, -1, dtype=np.int64), np.empty(most + 1, dtype=np.int64)
     for u in range(first, last):
         for p in range(indptr[u], indptr[u + 1]):
-            v = np.int64(graphs.indices[p])
+            v = np.int64(graphs.indices[p])  # type: ignore[assignment]
             if indptr[v + 1] - indptr[v] != 1:
                 continue
             colour = levels[0, v]
@@ -490,7 +490,7 @@ def _add(
         return filled, kind
     slots[at] = occupied(code, np.int64(filled))
     counts[filled] = number
-    return filled + 1, np.int64(filled)
+    return filled + 1, np.int64(filled)  # type: ignore[return-value]
 
 
 @njit(nogil=True, cache=True)
