@@ -43,7 +43,7 @@ def fitted(kernel, y=Y, **params):
         "core(wl(n_iter=1))",
         "core(vertex(normalize=True))",
         "core(svm-theta)",
-        "core(sp) + wl",
+        "core(sp, normalize=False) + wl(normalize=False)",
     ],
 )
 def test_contributions_add_up_for_every_kernel_with_features(name, normalize):

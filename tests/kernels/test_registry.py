@@ -276,7 +276,7 @@ def test_refuses_nothing_to_fit_and_wrong_parameters(entry, train):
 
 
 # Kernels with floating point matrix products, whose last digits depend on the tiles.
-MATRIX_PRODUCTS = {"deep", "mlg", "geometric-assignment", "graphlet"}
+MATRIX_PRODUCTS = {"deep", "mlg", "geometric-assignment", "graphlet", "nspdk"}
 
 
 @each_kernel

@@ -349,7 +349,7 @@ _NAMES = [
     "sklearn.preprocessing._data:StandardScaler",
     "sklearn.pipeline:Pipeline",
     "gramlet.kernels.weisfeiler_lehman.subtree:WeisfeilerLehman",
-    "gramlet.kernels.contract.vocabulary:LabelVocabulary",
+    "gramlet.kernels.contract.labels:LabelVocabulary",
     "gramlet.engine.core.signature_table:SignatureTable",
     "gramlet.kernels.contract.kernel:GraphKernel",
     "gramlet.persistence.files:save",

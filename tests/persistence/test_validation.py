@@ -82,13 +82,13 @@ class NoCheck:
 
 
 def test_classes_without_a_check_of_their_own_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(NoCheck, "__module__", "gramlet.kernels.contract.vocabulary")
+    monkeypatch.setattr(NoCheck, "__module__", "gramlet.kernels.contract.labels")
     with pytest.raises(TypeError, match="does not declare"):
         gramlet.save([NoCheck()], tmp_path / "m")
-    home = importlib.import_module("gramlet.kernels.contract.vocabulary")
+    home = importlib.import_module("gramlet.kernels.contract.labels")
     monkeypatch.setattr(home, "NoCheck", NoCheck, raising=False)
     with pytest.raises(ValueError, match="does not declare"):
-        classes.find_class("gramlet.kernels.contract.vocabulary:NoCheck")
+        classes.find_class("gramlet.kernels.contract.labels:NoCheck")
 
 
 def test_classes_that_are_not_on_the_list_are_refused(tmp_path):

@@ -12,8 +12,7 @@ import pytest
 
 from gramlet import GraphBatch, load_dataset
 from gramlet.plotting.colours import ELEMENT_COLOURS, class_style, label_colours
-from gramlet.plotting.drawing import drawing_of
-from gramlet.plotting.molecule_drawing import atom_of
+from gramlet.plotting.drawing import atom_of, drawing_of
 from gramlet.plotting.svg import drawing_svg
 
 pytest.importorskip("networkx", reason="needs networkx")
@@ -50,12 +49,10 @@ def test_broken_lines_of_a_ring_are_inside():
     pytest.importorskip("rdkit")
     drawn = drawing_of("c1ccccc1")
     middle = drawn.points.mean(axis=0)
-    for stroke in drawn.strokes:
-        a, b = drawn.points[stroke.tail], drawn.points[stroke.head]
-        left = np.array([a[1] - b[1], b[0] - a[0]])
-        (_, (side, dashed)) = drawn.rails(stroke)
-        assert dashed
-        assert side * ((middle - a) @ left) > 0
+    shapes = drawn.shapes()
+    assert len(shapes.lines) == len(shapes.dashed) == 6
+    for (a, b), (c, d) in zip(shapes.lines, shapes.dashed, strict=True):
+        assert np.linalg.norm((c + d) / 2 - middle) < np.linalg.norm((a + b) / 2 - middle)
 
 
 @pytest.mark.parametrize(
@@ -148,4 +145,9 @@ def test_small_graphs(n):
 
 def test_arcs_have_heads():
     batch = GraphBatch.from_edges([[(0, 1), (1, 2)]], directed=True)
-    assert drawing_svg(drawing_of(batch)).count("Z") == 2
+    drawn = drawing_of(batch)
+    assert drawing_svg(drawn).count("Z") == 2
+    for stroke, (tip, *_) in zip(drawn.strokes, drawn.shapes().arrows, strict=True):
+        apart = np.linalg.norm(tip - drawn.points[[stroke.tail, stroke.head]], axis=1)
+        assert apart[1] == pytest.approx(drawn.radius)
+        assert apart[0] > apart[1]

@@ -27,8 +27,11 @@ def test_rings_are_round(n):
     np.testing.assert_allclose(steps, steps.mean(), rtol=0.02)
 
 
-def test_two_nodes_are_drawn_apart():
-    np.testing.assert_allclose(np.linalg.norm(np.diff(layout(one([(0, 1)])), axis=0)), 1.0)
+def test_distances_are_kept_and_components_are_apart():
+    points = layout(one([(0, 1), (1, 2), (2, 3), (5, 6)], 7))
+    np.testing.assert_allclose(np.linalg.norm(points[0] - points[3]), 3.0, atol=0.05)
+    np.testing.assert_allclose(np.linalg.norm(points[5] - points[6]), 1.0)
+    assert points[4:, 0].min() > points[:4, 0].max()
 
 
 def test_a_thousand_nodes_take_seconds():

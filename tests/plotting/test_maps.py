@@ -62,3 +62,20 @@ def test_names_come_from_the_data_set():
     shown = [text.get_text() for text in ax.get_legend().get_texts()]
     assert shown == ["not mutagenic", "mutagenic"]
     plt.close(ax.figure)
+
+
+def test_graphs_are_mapped_by_the_default_kernel():
+    from gramlet import load_dataset
+
+    graphs = trees(30)
+    ax = plot_map(graphs, np.arange(30) % 2, examples=3)
+    scores = KernelMap().fit(graphs).scores_[:, :2]
+    shown = np.concatenate([points.get_offsets() for points in ax.collections])
+    np.testing.assert_allclose(shown, np.concatenate([scores[::2], scores[1::2]]))
+    assert len(ax.child_axes) == 3
+    mutag = load_dataset("MUTAG")
+    legend = plot_map(mutag, examples=0).get_legend().get_texts()
+    assert [text.get_text() for text in legend] == ["not mutagenic", "mutagenic"]
+    with pytest.raises(TypeError, match=r"plot_map\(graphs, y\) draws a map"):
+        plot_map(graphs, graphs=graphs)
+    plt.close("all")

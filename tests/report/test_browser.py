@@ -37,6 +37,16 @@ def opened(browser):
     assert sum(url.startswith("file://") for url in browser.requests) == 1
 
 
+def wait_for(browser, selector):
+    """Wait until an element is there: drawings are unpacked when they are first needed."""
+    script = (
+        "new Promise(done => {let left = 100; const look = () => {left -= 1;"
+        f"const count = document.querySelectorAll({json.dumps(selector)}).length;"
+        "if (count || !left) done(count); else setTimeout(look, 20)}; look()})"
+    )
+    assert browser.run(script) >= 1
+
+
 @pytest.mark.parametrize("page", ["mutag_page", "regression_page", "hostile_page"])
 def test_everything_can_be_clicked(opened, page, request):
     browser = opened(request.getfixturevalue(page))
@@ -47,7 +57,7 @@ def test_everything_can_be_clicked(opened, page, request):
     assert n_tables > 5
     browser.run("document.querySelectorAll('thead button').forEach(b => b.click())")
     browser.run("document.querySelectorAll('button[data-step]').forEach(b => b.click())")
-    assert browser.run("document.querySelectorAll('.picked.filled svg.graph').length") >= 1
+    wait_for(browser, ".picked.filled svg.graph")
     assert browser.run("window.hacked") is None
 
 
@@ -65,8 +75,7 @@ def test_a_point_of_the_map_shows_its_graph(opened, mutag_page, mutag):
     assert f"graph {name}" in shown
     target = mutag.target_names[int(mutag.target[int(name)])]
     assert f"true: {target}" in shown
-    atoms = browser.run("document.querySelectorAll('.picked svg.graph text').length")
-    assert atoms >= 1
+    wait_for(browser, ".picked svg.graph text")
     assert graph is not None
     browser.run("document.querySelector('svg[data-map]').focus()")
     browser.press("ArrowRight")
@@ -134,7 +143,7 @@ def test_nothing_is_wider_than_the_window(opened, page, width, request):
 def test_hostile_names_are_shown_as_text(opened, hostile_page):
     browser = opened(hostile_page)
     assert browser.run("document.querySelector('h1').textContent") == HOSTILE
-    assert browser.run("document.querySelectorAll('img:not(.heat), script').length") == 2
+    assert browser.run("document.querySelectorAll('img:not(.heat), script').length") == 3
     browser.run("document.querySelector('button[data-step]').click()")
     assert HOSTILE in browser.run("document.querySelector('.picked .shown').textContent")
     assert browser.run("window.hacked") is None

@@ -147,8 +147,7 @@ def _read(text: str, reading: Reading, **others: Any) -> Dataset:
 
 def refuse_foreign(path: Path, reading: Reading) -> None:
     """Refuse options that do not apply to the format of a file, before it is read."""
-    from gramlet.files.kinds import kind_of
-    from gramlet.files.read import ReadOptions, refuse_foreign_options
+    from gramlet.files.kinds import ReadOptions, kind_of, refuse_foreign_options
     from gramlet.files.tu.members import is_tu
 
     kind = kind_of(path)

@@ -22,8 +22,6 @@ from gramlet.kernels.composite.sums import WeightedSum
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["AlignedKernelSum"]
-
 # A centred matrix this small compared with the matrix itself is a rounding error.
 _ZERO = 1e-12
 # If the scaled system has relative eigenvalues below this, its minimiser is not unique.
@@ -43,7 +41,7 @@ class AlignedKernelSum(WeightedSum):
 
     Parameters
     ----------
-    kernels : list of kernels or of (name, kernel) pairs
+    kernels : list of kernels, of their names, or of (name, kernel) pairs
         Unnamed kernels are named as `make_pipeline` names its steps. Normalising the members makes
         their weights comparable.
     task : {"auto", "classification", "regression"}

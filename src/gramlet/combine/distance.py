@@ -21,8 +21,6 @@ from gramlet.kernels.contract.kernel import GraphKernel
 from gramlet.kernels.contract.normalisation import unit
 from gramlet.kernels.contract.tags import graph_tags
 
-__all__ = ["KernelDistance", "similarity", "squared_distances"]
-
 # Squared distances this small compared with the norms are rounding errors.
 ROUNDING = 1e-12
 

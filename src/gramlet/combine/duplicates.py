@@ -12,13 +12,11 @@ from scipy.sparse.csgraph import connected_components
 
 from gramlet.common.arrays import Array, Ints, Nodes, UInt64s
 from gramlet.common.checks import require_count
-from gramlet.engine.core.content_hash import multiset_hashes, refine_hashes
+from gramlet.engine.core.hashes import multiset_hashes, refine_hashes
 from gramlet.engine.isomorphism.search import same_connected_graph
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
-from gramlet.graphs.label_content import column_hashes
-
-__all__ = ["find_duplicates", "graph_hashes"]
+from gramlet.graphs.fingerprint import column_hashes
 
 # The largest number of rounds of refinement before graphs are compared one by one.
 _MOST_ROUNDS = 32

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array
@@ -12,8 +12,7 @@ from gramlet.common.fields import Instance, fields
 from gramlet.common.stored_state import require
 from gramlet.kernels.contract.output import framed
 from gramlet.kernels.contract.tags import graph_tags
-
-__all__ = ["FeatureMap"]
+from gramlet.kernels.expression import estimator_of
 
 
 class FeatureMap(TransformerMixin, BaseEstimator):
@@ -25,8 +24,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : estimator
-        A kernel with an explicit feature map, such as ``WeisfeilerLehman()``.
+    kernel : str or estimator
+        A kernel with an explicit feature map: a name in the registry, or an estimator such as
+        ``WeisfeilerLehman()``.
 
     Attributes
     ----------
@@ -49,8 +49,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the features of the graphs X."""
-        graph_tags(self.kernel)  # raises TypeError if it is not a kernel
-        kernel = clone(self.kernel)
+        kernel = estimator_of(self.kernel)
         if not graph_tags(kernel).features_by_graphs:
             self._require_features(kernel)
         kernel.fit(X, y)

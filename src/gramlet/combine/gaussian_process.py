@@ -8,19 +8,17 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import GenericKernelMixin, Hyperparameter, Kernel
 
 from gramlet.common.arrays import Floats
-from gramlet.common.fields import Instance, Optional, Plain, Tuple, fields
+from gramlet.common.fields import Either, Instance, Optional, Plain, Text, Tuple, fields
 from gramlet.common.stored_state import require
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.normalisation import compared
 from gramlet.kernels.contract.tags import graph_tags, is_embedding
-
-__all__ = ["GraphKernelGP"]
-
+from gramlet.kernels.expression import estimator_of
 
 # Step, in the logarithm of a hyperparameter, of the central difference for its gradient.
 _STEP = 1e-4
@@ -54,8 +52,8 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
 
     Parameters
     ----------
-    kernel : estimator
-        A kernel of gramlet, which should be positive semi-definite.
+    kernel : str or estimator
+        A name in the registry, or a kernel of gramlet, which should be positive semi-definite.
     tune : mapping of str to (float, float), optional
         Real parameters of the kernel to tune, with their bounds.
 
@@ -83,21 +81,28 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
     """
 
     stored = fields(
-        kernel=Instance(BaseEstimator),
+        kernel=Either(Text(), Instance(BaseEstimator)),
         tune=Optional(Plain()),
         _fitted=Optional(Tuple(Instance(BaseEstimator), Instance(GraphBatch))),
     )
 
     def __init__(self, kernel: Any, tune: Mapping[str, tuple[float, float]] | None = None) -> None:
-        if is_embedding(kernel):
+        estimator = estimator_of(kernel)
+        if is_embedding(estimator):
+            name = type(estimator).__name__
             raise TypeError(
-                f"GraphKernelGP needs a graph kernel; {type(kernel).__name__} is an embedding. Use "
+                f"GraphKernelGP needs a graph kernel; {name} is an embedding. Use "
                 "its features with a kernel of scikit-learn, as in make_pipeline(embedding, "
                 "GaussianProcessRegressor(RBF()))."
             )
         self.kernel = kernel
         self.tune = tune
         self._fitted: tuple[Any, GraphBatch] | None = None
+
+    @property
+    def _estimator(self) -> Any:
+        """The kernel as an estimator of its own."""
+        return estimator_of(self.kernel)
 
     @property
     def hyperparameters(self) -> list[Hyperparameter]:
@@ -114,10 +119,11 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
         return found
 
     def _value(self, name: str) -> float:
-        params = self.kernel.get_params()
+        kernel = self._estimator
+        params = kernel.get_params()
         if name not in params:
             raise ValueError(
-                f"{type(self.kernel).__name__} has no parameter {name!r} to tune. It has: "
+                f"{type(kernel).__name__} has no parameter {name!r} to tune. It has: "
                 f"{', '.join(sorted(params))}."
             )
         value = params[name]
@@ -141,7 +147,7 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
             for h, value in zip(tuned, np.exp(theta).tolist(), strict=True)
         }
         # A clone, so that the user's kernel is not changed.
-        self.kernel = clone(self.kernel).set_params(**values)
+        self.kernel = self._estimator.set_params(**values)
         self._fitted = None
 
     @property
@@ -184,7 +190,7 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
         scikit-learn clones kernels at any time, so a random seed could not be kept: a
         ``random_state`` of None is replaced by 0.
         """
-        kernel = clone(self.kernel)
+        kernel = self._estimator
         unseeded = {
             name: 0
             for name, value in kernel.get_params().items()
@@ -234,11 +240,11 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
 
     def validate(self) -> None:
         """Raise ValueError if kernel, bounds and fitted kernel do not fit together."""
-        require(not is_embedding(self.kernel), "kernel must be a graph kernel")
+        require(not is_embedding(self._estimator), "kernel must be a graph kernel")
         self.bounds  # noqa: B018 (raises an error for invalid names and bounds)
         if self._fitted is not None:
             kernel, graphs = self._fitted
-            require(type(kernel) is type(self.kernel), "_fitted is another kernel")
+            require(type(kernel) is type(self._estimator), "_fitted is another kernel")
             require(kernel.n_fitted_ == len(graphs), "_fitted has a different number of graphs")
 
     def is_stationary(self) -> bool:
@@ -248,8 +254,8 @@ class GraphKernelGP(GenericKernelMixin, Kernel):
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, GraphKernelGP)
-            and type(self.kernel) is type(other.kernel)
-            and self.kernel.get_params() == other.kernel.get_params()
+            and type(self._estimator) is type(other._estimator)
+            and self._estimator.get_params() == other._estimator.get_params()
             and self.tune == other.tune
         )
 

@@ -19,8 +19,6 @@ from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.tags import is_embedding
 from gramlet.kernels.expression import normalized_by_name
 
-__all__ = ["KernelMap"]
-
 
 class KernelMap(TransformerMixin, BaseEstimator):
     """Kernel PCA of graphs, with any kernel or embedding of gramlet.

@@ -25,8 +25,6 @@ from gramlet.kernels.contract.kernel import GraphKernel
 from gramlet.kernels.contract.normalisation import Kind, canonical, normalize_in_place
 from gramlet.kernels.contract.profile import CountProfile
 
-__all__ = ["GraphNeighbors"]
-
 # The number of bytes of a block of rows.
 _BLOCK = 1 << 26
 

@@ -23,8 +23,6 @@ from gramlet.kernels.contract.normalisation import compared
 from gramlet.kernels.contract.tags import GraphTags, graph_tags
 from gramlet.kernels.expression import estimator_of
 
-__all__ = ["GraphNystroem"]
-
 
 class GraphNystroem(TransformerMixin, BaseEstimator):
     """Features of graphs by the Nyström method, for any kernel.
@@ -88,6 +86,7 @@ class GraphNystroem(TransformerMixin, BaseEstimator):
         self,
         kernel: Any,
         n_components: int = 100,
+        *,
         sampling: str = "uniform",
         tol: float = 1e-10,
         random_state: Any = None,

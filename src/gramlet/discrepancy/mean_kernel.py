@@ -21,8 +21,6 @@ from gramlet.engine.graphlets.spectrum import graphlet_frequencies
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 
-__all__ = ["mean_kernel", "mmd"]
-
 BaseKernel = str | Callable[[Floats, Floats], float]
 
 _LARGEST = 5

@@ -13,9 +13,6 @@ from gramlet.common.checks import is_integer
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 
-__all__ = ["MMDTest", "mmd_test"]
-
-
 # The size of a block of permutations that is multiplied at a time.
 _BLOCK = 2_000_000
 

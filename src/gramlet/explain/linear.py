@@ -18,10 +18,9 @@ from scipy import sparse
 from gramlet.combine.feature_map import FeatureMap
 from gramlet.common.arrays import Array, Floats
 from gramlet.graphs.conversion.convert import as_batch, as_single
+from gramlet.kernels.contract.nested import has_features
 from gramlet.kernels.contract.tags import graph_tags
 from gramlet.kernels.weisfeiler_lehman.colour_counts import colouring_of
-
-__all__ = ["HIGHER", "LinearExplanation", "explain_linear"]
 
 HIGHER = "higher values"  # the meaning of positive coefficients of a regression
 
@@ -116,8 +115,21 @@ class LinearExplanation:
         return _inverse_roots(self.kernel.profile_of(batch).norms())
 
 
-def _inverse_roots(own: Floats) -> Floats:
-    return np.divide(1.0, np.sqrt(own), out=np.zeros_like(own), where=own > 0)
+def _inverse_roots(norms: Floats) -> Floats:
+    return np.divide(1.0, np.sqrt(norms), out=np.zeros_like(norms), where=norms > 0)
+
+
+def _features_of(kernel: Any, profile: Any) -> sparse.csr_matrix:
+    """The features of a profile, normalised as the kernel is."""
+    if not hasattr(profile, "features"):
+        raise TypeError(
+            f"{kernel!r} does not store the features of its fitted graphs. Train a linear model on "
+            "FeatureMap(kernel) and explain that."
+        )
+    features = sparse.csr_matrix(profile.features())
+    if not kernel.normalize:
+        return features
+    return sparse.diags(_inverse_roots(profile.norms())).dot(features)
 
 
 def explain_linear(
@@ -161,6 +173,12 @@ def explain_linear(
         return _from_linear_model(source, model, class_names or {})
     if not hasattr(source, "__graph_tags__") or not graph_tags(source).features:
         raise TypeError(f"{type(source).__name__} has no explicit features to explain with.")
+    if not has_features(source):
+        raise TypeError(
+            f'{type(source).__name__}(normalize="tanimoto") is not linear in its features: a '
+            'pattern has no value of its own. Fit it with normalize="cosine" or normalize=False to '
+            "explain it."
+        )
     ridges = [_centred_ridge(part) for part in getattr(model, "estimators_", [model])]
     known = [ridge for ridge in ridges if ridge is not None]
     if known and len(known) == len(ridges):
@@ -191,15 +209,7 @@ def _from_linear_model(
 
 
 def _from_support_vectors(kernel: Any, model: Any, names: Mapping[Any, str]) -> LinearExplanation:
-    support = kernel.profile_[model.support_]
-    if not hasattr(support, "features"):
-        raise TypeError(
-            f"{kernel!r} does not store the features of its fitted graphs. Train a linear model on "
-            "FeatureMap(kernel) and explain that."
-        )
-    features = sparse.csr_matrix(support.features())
-    if kernel.normalize:
-        features = sparse.diags(_inverse_roots(support.norms())).dot(features)
+    features = _features_of(kernel, kernel.profile_[model.support_])
     classes = _named(model.classes_, names) if hasattr(model, "classes_") else ["", HIGHER]
     if len(classes) == 2:
         coefficients = np.asarray(model.dual_coef_ @ features)
@@ -242,10 +252,7 @@ def _from_ridges(
 
     One ridge for numbers or for two classes, with the threshold 1/2; else one per class.
     """
-    fitted = kernel.profile_
-    features = sparse.csr_matrix(fitted.features())
-    if kernel.normalize:
-        features = sparse.diags(_inverse_roots(fitted.norms())).dot(features)
+    features = _features_of(kernel, kernel.profile_)
     centre = np.asarray(features.mean(axis=0)).reshape(-1)
     rows = [np.asarray((dual - dual.mean()) @ features).reshape(-1) for dual, _ in ridges]
     coefficients = np.vstack(rows)

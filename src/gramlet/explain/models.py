@@ -7,9 +7,8 @@ weighted Wasserstein Weisfeiler-Lehman (weights). Tables and pictures are made e
 from __future__ import annotations
 
 import copy
-import inspect
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,6 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.weisfeiler_lehman.colour_counts import colouring_of
-
-__all__ = ["ModelExplanation", "Pattern", "explain_model", "name_labels"]
 
 Names = Mapping[Any, str]
 
@@ -74,6 +71,8 @@ class ModelExplanation:
         Whether the model predicts numbers; accuracy and majority are None then.
     numbers : array or None
         The numbers of y, for a regression.
+    node_names, edge_names : mapping
+        Names of labels for pictures, where the patterns and graphs do not have them already.
     """
 
     model: Any
@@ -86,13 +85,15 @@ class ModelExplanation:
     predictions: Array | None
     accuracy: float | None
     majority: float | None
+    regression: bool
+    numbers: Floats | None
+    node_names: Names
+    edge_names: Names
     _class_names: Names
     _values: Floats
     _levels: list[int | None]
     _texts: list[str]
     _present: sparse.csr_matrix
-    regression: bool = False
-    numbers: Floats | None = None
 
     @property
     def levels(self) -> list[int]:
@@ -109,14 +110,17 @@ class ModelExplanation:
     @property
     def drawable(self) -> bool:
         """Whether patterns are trees rooted at nodes, so that graphs can be coloured by them."""
-        return colouring_of(getattr(self.model, "kernel", self.model)) is not None
+        return colouring_of(self._kernel) is not None
+
+    @property
+    def _kernel(self) -> Any:
+        return self.model.kernel if isinstance(self.model, LinearExplanation) else self.model
 
     def _repr_html_(self) -> str:
         from gramlet.report.notebook import explanation_html
 
-        kernel = getattr(self.model, "kernel", self.model)
         meaning = f"{self.meaning} for {self.outputs[0]}" if self.outputs[0] else self.meaning
-        return explanation_html(kernel, self._texts, self._values[0], meaning, self.neutral)
+        return explanation_html(self._kernel, self._texts, self._values[0], meaning, self.neutral)
 
     def predicted_names(self) -> list[str] | None:
         """The predicted classes by name."""
@@ -126,20 +130,14 @@ class ModelExplanation:
 
     def patterns(self, output: int = 0) -> list[Pattern]:
         """All patterns of the model in its order: level by level."""
-        members = np.bincount(self.codes, minlength=len(self.classes))
-        ones = np.ones(len(self.codes))
-        belongs = sparse.csr_matrix(
-            (ones, (self.codes, np.arange(len(self.codes)))),
-            shape=(len(self.classes), len(self.codes)),
-        )
-        having = np.asarray((belongs @ self._present).todense()).T
-        shares = np.divide(having, members, out=np.zeros_like(having), where=members > 0)
-        counts = having.sum(axis=1).astype(int).tolist()
+        belongs = sparse.csr_matrix(np.arange(len(self.classes))[:, None] == self.codes)
+        having = (belongs.astype(np.float64) @ self._present).toarray().T
+        shares = having / np.maximum(np.bincount(self.codes, minlength=len(self.classes)), 1)
         columns = zip(
             self._levels,
             self._texts,
             self._values[output].tolist(),
-            counts,
+            having.sum(axis=1).astype(int).tolist(),
             map(tuple, shares.tolist()),
             strict=True,
         )
@@ -147,9 +145,9 @@ class ModelExplanation:
 
     def leading(self, n: int = 10, level: int | None = None, output: int = 0) -> list[Pattern]:
         """The ``n`` patterns of a level whose values are farthest from neutral, highest first."""
-        found = [pattern for pattern in self.patterns(output) if level in (None, pattern.level)]
-        found = sorted(found, key=lambda pattern: -abs(pattern.value - self.neutral))[:n]
-        return sorted(found, key=lambda pattern: -pattern.value)
+        patterns = [pattern for pattern in self.patterns(output) if level in (None, pattern.level)]
+        patterns = sorted(patterns, key=lambda pattern: -abs(pattern.value - self.neutral))[:n]
+        return sorted(patterns, key=lambda pattern: -pattern.value)
 
     def contributions(self, output: int = 0) -> sparse.csr_matrix:
         """What each pattern adds to the decision on each graph, shape (graphs, patterns).
@@ -188,7 +186,7 @@ def explain_model(
         Their classes, or their numbers if the model is a regression.
     class_names, node_names, edge_names : mapping, optional
         Names of classes, node labels and edge labels, e.g. ``{0: "C", 1: "N"}``. Names of
-        labels are used in patterns of Weisfeiler-Lehman kernels.
+        labels are used in the texts of patterns of Weisfeiler-Lehman kernels, and in all pictures.
 
     Returns
     -------
@@ -237,13 +235,15 @@ def explain_model(
         predictions=predictions,
         accuracy=accuracy,
         majority=majority,
+        regression=regression,
+        numbers=np.asarray(y, dtype=np.float64) if regression and y is not None else None,
+        node_names={} if named.node_labels is not batch.node_labels else node_names or {},
+        edge_names={} if named.edge_labels is not batch.edge_labels else edge_names or {},
         _class_names=class_names or {},
         _values=source.coefficients if linear else np.concatenate(source.weights_)[None],
         _levels=levels,
         _texts=texts,
         _present=present,
-        regression=regression,
-        numbers=np.asarray(y, dtype=np.float64) if regression and y is not None else None,
     )
 
 
@@ -341,31 +341,22 @@ def name_labels(
     batch: GraphBatch, node_names: Names | None = None, edge_names: Names | None = None
 ) -> GraphBatch:
     """The graphs with names in place of their labels, if these are known and distinct."""
-    return _relabelled(
-        batch,
-        _renamed(batch.node_labels, node_names or {}, ()),
-        _renamed(batch.edge_labels, edge_names or {}, ()),
+    return batch.with_columns(
+        node_labels=_renamed(batch.node_labels, node_names or {}),
+        edge_labels=_renamed(batch.edge_labels, edge_names or {}),
     )
 
 
-def _relabelled(
-    batch: GraphBatch, node_labels: Categorical | None, edge_labels: Categorical | None
-) -> GraphBatch:
-    """The same graphs with these labels and all other columns."""
-    columns = {name: getattr(batch, name) for name in inspect.signature(GraphBatch).parameters}
-    return GraphBatch(**{**columns, "node_labels": node_labels, "edge_labels": edge_labels})
-
-
-def _renamed(column: Categorical | None, names: Names, others: Any) -> Categorical | None:
-    if column is None or not _distinct([*column.categories, *others], names):
+def _renamed(
+    column: Categorical | None, names: Names, fitted: Iterable[Any] = ()
+) -> Categorical | None:
+    """Labels by their names, if there are names and different labels have different ones."""
+    if column is None or not names:
+        return column
+    labels = dict.fromkeys([*column.categories, *fitted])
+    if len({str(names.get(label, label)) for label in labels}) < len(labels):
         return column
     return Categorical(column.codes, [str(names.get(v, v)) for v in column.categories])
-
-
-def _distinct(values: Any, names: Names) -> bool:
-    """Whether there are names, and different labels have different names."""
-    apart = dict.fromkeys(values)
-    return bool(names) and len({str(names.get(v, v)) for v in apart}) == len(apart)
 
 
 def _with_names(
@@ -384,22 +375,20 @@ def _with_names(
         colouring.edge_labels, edge_labels, edge_names
     )
     kernel.counter_, counter.colouring = counter, colouring
-    named = _relabelled(batch, node_labels, edge_labels)
+    named = batch.with_columns(node_labels=node_labels, edge_labels=edge_labels)
     if not linear:
         return kernel, named
-    names = np.array(counter.names(), dtype=object)
-    return (
-        LinearExplanation(kernel, source.coefficients, source.intercept, source.outputs, names),
-        named,
-    )
+    return replace(source, kernel=kernel, names=np.array(counter.names(), dtype=object)), named
 
 
 def _rename_both(labels: Any, column: Categorical | None, names: Names) -> tuple[Any, Any]:
     """The fitted labels and a column of labels with the same names, or both unchanged."""
-    fitted = None if labels.vocabulary is None else labels.vocabulary.values
-    if fitted is None or column is None or not _distinct([*fitted, *column.categories], names):
+    if labels.vocabulary is None:
         return labels, column
-    labels, vocabulary = copy.copy(labels), copy.copy(labels.vocabulary)
-    labels.vocabulary = vocabulary
-    vocabulary.values = tuple(str(names.get(value, value)) for value in fitted)
-    return labels, _renamed(column, names, fitted)
+    fitted = labels.vocabulary.values
+    named = _renamed(column, names, fitted)
+    if named is not column:
+        labels, vocabulary = copy.copy(labels), copy.copy(labels.vocabulary)
+        vocabulary.values = tuple(str(names.get(value, value)) for value in fitted)
+        labels.vocabulary = vocabulary
+    return labels, named

@@ -1,8 +1,8 @@
 """Pictures, by matplotlib (``pip install gramlet[plot]``) and as SVG."""
 
+from gramlet.plotting.axes import draw_graph
 from gramlet.plotting.colours import label_colours
 from gramlet.plotting.drawing import drawing_of
-from gramlet.plotting.graphs import draw_graph
 from gramlet.plotting.layout import layout
 from gramlet.plotting.maps import plot_map
 from gramlet.plotting.patterns import plot_graph_importance, plot_patterns

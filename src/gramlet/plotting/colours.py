@@ -10,17 +10,6 @@ from collections.abc import Hashable, Iterable, Mapping
 
 import numpy as np
 
-__all__ = [
-    "CLASS_COLOURS",
-    "CLASS_MARKERS",
-    "ELEMENT_COLOURS",
-    "class_style",
-    "importance_colour",
-    "label_colours",
-    "named",
-    "text_on",
-]
-
 # Readable on white and on black paper.
 ELEMENT_COLOURS = {
     "N": "#3d6fe0",
@@ -79,7 +68,8 @@ CLASS_COLOURS = (
 )
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
-_BLUE, _WHITE, _RED = (np.array(c, float) for c in ((33, 102, 172), (247, 247, 247), (178, 24, 43)))
+# The ends and the middle of the scale of importance.
+IMPORTANCE_COLOURS = ("#2166ac", "#f7f7f7", "#b2182b")
 
 
 def label_colours(labels: Iterable[Hashable]) -> dict[str, str]:
@@ -111,14 +101,19 @@ def importance_colour(value: float, reach: float) -> str:
     ('#f7f7f7', '#b2182b')
     """
     share = float(np.clip(value / reach, -1, 1)) if reach > 0 else 0.0
-    end = _RED if share > 0 else _BLUE
-    red, green, blue = (_WHITE + abs(share) * (end - _WHITE)).round().astype(int)
-    return f"#{red:02x}{green:02x}{blue:02x}"
+    blue, white, red = (np.array(_channels(colour)) for colour in IMPORTANCE_COLOURS)
+    mixed = (white + abs(share) * ((red if share > 0 else blue) - white)).round().astype(int)
+    return "#{:02x}{:02x}{:02x}".format(*mixed)
+
+
+def _channels(colour: str) -> list[int]:
+    """Red, green and blue of a colour, 0 to 255."""
+    return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
 
 
 def text_on(colour: str) -> str:
     """Black or white, whichever is readable on a colour."""
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    red, green, blue = _channels(colour)
     return "#111111" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
 
 

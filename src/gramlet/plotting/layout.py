@@ -1,7 +1,7 @@
 """Positions of the nodes of a graph by networkx, components side by side.
 
 Kamada-Kawai, started from the planar layout if there is one; the spring layout with a fixed seed
-for large components. Molecules have RDKit's coordinates, see `molecule_drawing`.
+for large components. Molecules have RDKit's coordinates, see `drawing`.
 """
 
 from __future__ import annotations
@@ -93,11 +93,9 @@ def sampled(graph: GraphBatch, most: int = LARGEST_DRAWN) -> Ints | None:
         return None
     matrix = _matrix(n, edges_of(graph))
     start = int(np.argmax(np.bincount(edges_of(graph).ravel(), minlength=n)))
-    found = breadth_first_order(matrix, start, directed=False, return_predecessors=False)[:most]
-    if len(found) < most:
-        others = np.setdiff1d(np.arange(n), found)
-        found = np.concatenate([found, others[: most - len(found)]])
-    return np.sort(found).astype(np.int64)
+    nearest = breadth_first_order(matrix, start, directed=False, return_predecessors=False)[:most]
+    others = np.setdiff1d(np.arange(n), nearest)[: most - len(nearest)]
+    return np.sort(np.concatenate([nearest, others])).astype(np.int64)
 
 
 def _matrix(n: int, edges: Ints) -> csr_matrix:
@@ -114,13 +112,13 @@ def _component(n: int, edges: Ints) -> Floats:
     graph.add_nodes_from(range(n))
     graph.add_edges_from(edges.tolist())
     if n > _LARGEST_KAMADA_KAWAI:
-        found = networkx.spring_layout(graph, seed=0)
+        positions = networkx.spring_layout(graph, seed=0)
     else:
         planar, _ = networkx.check_planarity(graph)
         start = networkx.planar_layout(graph) if planar else None
         with threadpool_limits(1):  # BLAS threads make the tiny steps of L-BFGS ten times slower
-            found = networkx.kamada_kawai_layout(graph, pos=start)
-    points = np.array([found[node] for node in range(n)])
+            positions = networkx.kamada_kawai_layout(graph, pos=start)
+    points = np.array([positions[node] for node in range(n)])
     lengths = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
     centred = (points - points.mean(axis=0)) / max(float(np.median(lengths)), 1e-9)
     axes = np.linalg.svd(centred, full_matrices=False)[2]

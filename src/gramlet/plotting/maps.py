@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
+from gramlet.combine.kernel_map import KernelMap
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.files.dataset import Dataset
 from gramlet.files.target import infer_task
 from gramlet.graphs.conversion.convert import as_batch
+from gramlet.plotting.axes import new_axes, put_on_axes
 from gramlet.plotting.colours import class_style
-from gramlet.plotting.figure import new_axes
-from gramlet.plotting.graphs import draw_graph
-
-__all__ = ["plot_map"]
-
+from gramlet.plotting.drawing import drawing_of
 
 _MOST_IN_LEGEND = 20  # classes; if there are more, the largest
 
@@ -37,11 +36,12 @@ def plot_map(
 
     Parameters
     ----------
-    graph_map : fitted KernelMap
-        Its first two components are drawn.
+    graph_map : fitted KernelMap, or graphs
+        Its first two components are drawn. Of graphs, or of a `Dataset`, a ``KernelMap()`` is
+        fitted; some of the graphs are drawn around it.
     y : array, optional
         The classes of the fitted graphs, or numbers, for which there is a colour bar; `infer_task`
-        decides which they are.
+        decides which they are. By default the target of a `Dataset` that is given as graphs.
     graphs : the fitted graphs or their Dataset, optional
         If given, some of them are drawn around the map, joined to their points. A `Dataset` also
         provides the names of its classes and labels.
@@ -56,13 +56,31 @@ def plot_map(
     Returns
     -------
     ax : matplotlib axes
+
+    Examples
+    --------
+    >>> from gramlet import load_dataset, plot_map
+    >>> mutag = load_dataset("MUTAG")
+    >>> ax = plot_map(mutag.graphs[:40], mutag.target[:40], examples=2)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['-1', '1']
     """
+    if not isinstance(graph_map, KernelMap):
+        if graphs is not None:
+            raise TypeError(
+                "graphs= is for a fitted KernelMap; plot_map(graphs, y) draws a map of the graphs "
+                "themselves."
+            )
+        graphs = graph_map if isinstance(graph_map, Dataset) else as_batch(graph_map)
+        y = graphs.target if y is None and isinstance(graphs, Dataset) else y
+        graph_map = KernelMap().fit(graphs.graphs if isinstance(graphs, Dataset) else graphs)
     if isinstance(graphs, Dataset):
         class_names = class_names or graphs.target_names
         node_names = node_names or graphs.node_label_names
         edge_names = edge_names or graphs.edge_label_names
         value_name = value_name or graphs.target_name
         graphs = graphs.graphs
+    check_is_fitted(graph_map)
     scores = graph_map.scores_
     if scores.shape[1] < 2:
         raise ValueError("A map needs two components; fit KernelMap with n_components=2 or more.")
@@ -106,10 +124,10 @@ def _draw_classes(
         )
     if values is not None:
         title = "class" if len(known) <= _MOST_IN_LEGEND else f"the largest of {len(known)} classes"
-        place: dict[str, Any] = {"loc": "best"}
+        position: dict[str, Any] = {"loc": "best"}
         if beside or len(known) > 8:
-            place = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
-        ax.legend(title=title, frameon=False, **place)
+            position = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
+        ax.legend(title=title, frameon=False, **position)
 
 
 def _draw_numbers(ax: Any, scores: Floats, values: Array, name: str | None) -> None:
@@ -136,13 +154,12 @@ def _draw_examples(
     angles = np.arctan2(relative[:, 1], relative[:, 0])
     # Around the map in the order of the points' directions, evenly, so that lines do not cross.
     order = np.argsort(angles, kind="stable")
-    places = angles[order[0]] + 2 * np.pi * np.arange(len(chosen)) / len(chosen)
-    for graph, angle in zip(chosen[order], places, strict=True):
+    even = angles[order[0]] + 2 * np.pi * np.arange(len(chosen)) / len(chosen)
+    for graph, angle in zip(chosen[order], even, strict=True):
         centre = 0.5 + 0.41 * np.array([np.cos(angle), np.sin(angle)])
-        inset = ax.inset_axes([centre[0] - 0.09, centre[1] - 0.09, 0.18, 0.18])
-        draw_graph(
-            graphs[int(graph)], ax=inset, node_names=node_names, edge_names=edge_names, small=True
-        )
+        inset = ax.inset_axes([centre[0] - 0.1, centre[1] - 0.1, 0.2, 0.2])
+        names = {"node_names": node_names, "edge_names": edge_names}
+        put_on_axes(drawing_of(graphs[int(graph)], **names), ax=inset, line_width=0.8)
         ax.annotate(
             "",
             xy=points[graph],

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gramlet.evaluation.scores.ranking import Ranking
-from gramlet.plotting.figure import new_axes
-
-__all__ = ["plot_critical_differences"]
+from gramlet.plotting.axes import new_axes
 
 _ROW = 0.28  # inches per name
 _BAR = 0.42  # between the bars of cliques, in rows
@@ -60,9 +58,9 @@ def plot_critical_differences(ranking: Ranking, test: str = "wilcoxon", ax: Any 
         row = position if left else len(means) - 1 - position
         _draw_name(ax, name, means[name], left, depth + row, len(means))
     for number, group in enumerate(cliques):
-        places = [means[name] for name in group]
+        ranks = [means[name] for name in group]
         height = 0.45 + number * _BAR
-        ends = [max(places) + 0.04, min(places) - 0.04]
+        ends = [max(ranks) + 0.04, min(ranks) - 0.04]
         ax.plot(ends, [height, height], color="black", linewidth=3, solid_capstyle="butt")
     if test == "nemenyi":
         start = float(len(means))

@@ -10,9 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from gramlet.report.markup import Markup
-
-__all__ = ["Chart", "round_ticks", "short_names", "shown_number"]
+from gramlet.report.parts import Markup
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 12.0, 40.0
 _HALF_LETTER = 3.3  # of a text of 11 pixels
@@ -58,13 +56,14 @@ def short_names(names: Sequence[str], most: int) -> list[str]:
     ['anthrac…']
     """
     rest = most - 1
-    ways = (
-        lambda name: f"{name[:rest]}…",
-        lambda name: f"{name[: rest - rest // 2]}…{name[len(name) - rest // 2 :]}",
-        lambda name: f"…{name[len(name) - rest :]}",
-    )
-    found = [[name if len(name) <= most else way(name) for name in names] for way in ways]
-    return max(found, key=lambda cut: len(set(cut)))
+    cuts = [
+        [
+            name if len(name) <= most else f"{name[:start]}…{name[len(name) - rest + start :]}"
+            for name in names
+        ]
+        for start in (rest, rest - rest // 2, 0)
+    ]
+    return max(cuts, key=lambda cut: len(set(cut)))
 
 
 class Chart:
@@ -79,7 +78,7 @@ class Chart:
     x_label, y_label : str
     width, height : float
         In pixels.
-    x_names, y_names : sequence of str, optional
+    y_names : sequence of str, optional
         Names at 0, 1, 2, ... in place of numbers.
     log_x, log_y : bool
     whole : str
@@ -98,7 +97,6 @@ class Chart:
         y_label: str = "",
         width: float = 420.0,
         height: float = 260.0,
-        x_names: Sequence[str] | None = None,
         y_names: Sequence[str] | None = None,
         log_x: bool = False,
         log_y: bool = False,
@@ -110,10 +108,10 @@ class Chart:
         self.width, self.height = width, height
         self.left, self.bottom = left or _LEFT, bottom or _BOTTOM
         self._log = (log_x, log_y)
-        self._whole = ("x" in whole, "y" in whole)
         self.x, self.y = _wide(x, log_x), _wide(y, log_y)
-        self._parts: list[str] = []
-        self._axes(x_label, y_label, x_names, y_names)
+        x_marks = _marks(self.x, None, log_x, "x" in whole)
+        y_marks = _marks(self.y, y_names, log_y, "y" in whole)
+        self._parts = self._axes(x_label, y_label, x_marks, y_marks)
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         """The position of a pair of values in the picture."""
@@ -180,13 +178,10 @@ class Chart:
             f'height="{abs(y1 - y0):.1f}" fill="{colour}">{_title(title)}</rect>'
         )
 
-    def text(self, x: float, y: float, words: str, anchor: str = "start", dy: float = 4) -> None:
-        """Words at a point."""
+    def text(self, x: float, y: float, words: str) -> None:
+        """Words to the right of a point."""
         px, py = self.at(x, y)
-        px += 5 if anchor == "start" else 0
-        self._parts.append(
-            f'<text x="{px:.1f}" y="{py + dy:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
-        )
+        self._parts.append(f'<text x="{px + 5:.1f}" y="{py + 4:.1f}">{escape(words)}</text>')
 
     def key(self, position: int, colour: str, words: str) -> None:
         """An entry of a legend below the chart, two per line; `bottom` reserves space for them."""
@@ -214,38 +209,31 @@ class Chart:
         self,
         x_label: str,
         y_label: str,
-        x_names: Sequence[str] | None,
-        y_names: Sequence[str] | None,
-    ) -> None:
+        x_marks: list[tuple[float, str]],
+        y_marks: list[tuple[float, str]],
+    ) -> list[str]:
         right, low = self.width - _RIGHT, self.height - self.bottom
         parts = [f'<path d="M{self.left} {_TOP}V{low}H{right}" {_AXIS}/>']
-        for value, words in _marks(self.x, x_names, self._log[0], self._whole[0]):
-            px = self.at(value, self.y[0])[0]
-            parts.append(f'<path d="M{px:.1f} {low}v4" {_AXIS}/>')
-            beyond = px + _HALF_LETTER * len(words) > self.width  # a long number at the end
-            x, anchor = (self.width - 1, "end") if beyond else (px, "middle")
-            parts.append(
-                f'<text x="{x:.1f}" y="{low + 16}" text-anchor="{anchor}">{escape(words)}</text>'
-            )
-        for value, words in _marks(self.y, y_names, self._log[1], self._whole[1]):
-            py = self.at(self.x[0], value)[1]
-            parts.append(f'<path d="M{self.left - 4} {py:.1f}h4" {_AXIS}/>')
-            parts.append(
-                f'<text x="{self.left - 7}" y="{py + 4:.1f}" text-anchor="end">{escape(words)}'
-                "</text>"
-            )
+
+        def text(look: str, anchor: str, words: str) -> None:
+            parts.append(f'<text {look} text-anchor="{anchor}">{escape(words)}</text>')
+
+        for value, words in x_marks:
+            x = self.at(value, self.y[0])[0]
+            parts.append(f'<path d="M{x:.1f} {low}v4" {_AXIS}/>')
+            beyond = x + _HALF_LETTER * len(words) > self.width  # a long number at the end
+            x, anchor = (self.width - 1, "end") if beyond else (x, "middle")
+            text(f'x="{x:.1f}" y="{low + 16}"', anchor, words)
+        for value, words in y_marks:
+            y = self.at(self.x[0], value)[1]
+            parts.append(f'<path d="M{self.left - 4} {y:.1f}h4" {_AXIS}/>')
+            text(f'x="{self.left - 7}" y="{y + 4:.1f}"', "end", words)
         middle = (self.left + right) / 2
-        parts.append(
-            f'<text x="{middle:.1f}" y="{low + 34:g}" text-anchor="middle" class="name">'
-            f"{escape(x_label)}</text>"
-        )
+        text(f'class="name" x="{middle:.1f}" y="{low + 34:g}"', "middle", x_label)
         if y_label:
-            centre = (_TOP + low) / 2
-            parts.append(
-                f'<text transform="translate(12 {centre:.1f}) rotate(-90)" text-anchor="middle" '
-                f'class="name">{escape(y_label)}</text>'
-            )
-        self._parts.extend(parts)
+            turned = f'transform="translate(12 {(_TOP + low) / 2:.1f}) rotate(-90)"'
+            text(f'class="name" {turned}', "middle", y_label)
+        return parts
 
 
 def _title(words: str) -> str:

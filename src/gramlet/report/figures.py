@@ -1,31 +1,21 @@
-"""The pictures of a report as SVG: histograms, bars, confusion, curves, scatter."""
+"""The pictures of a report: histograms, bars, curves and scatter as SVG, heat maps as PNG."""
 
 from __future__ import annotations
 
+import base64
+import struct
+import zlib
 from collections.abc import Collection, Mapping, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.plotting.colours import CLASS_COLOURS, class_style
 from gramlet.report.charts import Chart, short_names, shown_number
-from gramlet.report.markup import Markup
-
-__all__ = [
-    "RocCurve",
-    "bars",
-    "calibration_chart",
-    "confusion_chart",
-    "curve_chart",
-    "histogram",
-    "intervals",
-    "option_bars",
-    "roc_chart",
-    "scatter",
-    "spectrum_chart",
-]
+from gramlet.report.fitted import LearningCurve
+from gramlet.report.parts import Markup
 
 _BLUE, _RED = CLASS_COLOURS[0], CLASS_COLOURS[1]
 _GREY = "#7a7a7a"
@@ -34,6 +24,25 @@ _MOST_POINTS = 2000
 _LETTERS = 16  # of the name of a class
 _LETTER = 7.0  # pixels of a letter of average width
 _WIDE_CELL, _FLAT_LETTERS = 54.0, 7  # cells below which so short names need not be turned
+
+_MOST_CELLS = 220  # of a heat map, per side
+
+# Ten points of a scale from dark blue over green to yellow, of uniform lightness steps.
+_SCALE = np.array(
+    [
+        (68, 1, 84),
+        (72, 40, 120),
+        (62, 74, 137),
+        (49, 104, 142),
+        (38, 130, 142),
+        (31, 158, 137),
+        (53, 183, 121),
+        (109, 205, 89),
+        (180, 222, 44),
+        (253, 231, 37),
+    ],
+    dtype=np.float64,
+)
 
 
 def histogram(values: Array, title: str, x_label: str, n_bins: int = 24) -> Markup:
@@ -215,27 +224,13 @@ def roc_chart(curves: Sequence[RocCurve], title: str) -> Markup:
 def calibration_chart(bins: Mapping[str, list[float]], title: str, regression: bool) -> Markup:
     """Observed values of graphs with similar predictions."""
     values, observed = bins["value"], bins["observed"]
+    x, y, middle = (min(values), max(values)), (0.0, 1.0), (0.5, 0.5)
+    labels = ("decision value (mean of the bin)", "share of the class")
     if regression:
-        low, high = min(values + observed), max(values + observed)
-        chart = Chart(
-            title,
-            (low, high),
-            (low, high),
-            x_label="predicted (mean of the bin)",
-            y_label="true (mean)",
-            height=300,
-        )
-        chart.line([(low, low), (high, high)], dashed=True, width=1)
-    else:
-        chart = Chart(
-            title,
-            (min(values), max(values)),
-            (0, 1),
-            height=300,
-            x_label="decision value (mean of the bin)",
-            y_label="share of the class",
-        )
-        chart.line([(min(values), 0.5), (max(values), 0.5)], dashed=True, width=1)
+        x = y = middle = (min(values + observed), max(values + observed))
+        labels = ("predicted (mean of the bin)", "true (mean)")
+    chart = Chart(title, x, y, x_label=labels[0], y_label=labels[1], height=300)
+    chart.line(zip(x, middle, strict=True), dashed=True, width=1)
     chart.line(zip(values, observed, strict=True), _BLUE)
     for value, share, count in zip(values, observed, bins["count"], strict=True):
         words = f"{shown_number(value)}: {share:.3g}, of {int(count)} predictions"
@@ -245,32 +240,28 @@ def calibration_chart(bins: Mapping[str, list[float]], title: str, regression: b
 
 def scatter(truth: Floats, predicted: Floats, names: Sequence[str], title: str) -> Markup:
     """Predictions against true values."""
-    there = np.flatnonzero(np.isfinite(predicted))
-    if len(there) > _MOST_POINTS:
-        there = there[np.linspace(0, len(there) - 1, _MOST_POINTS).astype(int)]
-    every = np.concatenate([truth[there], predicted[there]])
+    shown = np.flatnonzero(np.isfinite(predicted))
+    if len(shown) > _MOST_POINTS:
+        shown = shown[np.linspace(0, len(shown) - 1, _MOST_POINTS).astype(int)]
+    every = np.concatenate([truth[shown], predicted[shown]])
     low, high = float(every.min()), float(every.max())
     margin = 0.03 * (high - low)  # no point lies on an axis
     low, high = low - margin, high + margin
     chart = Chart(title, (low, high), (low, high), x_label="true", y_label="predicted", height=340)
     chart.line([(low, low), (high, high)], dashed=True, width=1)
-    for i in there.tolist():
+    for i in shown.tolist():
         words = f"{names[i]}: true {truth[i]:.4g}, predicted {predicted[i]:.4g}"
         chart.dot(float(truth[i]), float(predicted[i]), _BLUE, radius=2.6, title=words, opacity=0.6)
     return chart.write()
 
 
 def curve_chart(
-    sizes: Sequence[int],
-    means: Sequence[float],
-    spreads: Sequence[float],
-    title: str,
-    score: str,
-    limits: tuple[float, float],
+    curve: LearningCurve, title: str, score: str, limits: tuple[float, float]
 ) -> Markup:
     """A score against the number of training graphs, with plus and minus one deviation."""
-    lows = [max(m - s, limits[0]) for m, s in zip(means, spreads, strict=True)]
-    highs = [min(m + s, limits[1]) for m, s in zip(means, spreads, strict=True)]
+    lows = np.maximum(curve.means - curve.spreads, limits[0]).tolist()
+    highs = np.minimum(curve.means + curve.spreads, limits[1]).tolist()
+    sizes, means = curve.sizes.tolist(), curve.means.tolist()
     margin = 0.05 * (max(highs) - min(lows)) or 0.05
     chart = Chart(
         title,
@@ -316,7 +307,66 @@ def spectrum_chart(eigenvalues: Floats, title: str) -> Markup:
     return chart.write()
 
 
-def option_bars(counts: Mapping[Any, int], title: str, key: str) -> Markup:
-    """How often each value of an option was chosen."""
-    names = [shown_number(v) if isinstance(v, float) else str(v) for v in counts]
-    return bars(names, list(counts.values()), title, f"training parts that chose {key}")
+def scale_colour(share: float) -> str:
+    """The colour of a share between 0 and 1.
+
+    >>> scale_colour(0.0), scale_colour(1.0)
+    ('#440154', '#fde725')
+    """
+    red, green, blue = _colours(np.array([share]))[0]
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def _colours(shares: Floats) -> Array:
+    places = np.clip(shares, 0, 1) * (len(_SCALE) - 1)
+    low = np.minimum(places.astype(np.int64), len(_SCALE) - 2)
+    part = (places - low)[..., None]
+    mixed = (1 - part) * _SCALE[low] + part * _SCALE[low + 1]
+    return mixed.round().astype(np.uint8)
+
+
+def block_means(matrix: Floats, most: int = _MOST_CELLS) -> Floats:
+    """The matrix, or means over blocks of it, with a limited number of rows and columns.
+
+    >>> block_means(np.arange(16.0).reshape(4, 4), 2).tolist()
+    [[2.5, 4.5], [10.5, 12.5]]
+    """
+    n = len(matrix)
+    if n <= most:
+        return matrix
+    begins = np.linspace(0, n, most + 1).astype(np.int64)[:-1]
+    sizes = np.diff(np.append(begins, n)).astype(np.float64)
+    sums = np.add.reduceat(np.add.reduceat(matrix, begins, axis=0), begins, axis=1)
+    means: Floats = sums / np.outer(sizes, sizes)
+    return means
+
+
+def png(pixels: Array) -> bytes:
+    """An image of shape (height, width, 3), bytes, as a PNG file."""
+    height, width, _ = pixels.shape
+    rows = np.zeros((height, 1 + 3 * width), dtype=np.uint8)  # each begins with 0: no filter
+    rows[:, 1:] = pixels.reshape(height, -1)
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        )
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows.tobytes(), 9))
+        + chunk(b"IEND", b"")
+    )
+
+
+def heatmap(matrix: Floats, title: str, low: float, high: float) -> Markup:
+    """An ``<img>`` of a matrix, dark where it is ``low``, bright where it is ``high``."""
+    shares = (block_means(matrix) - low) / (high - low if high > low else 1.0)
+    data = base64.b64encode(png(_colours(shares))).decode("ascii")
+    side = len(shares)
+    return Markup(
+        f'<img class="heat" alt="{escape(title, quote=True)}" width="{side}" height="{side}" '
+        f'src="data:image/png;base64,{data}">'
+    )

@@ -21,12 +21,17 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels import registry
 from gramlet.plotting.colours import ELEMENT_COLOURS, label_colours, named
-from gramlet.plotting.molecule_drawing import atoms_of
+from gramlet.plotting.drawing import atoms_of
 
-__all__ = ["CONSTANTS", "Material", "is_registered", "kernel_behind", "material_of"]
-
-# Results without a kernel.
+# Results without a kernel, and what the baselines that are always computed use.
 CONSTANTS = ("majority", "mean", "size")
+BASELINES = {
+    "majority": "predicts the most frequent class",
+    "mean": "predicts the mean",
+    "size": "uses the numbers of nodes and edges only",
+    "vertex": "uses the histogram of node labels only",
+    "edge": "uses the histogram of edge types only",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +76,14 @@ class Material:
         return name_labels(self.data.graphs, self.data.node_label_names, self.data.edge_label_names)
 
     @cached_property
+    def used_graphs(self) -> GraphBatch:
+        """The graphs that were used."""
+        if self.graphs is None:
+            raise ValueError("The graphs were not given to this report.")
+        whole = len(self.kept) == len(self.graphs)
+        return self.graphs if whole else self.graphs[self.kept]
+
+    @cached_property
     def best(self) -> Result:
         """The best result that is not a baseline, or the best."""
         kernels = [r for r in self.results if r.name not in self.baselines] or self.results
@@ -104,8 +117,8 @@ class Material:
         """For the graphs that were used: positions of their classes, or their numbers."""
         assert self.target is not None, "asked for only where there is a target"
         if self.regression:
-            found: Floats = np.asarray(self.target[self.kept], dtype=np.float64)
-            return found
+            numbers: Floats = np.asarray(self.target[self.kept], dtype=np.float64)
+            return numbers
         return np.searchsorted(self.classes, self.target[self.kept])
 
     @cached_property
@@ -115,10 +128,14 @@ class Material:
             return np.zeros(0)
         return self.first.classes if len(self.first.classes) else np.unique(self.target)
 
+    def code_of(self, value: Any) -> int:
+        """The position of a class; -1 for any other value."""
+        known = self.classes.tolist()
+        return known.index(value) if value in known else -1
+
     @cached_property
     def class_names(self) -> list[str]:
-        names = None if self.data is None else self.data.target_names
-        return [named(names, value) for value in self.classes.tolist()]
+        return [self.value_text(value) for value in self.classes.tolist()]
 
     @property
     def node_names(self) -> Any:
@@ -137,20 +154,30 @@ class Material:
         return None if renamed else self.data[names]
 
     @cached_property
-    def colours(self) -> dict[str, str]:
-        """One colour per label, for all pictures."""
+    def _labels_and_atoms(self) -> tuple[list[str], list[tuple[str, str]] | None]:
+        """The node labels by name, and the atoms that they stand for if graphs are molecules."""
         if self.graphs is None or self.graphs.node_labels is None:
-            return {}
+            return [], None
         labels = [named(self.node_names, label) for label in self.graphs.node_labels.categories]
         edges = self.graphs.edge_labels
         bonds = [] if edges is None else [named(self.edge_names, x) for x in edges.categories]
-        atoms = atoms_of(labels, bonds) if bonds else None
+        return labels, atoms_of(labels, bonds) if bonds else None
+
+    @property
+    def of_molecules(self) -> bool:
+        """Whether the labels of all graphs are atoms and bonds."""
+        return self._labels_and_atoms[1] is not None
+
+    @cached_property
+    def colours(self) -> dict[str, str]:
+        """One colour per label, for all pictures."""
+        labels, atoms = self._labels_and_atoms
         if atoms is None:
             return label_colours(labels)
-        grey = "#7a7a7a"
+        symbols = [symbol for symbol, _ in atoms]
         return {
-            label: ELEMENT_COLOURS.get(symbol, grey)
-            for label, (symbol, _) in zip(labels, atoms, strict=True)
+            label: ELEMENT_COLOURS.get(symbol, "#7a7a7a")
+            for label, symbol in zip(labels, symbols, strict=True)
         }
 
     def result_name(self, name: str) -> str:
@@ -161,6 +188,11 @@ class Material:
         """The name of a graph: its identifier, or its position."""
         ids = None if self.data is None else self.data.ids
         return f"graph {position}" if ids is None else f"{ids[position]}"
+
+    def smiles(self, position: int) -> str:
+        """A graph as SMILES, if it is a molecule; else ""."""
+        smiles = None if self.data is None else self.data.molecules
+        return "" if smiles is None else f"{smiles[position]}"
 
     def target_text(self, position: int) -> str:
         """The class or the number of a graph."""
@@ -194,24 +226,40 @@ def material_of(
         If there is no result, or results or data have different numbers of graphs.
     """
     given = results.values() if isinstance(results, Mapping) else results
-    found = [given] if isinstance(given, Result) else list(given)
-    if not found:
+    rows = [given] if isinstance(given, Result) else list(given)
+    if not rows:
         raise ValueError("There is no result to report; give at least one.")
-    for result in found:
+    for result in rows:
         if not isinstance(result, Result):
             raise TypeError(
                 f"A report needs Results, as gramlet.evaluate returns them; got "
                 f"{type(result).__name__}."
             )
-        if result.task != found[0].task or result.scoring != found[0].scoring:
+        if (result.task, result.scoring) != (rows[0].task, rows[0].scoring):
             raise ValueError(
-                f"The results {found[0].name!r} and {result.name!r} do not have the same task and "
+                f"The results {rows[0].name!r} and {result.name!r} do not have the same task and "
                 "scorer; make one report for each."
             )
-    dataset = _dataset(data, found[0])
     compared = frozenset([*CONSTANTS, *baselines])
-    estimators, why_not = _estimators(found, dict(kernels or {}), compared)
-    return Material(found, dataset, estimators, why_not, n_jobs, compared)
+    estimators: dict[str, Any] = {}
+    why_not: dict[str, str] = {}
+    for result in rows:
+        if kernels and result.name in kernels:
+            estimators[result.name] = kernels[result.name]
+        elif result.name in compared:
+            why_not[result.name] = "It is a baseline, shown for comparison only."
+        else:
+            try:
+                estimators[result.name] = kernel_behind(result)
+            except (ValueError, TypeError, KeyError) as why:
+                reason = " ".join(str(why).split())
+                if not is_registered(result.name):
+                    reason = "the result is of a ready matrix or of an estimator of your own"
+                why_not[result.name] = (
+                    f"Its kernel is not known ({reason}); give it as "
+                    f"kernels={{{result.name!r}: estimator}}."
+                )
+    return Material(rows, _dataset(data, rows[0]), estimators, why_not, n_jobs, compared)
 
 
 def _dataset(data: Any, result: Result) -> Dataset | None:
@@ -224,29 +272,6 @@ def _dataset(data: Any, result: Result) -> Dataset | None:
             f"{len(dataset.graphs)}. Give the graphs that were evaluated."
         )
     return dataset
-
-
-def _estimators(
-    results: Sequence[Result], given: dict[str, Any], baselines: frozenset[str]
-) -> tuple[dict[str, Any], dict[str, str]]:
-    found, why_not = {}, {}
-    for result in results:
-        if result.name in given:
-            found[result.name] = given[result.name]
-        elif result.name in baselines:
-            why_not[result.name] = "It is a baseline, shown for comparison only."
-        else:
-            try:
-                found[result.name] = kernel_behind(result)
-            except (ValueError, TypeError, KeyError) as why:
-                reason = " ".join(str(why).split())
-                if not is_registered(result.name):
-                    reason = "the result is of a ready matrix or of an estimator of your own"
-                why_not[result.name] = (
-                    f"Its kernel is not known ({reason}); give it as "
-                    f"kernels={{{result.name!r}: estimator}}."
-                )
-    return found, why_not
 
 
 def is_registered(name: str) -> bool:

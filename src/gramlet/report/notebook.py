@@ -14,11 +14,10 @@ import numpy as np
 from gramlet.graphs.batch import GraphBatch
 from gramlet.plotting.colours import class_style
 from gramlet.plotting.drawing import drawing_of
-from gramlet.plotting.pattern_drawing import can_draw, pattern_drawing
+from gramlet.plotting.patterns import can_draw, pattern_drawing
 from gramlet.plotting.svg import drawing_svg
 from gramlet.report.charts import Chart
-
-__all__ = ["batch_html", "explanation_html", "map_html", "result_html"]
+from gramlet.report.parts import percent_or_number
 
 _GRAPHS = 4
 _PATTERNS = 8
@@ -75,10 +74,9 @@ def _pictures(batch: GraphBatch, node_names: Any, edge_names: Any) -> str:
 
 def result_html(result: Any) -> str:
     """The score of a result, its baselines, and the chosen options."""
-    percent = result.scoring == "accuracy"
 
     def shown(value: float) -> str:
-        return f"{100 * value:.1f} %" if percent else f"{value:.3f}"
+        return percent_or_number(value, result.scoring)
 
     rows = [(result.name, f"{result.scoring} {shown(result.mean)} ± {shown(result.std)}")]
     if result.optimistic:

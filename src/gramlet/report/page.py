@@ -6,33 +6,39 @@ import base64
 import hashlib
 import json
 import os
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from gramlet._version import __version__
+from gramlet.common.arrays import Floats
 from gramlet.common.safe_writing import check_place, writing
 from gramlet.evaluation.results.result import Result
+from gramlet.plotting.drawing import drawing_of
 from gramlet.plotting.layout import import_networkx
-from gramlet.report.decisions import Decision, decisions_of
-from gramlet.report.kernel_view import KernelView, view_of
-from gramlet.report.material import Material, material_of
-from gramlet.report.pictures import Pictures
-from gramlet.report.sections.cases import cases_section, graph_table
-from gramlet.report.sections.data import data_section
-from gramlet.report.sections.kernel_matrix import curve_figure, gram_section
-from gramlet.report.sections.map import map_section, marker_symbols
-from gramlet.report.sections.patterns import pattern_words, patterns_section
-from gramlet.report.sections.predictions import chosen_figures, predictions_figures
-from gramlet.report.sections.provenance import provenance_section
-from gramlet.report.sections.scores import scores_section
-from gramlet.report.words import baseline_text, percent_or_number, score_text
-
-__all__ = ["report_html", "require_template", "write_report"]
+from gramlet.plotting.svg import drawing_svg
+from gramlet.report.data import data_section
+from gramlet.report.fitted import Decision, KernelView, decisions_of, view_of
+from gramlet.report.kernels import (
+    curve_figure,
+    gram_section,
+    map_section,
+    marker_symbols,
+    pattern_words,
+    patterns_section,
+)
+from gramlet.report.material import BASELINES, Material, material_of
+from gramlet.report.parts import Markup, percent_or_number, score_text
+from gramlet.report.predictions import cases_section, chosen_figures, predictions_figures
+from gramlet.report.results import provenance_section, scores_section
 
 _FILES = Path(__file__).parent / "templates"
 _FEATURED = 4  # kernels with a matrix, map and patterns; the others have tables and predictions
+_MOST_LAID_OUT = 1200  # graphs drawn for maps that are no molecules: their layout takes long
+_MOST_LETTERS = 16_000_000  # of all drawings for maps, before they are compressed
 
 
 def write_report(
@@ -92,10 +98,10 @@ def write_report(
     ...     page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     True
     """
-    place = Path(path)
-    if place.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"{str(place)!r}: the name of a report must end in .html.")
-    check_place(place)
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"{str(target)!r}: the name of a report must end in .html.")
+    check_place(target)
     text = report_html(
         results,
         data,
@@ -106,9 +112,9 @@ def write_report(
         n_jobs=n_jobs,
         progress=progress,
     )
-    with writing(place) as file:
+    with writing(target) as file:
         file.write_text(text, encoding="utf-8", errors="replace")
-    return place
+    return target
 
 
 def report_html(
@@ -127,40 +133,44 @@ def report_html(
     say = progress or (lambda words: None)
     material = material_of(results, data, kernels, n_jobs, baselines)
     say("data")
-    content: dict[str, Any] = {
-        "title": title or material.first.data.name or "Evaluation",
-        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "version": __version__,
-        "data": data_section(material),
-        "scores": scores_section(material),
-        "repeat": provenance_section(material, command),
-        "markers": marker_symbols(),
-        "task": material.first.task,
-    }
     pictures = Pictures(material)
-    views, sections = _kernel_sections(material, say)
-    content["kernels"] = [part for part in sections if not part["baseline"]]
-    content["baselines"] = [part for part in sections if part["baseline"]]
-    view, decisions = _main(views)
+    views: list[tuple[KernelView, list[Decision]]] = []
+    sections = []
+    for result in sorted(material.results, key=lambda r: -r.mean):
+        say(result.name)
+        sections.append(_kernel_section(material, result, views))
+    # Single graphs are those of the best kernel; their nodes have the importance that it gives
+    # them, or the next best whose decisions can be split by node.
     say("single graphs")
-    cases = cases_section(material, view, decisions, pictures)
-    content["cases"] = cases
-    content["graph_table"] = None
-    if "ranking" in cases:
-        shown = material.best if view is None else view.result
-        content["graph_table"] = graph_table(material, shown, cases["ranking"])
+    view = views[0][0] if views else None
+    by_node = [found for _, found in views if found and found[0].by_node]
+    cases = cases_section(material, view, by_node[0] if by_node else [], pictures)
     say("drawings")
-    content["templates"] = _templates(material, pictures, cases, bool(views))
-    content["n_graphs"] = 0 if material.graphs is None else len(material.graphs)
-    content["facts"] = _facts(material, cases)
+    drawings = pictures.for_maps(sections)
     script = (_FILES / "report.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-    content |= {
-        "script": script,
-        "script_sum": digest,
-        "style": (_FILES / "report.css").read_text(encoding="utf-8"),
-    }
-    return str(template.render(**content))
+    return str(
+        template.render(
+            title=title or material.first.data.name or "Evaluation",
+            made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            version=__version__,
+            task=material.first.task,
+            data=data_section(material),
+            scores=scores_section(material),
+            repeat=provenance_section(material, command),
+            markers=marker_symbols(),
+            kernels=[part for part in sections if not part["baseline"]],
+            baselines=[part for part in sections if part["baseline"]],
+            cases=cases,
+            n_graphs=0 if material.graphs is None else len(material.graphs),
+            n_drawn=len(drawings),
+            drawings=_compressed(drawings),
+            facts=_facts(material, cases),
+            script=script,
+            script_sum=digest,
+            style=(_FILES / "report.css").read_text(encoding="utf-8"),
+        )
+    )
 
 
 def require_template() -> Any:
@@ -185,55 +195,34 @@ def require_template() -> Any:
     return environment.get_template("report.html")
 
 
-def _kernel_sections(
-    material: Material, say: Callable[[str], None]
-) -> tuple[dict[str, tuple[KernelView, list[Decision]]], list[dict[str, Any]]]:
-    """One section per result, the best first, and what was fitted for them."""
-    views: dict[str, tuple[KernelView, list[Decision]]] = {}
-    sections = []
-    featured = [result.name for result in material.detailed][:_FEATURED]
-    for result in sorted(material.results, key=lambda r: -r.mean):
-        say(result.name)
-        section: dict[str, Any] = {
-            "name": result.name,
-            "baseline": result.name in material.baselines,
-            "words": baseline_text(result.name) if result.name in material.baselines else "",
-            "score": f"{score_text(result.scoring)} "
-            f"{percent_or_number(result.mean, result.scoring)}",
-            "predictions": predictions_figures(material, result),
-            "chosen": chosen_figures(result),
-            "gram": None,
-            "map": None,
-            "curve": None,
-            "patterns": None,
-            "why_not": "",
-            "why_no_patterns": "",
-            "pattern_words": "",
-        }
-        if result.name not in featured:
-            reason = material.why_not.get(result.name)
-            section["why_not"] = reason or (
-                f"Kernel matrix, map and patterns are shown for the {_FEATURED} best kernels only."
-            )
-        elif material.graphs is None:
-            section["why_not"] = "The graphs were not given to this report."
-        else:
-            _add_view(section, material, result, views)
-        sections.append(section)
-    return views, sections
-
-
-def _add_view(
-    section: dict[str, Any],
-    material: Material,
-    result: Result,
-    views: dict[str, tuple[KernelView, list[Decision]]],
-) -> None:
+def _kernel_section(
+    material: Material, result: Result, views: list[tuple[KernelView, list[Decision]]]
+) -> dict[str, Any]:
+    """The section of one result; what is fitted for it is added to ``views``."""
+    name = result.name
+    section: dict[str, Any] = {
+        "name": name,
+        "baseline": name in material.baselines,
+        "words": BASELINES.get(name, "") if name in material.baselines else "",
+        "score": f"{score_text(result.scoring)} {percent_or_number(result.mean, result.scoring)}",
+        "predictions": predictions_figures(material, result),
+        "chosen": chosen_figures(result),
+        **dict.fromkeys(("gram", "map", "curve", "patterns")),
+        **dict.fromkeys(("why_not", "why_no_patterns", "pattern_words"), ""),
+    }
+    if name not in [featured.name for featured in material.detailed[:_FEATURED]]:
+        section["why_not"] = material.why_not.get(name) or (
+            f"Kernel matrix, map and patterns are shown for the {_FEATURED} best kernels only."
+        )
+        return section
+    if material.graphs is None:
+        section["why_not"] = "The graphs were not given to this report."
+        return section
     try:
         view = view_of(material, result)
     except (ValueError, TypeError) as why:
         section["why_not"] = f"The kernel matrix could not be computed: {why}"
-        return
+        return section
     section["gram"] = gram_section(material, view)
     section["map"] = map_section(material, view)
     section["curve"] = curve_figure(material, view)
@@ -244,42 +233,72 @@ def _add_view(
         section["pattern_words"] = pattern_words(view)
     except ValueError as why:
         section["why_no_patterns"] = str(why)
-    views[result.name] = (view, decisions)
+    views.append((view, decisions))
+    return section
 
 
-def _main(
-    views: Mapping[str, tuple[KernelView, list[Decision]]],
-) -> tuple[KernelView | None, list[Decision]]:
-    """The best kernel, and decisions split by node: its own, or those of the next best."""
-    ranked = sorted(views.values(), key=lambda pair: -pair[0].result.mean)
-    if not ranked:
-        return None, []
-    by_node = [found for _, found in ranked if found and found[0].by_node]
-    return ranked[0][0], by_node[0] if by_node else []
+class Pictures:
+    """Small drawings of the graphs of a report, each made once."""
+
+    def __init__(self, material: Material) -> None:
+        self._material = material
+        self._plain: dict[int, Markup] = {}
+
+    def plain(self, position: int) -> Markup:
+        """A graph by its position among all graphs."""
+        if position not in self._plain:
+            self._plain[position] = self.valued(position, None, None)
+        return self._plain[position]
+
+    def valued(self, position: int, values: Floats | None, reach: float | None) -> Markup:
+        """A graph with the importance of its nodes."""
+        material = self._material
+        assert material.graphs is not None, "asked for only where there are graphs"
+        drawing = drawing_of(
+            material.graphs[position],
+            values,
+            node_names=material.node_names,
+            edge_names=material.edge_names,
+            colours=material.colours,
+            most_nodes=120,
+            most_edges=400,
+        )
+        title = f"Drawing of {material.graph_name(position)}"
+        note = f'<span class="part">drawn: {escape(drawing.note)}</span>' if drawing.note else ""
+        return Markup(drawing_svg(drawing, title, reach=reach, largest=240) + note)
+
+    def for_maps(self, sections: list[dict[str, Any]]) -> dict[int, Markup]:
+        """The graphs that are points of a map: all molecules, of other graphs a limited number."""
+        points = sorted({i for part in sections for i in (part["map"] or {}).get("positions", ())})
+        if points and not self._material.of_molecules:
+            points = points[:: -(-len(points) // _MOST_LAID_OUT)]
+        drawings: dict[int, Markup] = {}
+        letters = 0
+        for position in points:
+            drawings[position] = self.plain(position)
+            letters += len(drawings[position])
+            if letters > _MOST_LETTERS:
+                break
+        return drawings
 
 
-def _templates(
-    material: Material, pictures: Pictures, cases: dict[str, Any], wanted: bool
-) -> list[tuple[int, Any]]:
-    """The drawings that maps and tables show on demand."""
-    if material.graphs is None or not wanted:
-        return []
-    near = [
-        n["position"]
-        for kind in ("worst", "best")
-        for case in cases.get(kind, ())
-        for n in case["neighbours"]
-    ]
-    return list(pictures.templates([*cases.get("positions", ()), *near]).items())
+def _compressed(drawings: Mapping[int, Markup]) -> str:
+    """Drawings by position as JSON, compressed, as text."""
+    return base64.b64encode(zlib.compress(json.dumps(drawings).encode(), 9)).decode("ascii")
 
 
 def _facts(material: Material, cases: dict[str, Any]) -> str:
-    """Names, targets and predictions of all graphs for the script, as JSON without markup."""
+    """Names, targets, predictions and SMILES of all graphs, as JSON without markup."""
     n = len(material.graphs) if material.graphs is not None else len(material.kept)
-    ranking = cases.get("ranking")
-    rows = []
-    for i in range(n):
-        told = None if ranking is None else material.value_text(ranking.predicted[i])
-        rows.append([material.graph_name(i), material.target_text(i), told])
+    predicted = cases.get("predicted")
+    rows = [
+        [
+            material.graph_name(i),
+            material.target_text(i),
+            None if predicted is None else material.value_text(predicted[i]),
+            material.smiles(i),
+        ]
+        for i in range(n)
+    ]
     text = json.dumps({"graphs": rows, "kernel": cases["name"]}, ensure_ascii=True)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

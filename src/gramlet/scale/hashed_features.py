@@ -18,18 +18,16 @@ from sklearn.utils import Tags
 from gramlet.common.arrays import Array, Ints, UInt64s
 from gramlet.common.parameters import Interval, StrOptions, require_parameters
 from gramlet.common.stored_state import require_array
-from gramlet.engine.core.content_hash import refine_hashes
-from gramlet.engine.core.node_hashes import scramble
+from gramlet.engine.core.hashes import refine_hashes, scramble
 from gramlet.engine.counts.comparison import count_codes
 from gramlet.engine.paths.shortest_paths import count_paths
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.graphs.direction import direction_of, require_same_direction
-from gramlet.graphs.label_content import column_hashes
-from gramlet.kernels.contract.labels import LABEL_CHOICE
+from gramlet.graphs.fingerprint import column_hashes
+from gramlet.kernels.contract.labels import LABEL_CHOICE, wrong_kind
 from gramlet.kernels.contract.output import framed
 from gramlet.kernels.contract.tags import GraphTags, used
-from gramlet.kernels.contract.vocabulary import wrong_kind
 from gramlet.kernels.weisfeiler_lehman.subtree import MOST_ROUNDS
 
 _NOTHING = np.zeros(0, dtype=np.int64)

@@ -24,14 +24,3 @@ def test_what_does_not_fit_is_refused_before_work(monkeypatch):
         WeisfeilerLehman().fit_transform(graphs)
     with pytest.raises(MemoryError, match="WeisfeilerLehman"):
         kernel.transform(graphs)
-
-
-def test_memory_is_released_before_large_matrices_alone(monkeypatch):
-    asked = []
-    monkeypatch.setattr(memory, "_malloc_trim", lambda: asked.append)
-    memory.release_free(10, 10)
-    assert asked == []
-    memory.release_free(10_000, 10_000)
-    assert asked == [0]
-    monkeypatch.setattr(memory, "_malloc_trim", lambda: None)  # another C library
-    memory.release_free(10_000, 10_000)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import pickle
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramlet.engine.core import signature_table as engine
-from gramlet.engine.core.signature_table import SignatureTable, pack_rows
+from gramlet.engine.core.signature_table import SignatureTable, intern_tiles, joined, pack_rows
+from gramlet.engine.core.tiles import Tiling
 
-# Small entries are kept in 32 bits, others in 64.
 entries = st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1))
 small = st.lists(st.lists(st.integers(-3, 3), max_size=3).map(tuple))
 signatures = st.one_of(small, st.lists(st.lists(entries, max_size=4).map(tuple)))
@@ -64,72 +62,37 @@ def test_a_state_that_points_outside_is_refused(offsets):
         SignatureTable.__new__(SignatureTable).__setstate__(state)
 
 
-@pytest.mark.parametrize("largest", [2**31 - 1, 2**31, -(2**31) + 1, -(2**31), 2**63 - 1])
-def test_entries_keep_their_value_in_as_few_bits_as_they_need(largest):
-    table, _ = SignatureTable.fit(*pack_rows(np.array([[0, largest], [largest, 1]])))
-    assert table.data.dtype == table.offsets.dtype == table.signature(0).dtype == np.int64
-    assert table.data.tolist() == [0, largest, largest, 1]
-    assert table.signature(1).tolist() == [largest, 1]
-    asked = np.array([[largest, 1], [0, largest], [largest, 0]])
-    assert table.lookup(*pack_rows(asked)).tolist() == [1, 0, 2]
-    assert pickle.loads(pickle.dumps(table)).lookup(*pack_rows(asked)).tolist() == [1, 0, 2]
+@pytest.mark.parametrize("n_rows", [0, 1, 300])
+def test_renaming_in_tiles_is_renaming_at_once(n_rows):
+    rows, later = rows_of_signatures(0, n_rows), rows_of_signatures(1, 200)
+
+    def maker(given):
+        return lambda begin, end: packed([one for row in given[begin:end] for one in row])
+
+    table, ids = intern_tiles(maker(rows), np.full(n_rows, 1e4))
+    whole, expected = SignatureTable.fit(*maker(rows)(0, n_rows))
+    assert np.array_equal(ids, expected)
+    assert np.array_equal(table.data, whole.data)
+    _, found = intern_tiles(maker(later), np.full(200, 1e4), table, tiling=Tiling(2))
+    assert np.array_equal(found, whole.lookup(*maker(later)(0, 200)))
 
 
-def test_signatures_of_both_widths_are_looked_up_in_tables_of_both():
-    small, large = np.array([[1, 2], [3, 4]]), np.array([[1, 2], [2**40, 4]])
-    for fitted in (small, large):
-        table, ids = SignatureTable.fit(*pack_rows(fitted))
-        assert ids.tolist() == [0, 1]
-        known = {tuple(row): i for i, row in enumerate(fitted.tolist())}
-        for asked in (small, large):
-            expected = [known.get(tuple(row), 2) for row in asked.tolist()]
-            offsets, data = pack_rows(asked)
-            assert table.lookup(offsets, data).tolist() == expected
-            found, (new_offsets, new_data) = table.lookup_new(offsets, data)
-            assert found.tolist() == expected
-            assert new_offsets.dtype == new_data.dtype == np.int64
-            assert new_data.tolist() == ([] if asked is fitted else asked[1].tolist())
-    offsets, data = pack_rows(small)
-    narrow, ids = SignatureTable.fit(offsets, data.astype(np.int32))
-    assert ids.tolist() == [0, 1]
-    assert narrow.data.tolist() == data.tolist()
+def test_joined_tables_and_what_a_table_does_not_contain():
+    parts = [SignatureTable.fit(*packed(rows))[0] for rows in ([(1, 5), (2,)], [(2,), (), (7,)])]
+    table, names, new = joined(parts)
+    assert table.data.tolist() == [1, 5, 2, 7]
+    assert [ids.tolist() for ids in names] == [[0, 1], [1, 2, 3]]
+    assert [part.tolist() for part in new] == [[0], []]
+    same, names, (offsets, data) = joined(parts, parts[0])
+    assert same is parts[0]
+    assert [ids.tolist() for ids in names] == [[0, 1], [1, 2, 3]]
+    assert (offsets.tolist(), data.tolist()) == ([0, 0, 1], [7])
 
 
-def test_a_table_holds_little_more_than_its_signatures():
-    rows = np.arange(400_000).reshape(-1, 4)
-    table, _ = SignatureTable.fit(*pack_rows(rows))
-    held = sum(part.nbytes for part in vars(table).values() if isinstance(part, np.ndarray))
-    assert held == 4 * rows.size  # offsets are not stored if all rows have one length
-
-
-@pytest.mark.parametrize("widths", [[2, 2, 2], [1, 3, 2], [0, 0], []])
-def test_offsets_of_equal_lengths_are_implied(widths):
-    offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-    data = np.arange(offsets[-1])
-    table = SignatureTable(offsets, data)
-    for _ in range(2):  # before and after a look-up, which creates the array of offsets
-        assert table.offsets.tolist() == offsets.tolist()
-        assert len(table) == len(widths)
-        for i, (begin, end) in enumerate(pairwise(offsets)):
-            assert table.signature(i).tolist() == data[begin:end].tolist()
-        if len(set(widths)) == len(widths):
-            assert table.lookup(offsets, data).tolist() == list(range(len(widths)))
-        table.lookup(np.array([0, 1]), np.array([77]))
-    again = pickle.loads(pickle.dumps(table))
-    assert again.offsets.tolist() == offsets.tolist()
-
-
-@pytest.mark.parametrize("widths", [[3] * 40, [3, 1] * 20, [0, 0], [0, 2], []])
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_signatures_are_taken_alike_with_and_without_compiled_code(widths, dtype, monkeypatch):
-    offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-    data = np.random.default_rng(0).integers(0, 9, offsets[-1]).astype(dtype)
-    which = np.arange(len(widths))[::-1].copy()
-    found = engine._taken(offsets, data, which)
-    monkeypatch.setattr(engine, "_FEW_ENTRIES", 0)
-    for mine, other in zip(found, engine._taken(offsets, data, which), strict=True):
-        assert np.array_equal(mine, other)
-        assert mine.dtype == other.dtype == dtype
-    rows = [data[offsets[i] : offsets[i + 1]] for i in which]
-    assert found[1].tolist() == [value for row in rows for value in row.tolist()]
-    assert np.diff(found[0]).tolist() == [len(row) for row in rows]
+def rows_of_signatures(seed, n_rows):
+    """Random rows of signatures of several lengths, many of them equal."""
+    rng = np.random.default_rng(seed)
+    return [
+        [tuple(rng.integers(0, 3, rng.integers(0, 4)).tolist()) for _ in range(rng.integers(0, 5))]
+        for _ in range(n_rows)
+    ]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 
-from gramlet.engine.core.tiles import Mirror, Tiling, for_tiles, mirror, one_blas_thread, row_ranges
+from gramlet.engine.core.tiles import Tiling, for_tiles, mirror, one_blas_thread, row_ranges
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 5])
@@ -87,16 +87,6 @@ def test_mirror_copies_the_upper_triangle(n):
     found = given.copy()
     mirror(found)
     np.testing.assert_array_equal(found, np.triu(given) + np.triu(given, 1).T)
-
-
-def test_tiles_are_mirrored_in_any_order():
-    given = np.random.default_rng(0).random((300, 300))
-    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]):
-        found = given.copy()
-        tiles = Mirror(found)
-        for k in order:
-            tiles.add(75 * k, 75 * (k + 1))
-        np.testing.assert_array_equal(found, np.triu(given) + np.triu(given, 1).T)
 
 
 def test_blas_has_one_thread_inside_and_as_many_as_before_afterwards():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch
-from gramlet.engine.core.node_hashes import node_signatures
+from gramlet.engine.core.hashes import node_signatures
 from gramlet.engine.laplacian import bhattacharyya
 from gramlet.engine.laplacian import covariances as engine
 from gramlet.engine.laplacian import sparse_covariances as supports

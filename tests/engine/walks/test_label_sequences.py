@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from gramlet import GraphBatch, RandomWalk, load_dataset
-from gramlet.engine.core.tiles import Tiling
-from gramlet.engine.counts.frequent_products import products, products_self
 from gramlet.engine.walks import label_sequences as module
 from gramlet.engine.walks.label_sequences import series_weights
 from gramlet.engine.walks.product_walks import EXPONENTIAL, GEOMETRIC, STEPS
@@ -110,14 +107,3 @@ def test_steps_beyond_numbers_are_left_to_solvers():
     assert series_weights(STEPS, 1e200, 1.0, 3) is None
     assert series_weights(STEPS, 1.0, 1.0, 1000) is None
     assert series_weights(GEOMETRIC, 1.0, 0.0, 0).tolist() == [1.0]
-
-
-@pytest.mark.parametrize("density", [0.02, 0.5])
-def test_products_of_frequent_and_rare_features(density):
-    counts = sparse.random(70, 900, density, format="csr", random_state=1)
-    dense = counts.toarray()
-    found = products_self(counts, Tiling(n_jobs=2))
-    np.testing.assert_allclose(found, dense @ dense.T, rtol=1e-13, atol=1e-15)
-    assert np.array_equal(found, found.T)
-    part = products(counts[:9], counts[9:], Tiling())
-    np.testing.assert_allclose(part, dense[:9] @ dense[9:].T, rtol=1e-13, atol=1e-15)

@@ -50,7 +50,6 @@ def test_worked_values():
     ]
     matrix = NSPDK(radius=1, distance=1).fit_transform(WORKED)
     np.testing.assert_allclose(matrix, expected, atol=5e-7)
-    assert np.diagonal(matrix).tolist() == [4.0] * 4
     plain = NSPDK(radius=0, distance=1, normalize_levels=False).fit_transform(WORKED)
     assert plain.tolist() == [[9, 5, 7, 6], [5, 3, 4, 3], [7, 4, 7, 9], [6, 3, 9, 18]]
 
@@ -78,9 +77,9 @@ def test_edge_labels_can_be_left_out():
     graphs = GraphBatch.from_edges(
         [[(0, 1)], [(0, 1)]], node_labels=["CO", "CO"], edge_labels=[["single"], ["double"]]
     )
-    assert NSPDK(radius=1, distance=0).fit_transform(graphs)[0, 1] == 1.0
+    assert NSPDK(radius=1, distance=0).fit_transform(graphs)[0, 1] == pytest.approx(1.0)
     plain = NSPDK(radius=1, distance=0, use_edge_labels=False)
-    assert plain.fit_transform(graphs)[0, 1] == 2.0
+    assert plain.fit_transform(graphs)[0, 1] == pytest.approx(2.0)
 
 
 def test_features_are_divided_by_norms_that_count_unseen_patterns():
@@ -89,7 +88,7 @@ def test_features_are_divided_by_norms_that_count_unseen_patterns():
     kernel = NSPDK(radius=0, distance=0).fit(fitted)
     np.testing.assert_allclose(kernel.features(new).toarray(), [[1 / np.sqrt(1 + 9)]])
     np.testing.assert_allclose(kernel.transform(new), [[1 / np.sqrt(10)]])
-    assert kernel.diagonal(new).tolist() == [1.0]
+    np.testing.assert_allclose(kernel.diagonal(new), [1.0])
 
 
 def test_names_are_readable_and_follow_the_columns():

@@ -154,7 +154,7 @@ def _was_given(context: typer.Context, name: str) -> bool:
 
 def _check_pictures() -> None:
     """Raise before any work is done if matplotlib is missing."""
-    from gramlet.plotting.figure import pyplot
+    from gramlet.plotting.axes import pyplot
 
     pyplot().switch_backend("Agg")
 
@@ -432,8 +432,8 @@ def _reasons(parts: Any, texts: list[str]) -> str:
 
 def _pictures(found: ModelExplanation, output: int, n: int, level: int | None) -> dict[str, bytes]:
     from gramlet.plotting import plot_patterns
-    from gramlet.plotting.figure import pyplot
-    from gramlet.plotting.pattern_drawing import can_draw
+    from gramlet.plotting.axes import pyplot
+    from gramlet.plotting.patterns import can_draw
 
     figures = {}
     if can_draw(getattr(found.model, "kernel", found.model)):
@@ -455,7 +455,7 @@ def _pictures(found: ModelExplanation, output: int, n: int, level: int | None) -
 def _draw_graphs(found: ModelExplanation, output: int) -> Any:
     """Typical graphs of each class, their nodes coloured by the patterns rooted there."""
     from gramlet.plotting import plot_graph_importance
-    from gramlet.plotting.figure import pyplot
+    from gramlet.plotting.axes import pyplot
 
     sizes = found.graphs.sizes
     shown = found.classes[:_CLASSES_DRAWN]

@@ -26,7 +26,7 @@ def map_(
 ) -> None:
     """Draw a map of the graphs: kernel PCA, one point per graph, coloured by class or number."""
     from gramlet.combine.kernel_map import KernelMap
-    from gramlet.plotting.figure import pyplot
+    from gramlet.plotting.axes import pyplot
     from gramlet.plotting.maps import plot_map
 
     check_place(output, (".png", ".svg", ".pdf"), inputs={"INPUT": source})

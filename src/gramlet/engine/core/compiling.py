@@ -14,8 +14,6 @@ from typing import Any
 
 from numba.core import event
 
-__all__ = ["announce_compilation", "clock", "has_compiled", "n_compiled"]
-
 NOTICE = "compiling; the first run on this machine takes some seconds more"
 
 

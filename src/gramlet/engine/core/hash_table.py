@@ -15,22 +15,6 @@ import numpy as np
 from gramlet.common.arrays import Ints
 from gramlet.engine.core.compiled import njit
 
-__all__ = [
-    "find_key",
-    "find_row",
-    "find_slot",
-    "hash_of",
-    "hash_of_key",
-    "n_slots_for",
-    "number_in",
-    "occupied",
-    "same_entries",
-    "slots_for",
-    "slots_of",
-    "slots_of_keys",
-    "slots_of_rows",
-]
-
 _MOST = 1 << 31  # a slot has 31 bits for the number of a signature
 
 

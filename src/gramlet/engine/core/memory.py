@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-from functools import cache
 from pathlib import Path
-from typing import Any
 
-__all__ = ["available_bytes", "release_free", "require_bytes", "require_room"]
-
-# For smaller results the milliseconds that a release takes are not worth it.
-_LARGE = 1 << 26
 # For results up to this size the system is not asked: that takes as long as computing them.
 _SMALL = 1 << 22
 
@@ -51,26 +44,6 @@ def require_bytes(needed: int, what: str, way_out: str) -> None:
             f"{what} takes {needed / 1e9:,.1f} GB; {available / 1e9:,.1f} GB of memory are "
             f"available. {way_out}"
         )
-
-
-def release_free(n_rows: int, n_columns: int) -> None:
-    """Return freed memory to the system before a large matrix of float64 is allocated (glibc only).
-
-    Otherwise glibc keeps tens of megabytes of freed temporaries while the matrix is filled.
-
-    >>> release_free(10_000, 10_000)
-    """
-    trim = _malloc_trim()
-    if trim is not None and 8 * n_rows * n_columns >= _LARGE:
-        trim(0)
-
-
-@cache
-def _malloc_trim() -> Any:
-    try:
-        return ctypes.CDLL(None).malloc_trim
-    except (AttributeError, OSError, TypeError):  # another C library
-        return None
 
 
 def _of_machine() -> int | None:

@@ -8,8 +8,6 @@ from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.engine.core.compiled import njit, read_only
 from gramlet.engine.core.ragged import copy_into
 
-__all__ = ["neighbour_means"]
-
 
 def neighbour_means(
     indptr: Ints, indices: Nodes, values: Floats, weights: Floats | None = None

@@ -11,8 +11,6 @@ from gramlet.engine.core.compiled import njit
 from gramlet.graphs.build import ranges
 from gramlet.graphs.columns import frozen
 
-__all__ = ["copy_into", "grown", "local_adjacency", "offsets_of", "row_numbers", "taken"]
-
 
 def offsets_of(sizes: Ints) -> Ints:
     """Where each of some consecutive rows begins, and where the last one ends.

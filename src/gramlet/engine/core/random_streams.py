@@ -11,9 +11,6 @@ import numpy as np
 from gramlet.common.arrays import Ints, Nodes, UInt64s
 from gramlet.engine.core.compiled import njit
 
-__all__ = ["below", "graph_stream", "next_bits", "uniform", "wrapping_integers"]
-
-
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)

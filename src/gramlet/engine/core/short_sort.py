@@ -10,8 +10,6 @@ import numpy as np
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.compiled import njit
 
-__all__ = ["sort_short", "stable_order"]
-
 _RUN = 24  # so many values are sorted by insertion, which is faster up to about thirty
 
 

@@ -1,16 +1,18 @@
 """Exact renaming: variable-length integer signatures to consecutive ids, without collisions.
 
 A fitted table is never changed: later look-ups give unknown signatures ids from ``len(table)`` on,
-in a table of their own. `hash_table` finds the signatures.
+in a table of their own. `hash_table` finds the signatures. More signatures than fit into memory at
+once are made and renamed range by range (`intern_tiles`); only the distinct ones of each range are
+kept, and these are renamed together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gramlet.common.arrays import Array, Bools, Int32s, Ints
+from gramlet.common.arrays import Floats, Ints
 from gramlet.common.stored_state import require_array, require_offsets
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.hash_table import (
@@ -21,18 +23,11 @@ from gramlet.engine.core.hash_table import (
     occupied,
     slots_of,
 )
-from gramlet.engine.core.partitioned_interning import MANY, intern_in_parts
-from gramlet.engine.core.workspace import Workspace
+from gramlet.engine.core.ragged import offsets_of, taken
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 
-__all__ = ["SignatureTable", "pack_rows"]
-
-
-# The largest entry of an array of 32 bits.
-_MOST = np.iinfo(np.int32).max
-# This many entries are copied by numpy if all signatures have one length.
-_FEW_ENTRIES = 1 << 12
-# Lengths are summed in steps of so many signatures, whose temporaries stay in cache.
-_STEP = 1 << 16
+# Offsets and data of the signatures of rows begin:end.
+Signatures = Callable[[int, int], tuple[Ints, Ints]]
 
 
 def pack_rows(rows: Ints) -> tuple[Ints, Ints]:
@@ -51,52 +46,15 @@ class SignatureTable:
     """
 
     def __init__(self, offsets: Ints, data: Ints) -> None:
-        self._hold(offsets, data)
-
-    def _hold(self, offsets: Ints, data: Ints) -> None:
-        self._data = _narrow(data)
-        kept = offsets.astype(self._data.dtype, copy=False)
-        self._length = len(kept) - 1
-        # If all signatures have one length, offsets are computed when they are needed.
-        self._width = int(kept[1]) if self._length else 0
-        regular = _of_width(kept[:100], self._width) and _of_width(kept, self._width)
-        self._kept: Array | None = None if regular else kept
+        self.offsets, self.data = offsets, data
         # Built by the first look-up: in most tables nothing is ever looked up.
         self._slots: Ints | None = None
 
-    @property
-    def _offsets(self) -> Array:
-        if self._kept is not None:
-            return self._kept
-        return np.arange(self._length + 1, dtype=self._data.dtype) * self._data.dtype.type(
-            self._width
-        )
-
-    @property
-    def offsets(self) -> Ints:
-        """Where the signatures begin and end, as int64."""
-        return self._offsets.astype(np.int64)
-
-    @property
-    def data(self) -> Ints:
-        """The entries of all signatures, as int64."""
-        return self._data.astype(np.int64)
-
     @classmethod
-    def fit(
-        cls,
-        offsets: Ints,
-        data: Array,
-        *,
-        ids: Ints | None = None,
-        alone: Bools | None = None,
-        workspace: Workspace | None = None,
-    ) -> tuple[SignatureTable, Ints]:
+    def fit(cls, offsets: Ints, data: Ints, ids: Ints | None = None) -> tuple[SignatureTable, Ints]:
         """A table of the distinct signatures, and the id of each given one.
 
-        ``data`` has 32 or 64 bits. ``ids`` is the array that is filled and returned. ``alone``
-        marks signatures that the caller knows to differ from all others, which are not looked up;
-        then it marks all signatures that do.
+        ``ids`` is the array that is filled and returned.
 
         >>> table, ids = SignatureTable.fit(*pack_rows(np.array([[7, 1], [2, 2], [7, 1]])))
         >>> len(table), ids.tolist()
@@ -104,75 +62,41 @@ class SignatureTable:
         >>> table.lookup(*pack_rows(np.array([[2, 2], [9, 9]]))).tolist()
         [1, 2]
         """
-        data = _narrow(data)
+        nothing = SignatureTable(np.zeros(1, np.int64), np.zeros(0, np.int64))
+        ids, (new_offsets, new_data) = nothing.lookup_new(offsets, data, ids)
+        return cls(new_offsets, new_data), ids
+
+    def lookup(self, offsets: Ints, data: Ints) -> Ints:
+        """Ids of signatures; an unknown one gets an id of its own from ``len(self)`` on."""
+        return self.lookup_new(offsets, data)[0]
+
+    def lookup_new(
+        self, offsets: Ints, data: Ints, ids: Ints | None = None
+    ) -> tuple[Ints, tuple[Ints, Ints]]:
+        """Ids as `lookup` gives them, and the unknown signatures in the order of their ids."""
+        if self._slots is None:
+            self._slots = slots_of(self.offsets, self.data, len(self))
         n = len(offsets) - 1
         ids = np.empty(n, dtype=np.int64) if ids is None else ids
-        alone = np.zeros(n, dtype=np.bool_) if alone is None else alone
-        if n >= MANY and data.dtype == np.int32:
-            first = intern_in_parts(offsets, data, ids, alone, workspace)
-        else:
-            known = np.zeros(1, np.int64), np.zeros(0, data.dtype), np.full(1, -1, dtype=np.int64)
-            first = _interned(offsets, data, *known, ids, alone)
-        return cls(*_taken(offsets, data, first)), ids
-
-    def lookup(self, offsets: Ints, data: Array) -> Ints:
-        """Ids of signatures; an unknown one gets an id of its own from ``len(self)`` on."""
-        return self._found(offsets, data)[0]
-
-    def lookup_new(self, offsets: Ints, data: Ints) -> tuple[Ints, tuple[Ints, Ints]]:
-        """Ids as `lookup` gives them, and the unknown signatures in the order of their ids."""
-        data = _narrow(data)
-        ids, first = self._found(offsets, data)
-        new_offsets, new_data = _taken(offsets, data, first)
-        return ids, (new_offsets.astype(np.int64), new_data.astype(np.int64))
-
-    def _found(self, offsets: Ints, data: Array) -> tuple[Ints, Int32s]:
-        if self._slots is None:
-            self._kept = self._offsets
-            self._slots = slots_of(self._kept, self._data, len(self))
-        # Compiled code compares integers of one width.
-        data = _narrow(data)
-        width = np.promote_types(data.dtype, self._data.dtype)
-        known = self._data.astype(width, copy=False)
-        ids = np.empty(len(offsets) - 1, dtype=np.int64)
-        alone = np.zeros(len(ids), dtype=np.bool_)
-        first = _interned(
-            offsets, data.astype(width, copy=False), self.offsets, known, self._slots, ids, alone
-        )
-        return ids, first
-
-    @staticmethod
-    def joined(tables: Sequence[SignatureTable]) -> tuple[Ints, Array]:
-        """Offsets and data of the signatures of several tables, one table after the other.
-
-        >>> tables = [SignatureTable.fit(*pack_rows(np.array([[i, 5]])))[0] for i in (1, 2)]
-        >>> [part.tolist() for part in SignatureTable.joined(tables)]
-        [[0, 2, 4], [1, 5, 2, 5]]
-        """
-        offsets = np.zeros(1 + sum(map(len, tables)), dtype=np.int64)
-        begin = 0
-        for table in tables:
-            own = offsets[begin : begin + len(table) + 1]
-            own[1:] = table._offsets[1:]
-            own[1:] += own[0]
-            begin += len(table)
-        return offsets, np.concatenate([np.zeros(0, np.int32), *(each._data for each in tables)])
+        fresh = np.full(n_slots_for(n), -1, dtype=np.int64)
+        first = np.empty(n, dtype=np.int64)
+        n_new = _intern(offsets, data, self.offsets, self.data, self._slots, fresh, ids, first)
+        new_offsets, entries = taken(offsets, first[:n_new])
+        return ids, (new_offsets, data[entries])
 
     def signature(self, i: int) -> Ints:
         """Signature number ``i``."""
-        if self._kept is None:
-            return self._data[i * self._width : (i + 1) * self._width].astype(np.int64)
-        return self._data[self._kept[i] : self._kept[i + 1]].astype(np.int64)
+        return self.data[self.offsets[i] : self.offsets[i + 1]]
 
     def __len__(self) -> int:
-        return self._length
+        return len(self.offsets) - 1
 
     def __getstate__(self) -> dict[str, Ints]:
         return {"offsets": self.offsets, "data": self.data}
 
     def __setstate__(self, state: dict[str, Ints]) -> None:
         _check(state["offsets"], state["data"])
-        self._hold(state["offsets"], state["data"])
+        self.__init__(state["offsets"], state["data"])  # type: ignore[misc]
 
     def validate(self, width: int | None = None) -> None:
         """Check what the compiled look-up relies on; raise a ValueError if it does not hold.
@@ -180,63 +104,13 @@ class SignatureTable:
         With a ``width``, every signature must have that many entries.
         """
         _check(self.offsets, self.data)
-        if width is not None and (np.diff(self._offsets) != width).any():
+        if width is not None and (np.diff(self.offsets) != width).any():
             raise ValueError(f"Signatures must have {width} entries each.")
 
 
 def _check(offsets: Ints, data: Ints) -> None:
     require_array("the data of signatures", data, "int64", (None,))
     require_offsets("the offsets of signatures", offsets, end=len(data))
-
-
-def _narrow(data: Array) -> Array:
-    """The entries in 32 bits, or in 64 if they do not fit: models keep their tables."""
-    if len(data) > _MOST:
-        return data.astype(np.int64, copy=False)
-    if data.dtype == np.int32:
-        return data
-    fits = data.max(initial=0) <= _MOST and data.min(initial=0) >= -_MOST
-    return data.astype(np.int32 if fits else np.int64, copy=False)
-
-
-def _of_width(offsets: Array, width: int) -> bool:
-    """Whether all signatures have this length."""
-    return bool((offsets[1:] - offsets[:-1] == width).all())
-
-
-def _taken(offsets: Ints, data: Array, which: Int32s) -> tuple[Array, Array]:
-    """Offsets and data of some of the signatures, in the type of the data."""
-    # Few signatures of one length, such as the types of edges: nothing to compile.
-    if 0 < len(which) <= _FEW_ENTRIES:
-        begins, ends = offsets[which], offsets[which.astype(np.int64) + 1]
-        width = int(ends[0] - begins[0])
-        if 0 < width * len(which) <= _FEW_ENTRIES and (ends - begins == width).all():
-            kept = (np.arange(len(which) + 1) * width).astype(data.dtype)
-            return kept, data[begins[:, None] + np.arange(width)].reshape(-1)
-    n_entries = 0
-    for begin in range(0, len(which), _STEP):
-        part = which[begin : begin + _STEP].astype(np.int64)
-        n_entries += int((offsets[part + 1] - offsets[part]).sum())
-    kept = np.empty(len(which) + 1, dtype=data.dtype)
-    out = np.empty(n_entries, dtype=data.dtype)
-    _copy_signatures(offsets, data, which, kept, out)
-    return kept, out
-
-
-def _interned(
-    offsets: Ints,
-    data: Array,
-    known_offsets: Array,
-    known_data: Array,
-    known_slots: Ints,
-    ids: Ints,
-    alone: Bools,
-) -> Int32s:
-    """Fill the ids of the signatures; return where each new one first occurs."""
-    first = np.empty(len(ids), dtype=np.int32)
-    fresh = np.full(n_slots_for(len(ids)), -1, dtype=np.int64)
-    n_new = _intern(offsets, data, known_offsets, known_data, known_slots, fresh, ids, first, alone)
-    return first[:n_new]
 
 
 @njit(nogil=True, cache=True)
@@ -248,60 +122,106 @@ def _intern(
     known_slots: Ints,
     fresh: Ints,
     ids: Ints,
-    first: Int32s,
-    alone: Bools,
+    first: Ints,
 ) -> int:
     """Fill ``ids``, and ``first`` with where each new signature first occurs; return how many.
 
     In the table ``fresh`` the number of a signature is the position where it first occurs.
-    Signatures that are marked as ``alone`` are new; then all those are marked that occur once.
     """
     n = len(offsets) - 1
     n_known = len(known_offsets) - 1
     n_new = 0
     for i in range(n):
-        if alone[i]:
-            ids[i] = n_known + n_new
-            first[n_new] = i
-            n_new += 1
-            continue
         begin, end = offsets[i], offsets[i + 1]
         code = hash_of(data, begin, end)
         # Known from the fit.
-        at = find_slot(known_slots, 0, known_offsets, known_data, code, data, begin, end)
-        if known_slots[at] >= 0:
-            ids[i] = number_in(known_slots[at])
-            continue
+        if n_known > 0:
+            at = find_slot(known_slots, 0, known_offsets, known_data, code, data, begin, end)
+            if known_slots[at] >= 0:
+                ids[i] = number_in(known_slots[at])
+                continue
         # Met before in this call.
         at = find_slot(fresh, 0, offsets, data, code, data, begin, end)
         if fresh[at] >= 0:
-            before = number_in(fresh[at])
-            ids[i] = ids[before]
-            alone[before] = False
+            ids[i] = ids[number_in(fresh[at])]
             continue
         # New.
         fresh[at] = occupied(code, np.int64(i))
-        alone[i] = True
         ids[i] = n_known + n_new
         first[n_new] = i
         n_new += 1
     return n_new
 
 
-@njit(nogil=True, cache=True)
-def _copy_signatures(offsets: Ints, data: Array, which: Int32s, kept: Array, out: Array) -> None:
-    """Fill ``out`` with the chosen signatures and ``kept`` with where they begin."""
-    at, i = 0, 0
-    kept[0] = 0
-    while i < len(which):
-        # Signatures that follow each other are copied in one go.
-        last = np.int64(which[i])
-        begin = offsets[last]
-        shift = at - begin
-        while i < len(which) and which[i] == last:
-            last += 1
-            i += 1
-            kept[i] = offsets[last] + shift
-        for p in range(offsets[last] - begin):
-            out[at + p] = data[begin + p]
-        at += offsets[last] - begin
+# Work per tile: Python code between compiled calls, which runs on one thread at a time, then takes
+# little of the time.
+_TILE_COST = 1 << 17
+
+
+def n_tiles_for(costs: Floats) -> int:
+    """The number of tiles for rows of these costs."""
+    return int(np.clip(costs.sum() / _TILE_COST, 16, 128))
+
+
+def intern_tiles(
+    make: Signatures,
+    costs: Floats,
+    table: SignatureTable | None = None,
+    *,
+    tiling: Tiling = QUIET,
+) -> tuple[SignatureTable, Ints]:
+    """Rename all signatures of some rows; ids do not depend on how the rows are cut.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(begin, end)`` gives the offsets and data of the signatures of a range of rows.
+    costs : array
+        The relative cost of each row.
+    table : SignatureTable, optional
+        A fitted table; signatures not in it get ids from ``len(table)`` on. None: fit one.
+
+    Returns
+    -------
+    table : SignatureTable
+    ids : array of int64, one per signature
+
+    Examples
+    --------
+    >>> def make(begin, end):
+    ...     return np.arange(end - begin + 1), np.array([7, 2, 7])[begin:end]
+    >>> intern_tiles(make, np.ones(3))[1].tolist()
+    [0, 1, 0]
+    """
+    parts: dict[int, tuple[SignatureTable, Ints]] = {}
+
+    def work(begin: int, end: int) -> None:
+        parts[begin] = SignatureTable.fit(*make(begin, end))
+
+    for_tiles(work, len(costs), costs=costs, n_tiles=n_tiles_for(costs), tiling=tiling)
+    ordered = [parts[begin] for begin in sorted(parts)]
+    table, names, _ = joined([part for part, _ in ordered], table)
+    ids = [of_part[of_row] for of_part, (_, of_row) in zip(names, ordered, strict=True)]
+    return table, np.concatenate([np.zeros(0, np.int64), *ids])
+
+
+def joined(
+    parts: Sequence[SignatureTable], table: SignatureTable | None = None
+) -> tuple[SignatureTable, list[Ints], tuple[Ints, Ints]]:
+    """The table of all signatures of some tables, their ids in it, and those it does not contain.
+
+    A given ``table`` stays as it is. All parts are looked up in one pass: a large table is not in
+    the processor's caches, and looking up takes most of the time.
+    """
+    nothing = np.zeros(0, np.int64)
+    new = np.zeros(1, np.int64), nothing
+    if table is None and len(parts) == 1:
+        return parts[0], [np.arange(len(parts[0]), dtype=np.int64)], new
+    offsets = offsets_of(np.concatenate([nothing, *(np.diff(part.offsets) for part in parts)]))
+    data = np.concatenate([nothing, *(part.data for part in parts)])
+    if table is None:
+        table, ids = SignatureTable.fit(offsets, data)
+    else:
+        ids, new = table.lookup_new(offsets, data)
+    cuts = np.cumsum([len(part) for part in parts])[:-1]
+    return table, np.split(ids, cuts) if parts else [], new

@@ -11,8 +11,6 @@ from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 
-__all__ = ["adjacency_stack", "for_eigensystems"]
-
 _ONE = np.ones(1)
 
 # The maximum number of entries in a stack of matrices: few enough to stay in cache, and for the

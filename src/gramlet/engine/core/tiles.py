@@ -20,24 +20,9 @@ from joblib import effective_n_jobs
 
 from gramlet.common.arrays import Floats
 
-__all__ = [
-    "MIRROR_ROWS",
-    "Mirror",
-    "Tiling",
-    "QUIET",
-    "for_tiles",
-    "mirror",
-    "one_blas_thread",
-    "progress",
-    "row_ranges",
-]
-
 Work = Callable[[int, int], Any]
 
-# A square of this many rows fits into the cache.
-MIRROR_ROWS = 128
-# Mask of the entries below the diagonal of such a square.
-_BELOW = np.tri(MIRROR_ROWS, k=-1, dtype=bool)
+_SQUARE = 128  # a square of this many rows fits into the cache
 
 
 @dataclass(frozen=True)
@@ -198,44 +183,19 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-class Mirror:
-    """Copies the upper triangle of a square matrix to the lower one, tile by tile.
+def mirror(matrix: Floats) -> None:
+    """Copy the upper triangle of a square matrix to the lower one, in squares that fit the cache.
 
-    Call `add` once for every range of at most ``MIRROR_ROWS`` rows, from any thread, when the range
-    is complete from the diagonal on. The call copies what this range has in common with the ranges
-    that are complete already. In the order of the rows, a range is written while its memory, which
-    is new, is still in the cache.
-
-    Examples
-    --------
     >>> matrix = np.array([[1.0, 2.0], [0.0, 3.0]])
-    >>> tiles = Mirror(matrix)
-    >>> tiles.add(1, 2)
-    >>> tiles.add(0, 1)
+    >>> mirror(matrix)
     >>> matrix.tolist()
     [[1.0, 2.0], [2.0, 3.0]]
     """
-
-    def __init__(self, matrix: Floats) -> None:
-        self._matrix = matrix
-        self._complete: list[slice] = []
-        self._lock = threading.Lock()
-
-    def add(self, begin: int, end: int) -> None:
-        """Mirror rows ``begin:end`` against themselves and all complete rows."""
-        matrix, rows, height = self._matrix, slice(begin, end), end - begin
+    n = len(matrix)
+    for top in range(0, n, _SQUARE):
+        rows = slice(top, top + _SQUARE)
         square = matrix[rows, rows]
-        np.copyto(square, square.T, where=_BELOW[:height, :height])
-        with self._lock:
-            others = self._complete.copy()
-            self._complete.append(rows)
-        for other in others:
-            upper, lower = (other, rows) if other.start < begin else (rows, other)
-            matrix[lower, upper] = matrix[upper, lower].T
-
-
-def mirror(matrix: Floats) -> None:
-    """Copy the upper triangle of a square matrix to the lower one, in cache-sized squares."""
-    n, tiles = len(matrix), Mirror(matrix)
-    for begin in range(0, n, MIRROR_ROWS):
-        tiles.add(begin, min(begin + MIRROR_ROWS, n))
+        np.copyto(square, square.T.copy(), where=np.tri(len(square), k=-1, dtype=bool))
+        for left in range(top + _SQUARE, n, _SQUARE):
+            columns = slice(left, left + _SQUARE)
+            matrix[columns, rows] = matrix[rows, columns].T

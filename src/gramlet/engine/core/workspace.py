@@ -14,8 +14,6 @@ import numpy as np
 
 from gramlet.common.arrays import Array
 
-__all__ = ["Workspace", "Workspaces"]
-
 
 class Workspace:
     """Uninitialised arrays that stay allocated until the workspace is dropped.

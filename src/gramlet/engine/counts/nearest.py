@@ -13,13 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from gramlet.common.arrays import Array, Floats, Int32s, Ints
+from gramlet.common.arrays import Array, Floats, Ints, UInt32s
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
-from gramlet.engine.counts.comparison import Measure, split_columns
-
-__all__ = ["NearestIndex", "nearest_rows"]
+from gramlet.engine.counts.comparison import CountIndex, Measure, frequent_features
 
 # A feature of more than this share of the rows is a dense column; the largest number of these.
 _DENSE_SHARE, _MOST_DENSE = 0.02, 96
@@ -51,7 +49,7 @@ class NearestIndex:
 
     measure: Measure
     starts: Ints
-    owners: Int32s
+    owners: UInt32s
     values: Floats
     dense: Array
     place: Ints
@@ -62,25 +60,18 @@ class NearestIndex:
     def build(cls, counts: sparse.csr_matrix, measure: Measure, norms: Floats) -> NearestIndex:
         """Index the rows of ``counts``; ``norms`` are their self-similarities."""
         n_rows, n_features = counts.shape
-        frequency = np.bincount(counts.indices, minlength=n_features).astype(np.int32)
-        frequent = np.flatnonzero(frequency > max(1.0, _DENSE_SHARE * n_rows))
-        frequent = np.sort(frequent[np.argsort(-frequency[frequent], kind="stable")][:_MOST_DENSE])
+        frequency = np.bincount(counts.indices, minlength=n_features)
+        frequent = frequent_features(frequency, _DENSE_SHARE * n_rows, _MOST_DENSE)
         place = np.full(n_features, -1, dtype=np.int64)
         place[frequent] = np.arange(len(frequent))
-        starts, owners, values, dense = split_columns(
-            counts.indptr.astype(np.int64, copy=False),
-            counts.indices.astype(np.int64, copy=False),
-            counts.data.astype(np.float64, copy=False),
-            place,
-            frequency,
-            len(frequent),
-        )
+        split = CountIndex.split(counts, frequency, place, len(frequent))
+        dense = split.dense
         left = np.einsum("fr,fr->r", dense, dense) if measure == "dot" else dense.sum(axis=0)
         if dense.max(initial=0.0) <= 255 and (dense == np.floor(dense)).all():
             dense = dense.astype(np.uint8)
         ordinary = norms > 0
         scale = np.where(ordinary, 1.0 / np.sqrt(np.where(ordinary, norms, 1.0)), 0.0)
-        return cls(measure, starts, owners, values, dense, place, left, scale)
+        return cls(measure, split.indptr, split.rows, split.values, dense, place, left, scale)
 
 
 def nearest_rows(
@@ -211,7 +202,7 @@ def _nearest(
     own: Ints,
     dot: bool,
     starts: Ints,
-    owners: Int32s,
+    owners: UInt32s,
     kept: Floats,
     dense: Array,
     place: Ints,

@@ -18,8 +18,6 @@ from scipy.sparse.linalg import eigsh
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.signature_table import SignatureTable
 
-__all__ = ["pattern_vectors"]
-
 # Components up to this size are decomposed densely.
 _DENSE = 1500
 # Relative limits: of a gap between singular values, of a zero value, of a zero row.

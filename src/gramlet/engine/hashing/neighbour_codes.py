@@ -20,7 +20,7 @@ import numpy as np
 
 from gramlet.common.arrays import Ints, Nodes, UInt64s
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.core.node_hashes import scramble
+from gramlet.engine.core.hashes import scramble
 from gramlet.engine.core.short_sort import sort_short
 from gramlet.graphs.batch import GraphBatch
 

@@ -14,8 +14,6 @@ from gramlet.common.arrays import Ints
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into
 
-__all__ = ["same_connected_graph"]
-
 _A = np.int64(-7046029254386353131)
 _B = np.int64(-4658895280553007687)
 _C = np.int64(-7723592293110705685)

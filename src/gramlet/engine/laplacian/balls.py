@@ -11,7 +11,7 @@ import numpy as np
 
 from gramlet.common.arrays import Ints, Nodes, UInt64s
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.core.node_hashes import scramble
+from gramlet.engine.core.hashes import scramble
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.graphs.batch import GraphBatch
 

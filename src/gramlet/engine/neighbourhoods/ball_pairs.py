@@ -15,9 +15,15 @@ from gramlet.common.arrays import Ints, Nodes
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import grown, local_adjacency, offsets_of
 from gramlet.engine.core.short_sort import sort_short
-from gramlet.engine.core.signature_table import SignatureTable
-from gramlet.engine.core.tiled_interning import count_tiles, intern_tiles
-from gramlet.engine.core.tiles import QUIET, Tiling
+from gramlet.engine.core.signature_table import (
+    SignatureTable,
+    intern_tiles,
+    joined,
+    n_tiles_for,
+    pack_rows,
+)
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
+from gramlet.engine.counts.comparison import count_codes
 from gramlet.engine.laplacian.balls import ball_sizes, gather_ball
 from gramlet.graphs.batch import GraphBatch
 
@@ -43,7 +49,6 @@ def ball_identities(
     identities : array of int64, one per node
         Balls that are not in the table have identities from ``len(tables[1])`` on.
     """
-    n_graphs = len(batch)
     sizes = ball_sizes(batch, np.arange(batch.n_nodes_total), radius)
     starts = offsets_of(sizes)
     costs = np.diff(offsets_of(sizes**2)[batch.node_offsets]).astype(np.float64)
@@ -55,7 +60,7 @@ def ball_identities(
         return _ball_names(*adjacency, labels[first:last], radius, starts[first : last + 1])
 
     known_names, known_balls = tables if tables is not None else (None, None)
-    name_table, names = intern_tiles(make_names, n_graphs, known_names, costs=costs, tiling=tiling)
+    name_table, names = intern_tiles(make_names, costs, known_names, tiling=tiling)
     edges = np.zeros(len(indices), np.int64) if edge_labels is None else edge_labels
     n_names, n_labels = int(names.max(initial=0)) + 1, int(edges.max(initial=0)) + 1
     if n_names**2 * n_labels > 2**62:  # pairs of names and a label are packed into one number
@@ -77,7 +82,7 @@ def ball_identities(
             n_labels,
         )
 
-    ball_table, balls = intern_tiles(make_balls, n_graphs, known_balls, costs=costs, tiling=tiling)
+    ball_table, balls = intern_tiles(make_balls, costs, known_balls, tiling=tiling)
     return (name_table, ball_table), balls
 
 
@@ -100,21 +105,40 @@ def count_ball_pairs(
 
     Returns
     -------
-    table, new, counts
-        As `count_tiles`; a signature is (radius, distance, smaller ball, larger ball).
+    table : SignatureTable
+        The features, (radius, distance, smaller ball, larger ball).
+    new : pair of arrays of int64
+        Offsets and data of the features that ``table`` does not contain, in the order of their
+        columns; empty if the table is fitted here.
+    counts : csr_matrix of float64
+        Columns from ``len(table)`` on are features that ``table`` does not contain.
     """
     nodes = batch.node_offsets
     hops = min(distance, int(batch.sizes.max(initial=0)))
+    parts: dict[int, tuple[SignatureTable, sparse.csr_matrix]] = {}
 
-    def make(begin: int, end: int) -> tuple[Ints, Ints, Ints]:
+    def work(begin: int, end: int) -> None:
         first, last = nodes[begin], nodes[end]
         adjacency = local_adjacency(batch.indptr, batch.indices, first, last)
-        own = np.ascontiguousarray(identities[:, first:last])
-        per_graph, data = _pairs(nodes[begin : end + 1] - first, *adjacency, own, hops)
-        return per_graph, np.arange(len(data) // 4 + 1, dtype=np.int64) * 4, data
+        balls = np.ascontiguousarray(identities[:, first:last])
+        per_graph, data = _pairs(nodes[begin : end + 1] - first, *adjacency, balls, hops)
+        part, ids = SignatureTable.fit(*pack_rows(data.reshape(-1, 4)))
+        parts[begin] = part, count_codes(offsets_of(per_graph), ids, len(part))
 
+    # Each tile is counted before its features are renamed together with those of the others: there
+    # are far more pairs of nodes than entries of counts.
     costs = batch.sizes.astype(np.float64) ** 2
-    return count_tiles(make, len(batch), table, costs=costs, tiling=tiling)
+    for_tiles(work, len(batch), costs=costs, n_tiles=n_tiles_for(costs), tiling=tiling)
+    ordered = [parts[begin] for begin in sorted(parts)]
+    table, names, new = joined([part for part, _ in ordered], table)
+    width = len(table) + len(new[0]) - 1
+    blocks = [
+        sparse.csr_matrix((tile.data, columns[tile.indices], tile.indptr), (tile.shape[0], width))
+        for columns, (_, tile) in zip(names, ordered, strict=True)
+    ]
+    counts = sparse.csr_matrix(sparse.vstack(blocks)) if blocks else sparse.csr_matrix((0, width))
+    counts.sort_indices()
+    return table, new, counts
 
 
 @njit(nogil=True, cache=True)

@@ -17,8 +17,7 @@ from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.memory import require_bytes
 from gramlet.engine.core.ragged import grown, local_adjacency, offsets_of
 from gramlet.engine.core.short_sort import sort_short
-from gramlet.engine.core.signature_table import SignatureTable
-from gramlet.engine.core.tiled_interning import intern_tiles
+from gramlet.engine.core.signature_table import SignatureTable, intern_tiles
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.laplacian.balls import ball_sizes
 from gramlet.graphs.batch import GraphBatch
@@ -92,7 +91,7 @@ def descent_trees(
         _measure(*adjacency, height, starts[first : last + 1], heights, sizes)
 
     for_tiles(measure, len(batch), costs=costs, tiling=tiling)
-    found: list[SignatureTable] = []
+    new_tables: list[SignatureTable] = []
     for level in range(int(heights.max(initial=-1)) + 1):
 
         def make(begin: int, end: int, level: int = level) -> tuple[Ints, Ints]:
@@ -109,11 +108,9 @@ def descent_trees(
             )
 
         known = _table(tables, level)
-        table, ids[heights == level] = intern_tiles(
-            make, len(batch), known, costs=costs, tiling=tiling
-        )
-        found.append(table)
-    return DescentTrees(found, starts[nodes], heights, ids, sizes)
+        table, ids[heights == level] = intern_tiles(make, costs, known, tiling=tiling)
+        new_tables.append(table)
+    return DescentTrees(new_tables, starts[nodes], heights, ids, sizes)
 
 
 def _table(tables: list[SignatureTable] | None, level: int) -> SignatureTable | None:

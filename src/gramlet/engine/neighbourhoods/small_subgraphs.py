@@ -20,8 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Bools, Floats, Ints, Nodes
-from gramlet.common.stored_state import require, require_array, require_offsets
-from gramlet.engine.core.compiled import njit
+from gramlet.engine.core.compiled import njit, read_only
 from gramlet.engine.core.hash_table import (
     find_row,
     hash_of,
@@ -31,11 +30,9 @@ from gramlet.engine.core.hash_table import (
     slots_of_rows,
 )
 from gramlet.engine.core.ragged import copy_into, grown, local_adjacency, offsets_of
-from gramlet.engine.core.ragged import taken as taken_rows
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.build import narrow, width_for
 
 MAX_NODES = 6  # all orders of nodes are tried
 
@@ -339,75 +336,8 @@ def _counted(row: Ints, rows: Ints, counts: Floats, slots: Ints, start: int, fil
 # Maps of the subgraphs of one graph into another
 
 
-@dataclass(frozen=True)
-class MappedGraphs:
-    """Graphs prepared for maps, stored one after the other.
-
-    Attributes
-    ----------
-    node_offsets, indptr, indices : arrays of integers, as in a `GraphBatch`
-    labels, edge_labels : arrays of int64
-        Codes of nodes and arcs: rows of the tables of kernel values.
-    attributes : array of float64, shape (nodes, columns)
-        Has no columns if attributes are not compared.
-    """
-
-    node_offsets: Ints
-    indptr: Ints
-    indices: Nodes
-    labels: Ints
-    edge_labels: Ints
-    attributes: Floats
-
-    @property
-    def arrays(self) -> _GraphArrays:
-        """All arrays, for compiled functions."""
-        return _GraphArrays(
-            self.node_offsets,
-            self.indptr,
-            self.indices,
-            self.labels,
-            self.edge_labels,
-            self.attributes,
-        )
-
-    def take(self, rows: Ints) -> MappedGraphs:
-        """The graphs at these positions."""
-        node_offsets, nodes = taken_rows(self.node_offsets, rows)
-        indptr, arcs = taken_rows(self.indptr, nodes)
-        shift = node_offsets[:-1] - self.node_offsets[:-1][rows]
-        per_graph = np.diff(indptr[node_offsets])
-        indices = self.indices[arcs] + np.repeat(shift, per_graph)
-        return MappedGraphs(
-            node_offsets,
-            indptr,
-            narrow(indices, int(node_offsets[-1])),
-            self.labels[nodes],
-            self.edge_labels[arcs],
-            self.attributes[nodes],
-        )
-
-    def validate(self) -> None:
-        """Raise ValueError if the arrays do not fit together."""
-        offsets = require_offsets("node_offsets", self.node_offsets)
-        n_nodes = int(offsets[-1])
-        indptr = require_offsets("indptr", self.indptr, n_nodes, len(self.indices))
-        n_arcs = int(indptr[-1])
-        width = width_for(n_nodes)
-        require_array("indices", self.indices, width, (n_arcs,), least=0, most=n_nodes - 1)
-        owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        tails = np.repeat(np.arange(n_nodes), np.diff(indptr))
-        same = np.array_equal(owner[tails], owner[self.indices])
-        require(same, "arcs must stay in their graph")
-        keys = tails * max(1, n_nodes) + self.indices
-        require((np.diff(keys) > 0).all(), "neighbours must be sorted, each once")
-        require_array("labels", self.labels, "int64", (n_nodes,), least=0)
-        require_array("edge_labels", self.edge_labels, "int64", (n_arcs,), least=0)
-        require_array("attributes", self.attributes, "float64", (n_nodes, None))
-
-
 class _GraphArrays(NamedTuple):
-    """The arrays of `MappedGraphs`."""
+    """The arrays of a batch; nodes and arcs without labels have the code 0."""
 
     nodes: Ints
     indptr: Ints
@@ -415,6 +345,19 @@ class _GraphArrays(NamedTuple):
     labels: Ints
     edges: Ints
     attributes: Floats
+
+    @classmethod
+    def of(cls, batch: GraphBatch) -> _GraphArrays:
+        nodes, edges, attributes = batch.node_labels, batch.edge_labels, batch.node_attributes
+        n_nodes, n_arcs = batch.n_nodes_total, len(batch.indices)
+        return cls(
+            batch.node_offsets,
+            batch.indptr,
+            batch.indices,
+            read_only(np.zeros(n_nodes, np.int64) if nodes is None else nodes.codes),
+            read_only(np.zeros(n_arcs, np.int64) if edges is None else edges.codes),
+            read_only(np.zeros((n_nodes, 0)) if attributes is None else attributes),
+        )
 
 
 @dataclass(frozen=True)
@@ -443,8 +386,8 @@ class MapKernel:
 def map_sums(
     begin: int,
     end: int,
-    first: MappedGraphs,
-    second: MappedGraphs,
+    first: GraphBatch,
+    second: GraphBatch,
     kernel: MapKernel,
     triangle: bool,
     out: Floats,
@@ -454,8 +397,9 @@ def map_sums(
     With ``triangle``, only pairs (i, j) with j ≥ i.
     """
     _fill(
-        *(begin, end, first.arrays, second.arrays, kernel.node_table, kernel.edge_table),
-        *(kernel.mu, kernel.size_weights, kernel.connected, triangle, out),
+        *(begin, end, _GraphArrays.of(first), _GraphArrays.of(second)),
+        *(kernel.node_table, kernel.edge_table, kernel.mu, kernel.size_weights),
+        *(kernel.connected, triangle, out),
     )
 
 

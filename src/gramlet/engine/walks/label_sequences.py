@@ -33,7 +33,8 @@ from gramlet.engine.core.hash_table import (
 from gramlet.engine.core.memory import available_bytes
 from gramlet.engine.core.ragged import grown
 from gramlet.engine.core.tiles import Tiling, for_tiles
-from gramlet.engine.counts.frequent_products import products, products_self
+from gramlet.engine.counts.comparison import compare
+from gramlet.engine.counts.self_comparison import compare_self
 from gramlet.engine.walks.product_walks import GEOMETRIC, STEPS, LabelledGraphs
 
 # Measured nanoseconds: per pair of nodes and iteration of a solver; per entry of a half walk; per
@@ -81,8 +82,8 @@ def sequence_sums(
         return None
     counts = sequence_counts(graphs, walks, weights, tiling)
     if right is None:
-        return products_self(counts, tiling)
-    return products(counts[: left.n_graphs], counts[left.n_graphs :], tiling)
+        return compare_self(counts, "dot", tiling=tiling)
+    return compare(counts[: left.n_graphs], counts[left.n_graphs :], "dot", tiling=tiling)
 
 
 def _iterations(kind: int, n_terms: int) -> float:

@@ -19,7 +19,6 @@ from gramlet.common.arrays import Array, Floats, Int32s, Ints, UInt32s
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.tiles import Tiling, for_tiles, row_ranges
 from gramlet.engine.counts.comparison import CountIndex, row_arrays
-from gramlet.engine.counts.row_sums import position_type
 
 __all__ = ["Hinge", "PairMinima"]
 
@@ -181,7 +180,7 @@ class _Entries(NamedTuple):
 
     An entry's rows, itself first, are the positions ``first:last`` of ``owners`` and ``kept``. If
     ``first > last``, the feature is dense and its line is ``first - 1``; if they are equal, no
-    other graph has it. Positions and owners are unsigned, as in `row_sums`.
+    other graph has it. Positions and owners are unsigned, as in `comparison`.
     """
 
     offsets: Ints
@@ -198,21 +197,16 @@ class _Entries(NamedTuple):
         index = CountIndex.build(masses, "min", drop_single=True)
         offsets, features, values = row_arrays(masses)
         place = index.place[features]
-        first = np.where(place >= 0, place + 1, 0)
+        first = np.where(place >= 0, place + 1, index.after - 1)
         last = np.where(place == -1, index.indptr[features + 1], 0)
-        # Lists contain their rows in ascending order, feature by feature.
-        numbers = sparse.csr_matrix((np.arange(len(features)), features, offsets), masses.shape)
-        by_feature = numbers.tocsc().data
-        listed = by_feature[place[by_feature] == -1]
-        first[listed] = np.arange(len(listed))
-        position = position_type(len(index.rows))
+        first[place == -2] = 0
         return cls(
             offsets,
             features,
             values,
-            first.astype(position),
-            last.astype(position),
-            index.rows.view(np.uint32),
+            first.astype(np.uint64),
+            last.astype(np.uint64),
+            index.rows,
             index.values,
             index.dense,
         )

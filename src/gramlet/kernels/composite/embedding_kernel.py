@@ -16,8 +16,7 @@ from gramlet.common.parameters import HasMethods, Interval, StrOptions
 from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import QUIET, Tiling, one_blas_thread
 from gramlet.graphs.batch import GraphBatch
-from gramlet.kernels.contract.decay_kernel import DecayKernel
-from gramlet.kernels.contract.decay_profile import DecayProfile
+from gramlet.kernels.contract.decay_kernel import DecayKernel, DecayProfile
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import FeatureProfile

@@ -1,53 +1,183 @@
-"""The base class of sums and products of kernels: members, their names, fitting, comparing."""
+"""The base class of sums and products of kernels: members, their names, profiles, fitting."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 
-from gramlet.common.arrays import Floats
-from gramlet.common.fields import Instance, ListOf, fields
+from gramlet.common.arrays import Floats, Ints
+from gramlet.common.fields import ArrayOf, Choice, Instance, ListOf, TupleOf, fields
 from gramlet.common.stored_state import require
-from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
-from gramlet.kernels.composite.profile import CompositeProfile, Operation, combined
+from gramlet.kernels import registry
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.normalisation import (
+    KINDS,
+    Kind,
     canonical,
+    compared,
     compared_self,
     normalize_gram,
     normalize_in_place,
+    self_similarities,
 )
+from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags, joined_uses
 
-__all__ = ["CompositeKernel", "checked_weights", "named_members"]
+Operation = Literal["sum", "product"]
+
+
+def combined(operation: Operation, weights: Floats, values: Iterator[Floats]) -> Floats:
+    """Σ w_k V_k or Π V_k, entry by entry; only one V_k is in memory at a time.
+
+    >>> combined("sum", np.array([2.0, 1.0]), iter([np.ones(2), np.full(2, 3.0)]))
+    array([5., 5.])
+    """
+    total: Floats | None = None
+    for k, (weight, part) in enumerate(zip(weights, values, strict=True)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            if operation == "sum" and weight != 1.0:
+                part *= weight
+            if total is None:
+                total = part
+            elif operation == "sum":
+                total += part
+            else:
+                total *= part
+        _require_finite(total, operation, k, weight)
+    if total is None:
+        raise ValueError("There is nothing to combine.")
+    return total
+
+
+def _require_finite(total: Floats, operation: Operation, k: int, weight: float) -> None:
+    """Raise a ValueError that names the member and the pair if a value has overflowed."""
+    wrong = ~np.isfinite(total)
+    if not wrong.any():
+        return
+    where = [int(at) for at in np.argwhere(wrong)[0]]
+    shape = " × ".join(str(n) for n in total.shape)
+    owner, factor = (
+        ("KernelSum", f" with weight {weight:g}") if operation == "sum" else ("KernelProduct", "")
+    )
+    raise ValueError(
+        f"{owner}: with member {k}{factor} the value of graphs {where[0]} and {where[-1]} (of "
+        f"{shape} compared) is beyond the largest number. Use smaller weights, fewer factors, or "
+        "members with normalize=True."
+    )
+
+
+def side_by_side(weights: Floats, features: list[Any]) -> Any:
+    """√w_k Φ_k side by side; CSR if one of them is sparse."""
+    scaled = [part * root for part, root in zip(features, np.sqrt(weights), strict=True)]
+    if any(sparse.issparse(part) for part in scaled):
+        return sparse.hstack(scaled, format="csr")
+    return np.hstack(scaled)
+
+
+@dataclass(frozen=True)
+class CompositeProfile(Profile):
+    """The profiles of some graphs by every member of a sum or product.
+
+    Attributes
+    ----------
+    parts : tuple of Profile
+        One per member.
+    normalised : tuple of False, "cosine" or "tanimoto"
+        How the members are normalised before they are combined.
+    operation : {"sum", "product"}
+    weights : array of float64
+        The factors of a sum; ones for a product.
+    """
+
+    parts: tuple[Profile, ...]
+    normalised: tuple[Kind, ...]
+    operation: Operation
+    weights: Floats
+
+    stored = fields(
+        parts=TupleOf(Instance(Profile, len="n"), "k", least=1),
+        normalised=TupleOf(Choice(*KINDS), "k"),
+        operation=Choice("sum", "product"),
+        weights=ArrayOf("float64", "k", least=0.0),
+    )
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+    def take(self, rows: Ints) -> CompositeProfile:
+        return replace(self, parts=tuple(part.take(rows) for part in self.parts))
+
+    def compare(self, other: CompositeProfile, tiling: Tiling = QUIET) -> Floats:
+        def values(k: int) -> Floats:
+            return compared(self.parts[k], other.parts[k], self.normalised[k], tiling)
+
+        return self._combined(values)
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        def values(k: int) -> Floats:
+            return compared_self(self.parts[k], self.normalised[k], tiling)
+
+        return self._combined(values)
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        def values(k: int) -> Floats:
+            return self_similarities(self.parts[k], self.normalised[k], tiling).astype(np.float64)
+
+        return self._combined(values)
+
+    def _combined(self, values: Callable[[int], Floats]) -> Floats:
+        return combined(self.operation, self.weights, map(values, range(len(self.parts))))
+
+    def features(self) -> Any:
+        """√w_k times the members' features, side by side."""
+        members: tuple[Any, ...] = self.parts
+        return side_by_side(self.weights, [part.features() for part in members])
 
 
 def named_members(kernels: Any) -> list[tuple[str, Any]]:
     """The members with their names; unnamed members are named as `make_pipeline` names its steps.
 
+    Members may be given as text; then every call creates new estimators.
+
     >>> from gramlet import VertexHistogram
-    >>> [name for name, _ in named_members([VertexHistogram(), VertexHistogram()])]
+    >>> [name for name, _ in named_members([VertexHistogram(), "vertex"])]
     ['vertexhistogram-1', 'vertexhistogram-2']
     """
     if not isinstance(kernels, list | tuple):
         return []
-    plain = [type(member).__name__.lower() for member in kernels if not isinstance(member, tuple)]
+    members = [_estimator(member) for member in kernels]
+    plain = [type(member).__name__.lower() for member in members if not isinstance(member, tuple)]
     many, met = Counter(plain), Counter[str]()
-    found = []
-    for member in kernels:
+    named = []
+    for member in members:
         if isinstance(member, tuple):
-            found.append((str(member[0]), member[1]) if len(member) == 2 else ("", member))
+            named.append((str(member[0]), member[1]) if len(member) == 2 else ("", member))
             continue
         name = type(member).__name__.lower()
         met[name] += 1
-        found.append((f"{name}-{met[name]}" if many[name] > 1 else name, member))
-    return found
+        named.append((f"{name}-{met[name]}" if many[name] > 1 else name, member))
+    return named
+
+
+def _estimator(member: Any) -> Any:
+    """A member, or the kernel that it names; text that is no kernel's name is left as it is."""
+    if isinstance(member, tuple) and len(member) == 2:
+        return member[0], _estimator(member[1])
+    if isinstance(member, str):
+        try:
+            return registry.make(member)
+        except ValueError:
+            return member
+    return member
 
 
 def checked_weights(weights: Any, n_members: int, owner: str) -> Floats:
@@ -109,13 +239,14 @@ class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[
         """Set parameters, members by name, or members' parameters (``name__parameter``)."""
         if "kernels" in params:
             self.kernels = params.pop("kernels")
-        names = [name for name, _ in named_members(self.kernels)]
-        replaced = {name: params.pop(name) for name in names if name in params}
+        members = named_members(self.kernels)
+        replaced = {name: params.pop(name) for name, _ in members if name in params}
         if replaced:
             # Stored as pairs, so that names do not change when a member is replaced.
-            self.kernels = [
-                (name, replaced.get(name, member)) for name, member in named_members(self.kernels)
-            ]
+            self.kernels = [(name, replaced.get(name, member)) for name, member in members]
+        elif any("__" in name for name in params):
+            # Members given as text become estimators, which keep their parameters.
+            self.kernels = [_estimator(member) for member in self.kernels]
         super().set_params(**params)
         return self
 
@@ -218,10 +349,10 @@ def check_members(composite: CompositeKernel) -> None:
     if not members:
         raise ValueError(f"{owner} needs at least one kernel; kernels is empty.")
     for position, (_, member) in enumerate(members):
+        if isinstance(member, str):
+            registry.make(member)  # raises an error that names similar kernels
         if not isinstance(member, GraphKernel):
-            found = (
-                repr(member) if isinstance(member, str | type | tuple) else type(member).__name__
-            )
+            found = repr(member) if isinstance(member, type | tuple) else type(member).__name__
             raise TypeError(
                 f"{owner} combines kernels or (name, kernel) pairs; entry {position} of kernels is "
                 f"{found}. Give estimators such as WeisfeilerLehman(); embeddings are joined by "

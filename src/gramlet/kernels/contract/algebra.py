@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-__all__ = ["Algebra"]
-
 
 class Algebra:
     """Adds ``+`` and ``*`` to kernels.
@@ -27,7 +25,7 @@ class Algebra:
     __array_ufunc__: ClassVar[None] = None
 
     def __add__(self, other: Any) -> Any:
-        from gramlet.kernels.composite.operators import add
+        from gramlet.kernels.composite.sums import add
 
         return add(self, other)
 
@@ -38,7 +36,7 @@ class Algebra:
         return self.__add__(other)
 
     def __mul__(self, other: Any) -> Any:
-        from gramlet.kernels.composite.operators import multiply
+        from gramlet.kernels.composite.sums import multiply
 
         return multiply(self, other)
 

@@ -10,16 +10,6 @@ import numpy as np
 from gramlet.common.arrays import Floats
 from gramlet.graphs.batch import GraphBatch
 
-__all__ = [
-    "LARGEST",
-    "checked_weights",
-    "place_of",
-    "require_fitted_weights",
-    "required_attributes",
-    "required_edge_attributes",
-]
-
-
 LARGEST = 1e140  # sums of squares of larger numbers may overflow
 
 

@@ -18,8 +18,6 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.kernel import GraphKernel
 from gramlet.kernels.contract.profile import CountProfile
 
-__all__ = ["CountKernel", "Counter", "ExplicitFeatures", "count_new"]
-
 
 def count_new(offsets: Ints, codes: Ints, n_fitted: int) -> sparse.csr_matrix:
     """Count codes of new graphs; the matrix has at least the fitted columns."""

@@ -21,18 +21,6 @@ from gramlet.kernels.contract.kernel import GraphKernel
 from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags, graph_tags
 
-__all__ = [
-    "BASE_CONSTRAINT",
-    "as_fitted",
-    "base_profile",
-    "base_tags",
-    "fit_base",
-    "has_features",
-    "member_features",
-    "new_base",
-    "undirected_base",
-]
-
 BASE_CONSTRAINT: list[Any] = [str, HasMethods(["fit", "transform"])]
 
 

@@ -7,8 +7,6 @@ from typing import Any
 from scipy import sparse
 from sklearn.utils._set_output import _get_output_config
 
-__all__ = ["framed"]
-
 
 def framed(estimator: Any, matrix: Any, X: Any) -> Any:
     """Convert a sparse matrix to a data frame of sparse columns, if the estimator is set to that.

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-__all__ = ["shared_texts"]
-
 C = TypeVar("C", bound=type[Any])
 
 _TEXTS = {

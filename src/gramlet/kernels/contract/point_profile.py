@@ -10,9 +10,7 @@ from gramlet.common.arrays import Floats, Ints
 from gramlet.common.fields import Instance, Number, fields
 from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distances
-from gramlet.kernels.contract.decay_profile import DecayProfile
-
-__all__ = ["PointProfile"]
+from gramlet.kernels.contract.decay_kernel import DecayProfile
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,6 @@ from gramlet.engine.core.tiles import QUIET, Tiling, one_blas_thread
 from gramlet.engine.counts.comparison import Measure, compare, norms
 from gramlet.engine.counts.self_comparison import compare_self
 
-__all__ = ["CountProfile", "FeatureProfile", "Profile"]
-
 
 class Profile(ABC):
     """Everything a kernel knows about some graphs.

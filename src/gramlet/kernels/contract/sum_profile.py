@@ -20,8 +20,6 @@ from gramlet.kernels.contract.normalisation import (
 )
 from gramlet.kernels.contract.profile import Profile
 
-__all__ = ["PartsProfile", "SumProfile"]
-
 
 def _features(rows: Any, normalize: Kind) -> sparse.csr_matrix:
     """The features of a profile; if normalised to cosines, divided by the norms."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["GraphTags", "graph_tags", "is_embedding", "joined_uses", "used"]
-
 
 @dataclass(frozen=True)
 class GraphTags:

@@ -32,8 +32,8 @@ class GraphletKernel(ExplicitFeatures, CountKernel):
     C(v, k) subgraphs induced by k nodes. Labels are ignored. Positive semi-definite.
 
     Cost: for k = 3, 4, O(Σ deg²) and the number of four-cliques, by formulas; for k = 5, 6, about
-    20 nanoseconds per *connected* subgraph (of the complement, for dense graphs); disconnected
-    subgraphs are derived from these. ``method="sample"``: O(k²) per sample.
+    20 nanoseconds per *connected* subgraph; disconnected subgraphs are derived from these.
+    ``method="sample"``: O(k²) per sample.
 
     Parameters
     ----------
@@ -156,13 +156,7 @@ class GraphletCounter:
 
     def _exact(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
         return sparse.csr_matrix(
-            graphlet_frequencies(
-                batch,
-                self.k,
-                connected_only=self.connected_only,
-                n_jobs=tiling.n_jobs,
-                verbose=tiling.verbose,
-            )
+            graphlet_frequencies(batch, self.k, connected_only=self.connected_only, tiling=tiling)
         )
 
     def _estimated(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:

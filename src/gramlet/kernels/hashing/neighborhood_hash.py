@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from numbers import Integral
@@ -12,27 +12,26 @@ import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, UInt64s
 from gramlet.common.checks import is_integer
+from gramlet.common.fields import ArrayOf, Instance, TupleOf, fields
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.randomness import as_generator
 from gramlet.common.stored_state import (
     require,
-    require_array,
     require_instance,
     require_integer,
     require_items,
 )
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import QUIET, Tiling
-from gramlet.engine.counts.several_counts import compare_several, compare_several_self, jaccard
 from gramlet.engine.hashing.neighbour_codes import hash_levels
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.label_content import label_bytes
+from gramlet.graphs.fingerprint import label_bytes
 from gramlet.kernels.contract.count_kernel import count_new
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.labels import wrong_kind
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import CountProfile, Profile
 from gramlet.kernels.contract.tags import GraphTags
-from gramlet.kernels.contract.vocabulary import wrong_kind
 
 
 @shared_texts
@@ -268,6 +267,11 @@ class HashProfile(Profile):
     levels: tuple[CountProfile, ...]
     sizes: Floats
 
+    stored = fields(
+        levels=TupleOf(Instance(CountProfile, len="n"), least=1),
+        sizes=ArrayOf("float64", "n", least=0.0),
+    )
+
     def __len__(self) -> int:
         return len(self.sizes)
 
@@ -275,26 +279,27 @@ class HashProfile(Profile):
         return HashProfile(tuple(level.take(rows) for level in self.levels), self.sizes[rows])
 
     def compare(self, other: HashProfile, tiling: Tiling = QUIET) -> Floats:
-        pairs = [
-            mine.shared_counts(theirs)
-            for mine, theirs in zip(self.levels, other.levels, strict=True)
-        ]
-        shares = jaccard(self.sizes, other.sizes, len(pairs))
-        return compare_several(pairs, (len(self), len(other)), "min", shares, tiling=tiling)
+        pairs = zip(self.levels, other.levels, strict=True)
+        return self._shares(other, (mine.compare(theirs, tiling) for mine, theirs in pairs))
 
     def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        matrices = [level.counts for level in self.levels]
-        shares = jaccard(self.sizes, self.sizes, len(matrices))
-        return compare_several_self(matrices, self.norms(), "min", shares, tiling=tiling)
+        shares = self._shares(self, (level.compare_self(tiling) for level in self.levels))
+        np.fill_diagonal(shares, self.norms())
+        return shares
+
+    def _shares(self, other: HashProfile, common: Iterator[Floats]) -> Floats:
+        """The mean of c/(n + n' − c) for the numbers c of shared codes of every level."""
+        out = np.zeros((len(self), len(other)))
+        for level in common:
+            for size, row, total in zip(self.sizes, level, out, strict=True):
+                total += row / np.maximum(size + other.sizes - row, 1.0)
+        out /= len(self.levels)
+        return out
 
     def norms(self, tiling: Tiling = QUIET) -> Floats:
         """A graph shares all codes with itself."""
         return np.where(self.sizes > 0, 1.0, 0.0)
 
     def validate(self) -> None:
-        require_array("sizes", self.sizes, "float64", (None,), least=0.0)
-        require_items("levels", self.levels, CountProfile)
-        require(len(self.levels) > 0, "there must be at least one level")
         for level in self.levels:
-            require(len(level) == len(self.sizes), "levels must have one row per graph")
             require(level.measure == "min", "the measure of levels must be 'min'")

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Ints
+from gramlet.common.fields import Choice, Flag, Instance, fields
 from gramlet.common.parameters import StrOptions
-from gramlet.common.stored_state import require_flag, require_instance
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import Measure, count_codes
@@ -26,19 +26,11 @@ from gramlet.kernels.contract.labels import LABEL_CHOICE, EdgeLabels, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags, used
 
-__all__ = [
-    "EdgeCounter",
-    "EdgeHistogram",
-    "OptimalAssignment",
-    "VertexCounter",
-    "VertexHistogram",
-    "edge_name",
-    "edge_types",
-]
-
 
 class VertexCounter:
     """Counts the node labels of each graph."""
+
+    stored = fields(labels=Instance(NodeLabels))
 
     def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
         self.labels = NodeLabels()
@@ -50,9 +42,6 @@ class VertexCounter:
 
     def names(self) -> list[str]:
         return self.labels.names()
-
-    def validate(self) -> None:
-        require_instance("labels", self.labels, NodeLabels)
 
     @property
     def n_features(self) -> int:
@@ -89,6 +78,14 @@ def edge_name(tail: str, edge: str | None, head: str, directed: bool) -> str:
 class EdgeCounter:
     """Counts the edges of each graph by their end labels and their own label."""
 
+    stored = fields(
+        use_edge_labels=Choice(True, False, "auto"),
+        directed=Flag(),
+        labels=Instance(NodeLabels),
+        edge_labels=Instance(EdgeLabels),
+        types=Instance(SignatureTable),
+    )
+
     def __init__(self, use_edge_labels: bool | str) -> None:
         self.use_edge_labels = use_edge_labels
 
@@ -111,10 +108,6 @@ class EdgeCounter:
         ]
 
     def validate(self) -> None:
-        require_flag("directed", self.directed)
-        require_instance("labels", self.labels, NodeLabels)
-        require_instance("edge_labels", self.edge_labels, EdgeLabels)
-        require_instance("types", self.types, SignatureTable)
         self.types.validate(width=3)
 
     @property

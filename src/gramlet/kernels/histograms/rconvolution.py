@@ -17,8 +17,6 @@ from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["RConvolution"]
-
 Parts = list[tuple[Any, ...]]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.engine.core.node_hashes import node_signatures
+from gramlet.engine.core.hashes import node_signatures
 from gramlet.engine.laplacian.distinct_rows import distinct_rows
 from gramlet.graphs.batch import GraphBatch
 

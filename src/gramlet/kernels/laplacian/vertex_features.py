@@ -19,7 +19,7 @@ from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.laplacian.covariances import heat_diagonals
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import place_of, required_attributes
-from gramlet.kernels.contract.vocabulary import LabelVocabulary
+from gramlet.kernels.contract.labels import LabelVocabulary
 
 __all__ = ["FEATURES_CONSTRAINTS", "VertexFeatures", "columns_of", "one_hot"]
 

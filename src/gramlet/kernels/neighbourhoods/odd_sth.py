@@ -9,13 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.fields import Instance, Integer, ListOf, Number, fields
 from gramlet.common.parameters import Interval
-from gramlet.common.stored_state import (
-    require_instance,
-    require_integer,
-    require_items,
-    require_real,
-)
 from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import count_codes
@@ -34,6 +29,13 @@ _LONGEST_TEXT = 400
 
 class TreeCounter:
     """Counts the descent trees of each graph, times decay^{|T|/2}."""
+
+    stored = fields(
+        height=Integer(),
+        decay=Number(0.0, 1.0),
+        labels=Instance(NodeLabels),
+        tables=ListOf(Instance(SignatureTable)),
+    )
 
     def __init__(self, height: int, decay: float) -> None:
         self.height = height
@@ -75,12 +77,6 @@ class TreeCounter:
                     text = f"{labels[root]}(…{len(parts)} children, no. {level}.{tree})"
                 texts[level].append(text)
         return [text for level in texts for text in level]
-
-    def validate(self) -> None:
-        require_integer("height", self.height, 0)
-        require_real("decay", self.decay, 0.0, 1.0)
-        require_instance("labels", self.labels, NodeLabels)
-        require_items("tables", self.tables, SignatureTable)
 
     @property
     def n_features(self) -> int:

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,31 +19,32 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.common.parameters import Interval, StrOptions
-from gramlet.common.stored_state import (
-    LARGEST_COUNT,
-    require,
-    require_array,
-    require_counts,
-    require_flag,
-    require_instance,
-    require_integer,
-    require_real,
+from gramlet.common.fields import (
+    ArrayOf,
+    Counts,
+    Either,
+    Flag,
+    Instance,
+    Integer,
+    Number,
+    Optional,
+    fields,
 )
+from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import LARGEST_COUNT, require
 from gramlet.engine.core.signature_table import SignatureTable
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
-from gramlet.engine.counts.column_groups import group_columns, squares_by_group
-from gramlet.engine.counts.several_counts import compare_several, compare_several_self, weighted
+from gramlet.engine.counts.comparison import compare
 from gramlet.engine.neighbourhoods.small_subgraphs import (
     MAX_NODES,
     MapKernel,
-    MappedGraphs,
     SubgraphCounts,
     count_subgraphs,
     map_sums,
     row_width,
 )
 from gramlet.graphs.batch import GraphBatch
+from gramlet.graphs.columns import Categorical
 from gramlet.kernels.contract.columns import LARGEST, required_attributes
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import EdgeLabels, NodeLabels
@@ -50,6 +52,7 @@ from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags, used
 
+_SIZE_WEIGHTS_FIELD = ArrayOf("float64", "size", least=0.0)
 _SIZE_WEIGHTS = {
     "uniform": lambda s: 1.0,
     "increasing": float,
@@ -60,6 +63,286 @@ _SIZE_WEIGHTS = {
 
 def _has_features(kernel: SubgraphMatching) -> bool:
     return kernel.node_kernel == "label" and kernel.edge_kernel == "label"
+
+
+class TypeCounter:
+    """Counts induced subgraphs by type.
+
+    The weight of a type of s nodes is λ_s times the number of its automorphisms.
+    """
+
+    stored = fields(
+        size_weights=_SIZE_WEIGHTS_FIELD,
+        connected=Flag(),
+        with_edge_labels=Flag(),
+        labels=Instance(NodeLabels),
+        edge_labels=Instance(EdgeLabels),
+        types=Instance(SignatureTable),
+    )
+
+    def __init__(self, size_weights: Floats, connected: bool, with_edge_labels: bool) -> None:
+        self.size_weights = size_weights
+        self.connected = connected
+        self.with_edge_labels = with_edge_labels
+
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> WeightedCountProfile:
+        """Learn the types of these graphs and count them."""
+        self.labels, self.edge_labels = NodeLabels(), EdgeLabels(self.with_edge_labels)
+        codes, edges = self.labels.fit(batch), self.edge_labels.fit(batch)
+        size = len(self.size_weights)
+        types = count_subgraphs(batch, codes, edges, size, self.connected, tiling=tiling)
+        self.types = types.table
+        return self._weighted(types)
+
+    def count(self, batch: GraphBatch, tiling: Tiling) -> WeightedCountProfile:
+        """Count types in new graphs; columns after the fitted ones are unseen types."""
+        codes, edges = self.labels.encode(batch), self.edge_labels.encode(batch)
+        size = len(self.size_weights)
+        types = count_subgraphs(
+            batch, codes, edges, size, self.connected, self.types, tiling=tiling
+        )
+        return self._weighted(types)
+
+    def _weighted(self, types: SubgraphCounts) -> WeightedCountProfile:
+        weights = self.size_weights[types.n_nodes - 1] * types.automorphisms
+        profile = WeightedCountProfile(types.counts, weights, len(self.types))
+        norms = profile.norms()
+        if norms.max(initial=0.0) > LARGEST_COUNT:
+            largest = int(np.argmax(norms))
+            warnings.warn(
+                f"SubgraphMatching: k(G, G) of graph {largest} is {norms[largest]:.3g}, beyond "
+                "2**53: values are rounded to the 16 digits of a float.",
+                stacklevel=2,
+            )
+        return profile
+
+    def names(self) -> list[str]:
+        """Each type by its labels and edges: ``C,C,O[0-1,1-2]``."""
+        size = len(self.size_weights)
+        nodes, edges = self.labels.names(), self.edge_labels.names()
+        rows = self.types.data.reshape(-1, row_width(size)).tolist()
+        return [_text(row, size, nodes, edges) for row in rows]
+
+    def validate(self) -> None:
+        _require_size(self.size_weights)
+        self.types.validate(width=row_width(len(self.size_weights)))
+
+    @property
+    def n_features(self) -> int:
+        """The number of fitted types."""
+        return len(self.types)
+
+
+def _text(row: list[int], size: int, nodes: list[str], edges: list[str] | None) -> str:
+    n = row[0]
+    labels = ",".join(nodes[code] for code in row[1 : 1 + n])
+    if n == 1:
+        return labels
+    bonds = []
+    for j in range(1, n):
+        for i in range(j):
+            code = row[1 + size + j * (j - 1) // 2 + i]
+            if code:
+                bonds.append(f"{i}-{j}" if edges is None else f"{i}-{edges[code - 1]}-{j}")
+    return f"{labels}[{','.join(bonds)}]"
+
+
+@dataclass(frozen=True)
+class WeightedCountProfile(Profile):
+    """Counts compared by the dot product with one weight per column.
+
+    One side is multiplied by the weights, so that whole numbers stay exact.
+
+    Attributes
+    ----------
+    counts : csr_matrix of float64, one row per graph
+    weights : array of float64
+        One per column, at least 0.
+    n_known : int
+        Columns from here on are features not seen in `fit`.
+    """
+
+    counts: sparse.csr_matrix
+    weights: Floats
+    n_known: int
+
+    stored = fields(
+        counts=Counts("n", "d"),
+        weights=ArrayOf("float64", "d", least=0.0),
+        n_known=Integer(0, most="d"),
+    )
+
+    def __len__(self) -> int:
+        return int(self.counts.shape[0])
+
+    def take(self, rows: Ints) -> WeightedCountProfile:
+        return WeightedCountProfile(self.counts[rows], self.weights, self.n_known)
+
+    def compare(self, other: WeightedCountProfile, tiling: Tiling = QUIET) -> Floats:
+        shared = min(self.n_known, other.n_known)
+        weighted = sparse.csr_matrix(self.counts[:, :shared])
+        weighted.data *= self.weights[weighted.indices]
+        return compare(weighted, other.counts[:, :shared], "dot", tiling=tiling)
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        out = self.compare(self, tiling)
+        mirror(out)
+        np.fill_diagonal(out, self.norms())
+        return out
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        squares = self.counts.multiply(self.counts).tocsr()
+        return np.asarray(squares @ self.weights, dtype=np.float64)
+
+    def features(self) -> sparse.csr_matrix:
+        """The columns of the fitted features, times the roots of their weights."""
+        known = self.counts[:, : self.n_known].tocsr()
+        known.data *= np.sqrt(self.weights)[known.indices]
+        return known
+
+
+@dataclass(frozen=True)
+class MappingProfile(Profile):
+    """Graphs that are compared by mapping subgraphs of one into the other.
+
+    Attributes
+    ----------
+    graphs : GraphBatch
+        With the columns that are used.
+    node_kernel, edge_kernel : callable or None
+        Functions of two labels; None: 1 for equal labels, otherwise 0.
+    mu : float
+        The rate of the Gaussian on attributes; 0 without attributes.
+    size_weights : array of float64
+    connected : bool
+    """
+
+    graphs: GraphBatch
+    node_kernel: Callable[[Any, Any], float] | None
+    edge_kernel: Callable[[Any, Any], float] | None
+    mu: float
+    size_weights: Floats
+    connected: bool
+
+    stored = fields(
+        graphs=Instance(GraphBatch, len="n"),
+        node_kernel=Optional(Instance(FunctionType)),
+        edge_kernel=Optional(Instance(FunctionType)),
+        mu=Number(0.0),
+        size_weights=_SIZE_WEIGHTS_FIELD,
+        connected=Flag(),
+    )
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def take(self, rows: Ints) -> MappingProfile:
+        return replace(self, graphs=self.graphs[rows])
+
+    def compare(self, other: MappingProfile, tiling: Tiling = QUIET) -> Floats:
+        return self._filled(other, False, tiling)
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        out = self._filled(self, True, tiling)
+        mirror(out)
+        return out
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        norms, kernel = np.zeros((len(self), 1)), self._kernel(self)
+
+        def work(begin: int, end: int) -> None:
+            for i in range(begin, end):
+                graph = self.graphs[i : i + 1]
+                map_sums(0, 1, graph, graph, kernel, True, norms[i : i + 1])
+
+        for_tiles(work, len(self), tiling=tiling)
+        _require_finite(norms)
+        return norms[:, 0]
+
+    def _filled(self, other: MappingProfile, triangle: bool, tiling: Tiling) -> Floats:
+        out, kernel = np.zeros((len(self), len(other))), self._kernel(other)
+
+        def work(begin: int, end: int) -> None:
+            map_sums(begin, end, self.graphs, other.graphs, kernel, triangle, out)
+
+        sizes = self.graphs.sizes.astype(np.float64) + 1.0
+        partners = np.arange(len(self), 0, -1.0) if triangle else 1.0
+        for_tiles(work, len(self), costs=sizes * partners, tiling=tiling)
+        _require_finite(out)
+        return out
+
+    def _kernel(self, other: MappingProfile) -> MapKernel:
+        return MapKernel(
+            _kernel_table(
+                *("node_kernel", self.node_kernel),
+                *(self.graphs.node_labels, other.graphs.node_labels),
+            ),
+            _kernel_table(
+                *("edge_kernel", self.edge_kernel),
+                *(self.graphs.edge_labels, other.graphs.edge_labels),
+            ),
+            self.mu,
+            self.size_weights,
+            self.connected,
+        )
+
+    def validate(self) -> None:
+        _require_size(self.size_weights)
+
+
+def _require_size(weights: Floats) -> None:
+    require(1 <= len(weights) <= MAX_NODES, f"there must be 1 to {MAX_NODES} size_weights")
+
+
+def _require_finite(values: Floats) -> None:
+    """Raise a ValueError if products of the kernels' values overflow."""
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "SubgraphMatching: a sum of products of node_kernel and edge_kernel is beyond the "
+            "largest number. Divide the values of these functions by a constant."
+        )
+
+
+def _kernel_table(
+    name: str,
+    kernel: Callable[[Any, Any], float] | None,
+    first: Categorical | None,
+    second: Categorical | None,
+) -> Floats:
+    """The values of a kernel on all pairs of labels; None is the label of columns that are None."""
+    rows, columns = ((None,) if column is None else column.categories for column in (first, second))
+    if kernel is None:
+        return np.array([[float(a == b) for b in columns] for a in rows]).reshape(
+            len(rows), len(columns)
+        )
+    table = np.empty((len(rows), len(columns)))
+    for i, a in enumerate(rows):
+        for j, b in enumerate(columns):
+            value, mirrored = _number(name, kernel, a, b), _number(name, kernel, b, a)
+            if value != mirrored:
+                raise ValueError(
+                    f"SubgraphMatching: {name} must be symmetric, but {name}({a!r}, {b!r}) is "
+                    f"{value} and {name}({b!r}, {a!r}) is {mirrored}."
+                )
+            table[i, j] = value
+    return table
+
+
+def _number(
+    name: str, kernel: Callable[[Any, Any], float], first: Hashable, second: Hashable
+) -> float:
+    """The value of a kernel on two labels, checked to be a finite number."""
+    result = kernel(first, second)
+    try:
+        value = float(result)
+    except (TypeError, ValueError):
+        value = np.nan
+    if not np.isfinite(value):
+        raise ValueError(
+            f"SubgraphMatching: {name}({first!r}, {second!r}) is {result!r}; it must be a finite "
+            "number."
+        )
+    return value
 
 
 @shared_texts
@@ -193,33 +476,28 @@ class SubgraphMatching(GraphKernel):
         self.labels_.encode(batch)
         self.edge_labels_.encode(batch)
         # Without fitted columns (no fitted graph has nodes) any number of attributes is accepted.
-        width = fitted.graphs.attributes.shape[1] or None
+        attributes = fitted.graphs.node_attributes
+        width = None if attributes is None else attributes.shape[1] or None
         return self._mapped(batch, fitted.size_weights, width)
 
     def _mapped(
         self, batch: GraphBatch, weights: Floats, width: int | None = None
     ) -> MappingProfile:
         """Graphs with the columns that are used; ``width`` is the fitted number of attributes."""
-        n_nodes, n_arcs = batch.n_nodes_total, len(batch.indices)
-        attributes, mu = np.zeros((n_nodes, 0)), 0.0
+        attributes, mu = None, 0.0
         if self.node_kernel == "gaussian":
             attributes = required_attributes(batch, "SubgraphMatching", width)
-            columns = max(1, attributes.shape[1])
-            mu = 1.0 / columns if self.mu is None else float(self.mu)
-        labels: tuple[Hashable, ...] = (None,)
-        edges: tuple[Hashable, ...] = (None,)
-        codes, edge_codes = np.zeros(n_nodes, np.int64), np.zeros(n_arcs, np.int64)
-        if self.labels_.used and batch.node_labels is not None:
-            labels, codes = batch.node_labels.categories, batch.node_labels.codes
-        if self.edge_labels_.used and batch.edge_labels is not None:
-            edges, edge_codes = batch.edge_labels.categories, batch.edge_labels.codes
-        graphs = MappedGraphs(
-            batch.node_offsets, batch.indptr, batch.indices, codes, edge_codes, attributes
+            mu = 1.0 / max(1, attributes.shape[1]) if self.mu is None else float(self.mu)
+        graphs = GraphBatch(
+            batch.node_offsets,
+            batch.indptr,
+            batch.indices,
+            node_labels=batch.node_labels if self.labels_.used else None,
+            edge_labels=batch.edge_labels if self.edge_labels_.used else None,
+            node_attributes=attributes,
         )
         return MappingProfile(
             graphs,
-            labels,
-            edges,
             self.node_kernel if callable(self.node_kernel) else None,
             self.edge_kernel if callable(self.edge_kernel) else None,
             mu,
@@ -243,18 +521,26 @@ class SubgraphMatching(GraphKernel):
         counter: Any = self.counter_
         return np.array(counter.names(), dtype=object)
 
+    stored = fields(
+        counter_=Optional(Instance(TypeCounter)),
+        labels_=Optional(Instance(NodeLabels)),
+        edge_labels_=Optional(Instance(EdgeLabels)),
+        profile_=Either(
+            Instance(WeightedCountProfile, len="n_fitted_"),
+            Instance(MappingProfile, len="n_fitted_"),
+        ),
+    )
+
     def _validate_fitted(self) -> None:
         profile: Any = self.profile_
-        if self.counter_ is None:
-            require_instance("profile_", profile, MappingProfile)
-            require_instance("labels_", self.labels_, NodeLabels)
-            require_instance("edge_labels_", self.edge_labels_, EdgeLabels)
-            return
-        require_instance("counter_", self.counter_, TypeCounter)
-        require_instance("profile_", profile, WeightedCountProfile)
-        known = (profile.n_known, profile.counts.shape[1])
-        n_features = self.counter_.n_features
-        require(known == (n_features, n_features), "counter_ has a different number of types")
+        maps = isinstance(profile, MappingProfile)
+        require(maps == (self.counter_ is None), "profile_ does not fit counter_")
+        if self.counter_ is not None:
+            known = (profile.n_known, profile.counts.shape[1])
+            n_features = self.counter_.n_features
+            require(known == (n_features, n_features), "counter_ has another number of types")
+        else:
+            require(None not in (self.labels_, self.edge_labels_), "the labels are missing")
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(
@@ -268,286 +554,3 @@ class SubgraphMatching(GraphKernel):
                 edge_labels=self.edge_kernel != "one",
             ),
         )
-
-
-class TypeCounter:
-    """Counts induced subgraphs by type.
-
-    The weight of a type of s nodes is λ_s times the number of its automorphisms.
-    """
-
-    def __init__(self, size_weights: Floats, connected: bool, with_edge_labels: bool) -> None:
-        self.size_weights = size_weights
-        self.connected = connected
-        self.with_edge_labels = with_edge_labels
-
-    def fit(self, batch: GraphBatch, tiling: Tiling) -> WeightedCountProfile:
-        """Learn the types of these graphs and count them."""
-        self.labels, self.edge_labels = NodeLabels(), EdgeLabels(self.with_edge_labels)
-        codes, edges = self.labels.fit(batch), self.edge_labels.fit(batch)
-        size = len(self.size_weights)
-        types = count_subgraphs(batch, codes, edges, size, self.connected, tiling=tiling)
-        self.types = types.table
-        return self._weighted(types)
-
-    def count(self, batch: GraphBatch, tiling: Tiling) -> WeightedCountProfile:
-        """Count types in new graphs; columns after the fitted ones are unseen types."""
-        codes, edges = self.labels.encode(batch), self.edge_labels.encode(batch)
-        size = len(self.size_weights)
-        types = count_subgraphs(
-            batch, codes, edges, size, self.connected, self.types, tiling=tiling
-        )
-        return self._weighted(types)
-
-    def _weighted(self, types: SubgraphCounts) -> WeightedCountProfile:
-        weights = self.size_weights[types.n_nodes - 1] * types.automorphisms
-        profile = WeightedCountProfile(types.counts, weights, len(self.types))
-        norms = profile.norms()
-        if norms.max(initial=0.0) > LARGEST_COUNT:
-            largest = int(np.argmax(norms))
-            warnings.warn(
-                f"SubgraphMatching: k(G, G) of graph {largest} is {norms[largest]:.3g}, beyond "
-                "2**53: values are rounded to the 16 digits of a float.",
-                stacklevel=2,
-            )
-        return profile
-
-    def names(self) -> list[str]:
-        """Each type by its labels and edges: ``C,C,O[0-1,1-2]``."""
-        size = len(self.size_weights)
-        nodes, edges = self.labels.names(), self.edge_labels.names()
-        rows = self.types.data.reshape(-1, row_width(size)).tolist()
-        return [_text(row, size, nodes, edges) for row in rows]
-
-    def validate(self) -> None:
-        """Raise ValueError if the fitted state does not fit together."""
-        require_array("size_weights", self.size_weights, "float64", (None,), least=0.0)
-        size = require_integer("size", len(self.size_weights), 1, MAX_NODES)
-        require_flag("connected", self.connected)
-        require_instance("labels", self.labels, NodeLabels)
-        require_instance("edge_labels", self.edge_labels, EdgeLabels)
-        require_instance("types", self.types, SignatureTable)
-        self.types.validate(width=row_width(size))
-
-    @property
-    def n_features(self) -> int:
-        """The number of fitted types."""
-        return len(self.types)
-
-
-def _text(row: list[int], size: int, nodes: list[str], edges: list[str] | None) -> str:
-    n = row[0]
-    labels = ",".join(nodes[code] for code in row[1 : 1 + n])
-    if n == 1:
-        return labels
-    bonds = []
-    for j in range(1, n):
-        for i in range(j):
-            code = row[1 + size + j * (j - 1) // 2 + i]
-            if code:
-                bonds.append(f"{i}-{j}" if edges is None else f"{i}-{edges[code - 1]}-{j}")
-    return f"{labels}[{','.join(bonds)}]"
-
-
-@dataclass(frozen=True)
-class WeightedCountProfile(Profile):
-    """Counts compared by the dot product with one weight per column.
-
-    Columns of equal weight are multiplied together as integers, so that entries do not depend on
-    the tiles of a matrix.
-
-    Attributes
-    ----------
-    counts : csr_matrix of float64, one row per graph
-    weights : array of float64
-        One per column, at least 0.
-    n_known : int
-        Columns from here on are features not seen in `fit`.
-    """
-
-    counts: sparse.csr_matrix
-    weights: Floats
-    n_known: int
-
-    def __len__(self) -> int:
-        return int(self.counts.shape[0])
-
-    def take(self, rows: Ints) -> WeightedCountProfile:
-        return WeightedCountProfile(self.counts[rows], self.weights, self.n_known)
-
-    def compare(self, other: WeightedCountProfile, tiling: Tiling = QUIET) -> Floats:
-        values, group_of = self._groups(min(self.n_known, other.n_known))
-        groups, pairs = group_columns(group_of, self.counts, other.counts)
-        shape = len(self), len(other)
-        return compare_several(pairs, shape, "dot", weighted(values[groups]), tiling=tiling)
-
-    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        values, group_of = self._groups(len(self.weights))
-        # Products are added in the order of the weights, on the diagonal too.
-        diagonal = np.zeros(len(self))
-        squares = squares_by_group(self.counts, group_of, len(values))
-        for weight, of_group in zip(values, squares.T, strict=True):
-            diagonal += weight * of_group
-        groups, parts = group_columns(group_of, self.counts)
-        matrices, adding = [part for (part,) in parts], weighted(values[groups])
-        return compare_several_self(matrices, diagonal, "dot", adding, tiling=tiling)
-
-    def _groups(self, n_columns: int) -> tuple[Floats, Ints]:
-        """The different weights of the first columns, and the position of each column's weight."""
-        values = np.unique(self.weights[:n_columns])
-        return values, np.searchsorted(values, self.weights[:n_columns])
-
-    def norms(self, tiling: Tiling = QUIET) -> Floats:
-        squares = self.counts.multiply(self.counts).tocsr()
-        return np.asarray(squares @ self.weights, dtype=np.float64)
-
-    def features(self) -> sparse.csr_matrix:
-        """The columns of the fitted features, times the roots of their weights."""
-        known = self.counts[:, : self.n_known].tocsr()
-        known.data *= np.sqrt(self.weights)[known.indices]
-        return known
-
-    def validate(self) -> None:
-        require_counts("counts", self.counts)
-        require_array("weights", self.weights, "float64", (self.counts.shape[1],), least=0.0)
-        require_integer("n_known", self.n_known, 0, self.counts.shape[1])
-
-
-@dataclass(frozen=True)
-class MappingProfile(Profile):
-    """Graphs that are compared by mapping subgraphs of one into the other.
-
-    Attributes
-    ----------
-    graphs : MappedGraphs
-    labels, edge_labels : tuples
-        The labels that belong to the codes of nodes and arcs.
-    node_kernel, edge_kernel : callable or None
-        Functions of two labels; None: 1 for equal labels, otherwise 0.
-    mu : float
-        The rate of the Gaussian on attributes; 0 without attributes.
-    size_weights : array of float64
-    connected : bool
-    """
-
-    graphs: MappedGraphs
-    labels: tuple[Hashable, ...]
-    edge_labels: tuple[Hashable, ...]
-    node_kernel: Callable[[Any, Any], float] | None
-    edge_kernel: Callable[[Any, Any], float] | None
-    mu: float
-    size_weights: Floats
-    connected: bool
-
-    def __len__(self) -> int:
-        return len(self.graphs.node_offsets) - 1
-
-    def take(self, rows: Ints) -> MappingProfile:
-        return replace(self, graphs=self.graphs.take(rows))
-
-    def compare(self, other: MappingProfile, tiling: Tiling = QUIET) -> Floats:
-        return self._filled(other, False, tiling)
-
-    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        out = self._filled(self, True, tiling)
-        mirror(out)
-        return out
-
-    def norms(self, tiling: Tiling = QUIET) -> Floats:
-        norms, kernel = np.zeros((len(self), 1)), self._kernel(self)
-
-        def work(begin: int, end: int) -> None:
-            for i in range(begin, end):
-                graph = self.graphs.take(np.array([i]))
-                map_sums(0, 1, graph, graph, kernel, True, norms[i : i + 1])
-
-        for_tiles(work, len(self), tiling=tiling)
-        _require_finite(norms)
-        return norms[:, 0]
-
-    def _filled(self, other: MappingProfile, triangle: bool, tiling: Tiling) -> Floats:
-        out, kernel = np.zeros((len(self), len(other))), self._kernel(other)
-
-        def work(begin: int, end: int) -> None:
-            map_sums(begin, end, self.graphs, other.graphs, kernel, triangle, out)
-
-        sizes = np.diff(self.graphs.node_offsets) + 1.0
-        partners = np.arange(len(self), 0, -1) if triangle else 1.0
-        for_tiles(work, len(self), costs=sizes * partners, tiling=tiling)
-        _require_finite(out)
-        return out
-
-    def _kernel(self, other: MappingProfile) -> MapKernel:
-        return MapKernel(
-            _kernel_table("node_kernel", self.node_kernel, self.labels, other.labels),
-            _kernel_table("edge_kernel", self.edge_kernel, self.edge_labels, other.edge_labels),
-            self.mu,
-            self.size_weights,
-            self.connected,
-        )
-
-    def validate(self) -> None:
-        require_instance("graphs", self.graphs, MappedGraphs)
-        self.graphs.validate()
-        for name, codes, values in (
-            ("labels", self.graphs.labels, self.labels),
-            ("edge_labels", self.graphs.edge_labels, self.edge_labels),
-        ):
-            require_instance(f"the values of {name}", values, tuple)
-            require_array(name, codes, "int64", (None,), least=0, most=len(values) - 1)
-        for name, kernel in (("node_kernel", self.node_kernel), ("edge_kernel", self.edge_kernel)):
-            require(kernel is None or callable(kernel), f"{name} must be a function or None")
-        require_real("mu", self.mu, 0.0)
-        require_array("size_weights", self.size_weights, "float64", (None,), least=0.0)
-        require_integer("size", len(self.size_weights), 1, MAX_NODES)
-        require_flag("connected", self.connected)
-
-
-def _require_finite(values: Floats) -> None:
-    """Raise a ValueError if products of the kernels' values overflow."""
-    if not np.isfinite(values).all():
-        raise ValueError(
-            "SubgraphMatching: a sum of products of node_kernel and edge_kernel is beyond the "
-            "largest number. Divide the values of these functions by a constant."
-        )
-
-
-def _kernel_table(
-    name: str,
-    kernel: Callable[[Any, Any], float] | None,
-    rows: tuple[Hashable, ...],
-    columns: tuple[Hashable, ...],
-) -> Floats:
-    """The values of a kernel on all pairs of labels."""
-    if kernel is None:
-        return np.array([[float(a == b) for b in columns] for a in rows]).reshape(
-            len(rows), len(columns)
-        )
-    table = np.empty((len(rows), len(columns)))
-    for i, a in enumerate(rows):
-        for j, b in enumerate(columns):
-            value, mirrored = _number(name, kernel, a, b), _number(name, kernel, b, a)
-            if value != mirrored:
-                raise ValueError(
-                    f"SubgraphMatching: {name} must be symmetric, but {name}({a!r}, {b!r}) is "
-                    f"{value} and {name}({b!r}, {a!r}) is {mirrored}."
-                )
-            table[i, j] = value
-    return table
-
-
-def _number(
-    name: str, kernel: Callable[[Any, Any], float], first: Hashable, second: Hashable
-) -> float:
-    """The value of a kernel on two labels, checked to be a finite number."""
-    result = kernel(first, second)
-    try:
-        value = float(result)
-    except (TypeError, ValueError):
-        value = np.nan
-    if not np.isfinite(value):
-        raise ValueError(
-            f"SubgraphMatching: {name}({first!r}, {second!r}) is {result!r}; it must be a finite "
-            "number."
-        )
-    return value

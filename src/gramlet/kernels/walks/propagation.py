@@ -29,7 +29,7 @@ from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import count_codes
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.label_content import label_hash
+from gramlet.graphs.fingerprint import label_hash
 from gramlet.kernels.contract.columns import required_attributes
 from gramlet.kernels.contract.count_kernel import CountKernel, ExplicitFeatures, count_new
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS

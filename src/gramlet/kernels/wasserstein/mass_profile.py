@@ -12,7 +12,7 @@ from gramlet.common.stored_state import require_array, require_counts, require_f
 from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.counts.comparison import compare
 from gramlet.engine.counts.self_comparison import compare_self
-from gramlet.kernels.contract.decay_profile import DecayProfile
+from gramlet.kernels.contract.decay_kernel import DecayProfile
 
 __all__ = ["MassProfile"]
 

@@ -4,6 +4,15 @@
   const all = (selector, root) => Array.from((root || document).querySelectorAll(selector));
   const facts = JSON.parse(document.getElementById("facts").textContent);
 
+  // The drawings of all graphs of the maps, compressed in the page and unpacked at the first use.
+  let unpacked = null;
+  async function unpack() {
+    const packed = Uint8Array.from(
+      atob(document.getElementById("drawings").textContent), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).json();
+  }
+
   // Light or dark colours: the system's preference, until the button is used.
   function setUpScheme() {
     const button = document.getElementById("scheme");
@@ -70,12 +79,14 @@
   function showGraph(panel, i) {
     const shown = panel.querySelector(".shown");
     shown.replaceChildren();
-    const template = document.getElementById(`g${i}`);
     const drawing = document.createElement("div");
     drawing.className = "drawing";
-    if (template) drawing.append(template.content.cloneNode(true));
-    else drawing.textContent = "This page does not contain a drawing of this graph, to keep the file small.";
-    const [name, target, predicted] = facts.graphs[i];
+    unpacked = unpacked || unpack();
+    unpacked.then((drawings) => {
+      if (drawings[i]) drawing.innerHTML = drawings[i];
+      else drawing.textContent = "This page does not contain a drawing of this graph, to keep the file small.";
+    }, () => { drawing.textContent = "This browser cannot unpack the drawings."; });
+    const [name, target, predicted, smiles] = facts.graphs[i];
     const title = document.createElement("p");
     const strong = document.createElement("b");
     strong.textContent = name;
@@ -84,6 +95,11 @@
     words.textContent = `true: ${target}` +
       (predicted === null ? "" : `; predicted by ${facts.kernel}: ${predicted}`);
     shown.append(drawing, title, words);
+    if (smiles && smiles !== name) {
+      const code = document.createElement("code");
+      code.textContent = smiles;
+      shown.append(code);
+    }
     panel.classList.add("filled");
     panel.querySelector("input").value = i;
   }

@@ -1,1 +1,0 @@
-"""The parts of a report, one file each: the data for the template."""
