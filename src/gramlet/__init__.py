@@ -54,7 +54,7 @@ _HOMES = {
     "GraphHopper": "gramlet.kernels.paths.graph_hopper",
     "CoreKernel": "gramlet.kernels.cores.core_kernel",
     "RandomWalk": "gramlet.kernels.walks.random_walk",
-    "MarginalizedKernel": "gramlet.kernels.marginalized.marginalized",
+    "MarginalizedKernel": "gramlet.kernels.marginalized",
     "Propagation": "gramlet.kernels.walks.propagation",
     "HadamardCode": "gramlet.kernels.hashing.hadamard_code",
     "NeighborhoodHash": "gramlet.kernels.hashing.neighborhood_hash",

@@ -95,7 +95,7 @@ _MODULES = {
     "GraphHopper": "gramlet.kernels.paths.graph_hopper",
     "CoreKernel": "gramlet.kernels.cores.core_kernel",
     "RandomWalk": "gramlet.kernels.walks.random_walk",
-    "MarginalizedKernel": "gramlet.kernels.marginalized.marginalized",
+    "MarginalizedKernel": "gramlet.kernels.marginalized",
     "Propagation": "gramlet.kernels.walks.propagation",
     "NSPDK": "gramlet.kernels.neighbourhoods.nspdk",
     "ODDSTh": "gramlet.kernels.neighbourhoods.odd_sth",

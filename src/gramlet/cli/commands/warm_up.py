@@ -172,22 +172,9 @@ def _vectors() -> None:
     paths.subsequence_gram(["graph", "path", "kernel"], n=2, decay=0.5)
 
 
-def _large_graphs() -> None:
-    """Rings of 200 nodes with pendant trees: large graphs have their own code for paths."""
-    from gramlet import GraphBatch, ShortestPath
-
-    ring = [(i, (i + 1) % 200) for i in range(200)]
-    trees = [(7 * i, 200 + i) for i in range(29)] + [(200, 229), (229, 230)]
-    for directed in (False, True):
-        graphs = GraphBatch.from_edges([ring + trees], n_nodes=[231], directed=directed)
-        ShortestPath().fit(graphs)
-        ShortestPath(n_sources=20, random_state=0).fit(graphs)
-
-
 # Work that does not belong to a kernel, by name.
 TOOLS: dict[str, Callable[[], None]] = {
     "evaluation": _evaluate,
     "neighbours and duplicates": _search,
     "vectors and strings": _vectors,
-    "paths of large graphs": _large_graphs,
 }

@@ -10,15 +10,20 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.parameters import Interval, StrOptions
-from gramlet.common.stored_state import (
-    require,
-    require_array,
-    require_flag,
-    require_instance,
-    require_integer,
-    require_real,
+from gramlet.common.fields import (
+    ArrayOf,
+    Flag,
+    Instance,
+    Integer,
+    ListOf,
+    Number,
+    Optional,
+    Sometimes,
+    Text,
+    fields,
 )
+from gramlet.common.parameters import Interval, StrOptions
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.neighbour_means import neighbour_means
 from gramlet.engine.core.signature_table import SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
@@ -32,9 +37,6 @@ from gramlet.kernels.contract.labels import NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.weisfeiler_lehman.colour_counts import columns_of_levels
-
-__all__ = ["Propagation", "PropagationCounter"]
-
 
 # The key of the column of labels not seen in `fit`.
 _UNSEEN = label_hash(("gramlet", "label not seen in fit"))
@@ -50,6 +52,22 @@ def _key(label: Any) -> tuple[int, int]:
 
 class PropagationCounter:
     """Counts the bins of the nodes' distributions, step by step."""
+
+    stored = fields(
+        n_iter=Integer(0),
+        width=Number(1e-140),
+        root=Flag(),
+        cauchy=Flag(),
+        use_attributes=Flag(),
+        random_state=Instance(object),
+        owner=Text(),
+        labels=Sometimes(Instance(NodeLabels)),
+        n_columns=Integer(0),
+        directions=ArrayOf("float64", "n_iter+1", "n_columns"),
+        shifts=ArrayOf("float64", None),
+        late_seed=Optional(Integer(0, 2**31)),
+        tables=ListOf(Instance(SignatureTable), "n_iter+1"),
+    )
 
     def __init__(self, kernel: Propagation) -> None:
         self.n_iter = kernel.n_iter
@@ -100,29 +118,12 @@ class PropagationCounter:
         ]
 
     def validate(self) -> None:
-        require_array("directions", self.directions, "float64", (None, None))
-        require_array("shifts", self.shifts, "float64", (None,))
-        n_steps = require_integer("n_iter", self.n_iter, 0) + 1
-        require(
-            self.directions.shape == (n_steps, self.n_columns), "directions need one row per step"
-        )
-        require(
-            len(self.shifts) == n_steps == len(self.tables),
-            "shifts and tables need one entry per step",
-        )
-        require_real("width", self.width, 1e-140)
-        require_flag("root", self.root)
-        require_flag("cauchy", self.cauchy)
-        require_flag("use_attributes", self.use_attributes)
-        if self.late_seed is not None:
-            require_integer("late_seed", self.late_seed, 0, 2**31)
         require(
             (self.late_seed is None) == (self.n_columns > 0),
             "late_seed must be None if there are columns",
         )
-        require_instance("owner", self.owner, str)
+        require(len(self.shifts) == self.n_iter + 1, "shifts need one entry per step")
         for table in self.tables:
-            require_instance("a table", table, SignatureTable)
             table.validate(width=1)
         if not self.use_attributes:
             require_instance("labels", self.labels, NodeLabels)
@@ -211,7 +212,7 @@ class Propagation(ExplicitFeatures, CountKernel):
     n_iter : int, default 5
         Number of steps (T).
     width : float, default 1e-3
-        Width of a bin.
+        Bandwidth, as the width of a bin: a larger value makes more distributions equal.
     metric : {"tv", "hellinger", "l1", "l2"}
         The distance that hashing preserves: u is Cauchy for "tv" and "l1", Gaussian for "l2" and
         (on square roots) "hellinger".
@@ -257,9 +258,9 @@ class Propagation(ExplicitFeatures, CountKernel):
         self,
         n_iter: int = 5,
         width: float = 1e-3,
+        *,
         metric: str = "tv",
         random_state: Any = None,
-        *,
         use_attributes: bool = False,
         normalize: bool = False,
         n_jobs: int | None = None,

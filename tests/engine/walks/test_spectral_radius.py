@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from gramlet.engine.walks import arc_radius
-from gramlet.engine.walks.arc_radius import arc_pair_radii, arc_self_radii, matrix_radius
+from gramlet.engine.walks import spectral_radius as module
 from gramlet.engine.walks.product_walks import sort_by_label
+from gramlet.engine.walks.spectral_radius import arc_pair_radii, arc_self_radii, matrix_radius
 from reference.kernels.paths_walks import product_graph, spectral_radius
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches
@@ -79,9 +79,9 @@ def test_either_iteration_finds_it(monkeypatch):
     matrix = (rng.random((60, 60)) < 0.05) * rng.random((60, 60))
     expected = pytest.approx(np.abs(np.linalg.eigvals(matrix)).max(), rel=1e-9)
     with monkeypatch.context() as patch:
-        patch.setattr(arc_radius, "_FEW_STEPS", 4)
+        patch.setattr(module, "_FEW_STEPS", 4)
         assert matrix_radius(sparse.csr_matrix(matrix)) == expected
-    monkeypatch.setattr(arc_radius, "_noda_steps", lambda block, *state: state)
+    monkeypatch.setattr(module, "_noda_steps", lambda block, *state: state)
     assert matrix_radius(sparse.csr_matrix(matrix)) == expected
 
 
@@ -93,7 +93,7 @@ def test_weights_of_many_orders_of_magnitude():
 
 
 def test_signed_components_are_limited(monkeypatch):
-    monkeypatch.setattr(arc_radius, "LARGEST_SIGNED", 2)
+    monkeypatch.setattr(module, "LARGEST_SIGNED", 2)
     ring = sparse.csr_matrix([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
     with pytest.raises(ValueError, match="3 nodes; at most 2 are supported"):
         matrix_radius(ring)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from gramlet import GraphBatch, RandomWalk, load_dataset
-from gramlet.engine.walks import sequence_sums as module
+from gramlet.engine.walks import label_sequences as module
+from gramlet.engine.walks.label_sequences import series_weights
 from gramlet.engine.walks.product_walks import EXPONENTIAL, GEOMETRIC, STEPS
-from gramlet.engine.walks.walk_series import series_weights
-from gramlet.kernels.walks import walk_profile
+from gramlet.kernels.walks import random_walk
 from reference.examples import random_graphs
 
 KINDS = ("geometric", "exponential", "steps")
@@ -22,7 +22,7 @@ def by_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def by_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walk_profile, "series_weights", lambda *_: None)
+    monkeypatch.setattr(random_walk, "series_weights", lambda *_: None)
 
 
 def weighted_graphs() -> GraphBatch:
@@ -57,15 +57,14 @@ def test_all_pairs_are_as_one_by_one(kind, weighted, monkeypatch):
     np.testing.assert_allclose(kernel.diagonal(batch), np.diagonal(expected), rtol=1e-13)
 
 
-def test_blocks_of_graphs_give_the_same_matrix(monkeypatch):
-    batch = load_dataset("MUTAG").graphs[:40]
+def test_counts_beyond_the_memory_are_not_made(monkeypatch):
+    batch = load_dataset("MUTAG").graphs[:20]
     by_sequences(monkeypatch)
     kernel = RandomWalk(decay=0.01)
-    whole = kernel.fit_transform(batch)
-    part = kernel.transform(batch[:11])
-    monkeypatch.setattr(module, "_MOST_PRODUCTS", 4e3)
-    np.testing.assert_allclose(kernel.fit_transform(batch), whole, rtol=1e-14)
-    np.testing.assert_allclose(kernel.transform(batch[:11]), part, rtol=1e-14)
+    expected = kernel.fit_transform(batch)
+    for room in (1e3, 1e5):
+        monkeypatch.setattr(module, "available_bytes", lambda room=room: room)
+        np.testing.assert_allclose(kernel.fit_transform(batch), expected, rtol=1e-13)
 
 
 def test_results_do_not_depend_on_threads():

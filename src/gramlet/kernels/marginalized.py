@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -9,11 +10,19 @@ import numpy as np
 from sklearn.base import clone
 
 from gramlet.common.arrays import Floats, Ints
+from gramlet.common.fields import Flag, Instance, fields
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import require, require_instance
-from gramlet.engine.core.memory import require_room
-from gramlet.engine.core.tiles import Tiling
-from gramlet.engine.marginalized.graphs import KINDS, PairKernel, walk_graphs
+from gramlet.engine.core.memory import require_bytes, require_room
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
+from gramlet.engine.marginalized import (
+    KINDS,
+    N_PARAMETERS,
+    PairKernel,
+    WalkGraphs,
+    pair_rows,
+    walk_graphs,
+)
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.columns import (
@@ -30,11 +39,13 @@ from gramlet.kernels.contract.normalisation import (
     unit,
 )
 from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags, used
-from gramlet.kernels.marginalized.profile import MarginalizedProfile
 
-__all__ = ["MarginalizedKernel"]
-
+# Which entries of a matrix the engine fills.
+_ALL, _TRIANGLE, _DIAGONAL = 0, 1, 2
+# Memory of the linear system of two graphs: per pair of nodes, and per pair of arcs.
+_BYTES_OF_NODES, _BYTES_OF_ARCS = 72, 16
 # The engine's order of derivatives, and the part of a kernel that uses the parameter.
 _PARAMETERS = {
     "stop": "",
@@ -43,6 +54,111 @@ _PARAMETERS = {
     "node_scale": "gaussian",
     "edge_scale": "gaussian",
 }
+
+
+@dataclass(frozen=True)
+class MarginalizedProfile(Profile):
+    """Walks on graphs, compared by one linear system per pair.
+
+    Attributes
+    ----------
+    graphs : WalkGraphs
+    pairs : PairKernel
+        The parameters of the comparison.
+    directed : bool
+        Whether the matrices of walks are not symmetric.
+    """
+
+    graphs: WalkGraphs
+    pairs: PairKernel
+    directed: bool
+
+    stored = fields(graphs=Instance(WalkGraphs), pairs=Instance(PairKernel), directed=Flag())
+
+    def __len__(self) -> int:
+        return self.graphs.n_graphs
+
+    def take(self, rows: Ints) -> MarginalizedProfile:
+        return replace(self, graphs=self.graphs.take(rows))
+
+    def compare(self, other: MarginalizedProfile, tiling: Tiling = QUIET) -> Floats:
+        return self._filled(other, _ALL, False, tiling)[0]
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        return self._filled(self, _TRIANGLE, False, tiling)[0]
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        return self._filled(self, _DIAGONAL, False, tiling)[0][:, 0]
+
+    def with_slopes(self, tiling: Tiling = QUIET) -> tuple[Floats, Floats]:
+        """The matrix of these graphs, and its derivatives with respect to all five parameters."""
+        return self._filled(self, _TRIANGLE, True, tiling)
+
+    def _filled(
+        self, other: MarginalizedProfile, part: int, slopes: bool, tiling: Tiling
+    ) -> tuple[Floats, Floats]:
+        self._require_room(other)
+        matrix = np.zeros((len(self), 1 if part == _DIAGONAL else len(other)))
+        by_parameter = np.zeros((N_PARAMETERS, *matrix.shape) if slopes else (0, 1, 1))
+        numbers, directed = self.pairs.numbers(), self.directed or other.directed
+        options = (self.graphs, other.graphs, numbers, directed, part, matrix, by_parameter)
+        work = other.graphs.work()
+        partners = {
+            _ALL: work.sum(),
+            _TRIANGLE: np.cumsum(work[::-1])[::-1],
+            _DIAGONAL: work,
+        }
+        for_tiles(
+            lambda begin, end: pair_rows(begin, end, *options),
+            len(self),
+            costs=self.graphs.work() * partners[part] + 1.0,
+            tiling=tiling,
+        )
+        if part == _TRIANGLE:
+            mirror(matrix)
+            for derivative in by_parameter:
+                mirror(derivative)
+        return matrix, by_parameter
+
+    def _require_room(self, other: MarginalizedProfile) -> None:
+        """Raise a MemoryError if the system of the two largest graphs does not fit."""
+        if len(self) == 0 or len(other) == 0:
+            return
+        sides = [profile.graphs for profile in (self, other)]
+        nodes = [np.diff(graphs.offsets) for graphs in sides]
+        arcs = [np.diff(graphs.indptr[graphs.offsets]) for graphs in sides]
+        largest = [int(graphs.work().argmax()) for graphs in sides]
+        n_a, n_b = (int(sizes[at]) for sizes, at in zip(nodes, largest, strict=True))
+        m_a, m_b = (int(sizes[at]) for sizes, at in zip(arcs, largest, strict=True))
+        require_bytes(
+            _BYTES_OF_NODES * n_a * n_b + _BYTES_OF_ARCS * m_a * m_b,
+            f"MarginalizedKernel: the walks on graph {largest[0]} ({n_a:,} nodes) and graph "
+            f"{largest[1]} ({n_b:,} nodes)",
+            "Leave out large graphs, or use a kernel that does not compare all pairs of edges, "
+            "such as WeisfeilerLehman.",
+        )
+
+    def validate(self) -> None:
+        """Check that arcs of undirected graphs have equal opposites."""
+        if self.directed:
+            return
+        graphs = self.graphs
+        degrees = np.diff(graphs.indptr)
+        tails = np.repeat(np.arange(len(degrees)), degrees)
+        firsts = np.repeat(graphs.offsets[:-1], np.diff(graphs.offsets))
+        heads = graphs.indices + firsts[tails]
+        one, other = np.lexsort((heads, tails)), np.lexsort((tails, heads))
+        weights = graphs.steps * graphs.totals[tails]
+        opposite = np.array_equal(tails[one], heads[other]) and np.array_equal(
+            heads[one], tails[other]
+        )
+        require(opposite, "an arc of undirected graphs has no opposite")
+        alike = (
+            np.allclose(weights[one], weights[other], 1e-9, 0.0)
+            and np.array_equal(graphs.edge_labels[one], graphs.edge_labels[other])
+            and np.array_equal(graphs.edge_attributes[one], graphs.edge_attributes[other])
+        )
+        require(alike, "opposite arcs of undirected graphs differ")
 
 
 @shared_texts
@@ -64,7 +180,8 @@ class MarginalizedKernel(GraphKernel):
     Parameters
     ----------
     stop : float, default 0.05
-        q, above 0 and below 1: walks take (1 − q)/q steps on average.
+        q, above 0 and below 1: walks take (1 − q)/q steps on average, so a larger value gives long
+        walks a lower weight.
     node_kernel, edge_kernel : {"label", "gaussian", "label*gaussian", "one"}, default "label"
         κ_V and κ_E. "label": 1 for equal labels, the floor for others; "gaussian":
         exp(−‖a−a'‖²/(2 scale²)) on attributes; or their product; "one": 1. Edges without labels
@@ -72,7 +189,7 @@ class MarginalizedKernel(GraphKernel):
     node_floor, edge_floor : float, default 0.0
         The similarity of different labels, from 0 to 1.
     node_scale, edge_scale : float, default 1.0
-        The scale of the Gaussians, above 0.
+        Bandwidth of the Gaussians, as a distance: a larger value makes the kernel wider.
     weighted : bool, default False
         Take steps with probabilities proportional to the edge weights, which must be above 0.
     start : {"uniform", "ones"}, default "uniform"
@@ -117,6 +234,7 @@ class MarginalizedKernel(GraphKernel):
         self,
         stop: float = 0.05,
         node_kernel: str = "label",
+        *,
         edge_kernel: str = "label",
         node_floor: float = 0.0,
         edge_floor: float = 0.0,
@@ -124,7 +242,6 @@ class MarginalizedKernel(GraphKernel):
         edge_scale: float = 1.0,
         weighted: bool = False,
         start: str = "uniform",
-        *,
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
