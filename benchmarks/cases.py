@@ -16,8 +16,6 @@ import numpy as np
 
 from benchmarks.data import Source
 
-__all__ = ["Case", "Growth", "all_cases", "agree", "register", "same_matrices"]
-
 Check = Callable[[Any, Any], None]
 
 

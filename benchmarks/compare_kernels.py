@@ -34,18 +34,6 @@ import numpy as np
 
 from benchmarks.extrapolation import estimate, next_size, part
 
-__all__ = [
-    "DATASETS",
-    "OPTIONS",
-    "cells",
-    "limits",
-    "main",
-    "measured",
-    "outcome_of",
-    "probed",
-    "wanted",
-]
-
 OUTPUT = Path(__file__).parent / "papers" / "results" / "kernel_comparison.json"
 # From small to large, so that cheap cells come first.
 DATASETS = ("MUTAG", "PTC_MR", "ENZYMES", "IMDB-BINARY", "IMDB-MULTI", "PROTEINS", "NCI1")

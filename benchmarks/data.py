@@ -11,16 +11,6 @@ import numpy as np
 
 from gramlet import GraphBatch, load_dataset
 
-__all__ = [
-    "WITH_ATTRIBUTES",
-    "Source",
-    "default_folder",
-    "random_batch",
-    "sample",
-    "to_grakel",
-    "to_igraph",
-]
-
 # Kernels that need node attributes: they get random ones.
 WITH_ATTRIBUTES = ("wwl-attr",)
 

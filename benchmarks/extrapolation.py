@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Estimate", "estimate", "next_size", "part"]
-
 _FIRST_SHARE = 16
 _LEAST_PER_CLASS = 15  # ten folds, with three inner folds each
 # Pairs of graphs are compared with at most quadratic effort, and no cell grows less than linearly.

@@ -21,8 +21,6 @@ import numpy as np
 
 from gramlet import GraphBatch
 
-__all__ = ["PEER", "Both", "library", "needs_sources"]
-
 PEER = "graphkernels (C++)"
 _HERE = Path(__file__).parent
 _SHIM = _HERE / "graphkernels_shim.cpp"

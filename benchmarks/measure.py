@@ -24,8 +24,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ONE_THREAD", "measure_case", "measure_growth", "peak_bytes"]
-
 ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS",

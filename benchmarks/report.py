@@ -14,8 +14,6 @@ from typing import Any
 
 from benchmarks.cases import Case, Growth
 
-__all__ = ["machine", "save_result", "tell_case", "tell_growth"]
-
 RESULTS = Path(__file__).parent / "results"
 _PACKAGES = ("gramlet", "numpy", "scipy", "scikit-learn", "numba", "grakel", "POT", "wwl", "igraph")
 

@@ -17,7 +17,7 @@ import matplotlib
 import numpy as np
 
 import gramlet
-from gramlet.kernels.spectral.node_points import NodeReader
+from gramlet.kernels.spectral.earth_mover import NodeReader
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -23,8 +23,6 @@ from benchmarks.costs.parent import REVISION, ROOT, source_of
 from benchmarks.measure import ONE_THREAD
 from benchmarks.report import save_result
 
-__all__ = ["cold_seconds", "main"]
-
 HALF = 0.5
 
 

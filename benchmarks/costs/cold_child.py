@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["NOT_THERE", "compute"]
-
 NOT_THERE = 3  # the exit code for a kernel that a revision does not have
 _GRAPHS = 30
 

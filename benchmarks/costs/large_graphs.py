@@ -19,8 +19,6 @@ from benchmarks.data import default_folder
 from gramlet import GraphBatch, load_dataset
 from gramlet.kernels import registry
 
-__all__ = ["attached_tree", "main"]
-
 KERNELS = ("graphlet", "sp", "wl", "propagation", "rw-steps", "mlg", "rge", "wl-sp")
 
 

@@ -16,8 +16,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["Limit", "main", "measured_bandwidth", "measured_peak", "shared_entries"]
-
 # The target: WL's Gram matrix takes at most this many times the limit.
 TARGET = {"wl": 3.0}
 _MEGABYTES = 128

@@ -18,8 +18,6 @@ from pathlib import Path
 from benchmarks.measure import ONE_THREAD, peak_bytes
 from benchmarks.report import save_result
 
-__all__ = ["count_kernels", "main", "relative_peak"]
-
 TARGET = 1.1
 N_GRAPHS = 6000
 

@@ -22,8 +22,6 @@ from typing import Any
 from benchmarks.measure import ONE_THREAD
 from benchmarks.report import RESULTS, save_result
 
-__all__ = ["Side", "compare", "main", "source_of"]
-
 ROOT = Path(__file__).resolve().parents[2]
 REVISION = "005322f"  # before kernels had one contract
 SLOWER = 1.05

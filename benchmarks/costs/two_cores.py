@@ -23,8 +23,6 @@ from typing import Any
 from benchmarks.data import WITH_ATTRIBUTES, Source, default_folder
 from benchmarks.report import save_result
 
-__all__ = ["compare", "main", "watched_tiles"]
-
 TARGET = 1.8
 EVALUATION_TARGET = 1.7
 _LINES, _LINE = 1280, 40_000  # 410 MB, as a large Gram matrix

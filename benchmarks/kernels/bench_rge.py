@@ -23,7 +23,7 @@ from gramlet import (
     RandomGraphEmbedding,
     random_labelled_graphs,
 )
-from gramlet.kernels.spectral.node_points import NodeReader
+from gramlet.kernels.spectral.earth_mover import NodeReader
 
 Floats = NDArray[np.float64]
 EMBEDDING = {"n_components": 128, "n_dims": 6, "max_nodes": 15, "random_state": 0}

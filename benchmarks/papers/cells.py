@@ -158,10 +158,11 @@ class CellFolder:
         """The measurements of an experiment; None if it has not run."""
         return self._document(self._place(experiment, data or "measurements"))
 
-    def write_measurements(self, experiment: str, data: str, found: dict[str, Any]) -> None:
+    def write_measurements(self, experiment: str, data: str, measurements: dict[str, Any]) -> None:
         """Store the measurements of an experiment."""
         self._write(
-            self._place(experiment, data or "measurements"), {**found, "version": __version__}
+            self._place(experiment, data or "measurements"),
+            {**measurements, "version": __version__},
         )
 
     def cells(self, table: str) -> Iterator[Cell]:

@@ -147,13 +147,13 @@ def _columns(line: Line) -> list[str]:
             columns += ["–", ""]
         else:
             columns += [cell.shown(2), f"{cell.standard_error:.2f}"]
-    kept = line.cells.get("nested") or line.cells.get("best-of-grid")
+    cell = line.cells.get("nested") or line.cells.get("best-of-grid")
     known = line.published is not None and isinstance(line.published.mean, float)
     difference = ""
-    if kept is not None and known:
-        difference = f"{kept.mean - float(line.published.mean):+.2f}"
+    if cell is not None and known:
+        difference = f"{cell.mean - float(line.published.mean):+.2f}"
     seconds = sum(cell.seconds for cell in line.cells.values())
-    repeats = "" if kept is None else str(kept.repeats)
+    repeats = "" if cell is None else str(cell.repeats)
     return [*columns, difference, repeats, f"{seconds:.0f}" if line.cells else ""]
 
 

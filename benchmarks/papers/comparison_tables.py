@@ -84,13 +84,13 @@ class _Notes:
             for dataset in DATASETS
             for name in (*BASELINES, *_names())
         )
-        found = [f"– {i}: {reason}." for i, reason in enumerate(self.reasons, 1)]
+        remarks = [f"– {i}: {reason}." for i, reason in enumerate(self.reasons, 1)]
         if missing:
-            found.append(
+            remarks.append(
                 f"{MISSING}: not computed yet ({missing} cells); `python -m "
                 "benchmarks.compare_kernels` continues where it stopped."
             )
-        return ["  \n".join(found)] if found else []
+        return ["  \n".join(remarks)] if remarks else []
 
 
 def _table(cells: Cells, shown: Callable[[str, str], str], names: tuple[str, ...]) -> str:
@@ -108,9 +108,9 @@ def _accuracies(cells: Cells, notes: _Notes) -> Callable[[str, str], str]:
     """A function that formats a cell; accuracies close to the best of a data set are bold."""
     least = {}
     for dataset, row in cells.items():
-        found = [cell for cell in row.values() if "accuracy" in cell]
-        if found:
-            best = max(found, key=lambda cell: cell["accuracy"])
+        measured = [cell for cell in row.values() if "accuracy" in cell]
+        if measured:
+            best = max(measured, key=lambda cell: cell["accuracy"])
             least[dataset] = best["accuracy"] - best["std_folds"] / 2
 
     def shown(dataset: str, name: str) -> str:

@@ -19,9 +19,8 @@ from sklearn.svm import SVC
 from gramlet import theory
 from gramlet.common.arrays import Floats
 from gramlet.discrepancy.mean_kernel import mmd
-from gramlet.embeddings.feature_maps import GaussianMap
+from gramlet.embeddings.feature_maps import GaussianMap, MatchMap
 from gramlet.embeddings.graph_sampling import GraphSampling
-from gramlet.embeddings.match_map import MatchMap
 from gramlet.embeddings.optical_map import OpticalMap
 from gramlet.embeddings.random_graph_embedding import RandomGraphEmbedding
 from gramlet.evaluation.protocols.protocol import Protocol
@@ -141,17 +140,17 @@ def planted(repeats: int = 10, n_jobs: int | None = None) -> dict[str, Any]:
             2, gamma=0.1, radius=1.0, solver="accelerated", n_jobs=n_jobs
         ),
     }
-    found: dict[str, list[list[float]]] = {name: [] for name in kernels}
+    samples: dict[str, list[list[float]]] = {name: [] for name in kernels}
     ranks: list[int] = []
     for seed in range(repeats):
         data = planted_subtrees(random_state=seed)
         for name, kernel in kernels.items():
-            found[name].append(_planted_scores(kernel, data, protocol))
+            samples[name].append(_planted_scores(kernel, data, protocol))
         texts = [p.text for p in kernels["Weighted WWL"].top_patterns(10**6, level=1)]
         ranks.append(1 + texts.index(_PLANTED))
     rows: list[list[Any]] = [
         [name, *(round(100 * float(mean), 2) for mean in np.mean(scores, axis=0))]
-        for name, scores in found.items()
+        for name, scores in samples.items()
     ]
     rows.append(["sets in which the pattern has the highest weight", ranks.count(1)])
     heading = ["", "C and γ chosen", *(f"C = {cost:g}" for cost in protocol.C)]

@@ -228,8 +228,8 @@ class _NetworkClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each graph."""
-        found: Array = self.classes_[self._values(X).argmax(axis=1)]
-        return found
+        classes: Array = self.classes_[self._values(X).argmax(axis=1)]
+        return classes
 
     def _values(self, X: Any) -> Floats:
         check_is_fitted(self)

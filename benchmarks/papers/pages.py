@@ -51,7 +51,7 @@ def reached(table: Table, folder: CellFolder = CELLS) -> str:
     """Which rows agree with the paper, and how much choosing options on the test parts adds."""
     sentences = []
     for way, shown in zip(SELECTIONS, ("Nested", "Best of grid (optimistic)"), strict=True):
-        found: dict[str, list[str]] = {"as": [], "below": [], "above": []}
+        counts: dict[str, list[str]] = {"as": [], "below": [], "above": []}
         for data, row, cell in _cells(table, way, folder):
             printed = published(table.name, row, data)
             if printed is None or not isinstance(printed.mean, float):
@@ -59,16 +59,16 @@ def reached(table: Table, folder: CellFolder = CELLS) -> str:
             off = cell.mean - printed.mean
             near = abs(off) <= 2.0 * cell.standard_error
             kind = "as" if near else "below" if off < 0 else "above"
-            found[kind].append(f"{row} on {data} ({off:+.1f})")
-        total = sum(map(len, found.values()))
+            counts[kind].append(f"{row} on {data} ({off:+.1f})")
+        total = sum(map(len, counts.values()))
         if total:
             text = (
-                f"{shown}: {len(found['as'])} of {total} cells lie within two standard errors of "
+                f"{shown}: {len(counts['as'])} of {total} cells lie within two standard errors of "
             )
             text += "the paper's number"
             for kind in ("below", "above"):
-                if found[kind]:
-                    text += f"; {kind}: {', '.join(found[kind])}"
+                if counts[kind]:
+                    text += f"; {kind}: {', '.join(counts[kind])}"
             sentences.append(f"- {text}.")
     gains = _gains(table, folder)
     if gains:
@@ -141,9 +141,9 @@ def _line(table: Table, row: str, computed: bool, data: str, folder: CellFolder)
         if printed is not None and isinstance(printed.mean, float):
             difference = f"{cell.mean - printed.mean:+.1f}"
         columns += [f"{cell.shown(1)}{other}", f"{cell.standard_error:.1f}", difference]
-    there = [cell for cell in cells if cell is not None]
-    repeats = ", ".join(sorted({str(cell.repeats) for cell in there}))
-    seconds = f"{sum(cell.seconds for cell in there):.0f}" if there else ""
+    finished = [cell for cell in cells if cell is not None]
+    repeats = ", ".join(sorted({str(cell.repeats) for cell in finished}))
+    seconds = f"{sum(cell.seconds for cell in finished):.0f}" if finished else ""
     return "| " + " | ".join([*columns, repeats, seconds]) + " |"
 
 
@@ -154,7 +154,7 @@ def _in_one_line(name: str) -> str:
 
 def _count(table: Table, folder: CellFolder) -> str:
     wanted = len(table.selections) * len(table.data) * sum(bool(row.kernel) for row in table.rows)
-    there = sum(
+    finished = sum(
         folder.read(table.name, row.name, data, way) is not None
         for data in table.data
         for row in table.rows
@@ -162,9 +162,9 @@ def _count(table: Table, folder: CellFolder) -> str:
         if row.kernel
     )
     return (
-        f"{there} of {wanted} cells have been computed; `python -m benchmarks papers {table.name} "
-        "--store benchmarks/papers/results` computes the others. Empty rows are published numbers "
-        "only."
+        f"{finished} of {wanted} cells have been computed; `python -m benchmarks papers "
+        f"{table.name} --store benchmarks/papers/results` computes the others. Empty rows "
+        "are published numbers only."
     )
 
 
@@ -172,28 +172,29 @@ def experiment_table(experiment: Experiment, folder: CellFolder = CELLS) -> str:
     """The results of an experiment, one table per data set."""
     parts = [f"{experiment.title}; {source_of(experiment.source)}."]
     for name in experiment.data or ("",):
-        found = folder.read_measurements(experiment.name, name)
-        if found is None:
+        measurements = folder.read_measurements(experiment.name, name)
+        if measurements is None:
             where = f" on {name}" if name else ""
             parts.append(
                 f"{MISSING}{where}: `python -m benchmarks papers {experiment.name} "
                 "--store benchmarks/papers/results` measures it."
             )
             continue
-        parts.append(_measurements(experiment, name, found))
+        parts.append(_measurements(experiment, name, measurements))
     return "\n\n".join(parts) + "\n"
 
 
-def _measurements(experiment: Experiment, name: str, found: dict[str, Any]) -> str:
-    heading = [*found["heading"], "paper"]
+def _measurements(experiment: Experiment, name: str, measurements: dict[str, Any]) -> str:
+    heading = [*measurements["heading"], "paper"]
     lines = [
-        f"{name or 'Generated graphs'}, repeats: {found['repeats']}, {found['seconds']:g} "
-        f"processor seconds in total, version {found['version']}.",
+        f"{name or 'Generated graphs'}, repeats: {measurements['repeats']}, "
+        f"{measurements['seconds']:g} processor seconds in total, version "
+        f"{measurements['version']}.",
         "",
         "| " + " | ".join(heading) + " |",
         "|---|" + "---:|" * (len(heading) - 1),
     ]
-    for row in found["rows"]:
+    for row in measurements["rows"]:
         printed = published(experiment.name, str(row[0]), name or "planted subtrees")
         filled = [*row, *[""] * (len(heading) - 1 - len(row))]
         shown = [*map(str, filled), "" if printed is None else str(printed)]

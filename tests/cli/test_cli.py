@@ -5,10 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ from typer.testing import CliRunner
 
 import gramlet
 from gramlet.cli import main
-from gramlet.cli.options import parse_params
+from gramlet.cli.options import Comparing, parse_params
 from gramlet.cli.program import app
 from gramlet.common.safe_writing import writing
 from gramlet.evaluation import Result
@@ -51,12 +49,7 @@ def molecules(tmp_path):
 
 def command(*arguments: str, **more):
     """Run a command in a separate process."""
-    # Under nohup Ctrl-C is ignored, also in processes that are started.
-    program = (
-        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "from gramlet.cli import main; sys.exit(main())"
-    )
-    line = [sys.executable, "-c", program]
+    line = [sys.executable, "-c", "import sys; from gramlet.cli import main; sys.exit(main())"]
     return subprocess.Popen(
         [*line, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
     )
@@ -467,19 +460,9 @@ class TestProcesses:
         assert process.wait(60) != 0
         assert err == ""
 
-    @pytest.mark.skipif(os.name == "nt", reason="SIGINT is sent differently on Windows")
-    def test_ctrl_c_ends_it_with_one_line(self, tmp_path):
-        path = tmp_path / "r.json"
-        process = command("evaluate", "MUTAG", "-k", "wwl", "--repeats", "500", "--json", str(path))
-        try:
-            time.sleep(8)
-            assert process.poll() is None
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
-        finally:
-            process.kill()
-        assert process.returncode == 130
-        assert out == "" or "Stopped after" in out  # finished rows, if there are any
-        said = [line for line in err.splitlines() if "compiling" not in line]
-        assert said == ["gramlet: interrupted"]
-        assert os.listdir(tmp_path) == []
+
+@pytest.mark.parametrize(
+    ("asked", "n_graphs", "expected"), [(None, 1999, 3), (None, 2000, 1), (5, 2000, 5), (1, 10, 1)]
+)
+def test_many_graphs_are_divided_once_unless_more_is_asked_for(asked, n_graphs, expected):
+    assert Comparing(repeats=asked).protocol(n_graphs).repeats == expected

@@ -62,7 +62,7 @@ def test_at_random_moments(tmp_path, command):
         "evaluate": ("evaluate", "MUTAG", "--repeats", "500", "--json", tmp_path / "r.json"),
         "gram": ("gram", "MUTAG", "-k", "rw", "-p", "decay=1e-4", "-o", tmp_path / "K.csv"),
     }
-    for _ in range(12):
+    for _ in range(5):
         process = start(*arguments[command])
         moment = 0.01 + 2.0 * rng.random()
         time.sleep(moment)
@@ -79,11 +79,11 @@ def test_a_finished_program_is_not_interrupted():
     """At its end Python restores the system's handling of signals, then frees its modules."""
     late = (
         "import time; Slow = type('Slow', (), {'__del__': lambda self, write=os.write, "
-        "sleep=time.sleep: (write(1, bytes(1)), sleep(1.0))}); slow = Slow();"
+        "sleep=time.sleep: (write(1, b'$'), sleep(1.0))}); slow = Slow();"
     )
     process = start("kernels", first=late)
-    while process.stdout.read(1) != bytes(1):
-        pass
+    while (printed := process.stdout.read(1)) != b"$":
+        assert printed, "the program ended before its modules were freed"
     assert interrupted(process) == (0, [])
 
 

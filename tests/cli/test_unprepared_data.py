@@ -118,7 +118,7 @@ class TestTables:
         (tmp_path / "wide.csv").write_bytes(GERMAN.encode("utf-16"))
         code, out, said = run("info", "wide.csv")
         assert (code, out, len(said)) == (1, "", 1)
-        assert "wide.csv is not a text file in UTF-8 (it begins as UTF-16 does)." in said[0]
+        assert "wide.csv, line 1: this is not text in UTF-8 (byte 0xff); save the" in said[0]
 
     def test_commas_that_may_be_between_thousands_are_refused(self, run, tmp_path):
         rows = [f"{s};{1 + i},{100 + i}" for i, s in enumerate(CHAINS)]

@@ -140,7 +140,7 @@ def test_wrong_arrays_are_refused(feature_map):
 @pytest.mark.parametrize("sampler", [UniformSampler(), RandomWalkSampler(0.2)])
 def test_embeddings_are_means_over_all_that_was_drawn(feature_map, k, sampler):
     batch = random_batch()
-    embedding = GraphSampling(k, 90, sampler, feature_map, random_state=3)
+    embedding = GraphSampling(k, 90, sampler=sampler, feature_map=feature_map, random_state=3)
     found = dense(embedding.fit_transform(batch))
     flyback = getattr(sampler, "flyback", None)
     codes = sample_codes(batch, k, 90, embedding.seed_, flyback=flyback)
@@ -152,7 +152,9 @@ def test_embeddings_are_means_over_all_that_was_drawn(feature_map, k, sampler):
 @each_map
 def test_rows_have_the_same_bits_in_any_batch(feature_map):
     batch = random_batch(1, sizes=tuple(range(30)))
-    embedding = GraphSampling(5, 300, "walk", feature_map, random_state=0).fit(batch[:3])
+    embedding = GraphSampling(5, 300, sampler="walk", feature_map=feature_map, random_state=0).fit(
+        batch[:3]
+    )
     together = dense(embedding.transform(batch))
     order = np.random.default_rng(0).permutation(30)
     np.testing.assert_array_equal(dense(embedding.transform(batch[order])), together[order])

@@ -43,7 +43,9 @@ GRAPHS = GraphBatch.concatenate([KITE, PIECES, SMALL])
 )
 def test_many_samples_give_the_mean_over_the_law(flyback, feature_map):
     sampler = UniformSampler() if flyback is None else RandomWalkSampler(flyback)
-    embedding = GraphSampling(4, 100_000, sampler, feature_map, random_state=1).fit(GRAPHS)
+    embedding = GraphSampling(
+        4, 100_000, sampler=sampler, feature_map=feature_map, random_state=1
+    ).fit(GRAPHS)
     found = embedding.transform(GRAPHS)
     for i, graph in enumerate(GRAPHS):
         law = (
@@ -187,8 +189,12 @@ def test_without_labels_they_do_not_count():
 
 
 def test_names_of_samplers_and_maps():
-    by_name = GraphSampling(4, 50, "walk", "eigen", random_state=0).fit_transform(GRAPHS)
-    by_instance = GraphSampling(4, 50, RandomWalkSampler(), EigenGaussianMap(), 0)
+    by_name = GraphSampling(
+        4, 50, sampler="walk", feature_map="eigen", random_state=0
+    ).fit_transform(GRAPHS)
+    by_instance = GraphSampling(
+        4, 50, sampler=RandomWalkSampler(), feature_map=EigenGaussianMap(), random_state=0
+    )
     np.testing.assert_array_equal(by_name, by_instance.fit_transform(GRAPHS))
 
 

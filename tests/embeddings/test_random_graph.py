@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gramlet import GraphBatch, RandomGraphEmbedding, as_batch, earth_movers_distance
 from gramlet.engine.core.tiles import Tiling
-from gramlet.kernels.spectral.node_points import NodeReader
+from gramlet.kernels.spectral.earth_mover import NodeReader
 from reference import rge
 from reference.strategies import graph_batches, permuted
 
@@ -56,7 +56,15 @@ def test_features_given_the_anchors(batch, new, n_dims, anchors, use_labels, mas
     if batch.n_nodes_total == 0:
         anchors = "uniform"
     embedding = RandomGraphEmbedding(
-        4, n_dims, 6, 0.8, anchors, use_labels, label_weight=1.3, random_state=seed, masses=masses
+        4,
+        n_dims,
+        max_nodes=6,
+        gamma=0.8,
+        anchors=anchors,
+        use_labels=use_labels,
+        label_weight=1.3,
+        random_state=seed,
+        masses=masses,
     )
     features = embedding.fit_transform(batch)
     assert features.shape == (len(batch), 4)
@@ -251,7 +259,7 @@ def test_dot_products_converge_in_the_number_of_components():
     for components in (25, 100, 400, 1600):
         mean_square = np.zeros_like(exact)
         for seed in range(10):
-            embedding = RandomGraphEmbedding(components, 3, 4, random_state=seed)
+            embedding = RandomGraphEmbedding(components, 3, max_nodes=4, random_state=seed)
             F = embedding.fit_transform(batch)
             mean_square += (F @ F.T - exact) ** 2 / 10
         errors.append(np.sqrt(mean_square.mean()))

@@ -25,7 +25,7 @@ EDGE, TRIANGLE = nx.complete_graph(2), nx.complete_graph(3)
     st.sampled_from([None, "empty", "complete"]),
 )
 def test_netlsd(batch, times, kind, normalization):
-    found = NetLSD(times, kind, normalization).fit_transform(batch)
+    found = NetLSD(times, kind, normalization=normalization).fit_transform(batch)
     expected = reference.netlsd(batch, times, kind, normalization)
     # The wave signature of the complete graph has zeros, near which quotients are imprecise.
     scale = np.abs(expected).max(axis=1, keepdims=True, initial=1.0)
@@ -129,5 +129,8 @@ def test_a_graph_too_large_for_the_memory_is_refused(monkeypatch):
     monkeypatch.setattr(memory, "_SMALL", 0)
     monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
     for embedding in (NetLSD(), FGSD()):
-        with pytest.raises(MemoryError, match=type(embedding).__name__):
+        with pytest.raises(MemoryError, match=type(embedding).__name__) as refused:
             embedding.fit_transform(graphs)
+        assert "graph 0, which has 40 nodes" in str(refused.value)
+        assert "Leave out graphs of this size" in str(refused.value)  # nothing else can help
+        assert "zarr" not in str(refused.value)

@@ -97,7 +97,7 @@ def test_random_damage_is_read_or_named(tmp_path: Path, on_error: str) -> None:
     files = whole_files(tmp_path)
     n_read = 0
     for kind, content in files.items():
-        for _ in range(60):
+        for _ in range(25):
             path = tmp_path / f"x.{kind}"
             path.write_bytes(damaged(content, rng))
             try:
@@ -112,7 +112,7 @@ def test_random_damage_is_read_or_named(tmp_path: Path, on_error: str) -> None:
             n_read += 1
             assert data.target is None or len(data.target) == len(data.graphs)
             assert data.ids is None or len(data.ids) == len(data.graphs)
-    assert n_read > 50
+    assert n_read > 20
 
 
 def test_xml_in_an_unknown_encoding(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_cut_off_and_empty_sdf(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has no molecules"):
         gramlet.read(sdf(tmp_path, "\n\n"))
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="not a text file in UTF-8"):
+    with pytest.raises(ValueError, match="this is not text in UTF-8"):
         gramlet.read(path)
 
 

@@ -159,7 +159,7 @@ def labelled(*labels: object) -> GraphBatch:
 
 def test_losses_are_named(tmp_path: Path) -> None:
     graphs = GraphBatch.from_edges([[(0, 1)]], node_labels=[[(1, 2), "a"]], edge_weights=[[2.0]])
-    with pytest.raises(ValueError, match=r"GraphML cannot store 'label' = \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"GraphML cannot store 'label' = \(1, 2\)"):
         gramlet.write(Dataset(graphs), tmp_path / "x.graphml")
     gramlet.write(Dataset(graphs), tmp_path / "x.graphml", drop=["node_labels"])
     back = gramlet.read(tmp_path / "x.graphml").graphs

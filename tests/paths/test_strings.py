@@ -13,7 +13,7 @@ from sklearn.decomposition import KernelPCA
 from sklearn.svm import SVC
 
 from compiled_calls import from_python
-from gramlet.engine.sequences.gap_sums import lane_totals, wide_total
+from gramlet.engine.sequences.subsequences import lane_totals, wide_total
 from gramlet.paths import subsequence, subsequence_gram
 from reference import path_kernels as reference
 

@@ -129,7 +129,7 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "wl-over-emd": lambda: gramlet.WeisfeilerLehman(1, base=gramlet.EMDKernel(n_dims=2)),
     "core-over-wl": lambda: gramlet.CoreKernel(gramlet.WeisfeilerLehman(1), min_core=1),
     "marginalized-attributes": lambda: gramlet.MarginalizedKernel(
-        0.3, "label*gaussian", "label", node_floor=0.1, weighted=True
+        0.3, "label*gaussian", node_floor=0.1, weighted=True
     ),
     "weighted-box": lambda: gramlet.WeightedWassersteinWL(
         n_iter=1, solver="accelerated", constraint="box", fixed_levels=(0,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
@@ -195,7 +194,7 @@ def test_damage_is_named_and_mended(data, tmp_path):
     before = store.to_csr()
     part = place / "part-000002.npz"
     content = bytearray(part.read_bytes())
-    content[300] ^= 255
+    content[content.index(b"indices.npy") + 200] ^= 255
     part.write_bytes(content)
     with pytest.raises(ValueError, match=r"part-000002\.npz' is missing or damaged"):
         store.to_csr()
@@ -283,24 +282,17 @@ def test_a_finished_store_that_cannot_be_written(data, tmp_path, monkeypatch):
         {"data": None},
         {"data": np.array([1.0, np.nan, 1.0])},
         {"data": np.array([1.0, np.inf, 1.0])},
-        None,
+        {"number": np.int64(1)},
     ],
 )
-def test_parts_that_are_wrong_under_a_right_checksum(changes, data, tmp_path):
+def test_parts_that_gramlet_did_not_write(changes, data, tmp_path):
     FeatureStore.write(tmp_path / "store", Dataset(data.graphs[:5]), HASHED, 5)
-    part, manifest = tmp_path / "store/part-000000.npz", tmp_path / "store/manifest.json"
-    before = hashlib.sha256(part.read_bytes()).hexdigest()[:32]
+    part = tmp_path / "store/part-000000.npz"
     row = {"indptr": np.array([0, 3, 3, 3, 3, 3]), "indices": np.arange(3), "data": np.ones(3)}
-    if changes is None:
-        part.write_bytes(b"not an archive")
-    else:
-        members = {**row, **changes}
-        np.savez(part, **{name: values for name, values in members.items() if values is not None})
-    after = hashlib.sha256(part.read_bytes()).hexdigest()[:32]
-    manifest.write_text(manifest.read_text().replace(before, after))
-    store = FeatureStore(tmp_path / "store")
-    with pytest.raises(ValueError, match=r"part-000000\.npz' is not a part of a feature store"):
-        store.to_csr()
+    members = {"number": np.int64(0), **row, **changes}
+    np.savez(part, **{name: values for name, values in members.items() if values is not None})
+    with pytest.raises(ValueError, match=r"part-000000\.npz' is not a part of this feature store"):
+        FeatureStore(tmp_path / "store").to_csr()
 
 
 def test_refusals(data, tmp_path):
@@ -337,8 +329,8 @@ def test_a_store_of_another_version(data, tmp_path):
     manifest.write_bytes(content.replace(b'"gramlet": "', b'"gramlet": "9.'))
     with pytest.raises(ValueError, match=r'gramlet is "9\..*" in the store and "'):
         FeatureStore.write(place, data, HASHED, 5)
-    manifest.write_bytes(content.replace(b"store, 2", b"store, 3"))
-    with pytest.raises(ValueError, match=r"format is 'gramlet feature store, 3', expected"):
+    manifest.write_bytes(content.replace(b"store, 3", b"store, 4"))
+    with pytest.raises(ValueError, match=r"format is 'gramlet feature store, 4', expected"):
         FeatureStore(place)
 
 

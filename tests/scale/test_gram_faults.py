@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -15,8 +16,7 @@ import numpy as np
 import pytest
 
 import gramlet
-from gramlet.scale.gram_store import _Store, write_tile
-from gramlet.scale.tile_work import PairWork, TileGrid, prepared
+from gramlet.scale.gram_store import PairWork, TileGrid, _Store, prepared, write_tile
 from scale.conftest import array_bytes, finished_tiles, labelled_graphs
 
 HERE = Path(__file__).parent
@@ -149,10 +149,13 @@ def test_an_interrupted_run_keeps_its_tiles(tmp_path, monkeypatch):
 @pytest.fixture
 def cluster():
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
+    cluster = distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
-    ) as cluster:
-        yield cluster
+    )
+    yield cluster
+    # A cluster that was closed while a worker was started again may not end by itself.
+    with contextlib.suppress(TimeoutError):
+        cluster.close(timeout=10)
 
 
 def test_tiles_on_workers(cluster, tmp_path):

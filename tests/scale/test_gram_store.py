@@ -15,8 +15,7 @@ from sklearn.svm import SVC
 import gramlet
 from gramlet.kernels import registry
 from gramlet.scale import store_folder
-from gramlet.scale.gram_store import _Store, write_gram
-from gramlet.scale.tile_work import PairWork
+from gramlet.scale.gram_store import PairWork, _Store, write_gram
 from kernels.test_registry import MATRIX_PRODUCTS
 from scale.conftest import array_bytes, finished_tiles, labelled_graphs
 

@@ -147,8 +147,7 @@ def _read(text: str, reading: Reading, **others: Any) -> Dataset:
 
 def refuse_foreign(path: Path, reading: Reading) -> None:
     """Refuse options that do not apply to the format of a file, before it is read."""
-    from gramlet.files.kinds import kind_of
-    from gramlet.files.read import ReadOptions, refuse_foreign_options
+    from gramlet.files.kinds import ReadOptions, kind_of, refuse_foreign_options
     from gramlet.files.tu.members import is_tu
 
     kind = kind_of(path)
@@ -220,7 +219,7 @@ def target_of(dataset: Dataset, text: str, learning: Learning | None = None) -> 
     n_graphs, names = len(dataset.graphs), dataset.target_names
     try:
         return checked_target(
-            dataset.target, n_graphs, learning.task.value, learning.min_class_size, names
+            dataset.target, n_graphs, learning.task, learning.min_class_size, names
         )
     except ValueError as why:
         shown = f"the target {dataset.target_name!r}" if dataset.target_name else "the target"

@@ -12,11 +12,11 @@ import functools
 import inspect
 import math
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -152,8 +152,8 @@ class KernelChoice:
         has = estimator.get_params(deep=False)
         # Some kernels report progress as printed lines, which do not belong in a pipe.
         work = {"n_jobs": self.jobs, "verbose": sys.stderr.isatty()}
-        mine = {key: value for key, value in work.items() if key in has and key not in params}
-        return estimator.set_params(**mine)
+        settings = {key: value for key, value in work.items() if key in has and key not in params}
+        return estimator.set_params(**settings)
 
     def warn_of_unused(self, estimator: Any, graphs: GraphBatch) -> None:
         """Name, on standard error, the columns of the graphs that the kernel does not use."""
@@ -176,77 +176,34 @@ def parse_params(given: Sequence[str] | None) -> dict[str, Any]:
     """
     params: dict[str, Any] = {}
     for text in given or ():
+        shown = repr(text if len(text) <= 60 else f"{text[:60]}…")
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not key or not value:
-            raise WrongUse(
-                f"--param {_shortened(text)}: write it as key=value, e.g. --param n_iter=3."
-            )
+            raise WrongUse(f"--param {shown}: write it as key=value, e.g. --param n_iter=3.")
         if len(value) > _LONGEST:
             raise WrongUse(
-                f"--param {_shortened(text)}: the value has {len(value)} characters; at most "
-                f"{_LONGEST} are read."
+                f"--param {shown}: the value has {len(value)} characters; at most {_LONGEST} are "
+                "read."
             )
         if key in params:
-            raise WrongUse(f"--param {_shortened(key)} is given twice.")
+            raise WrongUse(f"--param {key!r} is given twice.")
         params[key] = _value(value)
     return params
 
 
 def _value(text: str) -> Any:
+    """A word, a Python literal, a list of values with commas between them, or the text itself."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
-    value = _literal(text)
-    if value is None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes in what may be a plain word
+            value = ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         if "," in text and not text.startswith(("[", "(", "{")):
             return [_value(part.strip()) for part in text.split(",") if part.strip()]
         return text
     return list(value) if isinstance(value, tuple) else value
-
-
-def _literal(text: str) -> Any:
-    """The Python literal, if it is a number, a string or a list of these; else None."""
-    import warnings
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of escapes in what may be a plain word
-            return ast.literal_eval(text)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
-
-
-def _shortened(text: str) -> str:
-    return repr(text if len(text) <= 60 else f"{text[:60]}…")
-
-
-class OnError(StrEnum):
-    """What to do with rows that cannot be read."""
-
-    stop = "stop"
-    skip = "skip"
-
-
-class NodeLabels(StrEnum):
-    """Labels to make for the nodes."""
-
-    degree = "degree"
-    none = "none"
-
-
-class Task(StrEnum):
-    """How a target is interpreted."""
-
-    auto = "auto"
-    classification = "classification"
-    regression = "regression"
-
-
-class Classifier(StrEnum):
-    """The machine behind the kernel."""
-
-    svc = "svc"
-    ridge = "ridge"
-    svr = "svr"
 
 
 @dataclass(frozen=True)
@@ -274,11 +231,11 @@ class Reading:
         typer.Option("--id", metavar="COLUMN", help="Column of a table with the identifiers."),
     ] = None
     on_error: Annotated[
-        OnError,
+        Literal["stop", "skip"],
         typer.Option(
             "--on-error", help="What to do with rows that cannot be read: stop, or leave them out."
         ),
-    ] = OnError.stop
+    ] = "stop"
     label: Annotated[
         str | None,
         typer.Option(
@@ -288,7 +245,7 @@ class Reading:
         ),
     ] = None
     node_labels: Annotated[
-        NodeLabels | None,
+        Literal["degree", "none"] | None,
         typer.Option(
             "--node-labels",
             help="Label nodes by their degrees, or with none, instead of the file's labels.",
@@ -312,14 +269,13 @@ class Reading:
     def options(self) -> dict[str, Any]:
         """The options of `gramlet.files.read.read` that were given, by their names there."""
         columns = {name: _column(getattr(self, name)) for name in ("target", "molecules", "id")}
-        found = {
-            **columns,
+        others = {
             "label": self.label,
-            "on_error": "skip" if self.on_error is OnError.skip else None,
-            "node_labels": None if self.node_labels is None else self.node_labels.value,
+            "on_error": None if self.on_error == "stop" else self.on_error,
+            "node_labels": self.node_labels,
             "directed": self.directed,
         }
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in {**columns, **others}.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -327,9 +283,9 @@ class Learning:
     """What is learned and by which machine: the options of every command that fits one."""
 
     task: Annotated[
-        Task,
+        Literal["auto", "classification", "regression"],
         typer.Option("--task", help="Whether the target contains classes or real numbers."),
-    ] = Task.auto
+    ] = "auto"
     scoring: Annotated[
         str | None,
         typer.Option(
@@ -341,7 +297,7 @@ class Learning:
         ),
     ] = None
     classifier: Annotated[
-        Classifier | None,
+        Literal["svc", "ridge", "svr"] | None,
         typer.Option(
             "--classifier",
             help="The machine: support vectors or ridge. [default: svc, or ridge for numbers]",
@@ -363,11 +319,6 @@ class Learning:
         ),
     ] = None
 
-    @property
-    def machine(self) -> str | None:
-        """The name of the machine; None for the default of the task."""
-        return None if self.classifier is None else self.classifier.value
-
     def weights(self, classes: Array, shown: Array | None = None) -> Any:
         """The class weights as scikit-learn takes them; classes by value or by ``shown`` name."""
         if not self.class_weight:
@@ -377,7 +328,7 @@ class Learning:
         known = {str(name): name for name in classes.tolist()}
         if shown is not None:
             known |= dict(zip(map(str, shown.tolist()), classes.tolist(), strict=True))
-        found: dict[Any, float] = {}
+        weights: dict[Any, float] = {}
         for text in self.class_weight:
             name, _, number = text.rpartition("=")
             try:
@@ -394,8 +345,8 @@ class Learning:
                     f"--class-weight {text!r}: there is no class {name!r}; the classes are "
                     f"{', '.join(known)}."
                 )
-            found[known[name]] = weight
-        return found
+            weights[known[name]] = weight
+        return weights
 
 
 def _column(text: str | None) -> str | int | None:
@@ -439,8 +390,8 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def run(**given: Any) -> Any:
         for name, (kind, members) in groups.items():
-            own = {member: given.pop(member) for member in members if member in given}
-            given[name] = kind(**own)
+            values = {member: given.pop(member) for member in members if member in given}
+            given[name] = kind(**values)
         return command(**given)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -449,12 +400,6 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _MANY_GRAPHS = 2000
-
-
-class Groups(StrEnum):
-    """How graphs are grouped; a group is never split."""
-
-    scaffold = "scaffold"
 
 
 @dataclass(frozen=True)
@@ -479,7 +424,7 @@ class Comparing:
     repeats: Repeats = None
     inner_folds: InnerFolds = 5
     groups: Annotated[
-        Groups | None,
+        Literal["scaffold"] | None,
         typer.Option(
             "--groups", help="Keep molecules with the same Murcko scaffold in one test part."
         ),
@@ -504,7 +449,7 @@ class Comparing:
             inner_folds=self.inner_folds,
             random_state=self.seed,
             C=tuple(self.costs) if self.costs else DEFAULT_C,
-            groups=None if self.groups is None else self.groups.value,
+            groups=self.groups,
             **others,
         )
 
@@ -571,8 +516,4 @@ def cluster_client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
     try:
         yield client
     finally:
-        if workers is not None:
-            stopped(client)
-        else:
-            with contextlib.suppress(Exception):  # closing fails if the scheduler is lost
-                client.close()
+        stopped(client)

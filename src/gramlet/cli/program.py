@@ -13,8 +13,6 @@ from gramlet._version import __version__
 from gramlet.cli import INTERRUPTED
 from gramlet.cli.commands import (
     convert,
-    datasets,
-    duplicates,
     embed,
     evaluate,
     explain,
@@ -50,9 +48,9 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "predict": predict.predict,
     "explain": explain.explain,
     "neighbors": neighbors.neighbors,
-    "duplicates": duplicates.duplicates,
+    "duplicates": neighbors.duplicates,
     "kernels": kernels.kernels,
-    "datasets": datasets.datasets,
+    "datasets": kernels.datasets,
     "info": info.info,
     "convert": convert.convert,
     "warm-up": warm_up.warm_up,

@@ -16,7 +16,7 @@ from gramlet.engine.core.hashes import multiset_hashes, refine_hashes
 from gramlet.engine.isomorphism.search import same_connected_graph
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
-from gramlet.graphs.label_content import column_hashes
+from gramlet.graphs.fingerprint import column_hashes
 
 # The largest number of rounds of refinement before graphs are compared one by one.
 _MOST_ROUNDS = 32

@@ -25,8 +25,6 @@ from gramlet.graphs.direction import require_undirected
 from gramlet.kernels.contract.output import framed
 from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["DETERMINISTIC_CONSTRAINTS", "EMBEDDING_CONSTRAINTS", "GraphEmbedding"]
-
 # Constraints of embeddings without random numbers.
 DETERMINISTIC_CONSTRAINTS: dict[str, list[Any]] = {
     "n_jobs": [Integral, None],

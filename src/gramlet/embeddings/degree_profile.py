@@ -16,8 +16,6 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["LocalDegreeProfile", "degree_statistics"]
-
 _STATISTICS = ("degree", "minimum", "maximum", "mean", "deviation")
 # Values this close to the border of two bins, in bin widths, are counted in the upper one.
 _BORDER = 1e-9

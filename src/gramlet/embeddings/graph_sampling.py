@@ -1,6 +1,6 @@
 """Graph sampling and averaging (GSA-φ): the mean of random features over random subgraphs.
 
-Combines a sampler, a feature map and their random numbers; `sampled_patterns` draws the subgraphs
+Combines a sampler, a feature map and their random numbers; `samplers` draws the subgraphs
 and the feature maps sum over them.
 """
 
@@ -17,11 +17,17 @@ from gramlet.common.fields import Instance, Integer, Number, Optional, fields
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import require
 from gramlet.embeddings.base import EMBEDDING_CONSTRAINTS, GraphEmbedding
-from gramlet.embeddings.feature_maps import EigenGaussianMap, GaussianMap, GraphletMap
-from gramlet.embeddings.match_map import MatchMap
+from gramlet.embeddings.feature_maps import EigenGaussianMap, GaussianMap, GraphletMap, MatchMap
 from gramlet.embeddings.optical_map import OpticalMap
-from gramlet.embeddings.sampled_patterns import Drawn, LabelBlock, draw
-from gramlet.embeddings.samplers import RandomWalkSampler, Sampler, UniformSampler, stream_seed
+from gramlet.embeddings.samplers import (
+    Drawn,
+    LabelBlock,
+    RandomWalkSampler,
+    Sampler,
+    UniformSampler,
+    draw,
+    stream_seed,
+)
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.graphlets.patterns import MAX_NODES
 from gramlet.graphs.batch import GraphBatch
@@ -29,8 +35,6 @@ from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.theory import graphlet_samples
-
-__all__ = ["GraphSampling"]
 
 _SAMPLERS: dict[str, type[Sampler]] = {"uniform": UniformSampler, "walk": RandomWalkSampler}
 _MAPS: dict[str, type[GraphletMap]] = {
@@ -128,10 +132,10 @@ class GraphSampling(GraphEmbedding):
         self,
         k: int = 5,
         n_samples: int | str = 2000,
+        *,
         sampler: Any = "uniform",
         feature_map: Any = "optical",
         random_state: Any = None,
-        *,
         use_labels: bool | str = False,
         eps: float = 0.1,
         delta: float = 0.05,

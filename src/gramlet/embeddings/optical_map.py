@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from gramlet.common.arrays import Complexes, Floats, UInt8s
 from gramlet.common.fields import ArrayOf, Integer, fields
@@ -19,7 +20,7 @@ from gramlet.embeddings.feature_maps import (
     pattern_inputs,
     summed_features,
 )
-from gramlet.embeddings.sampled_patterns import Drawn
+from gramlet.embeddings.samplers import Drawn
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.graphlets.patterns import adjacency_matrices
 from gramlet.engine.graphlets.sampling import add_weighted_rows, pair_moments
@@ -89,6 +90,7 @@ class OpticalMap(GraphletMap):
         self,
         n_components: int = 5000,
         bias: bool = True,
+        *,
         scale: float = 1.0,
         device: Any = None,
         random_state: Any = None,
@@ -189,14 +191,13 @@ class OpticalMap(GraphletMap):
         return result
 
     def _sums_measured(self, drawn: Drawn) -> Floats:
+        shape = (drawn.n_graphs, len(drawn.codes))
+        counts = sparse.csr_matrix((drawn.counts, drawn.columns, drawn.indptr), shape).tocsc()
         total = np.zeros((drawn.n_graphs, self.n_features_))
-        counts = SparseRows(drawn.indptr, drawn.columns, drawn.counts)
         for first in range(0, len(drawn.codes), _SENT):
-            sent = drawn.codes[first : first + _SENT]
-            rows = adjacency_matrices(sent, drawn.k).reshape(len(sent), -1)
-            seen = self._measured(rows.astype(np.uint8))
-            begins, ends = _between(counts, first, first + len(sent))
-            add_weighted_rows(begins, ends, counts.columns, counts.values, seen, first, total)
+            sent = slice(first, first + _SENT)
+            rows = adjacency_matrices(drawn.codes[sent], drawn.k).reshape(-1, drawn.k**2)
+            total += counts[:, sent] @ self._measured(rows.astype(np.uint8))
         return total
 
     def _measured(self, rows: UInt8s) -> Floats:
@@ -230,12 +231,3 @@ def _products(atoms: Complexes, light: Complexes) -> Floats:
         mixed[q] = np.abs(atoms[q]) ** 2 + 2.0 * (atoms[q].conj() * light).real
         table.append(mixed)
     return np.concatenate(table)
-
-
-def _between(counts: SparseRows, first: int, last: int) -> tuple[Any, Any]:
-    """The begin and end of each graph's entries with columns ``first:last``."""
-    inside = np.append([0], np.cumsum((counts.columns >= first) & (counts.columns < last)))
-    before = np.append([0], np.cumsum(counts.columns < first))
-    starts = counts.indptr[:-1]
-    begins = starts + before[counts.indptr[1:]] - before[starts]
-    return begins, begins + inside[counts.indptr[1:]] - inside[starts]

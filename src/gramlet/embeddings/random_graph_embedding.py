@@ -1,7 +1,7 @@
 """Random graph embedding: graphs described by their earth mover's distances to random graphs.
 
 Draws the random graphs and converts distances to features; the coordinates of nodes are computed in
-`kernels.spectral.node_points`, the distances in the engine.
+`kernels.spectral.earth_mover`, the distances in the engine.
 """
 
 from __future__ import annotations
@@ -27,20 +27,19 @@ from gramlet.common.fields import (
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import require
 from gramlet.embeddings.base import EMBEDDING_CONSTRAINTS, GraphEmbedding
+from gramlet.engine.core.ragged import offsets_of
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distances, mass_points
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags, used
-from gramlet.kernels.spectral.node_points import (
+from gramlet.kernels.spectral.earth_mover import (
     NODE_POINT_CONSTRAINTS,
     NodeReader,
     PlacedNodes,
     label_cost,
 )
-
-__all__ = ["RandomGraphEmbedding"]
 
 Anchor = tuple[Floats, Floats]
 
@@ -139,13 +138,13 @@ class RandomGraphEmbedding(GraphEmbedding):
         self,
         n_components: int = 128,
         n_dims: int = 6,
+        *,
         max_nodes: int = 15,
         gamma: float = 1.0,
         anchors: str = "uniform",
         use_labels: bool | str = "auto",
         label_weight: float = 1.0,
         random_state: Any = None,
-        *,
         masses: str = "degree",
         label_draw: str = "frequency",
         n_jobs: int | None = None,
@@ -219,7 +218,7 @@ class RandomGraphEmbedding(GraphEmbedding):
         rows = np.concatenate([coordinates for coordinates, _ in self.anchors_])
         points, block = rows[:, : self.n_dims], rows[:, self.n_dims :]
         labels = block.argmax(axis=1) if block.shape[1] else np.zeros(len(rows), dtype=np.int64)
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        offsets = offsets_of(np.array(sizes))
         return mass_points(offsets, points, labels, np.ones(len(rows), dtype=np.int64))
 
     def validate(self) -> None:

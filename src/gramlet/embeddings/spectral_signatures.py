@@ -27,8 +27,6 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["FGSD", "NetLSD", "SpectralFeatures"]
-
 # A divisor below this in absolute value is treated as 0.
 _VANISHES = 1e-12
 
@@ -122,8 +120,8 @@ class NetLSD(_SpectralEmbedding):
         self,
         times: Any = None,
         kind: str = "heat",
-        normalization: str | None = None,
         *,
+        normalization: str | None = None,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

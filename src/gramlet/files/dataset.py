@@ -12,8 +12,6 @@ from gramlet.common.arrays import Array
 from gramlet.files.target import Task, as_values, infer_task
 from gramlet.graphs.batch import GraphBatch
 
-__all__ = ["Dataset", "DatasetNotFoundError", "Skipped"]
-
 
 class DatasetNotFoundError(FileNotFoundError, ValueError):
     """A data set, or a file that it needs, was not found."""

@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from gramlet.files.dataset import Dataset, DatasetNotFoundError
-from gramlet.files.kinds import describe_kinds, kind_of, stem_of
-from gramlet.files.molecules.rows import MoleculeOptions, MoleculeRow, dataset_of_rows
-from gramlet.files.molecules.sdf import molecules_of_sdf
-from gramlet.files.molecules.tables import find_target, molecules_of_smi
-from gramlet.files.networks.file_graphs import (
-    ColumnNames,
-    FileGraph,
-    batch_of_graphs,
-    describe_graphs,
+from gramlet.files.kinds import NETWORKS, ReadOptions, describe_kinds, kind_of, stem_of
+from gramlet.files.molecule_tables import (
+    MoleculeRow,
+    dataset_of_rows,
+    find_target,
+    molecule_tables,
 )
-from gramlet.files.networks.parsing import NETWORK_KINDS, parse_graphs
-from gramlet.files.networks.reading import dataset_of_graphs
-from gramlet.files.problems import Problems
-from gramlet.files.tables import Table, read_table
+from gramlet.files.network_files import parse_graphs
+from gramlet.files.network_graphs import FileGraph, dataset_of_graphs
+from gramlet.files.opening import Problems
+from gramlet.files.sdf import molecules_of_sdf
+from gramlet.files.tables import Table, read_tables
 from gramlet.files.target import is_missing, target_from_cells
-
-__all__ = ["read_folder"]
 
 _TABLES = (".csv", ".tsv", ".parquet")
 _MOLECULES = (".sdf", ".smi")
 
 
-def read_folder(
-    path: Path,
-    target: str | int | Literal[False] | None,
-    sep: str | None,
-    directed: bool | None,
-    names: ColumnNames,
-    options: MoleculeOptions,
-    problems: Problems,
-    max_bytes: int,
-) -> Dataset:
+def read_folder(path: Path, options: ReadOptions, problems: Problems) -> Dataset:
     """The graphs of all files, in the order of the table, or else of their names."""
     files = sorted(file for file in path.iterdir() if file.is_file() and file.name[0] != ".")
     tables = [file for file in files if kind_of(file) in _TABLES]
-    files = [file for file in files if kind_of(file) in (*NETWORK_KINDS, *_MOLECULES)]
+    files = [file for file in files if kind_of(file) in (*NETWORKS, *_MOLECULES)]
     if not files:
         raise DatasetNotFoundError(f"{path} has no files of graphs; known are {describe_kinds()}.")
     if len(tables) > 1:
@@ -49,101 +37,67 @@ def read_folder(
         raise ValueError(f"{path} has {len(tables)} tables ({listed}); keep one, with the targets.")
     target_name, cells = None, None
     if tables:
-        table = read_table(tables[0], sep, lambda cells: not _names_file(cells[0], files))
-        target_name, rows = _rows(table, target, files, problems)
-        files = [file for file, _ in rows]
-        cells = [cell for _, cell in rows]
-    elif target is not None and target is not False and not isinstance(target, str):
-        raise ValueError(f"{path} has no table of targets, so target={target!r} does not apply.")
-    if all(kind_of(file) in _MOLECULES for file in files):
-        return _molecules(path, files, cells, target_name, options, problems, max_bytes)
-    graphs = _graphs(files, problems, max_bytes)
-    ids = {str(file): stem_of(file) for file in files}
-    if cells is None or target_name is None:
-        wanted: str | Literal[False] | None = None if tables or target is None else str(target)
-        return dataset_of_graphs(
-            graphs,
-            path,
-            names,
-            problems,
-            directed=directed,
-            target=False if target is False else wanted,
-            id=None,
-            ids=ids,
-            name=path.name,
+        by_name = {name: f for f in files for name in (stem_of(f), f.stem, f.name)}
+        table = next(read_tables(tables[0], options.sep, lambda row: row[0] not in by_name))
+        target_name, listed_files = _listed(table, options, by_name, problems)
+        cells = None if target_name is None else {str(f): c for f, c in listed_files.items()}
+        files = list(listed_files)
+    elif type(options.target) is int:
+        raise ValueError(
+            f"{path} has no table of targets, so target={options.target!r} does not apply."
         )
-    described = describe_graphs(graphs, names, directed, problems)
-    skipped = problems.finish(path, len(described), "file")
-    cell_of = dict(zip(map(str, files), cells, strict=True))
-    values, _ = target_from_cells([cell_of[each.graph.place] for each in described])
-    return Dataset(
-        batch_of_graphs(described, names, directed, path),
-        values,
-        name=path.name,
-        ids=[ids[each.graph.place] for each in described],
+    if all(kind_of(file) in _MOLECULES for file in files):
+        dataset = _molecules(path, files, cells or {}, target_name, options, problems)
+        dataset.name = path.name
+        return dataset
+    if tables and options.target is not False:
+        options = replace(options, target=None)  # it is a column of the table
+    return dataset_of_graphs(
+        _graphs(files, problems, options.max_bytes),
+        path,
+        options,
+        problems,
+        ids={str(file): stem_of(file) for file in files},
+        cells=cells,
         target_name=target_name,
-        skipped=skipped,
     )
 
 
-def _names_file(cell: str, files: list[Path]) -> bool:
-    return any(cell in (file.name, stem_of(file), file.stem) for file in files)
-
-
-def _rows(
-    table: Table, target: str | int | Literal[False] | None, files: list[Path], problems: Problems
-) -> tuple[str | None, list[tuple[Path, str]]]:
-    """The name of the target, and the file and target of each row that can be used."""
-    column = find_target(table, target, {0}, guess=True)
-    target_name = None
-    if column is not None:
-        target_name = table.headings[column] if table.headings is not None else str(column)
-    by_name: dict[str, Path] = {}
-    for file in files:
-        for name in (stem_of(file), file.stem, file.name):
-            by_name[name] = file
-    found: dict[Path, tuple[str, str]] = {}
+def _listed(
+    table: Table, options: ReadOptions, by_name: dict[str, Path], problems: Problems
+) -> tuple[str | None, dict[Path, str]]:
+    """The name of the target, and the files that can be used with their targets."""
+    column = find_target(table, options.target, {0}, guess=True)
+    target_name = None if column is None else table.heading(column)
+    places: dict[Path, str] = {}
+    cells: dict[Path, str] = {}
     for row in table.rows:
-        place, name = f"{table.path}, line {row.line}", row.cells[0]
-        cell = "" if column is None else row.cells[column]
-        named = by_name.get(name)
+        file = by_name.get(row.cells[0])
         if row.problem is not None:
-            problems.add(place, row.problem)
-        elif named is None:
-            problems.add(place, f"there is no file {name!r}")
-        elif named in found:
-            problems.add(place, f"{name!r} is listed a second time")
+            problems.add(table.place(row), row.problem)
+        elif file is None:
+            problems.add(table.place(row), f"there is no file {row.cells[0]!r}")
+        elif file in cells:
+            problems.add(table.place(row), f"{row.cells[0]!r} is listed a second time")
         else:
-            found[named] = (place, cell)
-    _report_unlisted(table, files, found, problems)
-    if column is None:
-        return None, [(file, "") for file in found]
-    return target_name, _with_targets(found, target_name or "", problems)
-
-
-def _report_unlisted(
-    table: Table, files: list[Path], found: dict[Path, Any], problems: Problems
-) -> None:
-    for file in files:
-        if file not in found:
+            places[file] = table.place(row)
+            cells[file] = "" if column is None else row.cells[column]
+    for file in dict.fromkeys(by_name.values()):
+        if file not in cells:
             problems.add(str(file), f"{table.path.name} has no row for this file")
-
-
-def _with_targets(
-    found: dict[Path, tuple[str, str]], target_name: str, problems: Problems
-) -> list[tuple[Path, str]]:
-    """The files whose target is present and of the same type as the others."""
-    there = []
-    for file, (place, cell) in found.items():
+    if column is None:
+        return None, cells
+    for file, cell in list(cells.items()):
         if is_missing(cell):
             value = repr(cell) if cell else "missing"
-            problems.add(place, f"the target {target_name!r} is {value}")
-        else:
-            there.append((file, place, cell))
-    _, unfit = target_from_cells([cell for _, _, cell in there])
-    for position, reason in unfit.items():
-        problems.add(there[position][1], f"the target {target_name!r}: {reason}")
-    return [(f, cell) for i, (f, _, cell) in enumerate(there) if i not in unfit]
+            problems.add(places[file], f"the target {target_name!r} is {value}")
+            del cells[file]
+    _, unfit = target_from_cells(list(cells.values()))
+    for position, file in enumerate(list(cells)):
+        if position in unfit:
+            problems.add(places[file], f"the target {target_name!r}: {unfit[position]}")
+            del cells[file]
+    return target_name, cells
 
 
 def _graphs(files: list[Path], problems: Problems, max_bytes: int) -> list[FileGraph]:
@@ -151,7 +105,7 @@ def _graphs(files: list[Path], problems: Problems, max_bytes: int) -> list[FileG
     graphs = []
     for file in files:
         kind = kind_of(file) or ""
-        if kind not in NETWORK_KINDS:
+        if kind not in NETWORKS:
             raise ValueError(f"{file}: molecules and other graphs cannot be in one data set.")
         unreadable = Problems("skip")
         try:
@@ -182,29 +136,31 @@ def _place_and_reason(file: Path, why: ValueError) -> tuple[str, str]:
 def _molecules(
     path: Path,
     files: list[Path],
-    cells: list[str] | None,
+    cells: dict[str, str],
     target_name: str | None,
-    options: MoleculeOptions,
+    options: ReadOptions,
     problems: Problems,
-    max_bytes: int,
 ) -> Dataset:
     rows = []
-    for position, file in enumerate(files):
-        found = _molecules_of(file, problems, max_bytes)
-        if len(found) > 1:
-            problems.add(str(file), f"{len(found)} molecules in one file; a folder needs one")
-        elif found:
-            cell = None if cells is None else cells[position]
-            rows.append(MoleculeRow(str(file), found[0], stem_of(file), cell))
-    return dataset_of_rows(path, rows, options, problems, name=path.name, target_name=target_name)
+    for file in files:
+        inside = _molecules_of(file, options, problems)
+        if len(inside) > 1:
+            problems.add(str(file), f"{len(inside)} molecules in one file; a folder needs one")
+        elif inside:
+            rows.append(MoleculeRow(str(file), inside[0], stem_of(file), cells.get(str(file))))
+    return dataset_of_rows(path, rows, options, problems, target_name=target_name)
 
 
-def _molecules_of(file: Path, problems: Problems, max_bytes: int) -> list[Any]:
+def _molecules_of(file: Path, options: ReadOptions, problems: Problems) -> list[Any]:
     """The molecules of one file."""
     if kind_of(file) == ".sdf":
-        return molecules_of_sdf(file, problems, max_bytes)
+        return molecules_of_sdf(file, problems, options.max_bytes)
     try:
-        return list(molecules_of_smi(file, max_bytes))
+        table, columns = next(molecule_tables(file, ReadOptions(max_bytes=options.max_bytes)))
     except ValueError as why:
         problems.add(*_place_and_reason(file, why))
         return []
+    for row in table.rows:
+        if row.problem is not None:
+            problems.add(table.place(row), row.problem)
+    return [row.cells[columns.structure] for row in table.rows if row.problem is None]

@@ -1,7 +1,7 @@
-"""Opening files: plain or gzip, as bytes or as text, within a limit of size.
+"""Opening files: plain or gzip, as bytes or as text, within a limit of size; what cannot be read.
 
 Every failure becomes one ValueError that names the file. The readers of each format interpret the
-contents.
+contents, and report rows and graphs that cannot be used to `Problems`.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO, Literal, TextIO
 
-from gramlet.files.dataset import DatasetNotFoundError
-
-__all__ = ["DEFAULT_MAX_BYTES", "is_text", "open_bytes", "open_text"]
+from gramlet.common.notices import counted, warn_caller
+from gramlet.files.dataset import DatasetNotFoundError, Skipped
 
 DEFAULT_MAX_BYTES = 4 * 2**30
 
 _GZIP_MARK = b"\x1f\x8b"
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as `open_text` has them
 
 
 class _Limited(io.RawIOBase):
@@ -69,48 +69,94 @@ def open_bytes(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> Iterator[Binar
 
 
 @contextlib.contextmanager
-def open_text(
-    path: Path, max_bytes: int = DEFAULT_MAX_BYTES, errors: str = "strict"
-) -> Iterator[TextIO]:
+def open_text(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> Iterator[TextIO]:
     """The text of a file in UTF-8, with or without a byte order mark; line ends are unchanged.
 
-    With ``errors="surrogateescape"``, `is_text` finds bytes that are not UTF-8, row by row.
+    `text_problem` finds bytes that are not UTF-8, row by row.
     """
     with open_bytes(path, max_bytes) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="", errors=errors)
-        try:
-            yield text
-        except UnicodeDecodeError as why:
-            raise ValueError(_not_utf8(path, why, max_bytes)) from None
+        yield io.TextIOWrapper(stream, "utf-8-sig", newline="", errors="surrogateescape")
 
 
-def _not_utf8(path: Path, why: UnicodeDecodeError, max_bytes: int) -> str:
-    """The message for a file that is not UTF-8: with the line, or that it is UTF-16."""
-    found = why.reason
+def read_text(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> str:
+    """The whole text of a file; bytes that are not UTF-8 are an error that names the line."""
     with open_bytes(path, max_bytes) as stream:
-        for number, line in enumerate(stream, start=1):
-            if number == 1 and line[:2] in _UTF16_MARKS:
-                found = "it begins as UTF-16 does"
-                break
-            try:
-                line.decode()
-            except UnicodeDecodeError as here:
-                byte = f"byte 0x{here.object[here.start : here.start + 1].hex()}: {here.reason}"
-                place = f"{path}, line {number}"
-                return f"{place}: this is not text in UTF-8 ({byte}). Save it as UTF-8."
-    return f"{path} is not a text file in UTF-8 ({found}). Save it as UTF-8."
-
-
-def is_text(text: str) -> bool:
-    r"""Whether a text that was read with ``errors="surrogateescape"`` was valid UTF-8.
-
-    >>> is_text("Äpfel"), is_text(b"\xc4pfel".decode("utf-8", "surrogateescape"))
-    (True, False)
-    """
-    if text.isascii():
-        return True
+        content = stream.read()
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as why:
+        line = content.count(b"\n", 0, why.start) + 1
+        raise ValueError(f"{path}, line {line}: {_not_text(content[why.start])}.") from None
+
+
+def text_problem(text: str) -> str | None:
+    r"""What is wrong with a text of `open_text` that was not valid UTF-8, or None.
+
+    >>> text_problem("Äpfel")
+    >>> text_problem(b"\xc4pfel".decode("utf-8", "surrogateescape"))
+    'this is not text in UTF-8 (byte 0xc4); save the file as UTF-8'
+    """
+    escaped = None if text.isascii() else _ESCAPED.search(text)
+    return _not_text(ord(escaped[0]) - 0xDC00) if escaped else None
+
+
+def _not_text(byte: int) -> str:
+    return f"this is not text in UTF-8 (byte 0x{byte:02x}); save the file as UTF-8"
+
+
+def brief(why: BaseException) -> str:
+    """The message of another library on one line, shortened, since it may quote the file."""
+    return " ".join(str(why).split())[:200] or type(why).__name__
+
+
+OnError = Literal["raise", "skip"]
+
+
+class Problems:
+    """The rows, graphs or files that a reader could not use, and why.
+
+    Parameters
+    ----------
+    on_error : "raise" or "skip"
+    of_block : bool
+        Whether these are the rows of one block of a file, whose reader counts over the whole file:
+        then there is no warning, and a block without any readable row is not an error.
+    """
+
+    def __init__(self, on_error: str, of_block: bool = False) -> None:
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f'on_error must be "raise" or "skip"; got {on_error!r}.')
+        self._raises = on_error == "raise"
+        self._of_block = of_block
+        self.skipped: list[Skipped] = []
+
+    def add(self, place: str, reason: str) -> None:
+        """List a problem."""
+        self.skipped.append(Skipped(place, reason))
+
+    def check(self) -> None:
+        """Raise the first problem, with the number of the others, unless problems are skipped."""
+        if not self.skipped or not self._raises:
+            return
+        first, others = self.skipped[0], len(self.skipped) - 1
+        end = "" if first.reason.endswith("?") else "."
+        more = f"; {others:,} more cannot be read" if others else ""
+        raise ValueError(
+            f'{first}{end} Correct it, or leave it out with on_error="skip" (--on-error skip)'
+            f"{more}."
+        )
+
+    def finish(self, path: object, n_read: int, noun: str) -> list[Skipped]:
+        """Everything that was left out; warn once with the count. Raise if nothing can be read."""
+        self.check()
+        if not self.skipped or self._of_block:
+            return self.skipped
+        total = counted(n_read + len(self.skipped), noun)
+        first = self.skipped[0]
+        if not n_read:
+            raise ValueError(f"{path}: none of {total} can be read; the first is {first}.")
+        warn_caller(
+            f"{path}: {len(self.skipped):,} of {total} were left out, the first at {first}. The "
+            "field 'skipped' lists them."
+        )
+        return self.skipped

@@ -17,9 +17,7 @@ from gramlet.files.dataset import Dataset
 from gramlet.files.target import check_target
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
-from gramlet.graphs.conversion.from_pandas import Column, Frame, plain_frame
-
-__all__ = ["from_pandas"]
+from gramlet.graphs.conversion.frames import Column, Frame, plain_frame
 
 _NAMED = 5  # how many graphs a message names
 

@@ -5,60 +5,25 @@ Recognises the format of a path and calls the reader of that format.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from gramlet.files.dataset import Dataset, DatasetNotFoundError
 from gramlet.files.folders import read_folder
-from gramlet.files.kinds import TABLES, describe_kinds, kind_of, stem_of
-from gramlet.files.molecules.rows import MoleculeOptions
-from gramlet.files.molecules.sdf import read_sdf
-from gramlet.files.molecules.tables import read_molecule_table
-from gramlet.files.networks.file_graphs import ColumnNames
-from gramlet.files.networks.parsing import NETWORK_KINDS, parse_graphs
-from gramlet.files.networks.reading import dataset_of_graphs
-from gramlet.files.opening import DEFAULT_MAX_BYTES
-from gramlet.files.problems import OnError, Problems
+from gramlet.files.kinds import (
+    TABLES,
+    ReadOptions,
+    describe_kinds,
+    kind_of,
+    refuse_foreign_options,
+)
+from gramlet.files.molecule_tables import read_molecule_table
+from gramlet.files.network_files import parse_graphs
+from gramlet.files.network_graphs import dataset_of_graphs
+from gramlet.files.opening import DEFAULT_MAX_BYTES, OnError, Problems
+from gramlet.files.sdf import read_sdf
 from gramlet.files.tu.dataset import read_tu
 from gramlet.files.tu.members import is_tu
-
-__all__ = ["ReadOptions", "adjusted", "read", "read_as", "refuse_foreign_options"]
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """The options of `read`, by the same names."""
-
-    target: str | int | Literal[False] | None = None
-    molecules: str | int | None = None
-    id: str | int | None = None
-    sep: str | None = None
-    header: bool | None = None
-    directed: bool | None = None
-    node_labels: str | None = None
-    label: str | None = None
-    edge_label: str | None = None
-    weight: str | None = None
-    attr: str | None = None
-    edge_attr: str | None = None
-    edge_weights: bool | None = None
-    atoms: tuple[str, ...] = ("element", "charge")
-    hydrogens: bool = False
-    on_error: str = "raise"
-    n_jobs: int | None = None
-    max_bytes: int = DEFAULT_MAX_BYTES
-
-    def __post_init__(self) -> None:
-        if self.target is True:  # which is an integer, and would be the second column
-            raise TypeError(
-                "target must be the heading or the number of a column, None to find it, or False "
-                "for none; got True."
-            )
-
-    @property
-    def columns(self) -> ColumnNames:
-        return ColumnNames(self.label, self.edge_label, self.weight, self.attr, self.edge_attr)
 
 
 def read(
@@ -187,56 +152,17 @@ def read_as(path: Path, kind: str, options: ReadOptions) -> Dataset:
     """Read a file of a known format: "tu", "folder", or one of the endings in `kinds`."""
     refuse_foreign_options(path, kind, options)
     problems = Problems(options.on_error)
-    molecules = MoleculeOptions(options.atoms, options.hydrogens, options.n_jobs)
-    name, target, max_bytes = stem_of(path), options.target, options.max_bytes
     if kind == "tu":
         dataset = _read_tu(path, options)
     elif kind == "folder":
-        dataset = read_folder(
-            path,
-            target,
-            options.sep,
-            options.directed,
-            options.columns,
-            molecules,
-            problems,
-            max_bytes,
-        )
+        dataset = read_folder(path, options, problems)
     elif kind in TABLES:
-        dataset = read_molecule_table(
-            path,
-            smi=kind == ".smi",
-            target=target,
-            molecules=options.molecules,
-            id=options.id,
-            sep=options.sep,
-            header=options.header,
-            options=molecules,
-            problems=problems,
-            name=name,
-            max_bytes=max_bytes,
-        )
+        dataset = read_molecule_table(path, options, problems)
     elif kind == ".sdf":
-        dataset = read_sdf(
-            path,
-            target=_name(target),
-            id=_word(options.id),
-            options=molecules,
-            problems=problems,
-            name=name,
-            max_bytes=max_bytes,
-        )
+        dataset = read_sdf(path, options, problems)
     else:
-        dataset = dataset_of_graphs(
-            parse_graphs(path, kind, problems, max_bytes),
-            path,
-            options.columns,
-            problems,
-            directed=options.directed,
-            target=_name(target),
-            id=_word(options.id),
-            name=name,
-        )
+        graphs = parse_graphs(path, kind, problems, options.max_bytes)
+        dataset = dataset_of_graphs(graphs, path, options, problems)
     return adjusted(dataset, options.directed, options.node_labels)
 
 
@@ -256,36 +182,6 @@ def _kind(path: Path) -> str:
         ending = f"its ending is {path.suffix!r}" if path.suffix else "its name has no ending"
         raise ValueError(f"{path} is of no known kind: {ending}. Known are {describe_kinds()}.")
     return "tu" if kind == ".zip" else kind
-
-
-_OPTIONS_OF_TABLES = {"molecules", "sep", "header", "id"}
-_OPTIONS_OF_NETWORKS = {"label", "edge_label", "weight", "attr", "edge_attr"}
-
-
-def refuse_foreign_options(path: Path, kind: str, options: ReadOptions) -> None:
-    """Refuse an option that does not apply to the format."""
-    if kind == "tu":
-        allowed = {"edge_weights"}
-    elif kind == "folder":
-        allowed = {"sep", *_OPTIONS_OF_NETWORKS}
-    elif kind in NETWORK_KINDS:
-        allowed = {"id", *_OPTIONS_OF_NETWORKS}
-    else:
-        allowed = _OPTIONS_OF_TABLES if kind in TABLES else {"id"}
-        if kind == ".parquet":
-            allowed = {"molecules", "id"}
-    for option in sorted({"edge_weights", *_OPTIONS_OF_TABLES, *_OPTIONS_OF_NETWORKS} - allowed):
-        if getattr(options, option) is not None:
-            what = {"tu": "TU data", "folder": "a folder of graphs"}.get(kind, f"a {kind} file")
-            raise ValueError(f"{path} is {what}, to which {option}= does not apply.")
-
-
-def _name(wanted: str | int | Literal[False] | None) -> str | Literal[False] | None:
-    return False if wanted is False else _word(wanted)
-
-
-def _word(wanted: str | int | None) -> str | None:
-    return None if wanted is None else str(wanted)
 
 
 def _read_tu(path: Path, options: ReadOptions) -> Dataset:

@@ -15,21 +15,12 @@ from typing import Any
 from gramlet.common.checks import require_count
 from gramlet.common.notices import counted, warn_caller
 from gramlet.files.dataset import Dataset, Skipped
-from gramlet.files.kinds import TABLES, kind_of, stem_of
-from gramlet.files.molecules.rows import MoleculeOptions
-from gramlet.files.molecules.tables import (
-    MoleculeColumns,
-    dataset_of_table,
-    scan_target,
-    stream_molecule_tables,
-)
-from gramlet.files.problems import Problems
-from gramlet.files.read import ReadOptions, adjusted, read, refuse_foreign_options
-from gramlet.files.scanned_target import ScannedTarget
+from gramlet.files.kinds import TABLES, ReadOptions, kind_of, refuse_foreign_options
+from gramlet.files.molecule_tables import dataset_of_table, molecule_tables, scan_target
+from gramlet.files.opening import Problems
+from gramlet.files.read import adjusted, read
 from gramlet.files.tables import Table
-from gramlet.files.target import Task, is_missing, odd_word_text
-
-__all__ = ["LeftOut", "missing_target", "slices_of", "stream", "stream_blocks"]
+from gramlet.files.target import Task, odd_word_text
 
 _NO_LIMIT = 2**63 - 1  # a file of any size
 _BLOCK = 10_000
@@ -133,9 +124,9 @@ def stream_blocks(
         raise TypeError(f"stream() has no option {unknown[0]!r}; it takes those of gramlet.read.")
     kind = kind_of(path) if path.is_file() else None
     if kind in TABLES:
-        options = ReadOptions(**{"max_bytes": _NO_LIMIT, **reader_options})
+        options = _options(reader_options)
         refuse_foreign_options(path, kind, options)
-        return _table_blocks(path, kind, batch_size, options)
+        return _table_blocks(path, batch_size, options)
     return _whole_blocks(path, batch_size, reader_options)
 
 
@@ -144,60 +135,30 @@ def missing_target(path: Path, **reader_options: Any) -> str | None:
 
     Reads the file without making graphs.
     """
-    options = ReadOptions(**{"max_bytes": _NO_LIMIT, **reader_options})
-    at = _scanned(path, str(kind_of(path)), _BLOCK, options)[0].target
-    if at is None:
-        return None
-    for table, _ in _tables(path, str(kind_of(path)), _BLOCK, options):
-        for row in table.rows:
-            if is_missing(row.cells[at]):
-                cell = row.cells[at]
-                found = f"is {cell!r}" if cell else "is missing"
-                return f"{table.place(row)}: the target {table.name(at)} {found}"
-    return None
+    return scan_target(path, _options(reader_options), _BLOCK).missing
 
 
-def _tables(
-    path: Path, kind: str, batch_size: int, options: ReadOptions
-) -> Iterator[tuple[Table, MoleculeColumns]]:
-    return stream_molecule_tables(
-        path,
-        smi=kind == ".smi",
-        target=options.target,
-        molecules=options.molecules,
-        id=options.id,
-        sep=options.sep,
-        header=options.header,
-        batch_size=batch_size,
-        max_bytes=options.max_bytes,
-    )
+def _options(reader_options: dict[str, Any]) -> ReadOptions:
+    return ReadOptions(**{"max_bytes": _NO_LIMIT, **reader_options})
 
 
-def _scanned(
-    path: Path, kind: str, batch_size: int, options: ReadOptions
-) -> tuple[MoleculeColumns, ScannedTarget | None]:
-    requested = options.target is not None
-    return scan_target(_tables(path, kind, batch_size, options), requested)
-
-
-def _table_blocks(path: Path, kind: str, batch_size: int, options: ReadOptions) -> Iterator[Block]:
-    how = MoleculeOptions(tuple(options.atoms), options.hydrogens, options.n_jobs)
-    columns, scanned = _scanned(path, kind, batch_size, options)
-    written, task = (None, None) if scanned is None else (scanned.written, scanned.task())
+def _table_blocks(path: Path, batch_size: int, options: ReadOptions) -> Iterator[Block]:
+    columns, target, _ = scan_target(path, options, batch_size)
+    written, task = (None, None) if target is None else (target.written, target.task())
     if written is not None and written.odd_word is not None:
         warn_caller(f"{path}: a target is {odd_word_text(written.odd_word)}")
-    for table, _ in _tables(path, kind, batch_size, options):
+    for table, _ in molecule_tables(path, options, batch_size):
 
-        def block(table: Any = table) -> Dataset:
+        def block(table: Table = table) -> Dataset:
             problems = Problems(options.on_error, of_block=True)
-            found = dataset_of_table(table, columns, how, problems, stem_of(path), written)
-            if columns.id is not None and found.ids is None:
-                found.ids = [""] * len(found.graphs)  # blocks of one file have the same columns
+            dataset = dataset_of_table(table, columns, options, problems, written)
+            if columns.id is not None and dataset.ids is None:
+                dataset.ids = [""] * len(dataset.graphs)  # blocks of one file have equal columns
             if task is not None:
-                found["task"] = task
+                dataset["task"] = task
             left_out = {each.place for each in problems.skipped}
-            found.lines = [row.line for row in table.rows if table.place(row) not in left_out]
-            return adjusted(found, options.directed, options.node_labels)
+            dataset.lines = [row.line for row in table.rows if table.place(row) not in left_out]
+            return adjusted(dataset, options.directed, options.node_labels)
 
         yield block
 

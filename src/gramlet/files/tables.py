@@ -1,4 +1,4 @@
-"""Tables in text: `.csv`, `.tsv` and `.smi`, with separator, headings and columns found.
+"""Tables: `.csv`, `.tsv`, `.smi` and `.parquet`, with separator, headings and columns found.
 
 Returns rows with the number of the line on which each begins. The callers interpret the cells.
 """
@@ -15,18 +15,7 @@ from typing import TextIO
 
 from gramlet.common.notices import warn_caller
 from gramlet.files.kinds import kind_of
-from gramlet.files.opening import DEFAULT_MAX_BYTES, is_text, open_text
-
-__all__ = [
-    "ColumnNotFoundError",
-    "Row",
-    "Table",
-    "find_column",
-    "read_lines",
-    "read_table",
-    "stream_lines",
-    "stream_tables",
-]
+from gramlet.files.opening import DEFAULT_MAX_BYTES, brief, open_text, text_problem
 
 SEPARATORS = (",", ";", "\t")
 
@@ -64,9 +53,14 @@ class Table:
         """The name of a column in messages."""
         return repr(self.headings[column]) if self.headings is not None else f"{column}"
 
+    def heading(self, column: int) -> str:
+        """The heading of a column, or its number."""
+        return self.headings[column] if self.headings is not None else str(column)
+
     def place(self, row: Row) -> str:
         """The place of a row, for messages."""
-        return f"{self.path}, {'row' if _is_parquet(self.path) else 'line'} {row.line}"
+        unit = "row" if kind_of(self.path) == ".parquet" else "line"
+        return f"{self.path}, {unit} {row.line}"
 
     def describe(self) -> str:
         """The columns of the table, for messages."""
@@ -77,83 +71,77 @@ class Table:
         return f"there are {', '.join(map(repr, self.headings))}"
 
 
-def read_table(
+def read_tables(
     path: Path,
     sep: str | None,
     is_headings: Callable[[list[str]], bool],
+    batch_size: int | None = None,
     max_bytes: int = DEFAULT_MAX_BYTES,
-) -> Table:
-    """The rows of a `.csv` or `.tsv` file that are not empty.
+    width: int = 2,
+) -> Iterator[Table]:
+    """The rows of a file that are not empty, in tables of ``batch_size`` rows; by default in one.
 
     ``is_headings`` decides whether the first row contains headings. All rows must have as many
-    cells as the first; missing cells at the end of a row count as empty.
+    cells as the first; missing cells at the end of a row count as empty. A line of a `.smi` file
+    without headings has ``width`` cells, the last of which may contain spaces.
     """
-    if _is_parquet(path):
-        names, found = _parquet_rows(path, max_bytes)
-        rows = list(found)
-        if not rows:
-            raise ValueError(f"{path} has no rows.")
-        return Table(path, names, rows)
+    if kind_of(path) == ".parquet":
+        headings, rows = _parquet_rows(path, max_bytes)
+        yield from _in_blocks(path, headings, rows, batch_size)
+        return
     with open_text(path, max_bytes) as text:
         lines = _lines(text, path)
-        head = list(itertools.islice(lines, _HEAD))
-        sep = sep or _separator(head, path)
-        table = list(_csv_rows(itertools.chain(head, lines), sep))
-    if not table:
-        raise ValueError(f"{path} has no rows.")
-    _refuse_problem(path, table[0])
-    headings = table.pop(0).cells if is_headings(table[0].cells) else None
-    if headings is not None:
-        _warn_of_data(path, headings, table[:_HEAD])
-    if not table:
-        raise ValueError(f"{path} has a line of headings and no rows.")
-    width = len(headings) if headings is not None else len(table[0].cells)
-    return Table(path, headings, [_filled(row, width) for row in table])
-
-
-def stream_tables(
-    path: Path,
-    sep: str | None,
-    is_headings: Callable[[list[str]], bool],
-    batch_size: int,
-    max_bytes: int,
-) -> Iterator[Table]:
-    """The rows of a `.csv` or `.tsv` file in tables of ``batch_size`` rows, read lazily."""
-    if _is_parquet(path):
-        names, rows = _parquet_rows(path, max_bytes)
-        empty = True
-        while block := list(itertools.islice(rows, batch_size)):
-            empty = False
-            yield Table(path, names, block)
-        if empty:
-            raise ValueError(f"{path} has no rows.")
-        return
-    with open_text(path, max_bytes, "surrogateescape") as text:
-        lines = _lines(text, path)
-        head = list(itertools.islice(lines, _HEAD))
-        rows = _csv_rows(itertools.chain(head, lines), sep or _separator(head, path))
-        first = next(rows, None)
-        if first is None:
-            raise ValueError(f"{path} has no rows.")
-        _refuse_problem(path, first)
-        headings = first.cells if is_headings(first.cells) else None
-        if headings is None:
-            rows = itertools.chain([first], rows)
+        if kind_of(path) == ".smi":
+            rows = _smi_rows(lines, is_headings, width)
         else:
-            following = list(itertools.islice(rows, _HEAD))
-            _warn_of_data(path, headings, following)
-            rows = itertools.chain(following, rows)
-        width = len(first.cells)
-        empty = True
-        while block := list(itertools.islice(rows, batch_size)):
-            empty = False
-            yield Table(path, headings, [_filled(row, width) for row in block])
-        if empty:
-            raise ValueError(f"{path} has a line of headings and no rows.")
+            head = list(itertools.islice(lines, _HEAD))
+            rows = _csv_rows(itertools.chain(head, lines), sep or _separator(head, path))
+        first = next(rows, None)
+        if first is not None and first.problem is not None:
+            raise ValueError(f"{path}, line {first.line}: {first.problem}.")
+        if first is None or not is_headings(first.cells):
+            whole = itertools.chain([first] if first else [], rows)
+            yield from _in_blocks(path, None, whole, batch_size)
+            return
+        following = list(itertools.islice(rows, _HEAD))
+        _warn_of_data(path, first.cells, following)
+        rows = itertools.chain(following, rows)
+        yield from _in_blocks(path, first.cells, rows, batch_size)
 
 
-def _is_parquet(path: Path) -> bool:
-    return kind_of(path) == ".parquet"
+def _in_blocks(
+    path: Path, headings: list[str] | None, rows: Iterator[Row], batch_size: int | None
+) -> Iterator[Table]:
+    """Tables of rows of equal width."""
+    width = None if headings is None else len(headings)
+    while block := list(itertools.islice(rows, batch_size)):
+        width = width or len(block[0].cells)
+        yield Table(path, headings, [_filled(row, width) for row in block])
+    if width is None:
+        raise ValueError(f"{path} has no rows.")
+
+
+def _smi_rows(
+    lines: Iterator[str], is_headings: Callable[[list[str]], bool], width: int
+) -> Iterator[Row]:
+    """A molecule and its name per line, separated by white space, or by tabs if all lines have one.
+
+    The first lines decide, also whether there are names. Comments are left out.
+    """
+    numbered = ((n, line.strip()) for n, line in enumerate(lines, start=1))
+    rows = ((n, line) for n, line in numbered if line and not line.startswith("#"))
+    head = list(itertools.islice(rows, _HEAD))
+    if not head:
+        return
+    sep = "\t" if all("\t" in line for _, line in head) else None
+    words = head[0][1].split(sep)
+    if is_headings(words):
+        width = len(words)
+    else:
+        width = max(len(line.split(sep, width - 1)) for _, line in head)
+    for number, line in itertools.chain(head, rows):
+        cells = [cell.strip() for cell in line.split(sep, width - 1)]
+        yield Row(number, cells + [""] * (width - len(cells)), text_problem(line))
 
 
 def _parquet_rows(path: Path, max_bytes: int) -> tuple[list[str], Iterator[Row]]:
@@ -166,13 +154,17 @@ def _parquet_rows(path: Path, max_bytes: int) -> tuple[list[str], Iterator[Row]]
             f"Reading {path.name} needs pyarrow: pip install gramlet[tables]"
         ) from None
     damage = (ArrowException, OSError, ValueError)
+
+    def damaged(why: BaseException) -> ValueError:
+        return ValueError(f"{path} cannot be read as Parquet ({brief(why)}).")
+
     try:
         file = ParquetFile(path)
         facts = file.metadata
         size = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
         headings = [str(name) for name in file.schema_arrow.names]
     except damage as why:
-        raise ValueError(f"{path} cannot be read as Parquet ({_brief(why)}).") from None
+        raise damaged(why) from None
     if size > max_bytes:
         raise ValueError(
             f"{path} has more than {max_bytes:,} bytes, unpacked. If you trust the file, raise "
@@ -185,21 +177,16 @@ def _parquet_rows(path: Path, max_bytes: int) -> tuple[list[str], Iterator[Row]]
             batches = file.iter_batches(_PARQUET_ROWS)
             while True:
                 try:
-                    batch = next(batches, None)
-                    columns = [] if batch is None else [c.to_pylist() for c in batch.columns]
-                except damage as why:
-                    raise ValueError(f"{path} cannot be read as Parquet ({_brief(why)}).") from None
-                if batch is None:
+                    columns = [column.to_pylist() for column in next(batches).columns]
+                except StopIteration:
                     return
+                except damage as why:
+                    raise damaged(why) from None
                 for cells in zip(*columns, strict=True):
                     number += 1
                     yield Row(number, ["" if c is None else str(c).strip() for c in cells])
 
     return headings, rows()
-
-
-def _brief(why: BaseException) -> str:
-    return " ".join(str(why).split())[:200] or type(why).__name__
 
 
 def _warn_of_data(path: Path, headings: list[str], rows: list[Row]) -> None:
@@ -211,24 +198,6 @@ def _warn_of_data(path: Path, headings: list[str], rows: list[Row]) -> None:
                 "its column. If the row is data, correct it, or give header=False."
             )
             return
-
-
-def stream_lines(path: Path, batch_size: int, max_bytes: int) -> Iterator[list[Row]]:
-    """The lines of a `.smi` file, as `read_lines` returns them, in lists of ``batch_size``."""
-    with open_text(path, max_bytes, "surrogateescape") as text:
-        rows = _smi_rows(text, path)
-        empty = True
-        while block := list(itertools.islice(rows, batch_size)):
-            empty = False
-            yield block
-    if empty:
-        raise ValueError(f"{path} has no rows.")
-
-
-def _smi_rows(text: TextIO, path: Path) -> Iterator[Row]:
-    for number, line in enumerate(_lines(text, path), start=1):
-        if line.strip() and not line.lstrip().startswith("#"):
-            yield Row(number, [line.strip()], _problem(line))
 
 
 def _lines(text: TextIO, path: Path) -> Iterator[str]:
@@ -261,7 +230,7 @@ def _csv_rows(lines: Iterator[str], sep: str) -> Iterator[Row]:
             yield from (Row(number, [], problem) for number in range(line, reader.line_num + 1))
         else:
             if any(cell.strip() for cell in cells):
-                yield Row(line, [cell.strip() for cell in cells], _problem("".join(cells)))
+                yield Row(line, [cell.strip() for cell in cells], text_problem("".join(cells)))
         line = reader.line_num + 1
 
 
@@ -270,15 +239,6 @@ def _parse_problem(why: csv.Error, first: int, last: int) -> str:
     if last == first:
         return reason
     return f"{reason} in the row that begins in line {first} and is read up to line {last}"
-
-
-def _problem(text: str) -> str | None:
-    return None if is_text(text) else "it is not text in UTF-8"
-
-
-def _refuse_problem(path: Path, row: Row) -> None:
-    if row.problem is not None:
-        raise ValueError(f"{path}, line {row.line}: {row.problem}.")
 
 
 def _separator(head: list[str], path: Path) -> str:
@@ -312,15 +272,6 @@ def _filled(row: Row, width: int) -> Row:
             "cells that contain the separator"
         )
     return Row(row.line, row.cells[:width] + [""] * (width - len(row.cells)), problem)
-
-
-def read_lines(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> list[Row]:
-    """The lines of a `.smi` file, one cell each; comments and empty lines are left out."""
-    with open_text(path, max_bytes) as text:
-        rows = list(_smi_rows(text, path))
-    if not rows:
-        raise ValueError(f"{path} has no rows.")
-    return rows
 
 
 def find_column(

@@ -12,20 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramlet.common.arrays import Array
+from gramlet.common.arrays import Array, Floats
 from gramlet.common.notices import warn_caller
-
-__all__ = [
-    "MISSING",
-    "CellFormat",
-    "Task",
-    "as_values",
-    "check_target",
-    "infer_task",
-    "is_missing",
-    "odd_word_text",
-    "target_from_cells",
-]
 
 Task = Literal["classification", "regression"]
 
@@ -51,6 +39,7 @@ MISSING = frozenset(
 _NAN = re.compile(r"[+-]?(nan|1\.#(ind|qnan|snan)0*)(\(\w*\))?", re.IGNORECASE)
 
 _MANY_GRAPHS = 50
+_MOST_VALUES = 1_000_000  # distinct whole numbers that are counted; more are a regression target
 _MOST_LARGE = 1_000_000  # whole numbers beyond 2^53 that are compared
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3})+\.\d+|(?:\.\d{3})+,\d+)")
@@ -280,6 +269,58 @@ class _Numbers:
         if isinstance(number, int) and abs(number) > 2**53 and len(self._large) < _MOST_LARGE:
             self.merges |= self._large.setdefault(float(number), number) != number
         self.has_fraction |= isinstance(number, float) and not number.is_integer()
+
+
+class ScannedTarget:
+    """The format and the task of a target, without keeping its values.
+
+    Attributes
+    ----------
+    written : CellFormat
+        How the cells are written.
+    n_cells : int
+
+    Examples
+    --------
+    >>> scanned = ScannedTarget()
+    >>> scanned.add(["0", "1"])
+    >>> scanned.add(["0.5"])
+    >>> scanned.task()
+    'regression'
+    """
+
+    def __init__(self) -> None:
+        self.written = CellFormat()
+        self.n_cells = 0
+        self._is_real = False
+        self._numbers: set[float] = set()  # distinct values, while all are whole numbers
+
+    def add(self, cells: Sequence[str]) -> None:
+        """Take further cells, none of them missing, into account."""
+        self.n_cells += len(cells)
+        self.written.learn(cells)
+        if self._is_real:
+            return
+        numbers = self._numbers_in(cells)
+        self._numbers.update(numbers.tolist())
+        whole = bool((numbers == np.floor(numbers)).all())
+        self._is_real = not whole or len(self._numbers) > _MOST_VALUES
+        if self._is_real:
+            self._numbers.clear()
+
+    def _numbers_in(self, cells: Sequence[str]) -> Floats:
+        """The distinct numbers in cells; none if the target contains strings."""
+        values, unfit = self.written.values(sorted(set(cells)))
+        if values.dtype.kind not in "iuf":
+            return np.zeros(0)
+        return np.unique(np.delete(values, list(unfit)).astype(np.float64))
+
+    def task(self) -> Task:
+        """As `infer_task` finds it for all cells."""
+        if self.written.values([])[0].dtype.kind not in "iuf":
+            return "classification"
+        few = self.n_cells < _MANY_GRAPHS or 5 * len(self._numbers) <= self.n_cells
+        return "classification" if few and not self._is_real else "regression"
 
 
 def odd_word_text(word: str) -> str:

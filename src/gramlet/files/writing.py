@@ -1,15 +1,19 @@
 """write and convert: write graphs to files of other formats, without losing anything silently.
 
-A file is read back and compared before it gets its name. `formats` and `tu.write` write each
-format.
+A file is read back and compared before it gets its name. Node-link JSON, GraphML and tables of
+molecules are written here; `tu.write` writes the TU format.
 """
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
+import json
+import re
 import reprlib
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +22,13 @@ import numpy as np
 from gramlet.common.notices import counted
 from gramlet.common.safe_writing import writing
 from gramlet.files.dataset import Dataset
-from gramlet.files.formats import write_graphml, write_json, write_json_lines, write_table
-from gramlet.files.kinds import kind_of
-from gramlet.files.molecules.tables import ID_HEADINGS, MOLECULE_HEADINGS
-from gramlet.files.read import ReadOptions, read, read_as
+from gramlet.files.kinds import ReadOptions, kind_of
+from gramlet.files.molecule_tables import ID_HEADINGS, MOLECULE_HEADINGS
+from gramlet.files.network_graphs import NOTES, notes_of
+from gramlet.files.read import read, read_as
+from gramlet.files.tu.extras import encode_values
 from gramlet.files.tu.write import write_tu
-
-__all__ = ["convert", "write"]
+from gramlet.graphs.conversion.libraries import to_networkx
 
 _NAMES = ("target_names", "node_label_names", "edge_label_names", "description")
 _GRAPH_COLUMNS = (
@@ -38,16 +42,8 @@ _GRAPH_COLUMNS = (
 _FIELDS = {"graphs", "target", "name", "target_name", "ids", "molecules", "skipped", "unread"}
 _FIELDS |= {"places", *_NAMES}
 _TABLES = (".csv", ".tsv", ".smi")
+_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _SUFFIXES = (".zip", ".jsonl", ".json", ".graphml", ".smi", ".csv", ".tsv")
-
-_WRITERS: dict[str, Callable[[Dataset, str], str]] = {
-    ".jsonl": write_json_lines,
-    ".json": write_json,
-    ".graphml": write_graphml,
-    ".smi": write_table,
-    ".csv": write_table,
-    ".tsv": write_table,
-}
 
 
 def convert(
@@ -284,3 +280,143 @@ def _same(mine: Any, theirs: Any) -> bool:
         return bool(mine == theirs)
     one, other = np.asarray(mine), np.asarray(theirs)
     return one.dtype.kind == other.dtype.kind and one.tolist() == other.tolist()
+
+
+# Text of each format
+
+
+def write_json_lines(dataset: Dataset, kind: str) -> str:
+    """One node-link graph per line."""
+    return "".join(f"{line}\n" for line in _lines(dataset))
+
+
+def write_json(dataset: Dataset, kind: str) -> str:
+    """A list of node-link graphs."""
+    return "[\n" + ",\n".join(_lines(dataset)) + "\n]\n"
+
+
+def _lines(dataset: Dataset) -> Iterator[str]:
+    for position, graph in enumerate(map(_node_link, _networkx_graphs(dataset))):
+        try:
+            yield json.dumps(graph, allow_nan=False)
+        except ValueError as why:
+            columns = {"target or data": graph["graph"], "nodes": graph["nodes"]}
+            what = next((name for name, part in columns.items() if not _is_json(part)), "edges")
+            raise ValueError(
+                f"graph {position} has a number in its {what} that is NaN or infinite, which JSON "
+                "cannot store. Correct it, or leave the graph out."
+            ) from why
+
+
+def _node_link(graph: Any) -> dict[str, Any]:
+    from networkx import node_link_data
+
+    return dict(node_link_data(graph, edges="edges"))
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _fill(rows: list[dict[str, Any]], name: str, values: Sequence[Any]) -> None:
+    for row, value in zip(rows, values, strict=True):
+        row[name] = value
+
+
+def _graph_data(dataset: Dataset) -> list[dict[str, Any]]:
+    """Id, target and SMILES string of each graph; the first also has the common fields."""
+    rows: list[dict[str, Any]] = [{} for _ in range(len(dataset.graphs))]
+    if dataset.ids is not None:
+        _fill(rows, "id", [str(name) for name in dataset.ids])
+    if dataset.target is not None:
+        values = encode_values(dataset.target.tolist(), "the target")
+        _fill(rows, dataset.target_name or "target", values)
+    if dataset.molecules is not None:
+        _fill(rows, "smiles", list(dataset.molecules))
+    notes = notes_of(dataset)
+    if notes and rows:
+        rows[0][NOTES] = notes
+    return rows
+
+
+def _networkx_graphs(dataset: Dataset) -> Iterator[Any]:
+    """The graphs with id, target and other fields as their data."""
+    batch = dataset.graphs
+    for noun, labels in (("node labels", batch.node_labels), ("edge labels", batch.edge_labels)):
+        if labels is not None:
+            encode_values(labels.categories, noun)  # refuses what cannot be read back
+    for graph, data in zip(to_networkx(batch), _graph_data(dataset), strict=True):
+        graph.graph.update(data)
+        yield graph
+
+
+def write_graphml(dataset: Dataset, kind: str) -> str:
+    """All graphs in one GraphML document; attributes as ``attr_0``, ``attr_1``, ..."""
+    graphs = list(_networkx_graphs(dataset))
+    from networkx.readwrite.graphml import GraphMLWriter
+
+    writer = GraphMLWriter()
+    for graph in graphs:
+        if NOTES in graph.graph:
+            graph.graph[NOTES] = json.dumps(graph.graph[NOTES])
+        if "id" in graph.graph:  # in GraphML the name of the element
+            graph.graph["name"] = graph.graph.pop("id")
+        _flatten(graph.graph)
+        for _, data in graph.nodes(data=True):
+            _flatten(data)
+        for _, _, data in graph.edges(data=True):
+            _flatten(data)
+        writer.add_graph_element(graph)
+    text = io.BytesIO()
+    writer.dump(text)
+    return text.getvalue().decode()
+
+
+def _flatten(data: dict[str, Any]) -> None:
+    for i, value in enumerate(data.pop("attr", ())):
+        data[f"attr_{i}"] = value
+    for name, value in data.items():
+        if not isinstance(value, str | int | float):
+            raise ValueError(
+                f"GraphML cannot store {name!r} = {value!r}: only strings and numbers are "
+                "supported."
+            )
+        if isinstance(value, str) and _ILLEGAL.search(value):
+            raise ValueError(
+                f"GraphML cannot store {name!r}: it contains characters that are not allowed in "
+                "XML."
+            )
+
+
+def write_table(dataset: Dataset, kind: str) -> str:
+    """The SMILES strings of molecules, with ids and, in tables, the target."""
+    molecules = dataset.molecules or []
+    if kind == ".smi":
+        ids = dataset.ids if dataset.ids is not None else [""] * len(molecules)
+        return "".join(f"{f'{s} {name}'.strip()}\n" for s, name in zip(molecules, ids, strict=True))
+    columns: dict[str, Any] = {"smiles": molecules}
+    if dataset.ids is not None:
+        columns["id"] = dataset.ids
+    if dataset.target is not None:
+        columns[dataset.target_name or "target"] = [
+            value if isinstance(value, str) else repr(value) for value in dataset.target.tolist()
+        ]
+    text = io.StringIO(newline="")
+    table = csv.writer(text, delimiter="\t" if kind == ".tsv" else ",", lineterminator="\n")
+    table.writerow(columns)
+    table.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+_WRITERS: dict[str, Callable[[Dataset, str], str]] = {
+    ".jsonl": write_json_lines,
+    ".json": write_json,
+    ".graphml": write_graphml,
+    ".smi": write_table,
+    ".csv": write_table,
+    ".tsv": write_table,
+}

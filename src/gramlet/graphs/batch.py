@@ -33,6 +33,8 @@ from gramlet.graphs.build import (
     NODE_COLUMNS,
     check_columns,
     csr_from_arcs,
+    gather_columns,
+    joined,
     narrow,
     ranges,
 )
@@ -45,11 +47,6 @@ from gramlet.graphs.columns import (
     text_column,
 )
 from gramlet.graphs.direction import InArcs, arcs_coming_in
-from gramlet.graphs.gather import gather_columns
-from gramlet.graphs.indexing import positions
-from gramlet.graphs.joining import joined
-
-__all__ = ["GraphBatch"]
 
 _COMPARED = NODE_COLUMNS + EDGE_COLUMNS
 _COLUMNS = _COMPARED + GRAPH_COLUMNS
@@ -377,7 +374,7 @@ class GraphBatch(Sequence["GraphBatch"]):
 
     def to_networkx(self) -> list[Any]:
         """The graphs as networkx graphs (``label``, ``weight``, ``attr`` attributes)."""
-        from gramlet.graphs.conversion.convert import to_networkx
+        from gramlet.graphs.conversion.libraries import to_networkx
 
         return to_networkx(self)
 
@@ -492,3 +489,39 @@ def _floats(column: Any, copy: bool = False) -> Floats | None:
     if column is None:
         return None
     return (np.array if copy else np.asarray)(column, dtype=np.float64)
+
+
+def positions(key: Any, length: int) -> Ints:
+    """The positions among ``length`` graphs that a key selects, counted from 0; or IndexError.
+
+    >>> positions(-1, 4).tolist(), positions(slice(2), 4).tolist()
+    ([3], [0, 1])
+    """
+    if isinstance(key, tuple):
+        if len(key) != 2 or key[1] is not Ellipsis:
+            raise IndexError("A GraphBatch has one axis: use batch[i], batch[i:j], batch[indices].")
+        key = key[0]
+    if isinstance(key, slice):
+        return np.arange(*key.indices(length), dtype=np.int64)
+    chosen = np.asarray(key)
+    if chosen.dtype == bool:
+        if chosen.shape != (length,):
+            raise IndexError(
+                f"A boolean mask over {length} graphs must have shape ({length},); "
+                f"got {chosen.shape}."
+            )
+        return np.flatnonzero(chosen)
+    if chosen.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if chosen.dtype.kind not in "iu" or chosen.ndim > 1:
+        raise IndexError(
+            "A GraphBatch is indexed by an integer, a slice, a 1-d integer array or a boolean "
+            f"mask; got {type(key).__name__}."
+        )
+    chosen = np.atleast_1d(chosen).astype(np.int64)
+    outside = (chosen < -length) | (chosen >= length)
+    if outside.any():
+        raise IndexError(
+            f"Graph {int(chosen[outside][0])} is out of range: the batch has {length} graphs."
+        )
+    return np.where(chosen < 0, chosen + length, chosen)

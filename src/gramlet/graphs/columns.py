@@ -1,9 +1,4 @@
-"""Columns of a batch: how they are stored, compared and joined.
-
-Labels are categorical columns: integer codes and the tuple of values they stand for. The values
-are any hashable Python objects; two labels are equal if and only if Python's == holds (1, "1" and
-(1,) differ; 1, 1.0, True and np.int64(1) do not). Weights and attributes are arrays of floats.
-"""
+"""Columns of a batch: categorical values encoded as integers, and arrays of floats."""
 
 from __future__ import annotations
 
@@ -14,18 +9,6 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.fields import ArrayOf, Labels, fields
-
-__all__ = [
-    "Categorical",
-    "both_or_neither",
-    "float_column",
-    "frozen",
-    "join_columns",
-    "pick",
-    "same_column",
-    "text_column",
-    "unify",
-]
 
 
 def frozen(array: Array) -> Array:

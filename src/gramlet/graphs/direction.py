@@ -17,15 +17,6 @@ from gramlet.graphs.columns import frozen
 if TYPE_CHECKING:
     from gramlet.graphs.batch import GraphBatch
 
-__all__ = [
-    "InArcs",
-    "arcs_coming_in",
-    "direction_of",
-    "require_same_direction",
-    "require_undirected",
-    "two_arcs_per_edge",
-]
-
 
 class InArcs(NamedTuple):
     """The arcs of a batch by the node they end at.

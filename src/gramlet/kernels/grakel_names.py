@@ -7,8 +7,6 @@ differences are on the page "Coming from GraKeL".
 
 from __future__ import annotations
 
-__all__ = ["GRAKEL_NAMES", "GRAKEL_PARAMETERS", "PAGE", "not_offered"]
-
 PAGE = "the page 'Coming from GraKeL' of the documentation"
 
 # GraKeL's name or alias -> the name of our row.

@@ -60,8 +60,8 @@ class Entry:
 
     def cls(self) -> type:
         """Import and return the class."""
-        found: type = getattr(importlib.import_module(self.home), self.class_name)
-        return found
+        cls: type = getattr(importlib.import_module(self.home), self.class_name)
+        return cls
 
     def make(self, **params: Any) -> Any:
         """A new estimator; ``params`` override those of the row."""
@@ -95,7 +95,7 @@ _MODULES = {
     "GraphHopper": "gramlet.kernels.paths.graph_hopper",
     "CoreKernel": "gramlet.kernels.cores.core_kernel",
     "RandomWalk": "gramlet.kernels.walks.random_walk",
-    "MarginalizedKernel": "gramlet.kernels.marginalized.marginalized",
+    "MarginalizedKernel": "gramlet.kernels.marginalized",
     "Propagation": "gramlet.kernels.walks.propagation",
     "NSPDK": "gramlet.kernels.neighbourhoods.nspdk",
     "ODDSTh": "gramlet.kernels.neighbourhoods.odd_sth",

@@ -8,10 +8,9 @@ for ``KernelRidge(kernel=...)`` and ``KernelPCA(kernel=...)``.
 
 from __future__ import annotations
 
-from gramlet.paths.layers import path_sum
 from gramlet.paths.products import ProductKernel, product_kernel
 from gramlet.paths.strings import subsequence, subsequence_gram
-from gramlet.paths.vectors import all_subsets, anova, linear, polynomial
+from gramlet.paths.vectors import all_subsets, anova, linear, path_sum, polynomial
 
 __all__ = [
     "linear",

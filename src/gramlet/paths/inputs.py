@@ -10,8 +10,6 @@ from scipy import sparse
 
 from gramlet.common.arrays import Floats
 
-__all__ = ["VectorPair", "check_finite", "float_matrix", "vector_pair", "whole_number"]
-
 
 class VectorPair(NamedTuple):
     """Two sets of vectors, both as float64 arrays or both as CSR matrices."""

@@ -11,8 +11,6 @@ from scipy import sparse
 from gramlet.common.arrays import Floats
 from gramlet.paths.inputs import check_finite
 
-__all__ = ["ProductKernel", "product_kernel"]
-
 Kernel = Callable[[Any, Any], Any]
 
 

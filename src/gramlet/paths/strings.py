@@ -1,7 +1,7 @@
 """The gap-weighted subsequence kernel on strings and other sequences of tokens.
 
 Checks the input and converts tokens to integer codes; the recursion is in
-`gramlet.engine.sequences.gap_sums`.
+`gramlet.engine.sequences.subsequences`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ import numpy as np
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.sequences.subsequences import Strings, subsequence_value, subsequence_values
 from gramlet.paths.inputs import whole_number
-
-__all__ = ["subsequence", "subsequence_gram"]
 
 
 def subsequence(s: Any, t: Any, n: int, decay: float = 0.5) -> float:

@@ -40,12 +40,12 @@ def started(n_workers: int) -> Any:
     distributed = _distributed()
     import dask
 
-    # Workers that are stopped in the middle of a task would say so; what matters is raised here.
     # Python's cleaner of semaphores warns of those that a killed process left behind, and removes
-    # them.
-    quiet = ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), "ignore:resource_tracker")))
+    # them. It is another process, which only the environment tells to be quiet.
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
+    # Workers that are stopped in the middle of a task would say so; what matters is raised here.
     settings = {"distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical"}
-    with dask.config.set(settings), _environment({"PYTHONWARNINGS": quiet}):
+    with dask.config.set(settings):
         cluster = _without_interrupts(
             lambda: distributed.LocalCluster(
                 n_workers=n_workers,
@@ -84,23 +84,8 @@ def _block_interrupts() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
-@contextlib.contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
-    """Environment variables for what is started inside."""
-    earlier = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in earlier.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
 def stopped(client: Any) -> None:
-    """Close a client of `started` and its workers."""
+    """Close a client and, if `started` made it, its workers."""
     # On a busy machine workers that end slowly are killed, and messages to them arrive too late;
     # the user need not be told.
     for name in ("distributed", "distributed.nanny", "tornado.application"):
@@ -108,7 +93,8 @@ def stopped(client: Any) -> None:
     cluster = client.cluster
     with contextlib.suppress(Exception):  # closing fails if the scheduler is lost
         client.close()
-    cluster.close()
+    if cluster is not None:
+        cluster.close()
 
 
 def connected(address: str) -> Any:
@@ -157,6 +143,7 @@ def results(
         The first argument of every call; it is sent to each worker once.
     """
     from distributed import as_completed
+    from distributed.comm import CommClosedError
 
     require_client(client)
     running: dict[Any, tuple[int, str, tuple[Any, ...]]] = {}  # with the place of each call
@@ -203,7 +190,8 @@ def results(
         if failures:
             raise failures[min(failures)]
     except Exception as why:
-        if client.status == "running":
+        # A client may notice only later that nothing answers.
+        if client.status == "running" and not isinstance(why, CommClosedError):
             raise
         raise ConnectionError(
             f"The connection to the Dask scheduler was lost (client is {client.status}). "

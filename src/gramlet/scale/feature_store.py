@@ -2,14 +2,14 @@
 
 `FeatureStore.write` reads a file block by block and writes one part per block, atomically; killed
 and called again, it writes the parts that are missing. The manifest describes the features and,
-when all parts are written, lists them with their checksums. A store is read part by part, for
-`partial_fit`, or completely as one sparse matrix.
+when all parts are written, contains their numbers of rows. A part is an archive of arrays, whose
+checksums are compared whenever it is read. A store is read part by part, for `partial_fit`, or
+completely as one sparse matrix.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import re
@@ -43,11 +43,10 @@ from gramlet.scale.store_folder import (
     refuse_older,
 )
 
-FORMAT = "gramlet feature store, 2"
+FORMAT = "gramlet feature store, 3"
 MANIFEST = "manifest.json"
 _PART = re.compile(r"part-(\d{6,})\.npz")
 _NAMED_PARTS = 5  # how many damaged parts a warning names
-_PIECE = 1 << 22  # bytes of a file that are read at once
 
 
 class OtherContentError(ValueError):
@@ -93,7 +92,7 @@ class FeatureStore:
                 f"{str(self.path)!r} is not finished: it has {counted(written, 'part')}. Call "
                 "FeatureStore.write, or gramlet embed, again with the same arguments."
             )
-        self._parts = _listed(parts, self._folder)
+        self._rows = _rows_listed(parts, self._folder)
         self.features = self._described()
 
     def _described(self) -> HashedFeatures:
@@ -111,12 +110,12 @@ class FeatureStore:
     @property
     def n_parts(self) -> int:
         """The number of parts."""
-        return len(self._parts)
+        return len(self._rows)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Graphs and columns."""
-        return sum(rows for rows, _ in self._parts), 2 ** int(self.features.n_bits or 0)
+        return sum(self._rows), 2 ** int(self.features.n_bits or 0)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -126,13 +125,12 @@ class FeatureStore:
         return (self.part(number) for number in range(self.n_parts))
 
     def part(self, number: int) -> tuple[Array | None, sparse.csr_matrix, Array | None]:
-        """One part, checked by its checksum."""
+        """One part, checked by its checksums."""
         members = self._members(number)
         return members.get("ids"), members["X"], members.get("target")
 
     def _members(self, number: int) -> dict[str, Any]:
-        rows, expected = self._parts[number]
-        return _read_part(part_path(self._folder, number), expected, (rows, self.shape[1]))
+        return _read_part(self._folder, number, (self._rows[number], self.shape[1]))
 
     def to_csr(self) -> sparse.csr_matrix:
         """The features of all graphs as one matrix."""
@@ -171,15 +169,13 @@ class FeatureStore:
     def _paths(self) -> Iterator[Path]:
         return (part_path(self._folder, number) for number in range(self.n_parts))
 
-    def _all_members(self) -> Iterator[dict[str, Any]]:
-        return (self._members(number) for number in range(self.n_parts))
-
     def _joined(self, name: str) -> Array | None:
         # A part without rows does not determine whether the others have ids or targets.
-        found = [part.get(name) for part in self._all_members() if part["X"].shape[0]]
-        if not found or any(values is None for values in found):
+        numbers = [number for number, rows in enumerate(self._rows) if rows]
+        columns = [self._members(number).get(name) for number in numbers]
+        if not columns or any(values is None for values in columns):
             return None
-        return np.concatenate([values for values in found if values is not None])
+        return np.concatenate(columns)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         rows, columns = self.shape
@@ -282,17 +278,14 @@ def _source_fingerprint(path: Path) -> dict[str, Any]:
         files = [path]
     else:
         return {"name": path.name}
-    digest, size = hashlib.blake2b(digest_size=16), 0
+    digest = hashlib.blake2b(digest_size=16)
     for file in files:
         if file != path:
-            digest.update(
-                f"{file.relative_to(path)}:{file.stat().st_size}:".encode(errors="replace")
-            )
+            name = f"{file.relative_to(path)}:{file.stat().st_size}:"
+            digest.update(name.encode(errors="replace"))
         with file.open("rb") as stream:
-            while piece := stream.read(_PIECE):
-                digest.update(piece)
-                size += len(piece)
-    return {"bytes": size, "digest": digest.hexdigest()}
+            hashlib.file_digest(stream, lambda: digest)
+    return {"bytes": sum(file.stat().st_size for file in files), "digest": digest.hexdigest()}
 
 
 # The manifest
@@ -317,28 +310,24 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{str(folder)!r} is not a feature store: it has no {MANIFEST!r}.")
     try:
         manifest = json.loads(path.read_bytes())
-        found = manifest["format"]
+        version = manifest["format"]
     except (ValueError, KeyError, TypeError, RecursionError) as why:
         raise ValueError(
             f"{str(path)!r} is damaged, or gramlet did not write it. Name another place, or remove "
             "the folder yourself."
         ) from why
-    if found != FORMAT:
+    if version != FORMAT:
         raise OldFormatError(
             f"{str(folder)!r} is not a feature store that this version of gramlet reads: its "
-            f"format is {found!r:.60}, expected {FORMAT!r}. Write it again in another place."
+            f"format is {version!r:.60}, expected {FORMAT!r}. Write it again in another place."
         )
     return dict(manifest)
 
 
-def _listed(parts: Any, folder: Path) -> list[tuple[int, str]]:
-    """Rows and checksum of each part, by its number."""
-    try:
-        listed = [(part["rows"], part["checksum"]) for part in parts]
-    except (TypeError, KeyError):
-        listed = [(-1, "")]
-    if all(type(rows) is int and rows >= 0 and isinstance(sha, str) for rows, sha in listed):
-        return listed
+def _rows_listed(rows: Any, folder: Path) -> list[int]:
+    """The number of rows of each part, from the manifest."""
+    if isinstance(rows, list) and all(type(n) is int and n >= 0 for n in rows):
+        return rows
     raise ValueError(f"{str(folder / MANIFEST)!r} is damaged: its list of parts is not valid.")
 
 
@@ -349,8 +338,8 @@ def _write_manifest(folder: Path, content: dict[str, Any]) -> None:
 
 def _begin(
     folder: Path, header: dict[str, Any], resume: bool, verify: bool
-) -> tuple[dict[int, tuple[int, str]], bool]:
-    """Begin or continue a store; rows and checksums of its parts, and whether these are all."""
+) -> tuple[dict[int, int], bool]:
+    """Begin or continue a store; the rows of its finished parts, and whether these are all."""
     refuse_older(folder)
     names = sorted(entry.name for entry in entries(folder) if entry.name != LOCK)
     if (folder / MANIFEST).is_file():
@@ -368,42 +357,41 @@ def _begin(
         for number in numbers:
             part_path(folder, number).unlink()
         stored, numbers = header, []
-    parts = stored.pop("parts", None)
+    rows = stored.pop("parts", None)
     # A store without a finished part, as after an error in the first one, has nothing to protect.
-    if numbers and (found := differences(_with_rows_left_out(stored, header), header)):
+    changes = differences(_with_rows_left_out(stored, header), header) if numbers else []
+    if changes:
         raise OtherContentError(
-            f"{str(folder)!r} contains other features: {'; '.join(found)}. Name another place, or "
-            "start again with resume=False (--fresh), which deletes them."
+            f"{str(folder)!r} contains other features: {'; '.join(changes)}. Name another place, "
+            "or start again with resume=False (--fresh), which deletes them."
         )
-    listed = None if parts is None else _listed(parts, folder)
-    known = _known(folder, numbers, listed, verify)
-    complete = listed is not None and len(known) == len(listed)
+    if rows is not None:
+        numbers = list(range(len(_rows_listed(rows, folder))))
+    finished = _finished(folder, numbers, verify)
+    complete = rows is not None and len(finished) == len(numbers)
     if not complete:
         _write_manifest(folder, header)
-    return known, complete
+    return finished, complete
 
 
-def _known(
-    folder: Path, numbers: list[int], listed: list[tuple[int, str]] | None, verify: bool
-) -> dict[int, tuple[int, str]]:
-    """Rows and checksums of the parts that are there and whole; one warning names the others.
+def _finished(folder: Path, numbers: list[int], verify: bool) -> dict[int, int]:
+    """The rows of the parts that are there and whole; one warning names the others.
 
-    Parts are written atomically, so a part that ends as it should is done. ``verify`` reads each,
-    and compares it with its checksum if the manifest lists it.
+    Parts are written atomically, so a part that ends as it should is done; ``verify`` reads each.
     """
-    known, lost = {}, []
-    for number in numbers if listed is None else range(len(listed)):
+    rows, lost = {}, []
+    for number in numbers:
         path = part_path(folder, number)
-        entry = None
-        if zipfile.is_zipfile(path):
-            if listed is None:
-                entry = _examined(path)
-            elif not verify or _checksum(path.read_bytes()) == listed[number][1]:
-                entry = listed[number]
-        if entry is None:
-            lost.append(path.name)
-        else:
-            known[number] = entry
+        try:
+            with zipfile.ZipFile(path) as archive:
+                damaged = archive.testzip() if verify else None
+            stored, indptr = _some_members(path, "number", "indptr")
+            if damaged is None and int(stored) == number:
+                rows[number] = len(indptr) - 1
+                continue
+        except Exception:  # whatever zipfile and numpy raise for a file that is not a part
+            pass
+        lost.append(path.name)
     if lost:
         more = ", ..." if len(lost) > _NAMED_PARTS else ""
         was = "is" if len(lost) == 1 else "are"
@@ -411,19 +399,7 @@ def _known(
             f"{str(folder)!r}: {counted(len(lost), 'part')} {was} missing or damaged and {was} "
             f"written again: {', '.join(lost[:_NAMED_PARTS])}{more}."
         )
-    return known
-
-
-def _examined(path: Path) -> tuple[int, str] | None:
-    """Rows and checksum of a part that no manifest lists; None if it does not read."""
-    data = path.read_bytes()
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if archive.testzip() is not None:
-                return None
-        return len(_some_members(path, "indptr")[0]) - 1, _checksum(data)
-    except Exception:  # whatever zipfile and numpy raise for a file that is not a part
-        return None
+    return rows
 
 
 def _with_rows_left_out(stored: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
@@ -443,7 +419,7 @@ def _write_parts(
     header: dict[str, Any],
     blocks: Iterator[Any],
     features: HashedFeatures,
-    known: dict[int, tuple[int, str]],
+    rows: dict[int, int],
     client: Any,
 ) -> None:
     """Write the parts that are missing, here or on the workers of a client; then the manifest."""
@@ -454,36 +430,31 @@ def _write_parts(
         nonlocal n_parts
         for number, block in enumerate(blocks):
             n_parts = number + 1
-            if number not in known:
+            if number not in rows:
                 yield f"part {number}", (place, number, block, features)
 
-    with part_progress(None, len(known), "features", "parts") as advance:
-        written: Iterator[tuple[int, int, str]]
+    with part_progress(None, len(rows), "features", "parts") as advance:
+        written: Iterator[tuple[int, int]]
         if client is None:
             written = (write_part(*arguments) for _, arguments in missing())
         else:
             kept = f"Finished parts are kept in {str(folder)!r}."
             written = results(client, write_part, missing(), kept)
-        for number, rows, checksum in written:
-            known[number] = rows, checksum
+        for number, n_rows in written:
+            rows[number] = n_rows
             advance()
     left_out = LeftOut(folder)
     for number in range(n_parts):
-        left_out.add(known[number][0], _skipped(part_path(folder, number)))
+        left_out.add(rows[number], _skipped(part_path(folder, number)))
     left_out.finish("The property 'skipped' of the store lists them.")
-    parts = [
-        dict(zip(("rows", "checksum"), known[number], strict=True)) for number in range(n_parts)
-    ]
-    _write_manifest(folder, {**header, "parts": parts})
+    _write_manifest(folder, {**header, "parts": [rows[number] for number in range(n_parts)]})
 
 
 # Parts: one file each, with the features, ids, targets and lines of a block
 
 
-def write_part(
-    folder: Path, number: int, block: Any, features: HashedFeatures
-) -> tuple[int, int, str]:
-    """Write the features of a block of graphs; its number, number of rows and checksum."""
+def write_part(folder: Path, number: int, block: Any, features: HashedFeatures) -> tuple[int, int]:
+    """Write the features of a block of graphs; its number and number of rows."""
     if not folder.is_dir():
         raise FileNotFoundError(
             f"A worker does not see the folder {str(folder)!r}. Workers write parts themselves: "
@@ -492,6 +463,7 @@ def write_part(
     dataset = block()
     X = features.transform(dataset.graphs)
     members: dict[str, Any] = {
+        "number": np.int64(number),
         "indptr": X.indptr.astype(np.int32),
         "indices": X.indices.astype(np.int32, copy=False),
         # Counts in the smallest type: most fit into a byte.
@@ -499,57 +471,57 @@ def write_part(
         "graph_kind": GraphKind.of(dataset.graphs).to_array(),
         **_columns(dataset),
     }
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **members)
     path = part_path(folder, number)
     try:
         with writing(path) as place:
-            place.write_bytes(buffer.getbuffer())
+            np.savez(place, allow_pickle=False, **members)
     except OSError as why:
         raise type(why)(
             why.errno,
             f"{str(path)!r} cannot be written: {why.strerror or why}. Finished parts are kept; "
             "make room and call again with the same arguments to write the others.",
         ) from why
-    return number, len(dataset.graphs), _checksum(buffer.getbuffer())
+    return number, len(dataset.graphs)
 
 
 def _columns(dataset: Dataset) -> dict[str, Array]:
     """Ids, targets and lines of the rows, and the rows that were left out between them."""
-    found: dict[str, Array] = {}
+    columns: dict[str, Array] = {}
     if dataset.ids is not None:
-        found["ids"] = np.asarray(dataset.ids, dtype=np.str_)
+        columns["ids"] = np.asarray(dataset.ids, dtype=np.str_)
     if dataset.target is not None:
         target = np.asarray(dataset.target)
-        found["target"] = target.astype(np.str_) if target.dtype == object else target
+        columns["target"] = target.astype(np.str_) if target.dtype == object else target
     if dataset.get("lines") is not None:
-        found["lines"] = np.asarray(dataset.lines, dtype=np.int64)
+        columns["lines"] = np.asarray(dataset.lines, dtype=np.int64)
     if dataset.skipped:
-        found["skipped_places"] = np.array([each.place for each in dataset.skipped])
-        found["skipped_reasons"] = np.array([each.reason for each in dataset.skipped])
-    return found
+        columns["skipped_places"] = np.array([each.place for each in dataset.skipped])
+        columns["skipped_reasons"] = np.array([each.reason for each in dataset.skipped])
+    return columns
 
 
-def _read_part(path: Path, expected: str, shape: tuple[int, int]) -> dict[str, Any]:
-    """The members of a part by name, "X" the features; ValueError if the checksum differs."""
+def _read_part(folder: Path, number: int, shape: tuple[int, int]) -> dict[str, Any]:
+    """The members of a part by name, "X" the features; ValueError if it is damaged."""
+    path = part_path(folder, number)
     try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        data = b""
-    if _checksum(data) != expected:
+        with np.load(path, allow_pickle=False) as archive:
+            members: dict[str, Any] = {name: archive[name] for name in archive.files}
+    except Exception as why:  # whatever zipfile and numpy raise for a file that is damaged
         raise ValueError(
-            f"{str(path)!r} is missing or damaged: its checksum differs. Write the store again "
-            "with verify=True (--verify), which repairs it."
-        )
+            f"{str(path)!r} is missing or damaged ({why}). Write the store again with verify=True "
+            "(--verify), which repairs it."
+        ) from why
     try:
-        return _members(data, shape)
-    except Exception as why:  # whatever numpy and scipy raise for a part with a forged checksum
-        raise ValueError(f"{str(path)!r} is not a part of a feature store: {why}") from why
+        return _checked_members(members, number, shape)
+    except Exception as why:  # whatever numpy and scipy raise for what gramlet did not write
+        raise ValueError(f"{str(path)!r} is not a part of this feature store: {why}") from why
 
 
-def _members(data: bytes, shape: tuple[int, int]) -> dict[str, Any]:
-    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-        members: dict[str, Any] = {name: archive[name] for name in archive.files}
+def _checked_members(
+    members: dict[str, Any], number: int, shape: tuple[int, int]
+) -> dict[str, Any]:
+    if int(members.pop("number")) != number:
+        raise ValueError("it is another part.")
     counts = members.pop("data").astype(np.float64)
     X = sparse.csr_matrix((counts, members.pop("indices"), members.pop("indptr")), shape=shape)
     X.check_format(full_check=True)  # products would follow columns out of range
@@ -574,7 +546,3 @@ def _skipped(path: Path) -> list[Skipped]:
     if places is None:
         return []
     return [Skipped(*pair) for pair in zip(places.tolist(), reasons.tolist(), strict=True)]
-
-
-def _checksum(data: Any) -> str:
-    return hashlib.sha256(data).hexdigest()[:32]

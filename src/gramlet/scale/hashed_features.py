@@ -24,7 +24,7 @@ from gramlet.engine.paths.shortest_paths import count_paths
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.graphs.direction import direction_of, require_same_direction
-from gramlet.graphs.label_content import column_hashes
+from gramlet.graphs.fingerprint import column_hashes
 from gramlet.kernels.contract.labels import LABEL_CHOICE, wrong_kind
 from gramlet.kernels.contract.output import framed
 from gramlet.kernels.contract.tags import GraphTags, used
@@ -247,10 +247,12 @@ class GraphKind(NamedTuple):
     @classmethod
     def from_array(cls, codes: Array) -> GraphKind:
         """The kind that `to_array` encodes; ValueError for other arrays."""
-        found = codes.tolist()
-        if codes.shape != (3,) or not set(found) <= {-1, 0, 1}:
-            raise ValueError(f"graph_kind must be three numbers from -1 to 1; found {found!r:.80}.")
-        return cls(*(None if code == -1 else bool(code) for code in found))
+        numbers = codes.tolist()
+        if codes.shape != (3,) or not set(numbers) <= {-1, 0, 1}:
+            raise ValueError(
+                f"graph_kind must be three numbers from -1 to 1; found {numbers!r:.80}."
+            )
+        return cls(*(None if code == -1 else bool(code) for code in numbers))
 
     def to_array(self) -> Array:
         """One number per field: 1, 0, or -1 for None."""

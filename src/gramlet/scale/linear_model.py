@@ -1,7 +1,7 @@
 """HashedLinearModel: a linear classifier or regression that learns from a feature store.
 
 The penalty is chosen on held-out graphs and tested on others; then the model is trained on all.
-`linear_training` examines the target and trains part by part.
+`linear_training` summarises the store and trains part by part.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from gramlet.common.fields import (
 )
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import require
+from gramlet.evaluation.protocols.task import Target
 from gramlet.evaluation.scores.scorers import Scorer, scorer_of
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.scale.feature_store import FeatureStore
@@ -119,26 +120,6 @@ class HashedLinearModel(BaseEstimator):
     ([1, -1, -1], 188)
     """
 
-    stored = fields(
-        features_=Instance(HashedFeatures),
-        task_=Choice("classification", "regression"),
-        classes_=Sometimes(Classes("classes")),
-        coef_=ArrayOf("float64", "rows", None),
-        intercept_=ArrayOf("float64", "rows"),
-        normalize_=Flag(),
-        factor_=Number(0.0),
-        alpha_=Number(0.0),
-        n_graphs_=Integer(),
-        n_epochs_=Integer(),
-        n_tested_=Integer(),
-        score_=Optional(Number()),
-        baseline_=Optional(Number()),
-        scoring_=Optional(Text()),
-        node_labels_=Sometimes(Optional(Flag())),
-        edge_labels_=Sometimes(Optional(Flag())),
-        directed_=Sometimes(Optional(Flag())),
-    )
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "task": [StrOptions({"auto", "classification", "regression"})],
         "alpha": [Interval(Real, 0, None, closed="neither"), "array-like"],
@@ -149,6 +130,26 @@ class HashedLinearModel(BaseEstimator):
         "scoring": [str, None],
         "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
     }
+
+    stored = fields(
+        features_=Instance(HashedFeatures),
+        task_=Choice("classification", "regression"),
+        scoring_=Text(),
+        classes_=Sometimes(Classes()),
+        coef_=ArrayOf("float64", "k", "d"),
+        intercept_=ArrayOf("float64", "k"),
+        alpha_=Number(0.0),
+        normalize_=Flag(),
+        factor_=Number(0.0),
+        score_=Optional(Number()),
+        baseline_=Optional(Number()),
+        n_graphs_=Integer(),
+        n_tested_=Integer(),
+        n_epochs_=Integer(),
+        node_labels_=Optional(Flag()),
+        edge_labels_=Optional(Flag()),
+        directed_=Optional(Flag()),
+    )
 
     def __init__(
         self,
@@ -185,7 +186,7 @@ class HashedLinearModel(BaseEstimator):
                 f"{type(store).__name__}. FeatureStore.write(folder, graphs) makes one."
             )
         summary = summarize(store, self.task)
-        scorer = scorer_of(self.scoring, summary.task, len(summary.classes))
+        scorer = scorer_of(self.scoring, summary.target.task, summary.target.n_classes)
         epochs = self._epochs(summary.n_graphs)
         # The total number of passes: training twice, choosing and testing.
         passes = 2 * epochs + 2 if self.held_out else epochs
@@ -228,15 +229,16 @@ class HashedLinearModel(BaseEstimator):
 
     def _weights(self, summary: StoreSummary) -> dict[int, float] | None:
         """Weights by code of the class."""
+        target = summary.target
         if self.class_weight is None:
             return None
-        if summary.task == "regression":
+        if target.task == "regression":
             raise ValueError("class_weight is for classes; this is a regression. Leave it out.")
         if self.class_weight == "balanced":
-            weights = summary.n_graphs / (len(summary.classes) * summary.members)
+            weights = summary.n_graphs / (target.n_classes * target.members())
             return dict(enumerate(weights.tolist()))
         assert isinstance(self.class_weight, Mapping)
-        known = {name: code for code, name in enumerate(summary.classes.tolist())}
+        known = {name: code for code, name in enumerate(target.classes.tolist())}
         unknown = [name for name in self.class_weight if name not in known]
         if unknown:
             raise ValueError(
@@ -251,28 +253,28 @@ class HashedLinearModel(BaseEstimator):
         if not course.held_out:
             return settings[0]
         machines = course.train(settings, (LEARN,))
-        truth, found = course.examine(machines, settings, CHOICE)
+        truth, candidates = course.examine(machines, settings, CHOICE)
         best = next((i for i, machine in enumerate(machines) if machine is not None), 0)
         if scorer.can_score(truth) and len(settings) > 1:
-            scores = [_score(scorer, truth, decisions) for decisions in found]
+            scores = [_score(scorer, truth, decisions) for decisions in candidates]
             best = int(np.argmax(scores))  # ties to the first
         truth, (decisions,) = course.examine([machines[best]], [settings[best]], TEST)
-        if scorer.can_score(truth) and decisions is not None:
+        if scorer.can_score(truth) and decisions is not None and np.isfinite(decisions).all():
             self.n_tested_ = len(truth)
             self.score_ = _score(scorer, truth, decisions)
-            self.baseline_ = _baseline(scorer, truth, course.summary)
+            self.baseline_ = _baseline(scorer, truth, course.summary.target)
         return settings[best]
 
     def _keep(self, machine: Any, chosen: Setting, course: Course) -> None:
         """Keep what predictions need, without the state of the descent."""
         summary = course.summary
-        self.task_, self.n_graphs_ = summary.task, summary.n_graphs
+        self.task_, self.n_graphs_ = summary.target.task, summary.n_graphs
         self.alpha_, self.normalize_ = chosen.alpha, chosen.normalize
         self.factor_ = course.scaling(chosen.normalize).factor
         self.coef_: Floats = np.array(np.atleast_2d(machine.coef_), dtype=np.float64)
         self.intercept_: Floats = np.array(machine.intercept_, dtype=np.float64).reshape(-1)
-        if summary.task == "classification":
-            self.classes_ = summary.classes
+        if self.task_ == "classification":
+            self.classes_ = summary.target.classes
             return
         self.__dict__.pop("classes_", None)
         self.coef_ *= summary.deviation
@@ -281,14 +283,10 @@ class HashedLinearModel(BaseEstimator):
     def _values(self, X: Any) -> Floats:
         check_is_fitted(self, "coef_")
         features = self.features_
-        batch = self._kind().fitting(as_batch(X), type(self).__name__, features.reads_edge_labels)
+        kind = GraphKind(self.node_labels_, self.edge_labels_, self.directed_)
+        batch = kind.fitting(as_batch(X), type(self).__name__, features.reads_edge_labels)
         rows = Scaling(self.normalize_, self.factor_)(features.transform(batch))
         return decisions_of(rows, self.coef_, self.intercept_)
-
-    def _kind(self) -> GraphKind:
-        """The kind of the graphs of the store; models of earlier versions do not know it."""
-        names = (f"{field}_" for field in GraphKind._fields)
-        return GraphKind(*(getattr(self, name, None) for name in names))
 
     def predict(self, X: Any) -> Array:
         """The class or number of each graph."""
@@ -313,16 +311,19 @@ class HashedLinearModel(BaseEstimator):
         return np.asarray(shares / total)
 
     def validate(self) -> None:
-        """Raise ValueError if coefficients, classes and features do not fit together."""
+        """Check what fields cannot express of a model, which may come from a file."""
         self._settings()
-        n_columns = 2 ** (self.features_.n_bits or 0)
-        require(self.coef_.shape[1] == n_columns, "coef_ must have one column per feature")
-        classification = self.task_ == "classification"
-        require(classification == hasattr(self, "classes_"), "classes_ does not fit task_")
+        if "coef_" not in vars(self):
+            return
+        require(self.features_.n_bits is not None, "features_ must have a number of bits")
         n_rows = 1
-        if classification and len(self.classes_) != 2:
-            n_rows = len(self.classes_)
-        require(len(self.coef_) == n_rows, "coef_ must have one row per class")
+        if self.task_ == "classification":
+            require("classes_" in vars(self), "classes_ is missing")
+            n_rows = 1 if len(self.classes_) == 2 else len(self.classes_)
+            in_order = (self.classes_[1:] > self.classes_[:-1]).all()
+            require(len(self.classes_) > 1 and in_order, "classes_ must be two or more, in order")
+        shape = n_rows, 2 ** int(self.features_.n_bits or 0)
+        require(self.coef_.shape == shape, f"coef_ must have the shape {shape}")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -343,13 +344,9 @@ def _score(scorer: Scorer, truth: Array, decisions: Floats | None) -> float:
     return scorer(truth, predictions, decisions)
 
 
-def _baseline(scorer: Scorer, truth: Array, summary: StoreSummary) -> float | None:
+def _baseline(scorer: Scorer, truth: Array, target: Target) -> float | None:
     """The score of a constant prediction, if the scorer uses predictions."""
     if scorer.needs == "decisions":
         return None
-    same = (
-        np.full(len(truth), int(np.argmax(summary.members)))
-        if len(summary.members)
-        else (np.zeros(len(truth)))
-    )
-    return scorer(truth, same, None)
+    frequent = int(np.argmax(target.members())) if target.n_classes else 0.0
+    return scorer(truth, np.full(len(truth), frequent), None)

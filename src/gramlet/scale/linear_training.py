@@ -1,23 +1,21 @@
-"""Learning from a feature store: a summary of its targets, and linear machines, part by part.
+"""Learning from a feature store: a summary of it, and linear machines, part by part.
 
-Parts are written independently, so one may contain whole numbers, another real numbers or strings:
-`summarize` makes them one target. Several machines learn side by side by stochastic gradient
-descent, so that each part is read once per epoch; `linear_model` chooses one of them.
+Several machines learn side by side by stochastic gradient descent, so that each part is read once
+per epoch; `linear_model` chooses one of them. Only the target is in memory as a whole.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.common.notices import warn_caller
+from gramlet.evaluation.protocols.task import Target, target_of
 from gramlet.scale.feature_store import FeatureStore
 
 LEARN, CHOICE, TEST = 0, 1, 2  # roles of graphs
@@ -103,27 +101,26 @@ class Course:
     ) -> tuple[Array, list[Floats | None]]:
         """The true values of all graphs of a role, and the decision values of each machine."""
         truth: list[Array] = []
-        found: list[list[Floats]] = [[] for _ in machines]
+        values: list[list[Floats]] = [[] for _ in machines]
         for number in range(self.store.n_parts):
             X, y = self._rows([number], (role,))
             if not len(y):
                 continue
             truth.append(y)
             scaled = self._scaled(X, settings)
-            for machine, setting, decisions in zip(machines, settings, found, strict=True):
+            for machine, setting, decisions in zip(machines, settings, values, strict=True):
                 if machine is not None:
                     coef = np.atleast_2d(machine.coef_)
                     decisions.append(
                         decisions_of(scaled[setting.normalize], coef, machine.intercept_)
                     )
-        joined = [np.concatenate(decisions) if decisions else None for decisions in found]
+        joined = [np.concatenate(decisions) if decisions else None for decisions in values]
         return np.concatenate(truth) if truth else np.zeros(0), joined
 
     def _teach(self, machines: list[Any], settings: Sequence[Setting], X: Any, y: Array) -> None:
         scaled = self._scaled(X, settings)
-        more = {}
-        if self.summary.task == "classification":
-            more["classes"] = np.arange(len(self.summary.classes))
+        target = self.summary.target
+        more = {} if target.task == "regression" else {"classes": np.arange(target.n_classes)}
         for i, setting in enumerate(settings):
             if machines[i] is None:
                 continue
@@ -139,10 +136,10 @@ class Course:
 
     def _rows(self, numbers: Sequence[int] | Ints, roles: tuple[int, ...]) -> tuple[Any, Array]:
         """The rows of some parts with one of these roles, and their targets."""
-        found = list(self._parts(numbers, roles))
-        if not found:
+        parts = list(self._parts(numbers, roles))
+        if not parts:
             return None, np.zeros(0)
-        matrices, targets = zip(*found, strict=True)
+        matrices, targets = zip(*parts, strict=True)
         X = matrices[0] if len(matrices) == 1 else sparse.vstack(matrices, format="csr")
         return X, np.concatenate(targets)
 
@@ -150,13 +147,12 @@ class Course:
         self, numbers: Sequence[int] | Ints, roles: tuple[int, ...]
     ) -> Iterator[tuple[Any, Array]]:
         for number in numbers:
-            _, X, y = self.store.part(int(number))
+            _, X, _ = self.store.part(int(number))
             self.advance()
             chosen = np.isin(self.roles(int(number), X.shape[0]), roles)
-            if y is not None and chosen.any():
-                everything = bool(chosen.all())
-                target = self.summary.codes(y)
-                yield (X, target) if everything else (X[chosen], target[chosen])
+            if chosen.any():
+                y = self.summary.part(int(number))
+                yield (X, y) if chosen.all() else (X[chosen], y[chosen])
 
     def _machine(self, setting: Setting) -> Any:
         """Averaged stochastic gradient descent; averaging starts after the first epoch."""
@@ -168,7 +164,7 @@ class Course:
             "average": max(1, n if self.n_epochs > 1 else n // 2),
             "random_state": self.seed,
         }
-        if self.summary.task == "classification":
+        if self.summary.target.task == "classification":
             weights = None if self.class_weight is None else dict(self.class_weight)
             return SGDClassifier(loss="log_loss", class_weight=weights, **common)
         # The largest step at which squared errors cannot grow, decreasing slowly: with averaging
@@ -187,11 +183,9 @@ def decisions_of(X: Any, coef: Floats, intercept: Floats) -> Floats:
     return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
 
-# The targets of a store
+# What is known of a store before learning
 
-MOST_CLASSES = 10_000
-_MOST_VALUES = 1_000_000  # distinct values that are counted; more are treated as real numbers
-_MANY_GRAPHS = 50  # as in `gramlet.files.target`
+_MOST_CLASSES = 10_000
 
 
 @dataclass(frozen=True)
@@ -200,39 +194,37 @@ class StoreSummary:
 
     Attributes
     ----------
-    task : {"classification", "regression"}
-    classes : array
-        Sorted; empty for a regression.
-    members : array of int64
-        The number of graphs per class.
+    target : Target
     mean, deviation : float
-        Of the target of a regression.
-    n_graphs : int
+        Of the target of a regression; 0 and 1 for classes.
+    offsets : array of int64
+        Where the rows of each part begin.
     mean_square, largest_square : float
         Of the Euclidean lengths of rows.
     """
 
-    task: str
-    classes: Array
-    members: Ints
+    target: Target
     mean: float
     deviation: float
-    n_graphs: int
+    offsets: Ints
     mean_square: float
     largest_square: float
 
-    def codes(self, target: Array) -> Any:
+    @property
+    def n_graphs(self) -> int:
+        """The number of graphs of the store."""
+        return len(self.target.values)
+
+    def part(self, number: int) -> Array:
         """The target of a part for a machine: codes of classes, or standardised numbers."""
-        if self.task == "regression":
-            return (target.astype(np.float64) - self.mean) / self.deviation
-        if self.classes.dtype.kind == "U" and target.dtype.kind == "f":
-            target = target.astype(np.int64)  # whole numbers, as `_word` shows them
-        values = target.astype(str) if self.classes.dtype.kind == "U" else target
-        return np.searchsorted(self.classes, values)
+        values = self.target.values[self.offsets[number] : self.offsets[number + 1]]
+        if self.target.task == "classification":
+            return values
+        return (values - self.mean) / self.deviation
 
 
 def summarize(store: FeatureStore, task: str = "auto") -> StoreSummary:
-    """Read all targets of a store and summarise them.
+    """Read a store once; check its target and summarise it.
 
     Parameters
     ----------
@@ -243,13 +235,14 @@ def summarize(store: FeatureStore, task: str = "auto") -> StoreSummary:
     Raises
     ------
     ValueError
-        If there are no targets, if one is missing or not finite (with part and row), if they do
-        not fit the task, or if all are the same.
+        If there are no targets, if one is missing or not finite, if they do not fit the task, or if
+        all are the same.
     """
-    found = _Values()
+    sizes, targets = [0], []
     squares = largest = 0.0
     for number in range(store.n_parts):
         _, X, y = store.part(number)
+        sizes.append(X.shape[0])
         if not X.shape[0]:
             continue
         if y is None:
@@ -257,135 +250,24 @@ def summarize(store: FeatureStore, task: str = "auto") -> StoreSummary:
                 f"{str(store.path)!r} has no targets (part {number}). Write the store from a file "
                 "with a target column; target= (--target) names it."
             )
-        found.add(number, y)
+        targets.append(y)
         lengths = np.asarray(X.multiply(X).sum(axis=1)).reshape(-1)
         squares += float(lengths.sum())
         largest = max(largest, float(lengths.max()))
-    n = found.n
+    n = sum(sizes)
     if n == 0:
         raise ValueError(f"{str(store.path)!r} has no graphs.")
-    task = found.task(task)
-    if task == "regression":
-        mean, deviation = found.moments()
-        empty = np.zeros(0, dtype=np.int64)
-        return StoreSummary(task, np.zeros(0), empty, mean, deviation, n, squares / n, largest)
-    classes, members = found.classes()
-    return StoreSummary(task, classes, members, 0.0, 1.0, n, squares / n, largest)
-
-
-@dataclass
-class _Values:
-    """Accumulated targets of parts."""
-
-    n: int = 0
-    counts: Counter[Any] = field(default_factory=Counter)
-    kinds: dict[str, int] = field(default_factory=dict)  # kind of array -> the first part of it
-    broken: int | None = None  # the first part with numbers that are not whole
-    mean: float = 0.0
-    squares: float = 0.0  # sum of squared distances from the mean
-    many: bool = False
-
-    def add(self, number: int, target: Array) -> None:
-        if target.ndim != 1 or target.dtype.kind not in "biufU":
-            raise ValueError(
-                f"The target of part {number} has the shape {target.shape} and the type "
-                f"{target.dtype}; expected one string, boolean or number per graph."
-            )
-        self.kinds.setdefault("n" if target.dtype.kind in "iuf" else target.dtype.kind, number)
-        self.n += len(target)
-        if target.dtype.kind == "f":
-            self._check(number, target)
-        if target.dtype.kind in "iuf":
-            self._add_moments(target.astype(np.float64))
-        if not self.many:
-            values, counts = np.unique(target, return_counts=True)
-            self.counts.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-            self.many = len(self.counts) > _MOST_VALUES
-
-    def _check(self, number: int, target: Floats) -> None:
-        endless = np.flatnonzero(~np.isfinite(target))
-        if len(endless):
-            raise ValueError(
-                f"The target is missing or not finite for {len(endless)} graphs of part {number}, "
-                f"the first in row {endless[0]}. Write the store without them "
-                '(on_error="skip").'
-            )
-        if self.broken is None and (target != np.floor(target)).any():
-            self.broken = number
-
-    def _add_moments(self, values: Floats) -> None:
-        """Mean and squares of both sets together, without cancellation."""
-        n, before = len(values), self.n - len(values)
-        shift = float(values.mean()) - self.mean
-        self.squares += float(((values - values.mean()) ** 2).sum())
-        self.squares += shift**2 * before * n / self.n
-        self.mean += shift * n / self.n
-
-    def task(self, wanted: str) -> str:
-        if wanted not in ("auto", "classification", "regression"):
-            raise ValueError(
-                f"task must be 'auto', 'classification' or 'regression'; got {wanted!r}."
-            )
-        words = {kind: part for kind, part in self.kinds.items() if kind != "n"}
-        if self.broken is not None and words:
-            raise ValueError(
-                f"The target is real numbers in part {self.broken} and strings or booleans in "
-                f"part {min(words.values())}. Correct the file, or leave such rows out."
-            )
-        if wanted == "auto":
-            return self._inferred(bool(words))
-        if wanted == "regression" and words:
-            raise ValueError(
-                f"task='regression' needs numbers; the target of part {min(words.values())} is "
-                "strings or booleans. Use task='classification'."
-            )
-        if wanted == "classification" and self.broken is not None:
-            raise ValueError(
-                "task='classification' needs classes; the target has numbers that are not whole "
-                f"(part {self.broken}). Use task='regression'."
-            )
-        return wanted
-
-    def _inferred(self, words: bool) -> str:
-        if words:
-            return "classification"
-        if self.broken is not None:
-            return "regression"
-        if not self.many and (self.n < _MANY_GRAPHS or 5 * len(self.counts) <= self.n):
-            return "classification"
-        warn_caller(
-            f"The target has {len(self.counts)}{' or more' * self.many} distinct whole numbers for "
-            f'{self.n} graphs and is treated as real; task="classification" treats them as '
-            "classes."
+    try:
+        target = target_of(np.concatenate(targets), n, task)
+    except ValueError as why:
+        raise ValueError(f"{str(store.path)!r}: {why}") from why
+    if target.n_classes > _MOST_CLASSES:
+        raise ValueError(
+            f"{str(store.path)!r}: the target has {target.n_classes:,} classes, more than "
+            f"{_MOST_CLASSES:,}. Use task='regression' for numbers; strings that differ for nearly "
+            "every graph are not classes."
         )
-        return "regression"
-
-    def moments(self) -> tuple[float, float]:
-        if self.squares == 0.0:
-            raise ValueError(
-                f"The target is {self.mean:g} for all {self.n} graphs: there is nothing to learn."
-            )
-        return self.mean, float(np.sqrt(self.squares / self.n))
-
-    def classes(self) -> tuple[Array, Ints]:
-        counts = self.counts
-        if len(self.kinds) > 1:  # whole numbers and strings: all are strings, as in the file
-            counts = Counter()
-            for value, count in self.counts.items():
-                counts[_word(value)] += count
-        if len(counts) > MOST_CLASSES:
-            raise ValueError(
-                f"The target has more than {MOST_CLASSES:,} classes. Use task='regression' for "
-                "numbers; strings that differ for nearly every graph are not classes."
-            )
-        names = sorted(counts)
-        if len(names) < 2:
-            raise ValueError(
-                f"The target is {names[0]!r} for all {self.n} graphs: a classifier needs at least "
-                "two classes."
-            )
-        return np.array(names), np.array([counts[name] for name in names], dtype=np.int64)
-
-
-def _word(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) else str(value)
+    mean, deviation = 0.0, 1.0
+    if target.task == "regression":
+        mean, deviation = float(target.values.mean()), float(target.values.std())
+    return StoreSummary(target, mean, deviation, np.cumsum(sizes), squares / n, largest)

@@ -75,8 +75,8 @@ def entries(folder: Path) -> Iterator[os.DirEntry[str]]:
 
     What is written to a link would replace a file outside the store.
     """
-    with os.scandir(folder) as found:
-        for entry in found:
+    with os.scandir(folder) as listing:
+        for entry in listing:
             if entry.is_symlink():
                 raise ValueError(
                     f"{entry.path!r} is a link; a store must contain its own files. Replace the "
@@ -111,16 +111,16 @@ def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any], place: str
     >>> differences({"chunk": 2, "params": {"n_iter": 3}}, {"chunk": 2, "params": {"n_iter": 5}})
     ['params.n_iter is 3 in the store and 5 now']
     """
-    found = []
+    changes = []
     for name in [*wanted, *(name for name in stored if name not in wanted)]:
         before, now = stored.get(name), wanted.get(name)
         if before == now and type(before) is type(now):
             continue
         if isinstance(before, dict) and isinstance(now, dict):
-            found += differences(before, now, f"{place}{name}.")
+            changes += differences(before, now, f"{place}{name}.")
         else:
-            found.append(f"{place}{name} is {_shown(before)} in the store and {_shown(now)} now")
-    return found
+            changes.append(f"{place}{name} is {_shown(before)} in the store and {_shown(now)} now")
+    return changes
 
 
 def _shown(value: Any) -> str:

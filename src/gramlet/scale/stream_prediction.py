@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -120,45 +120,35 @@ class PredictionWriter:
         self.n_written = self.n_skipped = 0
         self._with_lines = with_lines
         self._headings: list[str] = []
-        self._stack = contextlib.ExitStack()
+        self._files = contextlib.ExitStack()
 
     def __enter__(self) -> PredictionWriter:
-        with contextlib.ExitStack() as stack:
-            self._rows = self._opened(stack, self.path)
+        with contextlib.ExitStack() as files:
+            self._rows = files.enter_context(writing_csv(self.path))
             if self._with_lines:
-                self._skipped = self._opened(stack, self.skipped_path)
+                self._skipped = files.enter_context(writing_csv(self.skipped_path))
                 self._skipped.writerow(["place", "reason"])
-            self._stack = stack.pop_all()
+            self._files = files.pop_all()
         return self
 
-    @staticmethod
-    def _opened(stack: contextlib.ExitStack, path: Path) -> Any:
-        place = stack.enter_context(writing(path))
-        file = stack.enter_context(place.open("w", newline="", encoding="utf-8"))
-        return csv.writer(file, lineterminator="\n")
-
     def __exit__(self, *error: Any) -> None:
-        self._stack.__exit__(*error)
+        self._files.__exit__(*error)
 
     def add(self, dataset: Dataset, answers: dict[str, Any]) -> None:
         """Write the rows of a block; ids and lines stay with their graphs."""
-        for each in dataset.skipped or ():
-            self.n_skipped += 1
-            if self._with_lines:
-                self._skipped.writerow([each.place, each.reason])
+        skipped = dataset.skipped or ()
+        self.n_skipped += len(skipped)
+        if self._with_lines:
+            self._skipped.writerows([each.place, each.reason] for each in skipped)
         n = len(dataset.graphs)
+        if not n:
+            return
         columns: dict[str, Sequence[Any]] = {"graph": range(self.n_written, self.n_written + n)}
         if self._with_lines and dataset.get("lines") is not None:
             columns["line"] = dataset.lines
         if dataset.ids is not None:
             columns["id"] = dataset.ids
         columns |= {name: np.asarray(values).tolist() for name, values in answers.items()}
-        self._write(columns, n)
-        self.n_written += n
-
-    def _write(self, columns: dict[str, Sequence[Any]], n: int) -> None:
-        if not n:
-            return
         if not self._headings:
             self._headings = list(columns)
             self._rows.writerow(self._headings)
@@ -166,5 +156,12 @@ class PredictionWriter:
             raise ValueError(
                 f"A block has the columns {list(columns)}; those before it have {self._headings}."
             )
-        rows: Iterable[Any] = zip(*columns.values(), strict=True)
-        self._rows.writerows(rows)
+        self._rows.writerows(zip(*columns.values(), strict=True))
+        self.n_written += n
+
+
+@contextlib.contextmanager
+def writing_csv(path: Path) -> Iterator[Any]:
+    """A csv writer to a file that appears when it is complete."""
+    with writing(path) as place, place.open("w", newline="", encoding="utf-8") as file:
+        yield csv.writer(file, lineterminator="\n")

@@ -207,7 +207,7 @@ def test_stores_that_are_not_whole(store, tmp_path, capsys):
     assert "is not finished: it has 5 parts" in capsys.readouterr().err
     manifest.write_text(json.dumps({**listed, "format": "gramlet feature store, 9"}))
     assert run(train) == 2
-    assert "expected 'gramlet feature store, 2'" in capsys.readouterr().err
+    assert "expected 'gramlet feature store, 3'" in capsys.readouterr().err
     gram = tmp_path / "K.zarr"
     pytest.importorskip("zarr")
     gramlet.gram(gramlet.molecules(["C", "CC"]), "wl", output=gram)

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from gramlet.cli import main
+from gramlet.cli.commands.warm_up import TOOLS, compiled_by, names_of_work
 from gramlet.kernels import registry
-from gramlet.warming import TOOLS, compile_all_of, names_of_work
 from without_compiler import COMPILER_IS_OFF
 
 AFTER = """
@@ -27,8 +27,9 @@ def test_without_names_it_is_everything():
     assert names_of_work(["SP", "sp", "wl"]) == ["sp", "wl"]
 
 
-def test_the_large_graphs_are_graphs():
-    compile_all_of("paths of large graphs")
+@pytest.mark.parametrize("name", sorted(TOOLS))
+def test_tools_work(name):
+    compiled_by(name)
 
 
 def test_an_unknown_name_is_wrong_use(capsys):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from gramlet import GraphBatch
 from gramlet.engine.core.hashes import node_signatures
-from gramlet.engine.laplacian import bhattacharyya
+from gramlet.engine.core.ragged import offsets_of
+from gramlet.engine.laplacian import bhattacharyya, supports
 from gramlet.engine.laplacian import covariances as engine
-from gramlet.engine.laplacian import sparse_covariances as supports
 from gramlet.engine.laplacian.balls import ball_owners, ball_sizes
 from gramlet.engine.laplacian.covariances import ball_covariances, graph_covariances, heat_diagonals
 from reference.examples import random_graphs
@@ -105,12 +105,10 @@ def test_supports_are_covariances_with_gamma_elsewhere():
         full[i][np.ix_(codes, codes)] = S
         values.append(packed(S[None])[0])
     orders = np.array([len(codes) for codes in chosen])
-    made = supports.SupportedCovariances.build(
-        gamma,
-        np.concatenate([[0], np.cumsum(orders)]),
-        np.concatenate(chosen),
-        np.concatenate([[0], np.cumsum(orders * (orders + 1) // 2)]),
-        np.concatenate(values),
+    starts, entries = offsets_of(orders * (orders + 1) // 2), np.concatenate(values)
+    logs, _ = supports.logs_and_pivots(orders, starts, entries)
+    made = supports.SupportedCovariances(
+        gamma, offsets_of(orders), np.concatenate(chosen), starts, entries, logs
     )
     expected = bhattacharyya.compare_self(bhattacharyya.Covariances.build(packed(full), width))
     np.testing.assert_allclose(supports.compare_supported_self(made), expected, rtol=1e-10)
@@ -123,25 +121,24 @@ def test_loops_start_again_where_their_arrays_are_too_small(monkeypatch):
     batch = random_graphs(6, n_graphs=9)
     n = batch.n_nodes_total
     rows = np.random.default_rng(1).normal(size=(n, 3))
-    offsets, _, places = engine.label_supports(batch, np.arange(n) % 4)
 
     def everything():
         return [
             ball_covariances(batch, np.arange(n), 2, rows, 0.3, 0.2, discount=True),
             graph_covariances(batch, rows, 0.3, 0.2),
-            engine.label_covariances(batch, offsets, places, 0.3, 0.2)[1],
+            engine.label_covariances(batch, np.arange(n) % 4, 0.3, 0.2)[-1],
         ]
 
     expected = everything()
     monkeypatch.setattr(engine, "_MOST_NODES", 1)
     sizes = []
-    create = engine._Spaces._arrays
+    create = engine._Pieces._space
 
     def watched(spaces, most):
         sizes.append(most)
         return create(spaces, most)
 
-    monkeypatch.setattr(engine._Spaces, "_arrays", watched)
+    monkeypatch.setattr(engine._Pieces, "_space", watched)
     for found, whole in zip(everything(), expected, strict=True):
         assert np.array_equal(found, whole)
     assert 1 in sizes
@@ -159,10 +156,7 @@ def test_logs_and_pivots_of_matrices_of_several_orders():
     sizes = orders * (orders + 1) // 2
     pieces = np.split(values, np.cumsum(sizes)[:-1])
     logs, pivots = supports.logs_and_pivots(
-        np.concatenate([[0], np.cumsum(orders[mixed])]),
-        np.concatenate([np.arange(n) for n in orders[mixed]]),
-        np.concatenate([[0], np.cumsum(sizes[mixed])]),
-        np.concatenate([pieces[i] for i in mixed]),
+        orders[mixed], offsets_of(sizes[mixed]), np.concatenate([pieces[i] for i in mixed])
     )
     back = np.argsort(mixed)
     logs, pivots = logs[back], pivots[back]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from gramlet.engine.laplacian.distinct_rows import equal_rows
@@ -21,18 +19,6 @@ def test_equal_rows_are_found_and_others_kept_apart():
     assert (np.diff(first) > 0).all()
     for number, position in enumerate(first):
         assert (which[:position] != number).all()  # it is where the row first occurs
-
-
-def test_rows_that_share_a_hash_are_distinct(monkeypatch):
-    def same_for_all(keys, **asked):
-        return np.unique(np.zeros_like(keys), **asked)
-
-    rows = np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [3.0, 4.0]])
-    namespace = SimpleNamespace(**{**vars(np), "unique": same_for_all})
-    monkeypatch.setattr("gramlet.engine.laplacian.distinct_rows.np", namespace)
-    first, which = equal_rows(rows)
-    np.testing.assert_array_equal(rows[first][which], rows)
-    assert first.tolist() == [0, 1, 3]
 
 
 def test_no_rows_are_equal_to_none():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse.linalg import ArpackError
 
 from gramlet import as_batch
+from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.spectral import coordinates as spectral
 from reference import rge
 from reference.strategies import graph_batches
@@ -47,6 +48,7 @@ LARGE = {
     "two cycles": nx.disjoint_union(nx.cycle_graph(170), nx.cycle_graph(170)),
     "grid": nx.convert_node_labels_to_integers(nx.grid_2d_graph(14, 14)),
     "tree": nx.balanced_tree(2, 7),
+    "ternary tree": nx.balanced_tree(3, 6),
     "cube": nx.convert_node_labels_to_integers(nx.hypercube_graph(8)),
     "no edges": nx.empty_graph(200),
 }
@@ -54,10 +56,12 @@ LARGE = {
 
 @pytest.mark.parametrize("name", LARGE)
 def test_large_graphs_by_iteration(name, monkeypatch):
-    check(as_batch([LARGE[name]]), 5, 1e-6)
-    dense = coordinates(as_batch([LARGE[name]]), 5)
-    monkeypatch.setattr(spectral, "_DENSE", 1000)
-    for iterated, direct in zip(dense, coordinates(as_batch([LARGE[name]]), 5), strict=True):
+    batch = as_batch([LARGE[name]])
+    monkeypatch.setattr(spectral, "_DENSE", 2000)
+    dense = coordinates(batch, 5)
+    monkeypatch.setattr(spectral, "_DENSE", 100)
+    check(batch, 5, 1e-6)
+    for iterated, direct in zip(coordinates(batch, 5), dense, strict=True):
         np.testing.assert_allclose(iterated.points, direct.points, atol=1e-6)
 
 
@@ -66,6 +70,7 @@ def test_an_iteration_that_breaks_down_is_replaced(monkeypatch):
         raise ArpackError(3)
 
     monkeypatch.setattr(spectral, "eigsh", broken)
+    monkeypatch.setattr(spectral, "_DENSE", 100)
     check(as_batch([LARGE["complete"]]), 5, 1e-6)
 
 
@@ -78,19 +83,22 @@ def test_iteration_is_used_and_finds_repeated_eigenvalues(monkeypatch):
         return original(*arguments)
 
     monkeypatch.setattr(spectral, "_lanczos", spy)
+    monkeypatch.setattr(spectral, "_DENSE", 100)
     check(as_batch([LARGE["cube"]]), 5, 1e-6)
     assert called
 
 
 def test_an_eigenspace_too_large_is_an_error_that_names_the_graph(monkeypatch):
+    monkeypatch.setattr(spectral, "_DENSE", 50)
     monkeypatch.setattr(spectral, "_DENSE_AT_MOST", 100)
     with pytest.raises(ValueError, match="Graph 1 has an eigenvalue repeated so often"):
         coordinates(as_batch([nx.path_graph(3), LARGE["star"]]), 5)
 
 
-def test_threads_do_not_matter():
+def test_threads_do_not_matter(monkeypatch):
+    monkeypatch.setattr(spectral, "_DENSE", 100)
     batch = as_batch([nx.gnm_random_graph(n, 2 * n, seed=n) for n in (5, 20, 20, 200)])
     arrays = (batch.node_offsets, batch.indptr, batch.indices, 4)
-    one = spectral.laplacian_coordinates(*arrays, n_jobs=1)
-    two = spectral.laplacian_coordinates(*arrays, n_jobs=2)
+    one = spectral.laplacian_coordinates(*arrays, Tiling(1))
+    two = spectral.laplacian_coordinates(*arrays, Tiling(2))
     assert np.array_equal(one.points, two.points)

@@ -89,3 +89,20 @@ def test_labels_that_all_agree_cost_no_digits():
     found = earth_mover_distances(mass_points(offsets, points, labels, alike), None, 1e28)
     np.testing.assert_allclose(found[0, 1], plain[0, 1], rtol=1e-13)
     np.testing.assert_allclose(found[:2, 2], 1e14, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_dimensions", [3, 18])
+def test_points_that_coincide_are_at_distance_zero(n_dimensions):
+    """Products of vectors lose all digits there; many sinks and very many sources, too."""
+    rng = np.random.default_rng(1)
+    points = 1e6 + rng.normal(size=(100, n_dimensions))
+    both = np.concatenate(
+        [points, points[rng.permutation(100)], np.repeat(points[:3], 300, axis=0)]
+    )
+    alike = np.zeros(len(both), dtype=np.int64)
+    sets = mass_points(np.array([0, 100, 200, 1100]), both, alike, alike)
+    found = earth_mover_distances(sets, None, 0.0)
+    assert found[0, 1] == pytest.approx(0.0, abs=1e-12)
+    cost = np.sqrt(((points[:, None] - points[None, :3]) ** 2).sum(axis=2))
+    expected = transport_cost(np.full(100, 0.01), np.full(3, 1 / 3), cost)
+    np.testing.assert_allclose(found[0, 2], expected, rtol=1e-9)

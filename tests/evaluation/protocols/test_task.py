@@ -99,3 +99,13 @@ def test_small_classes_are_left_out_with_one_warning():
 def test_a_constant_number_is_nothing_to_predict():
     with pytest.raises(ValueError, match=r"y is 2.5 for all 3 graphs"):
         target_of([2.5, 2.5, 2.5], 3)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [[2**64, 2**64 + 1, 2**64], [10**309, 1, 10**309], [0.5, 10**309, 1], [1e19, 2.0, 1e19]],
+)
+def test_numbers_beyond_64_bits_are_refused(y):
+    """As floating-point numbers different classes would be one."""
+    with pytest.raises(ValueError, match="beyond 64 bits, which would not be told apart"):
+        target_of(y, 3)

@@ -39,7 +39,7 @@ from reference.tu_files import pack, put
         ),
         (
             {"graph_indicator": "1\n1\n1\n2\n900000000000\n", "graph_labels": None},
-            r"indicator.txt, line 5: graph 900000000000 would leave more than 10,000,000",
+            r"indicator.txt lists 5 nodes for 900,000,000,000 graphs; more than 10,000,000",
         ),
         (
             {"graph_indicator": "-3\n" * 5, "graph_labels": None},

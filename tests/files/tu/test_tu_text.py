@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramlet.files.tu.text import parse_floats, parse_integers
+from gramlet.files.tu.text import read_numbers
+
+
+def parse_integers(text: bytes, file: str) -> np.ndarray:
+    return read_numbers(io.BytesIO(text), file, np.int64)
+
+
+def parse_floats(text: bytes, file: str) -> np.ndarray:
+    return read_numbers(io.BytesIO(text), file, np.float64)
 
 
 @given(

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, as_batch
-from gramlet.graphs.conversion.convert import as_single, to_networkx
+from gramlet.graphs.conversion.convert import as_single
+from gramlet.graphs.conversion.libraries import to_networkx
 from reference.strategies import graph_batches
 
 nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from gramlet import GraphBatch, as_batch
-from gramlet.graphs.conversion.from_networkx import to_networkx
+from gramlet.graphs.conversion.libraries import to_networkx
 from reference.strategies import graph_batches
 
 pytest.importorskip("networkx", reason="needs networkx: pip install gramlet[graphs]")

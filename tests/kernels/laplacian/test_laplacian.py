@@ -41,7 +41,7 @@ def same_size(seed, n_graphs=4, n_nodes=5):
 @settings(max_examples=15)
 def test_feature_laplacian_is_the_definition(batch, eta, gamma):
     for features in FEATURES:
-        kernel = FeatureLaplacian(eta, gamma, features)
+        kernel = FeatureLaplacian(eta, gamma, vertex_features=features)
         expected = gram(laplacian.feature_laplacian, batch, eta=eta, gamma=gamma, features=features)
         np.testing.assert_allclose(kernel.fit_transform(batch), expected, atol=1e-9)
         np.testing.assert_allclose(kernel.transform(batch), expected, atol=1e-9)
@@ -215,15 +215,17 @@ def test_without_softening_attributes_must_be_independent():
     batch = GraphBatch.from_edges(
         [[(0, 1)], [(0, 1)]], node_attributes=[[[1.0, 0.0], [0.0, 2.0]], [[1.0, 1.0], [3.0, 2.0]]]
     )
-    matrix = FeatureLaplacian(1.0, 0.0, "attributes").fit_transform(batch)
+    matrix = FeatureLaplacian(1.0, 0.0, vertex_features="attributes").fit_transform(batch)
     expected = gram(laplacian.feature_laplacian, batch, eta=1.0, gamma=0.0, features="attributes")
     np.testing.assert_allclose(matrix, expected, atol=1e-12)
     dependent = GraphBatch.from_edges([[(0, 1)]], node_attributes=[[[1.0, 2.0], [2.0, 4.0]]])
     with pytest.raises(ValueError, match=r"Graph 1: .* is singular.*gamma > 0"):
-        FeatureLaplacian(1.0, 0.0, "attributes").fit(GraphBatch.concatenate([batch[:1], dependent]))
+        FeatureLaplacian(1.0, 0.0, vertex_features="attributes").fit(
+            GraphBatch.concatenate([batch[:1], dependent])
+        )
     equal = GraphBatch.from_edges([[(0, 1)]], node_attributes=[np.ones((2, 4))])
     with pytest.raises(ValueError, match=r"Graph 0: .* is singular.*gamma > 0"):
-        FeatureLaplacian(1.0, 0.0, "attributes").fit(equal)
+        FeatureLaplacian(1.0, 0.0, vertex_features="attributes").fit(equal)
 
 
 # Errors

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import gramlet.kernels.laplacian.multiscale as multiscale
 from gramlet import FeatureLaplacian, GraphBatch, MultiscaleLaplacian, WeisfeilerLehman
 from gramlet.engine.laplacian.distinct_rows import distinct_rows
-from gramlet.kernels.laplacian.landmarks import LandmarkDraw
-from gramlet.kernels.laplacian.low_rank import leading_directions
+from gramlet.kernels.laplacian.low_rank import LandmarkDraw, leading_directions
 from reference.examples import molecules, random_graphs
 from reference.kernels import laplacian
 from reference.strategies import graph_batches, permuted

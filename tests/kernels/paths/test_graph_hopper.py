@@ -121,9 +121,9 @@ def test_names_of_features():
     attributed = GraphBatch.from_edges(
         [[(0, 1)]], node_labels=[["C", "O"]], node_attributes=[[[1.0, 0.0], [0.0, 2.0]]]
     )
-    names = GraphHopper("linear").fit(attributed).get_feature_names_out()
+    names = GraphHopper("linear", use_labels=False).fit(attributed).get_feature_names_out()
     assert set(names) == {f"attribute {c}:{at}" for c in (0, 1) for at in ("1/1", "1/2", "2/2")}
-    names = GraphHopper("linear", use_labels=True).fit(attributed).get_feature_names_out()
+    names = GraphHopper("linear").fit(attributed).get_feature_names_out()
     assert "C:attribute 0:1/2" in names
     assert "C:attribute 1:1/2" not in names
 
@@ -214,8 +214,6 @@ def test_wrong_input():
 
 
 def test_graphs_without_edges_fit_either_direction_and_weights():
-    """Half of a path determines the other half only if paths can be reversed."""
-
     def attributed(batch):
         return batch.with_columns(node_attributes=np.arange(batch.n_nodes_total)[:, None] / 4)
 

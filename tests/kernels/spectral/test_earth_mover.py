@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from gramlet import EMDKernel, GraphBatch, as_batch, earth_movers_distance
 from gramlet.engine.transport.earth_mover import earth_mover_distances, mass_points
-from gramlet.engine.transport.workspace import (
-    MASS_BITS,
-)
+from gramlet.engine.transport.network_simplex import MASS_BITS
 from reference import rge
 from reference.plain import plain_graphs
 from reference.strategies import graph_batches, permuted
@@ -129,6 +127,17 @@ def test_empty_graphs_have_no_distance(name):
         kernel.distance([nx.path_graph(2), nx.Graph()])
     with pytest.raises(ValueError, match="Graph 0 of the fitted graphs is empty"):
         EMDKernel().fit([nx.Graph()]).distance([nx.path_graph(2)])
+
+
+def test_directed_graphs_have_no_distance():
+    for directed in (
+        GraphBatch.from_edges([[(0, 1)]], directed=True),
+        GraphBatch.from_edges([[(0, 1), (1, 0)]], directed=True),
+    ):
+        with pytest.raises(ValueError, match=r"earth_movers_distance .*to_undirected\(\)"):
+            earth_movers_distance(directed, directed)
+    with pytest.raises(ValueError, match="directed"):
+        earth_movers_distance(nx.DiGraph([(0, 1)]), nx.path_graph(2))
 
 
 # The kernel

@@ -28,7 +28,7 @@ def two_batches(draw):
 @given(two_batches(), st.integers(1, 6), st.integers(0, 4), st.sampled_from(["auto", True, False]))
 def test_pyramid_match(batches, n_dims, n_levels, labels):
     batch, new = batches
-    kernel = PyramidMatch(n_dims, n_levels, labels)
+    kernel = PyramidMatch(n_dims, n_levels, use_labels=labels)
     options = {"n_dims": n_dims, "n_levels": n_levels, "labels": labels}
     np.testing.assert_allclose(
         kernel.fit_transform(batch), gram(rge.pyramid_match, batch, **options), atol=1e-9

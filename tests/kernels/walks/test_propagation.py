@@ -29,7 +29,7 @@ def two_batches(draw):
 @given(two_batches(), st.sampled_from(METRICS), st.sampled_from([1e-3, 0.5]), st.integers(0, 3))
 def test_labels(batches, metric, width, n_iter):
     batch, new = batches
-    kernel = Propagation(n_iter, width, metric, random_state=7).fit(batch)
+    kernel = Propagation(n_iter, width, metric=metric, random_state=7).fit(batch)
     counter = kernel.counter_
     values = counter.labels.vocabulary.values
     alphabet = [None] if values is None else list(values)
@@ -49,7 +49,7 @@ def test_labels(batches, metric, width, n_iter):
 @pytest.mark.parametrize("metric", ["tv", "l1", "l2"])
 def test_attributes(metric):
     batch, new = random_graphs(0, n_graphs=8), random_graphs(1, n_graphs=5)
-    kernel = Propagation(3, 0.7, metric, random_state=1, use_attributes=True).fit(batch)
+    kernel = Propagation(3, 0.7, metric=metric, random_state=1, use_attributes=True).fit(batch)
     starts = [[graph.attributes for graph in plain_graphs(part)] for part in (batch, new)]
     draws = (kernel.counter_.directions, kernel.counter_.shifts, 0.7, metric)
     expected = propagation_gram(new, batch, starts[1], starts[0], *draws)
@@ -60,10 +60,10 @@ def test_attributes(metric):
 def test_draws_are_of_the_right_law():
     labels = [[f"label {i}" for i in range(400)]]
     batch = GraphBatch.from_edges([[]], node_labels=labels)
-    gaussian = Propagation(20, 1.0, "l2", random_state=0).fit(batch).counter_
+    gaussian = Propagation(20, 1.0, metric="l2", random_state=0).fit(batch).counter_
     assert gaussian.directions.shape == (21, 401)
     assert abs(gaussian.directions.std() - 1) < 0.05
-    cauchy = Propagation(20, 1.0, "tv", random_state=0).fit(batch).counter_
+    cauchy = Propagation(20, 1.0, metric="tv", random_state=0).fit(batch).counter_
     assert abs(np.median(np.abs(cauchy.directions)) - 1) < 0.05  # quartiles of Cauchy's law
     assert np.abs(cauchy.directions).max() > 50
     assert (gaussian.shifts >= 0).all()

@@ -118,7 +118,7 @@ def test_labels_only_count_where_there_are_some_and_they_are_asked_for():
     again = RandomWalk(use_labels=False).fit(bare).transform(batch)
     np.testing.assert_allclose(again, without, rtol=1e-12)
     with pytest.raises(ValueError, match="fitted on graphs without node labels"):
-        RandomWalk().fit(bare).transform(batch)
+        RandomWalk(use_labels=True).fit(bare).transform(batch)
 
 
 def test_no_nodes_and_no_edges():

@@ -12,9 +12,8 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -42,13 +41,6 @@ _LONG = 20.0  # seconds after which a result is printed before the table is comp
 _OF_ONE_CLASS = ("f1", "precision", "recall", "jaccard", "average_precision")
 
 
-class Selection(StrEnum):
-    """Where C and options are chosen."""
-
-    nested = "nested"
-    best_of_grid = "best-of-grid"
-
-
 def evaluate(
     source: Input = "MUTAG",
     *,
@@ -70,12 +62,12 @@ def evaluate(
         ),
     ] = None,
     selection: Annotated[
-        Selection,
+        Literal["nested", "best-of-grid"],
         typer.Option(
             "--selection",
             help="Choose inside the training parts, or on the test parts, which is optimistic.",
         ),
-    ] = Selection.nested,
+    ] = "nested",
     draws: Annotated[
         int | None,
         typer.Option(
@@ -111,7 +103,7 @@ def evaluate(
         draws=draws,
         fit_once=fit_once,
         test_size=holdout,
-        selection=selection.value,
+        selection=selection,
         scale_C=scale_c,
     )
     comparison.run()
@@ -153,7 +145,7 @@ def comparison_of(
     arguments = {
         "task": target.task,
         "scoring": learning.scoring,
-        "classifier": learning.machine,
+        "classifier": learning.classifier,
         "class_weight": learning.weights(target.classes, target.shown_classes),
         "min_class_size": learning.min_class_size,
         "groups": groups_of(None, whole, data, len(data.graphs)),

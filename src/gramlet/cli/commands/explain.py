@@ -19,12 +19,13 @@ from gramlet.cli.options import (
     INPUT_HELP,
     Kernel,
     Reading,
+    check_folder,
     output_option,
     parse_params,
 )
-from gramlet.cli.output import Inputs, refuse_inputs
-from gramlet.cli.terminal import Failure, WrongUse, console, note
-from gramlet.common.safe_writing import check_place, writing
+from gramlet.cli.output import Inputs, check_place
+from gramlet.cli.terminal import WrongUse, console, grid, note
+from gramlet.common.safe_writing import writing
 
 if TYPE_CHECKING:
     from gramlet.evaluation.protocols.task import Target
@@ -98,7 +99,7 @@ def explain(
     """
     model_file, source = _model_and_input(context, what)
     _check_pictures()
-    check_folder(output, {"MODEL": model_file, "INPUT": source})
+    _check_output(output, {"MODEL": model_file, "INPUT": source})
     if model_file is None:
         row = _explainable(how.kernel)
         if row.tags.supervised and decision is not None:
@@ -112,18 +113,18 @@ def explain(
                 refuse_numbers(target, source, how.kernel)
             row = _explainable(_OF_NUMBERS)
             params = _params(row, parse_params(how.param), level)
-        found, summary = _of_a_new_fit(row, params, how, data, target)
+        explanation, summary = _of_a_new_fit(row, params, how, data, target)
     else:
         model = load_model(model_file)
         data = read_input(source, reading, needs_target=False)
-        found, summary = _of_a_model(model, model_file, data)
-    if level is not None and level not in found.levels:
-        there = ", ".join(map(str, found.levels)) or "none: the kernel has no levels"
-        raise WrongUse(f"--level must be a level of the model ({there}); got {level}.")
-    which = _decision(found, decision)
+        explanation, summary = _of_a_model(model, data)
+    if level is not None and level not in explanation.levels:
+        levels = ", ".join(map(str, explanation.levels)) or "none: the kernel has no levels"
+        raise WrongUse(f"--level must be a level of the model ({levels}); got {level}.")
+    which = _decision(explanation, decision)
     # Written first: printing fails if the pipe is closed.
-    names = write_explanation(output, found, which, patterns, level)
-    _show(data.name, found, which, summary, patterns, level)
+    names = write_explanation(output, explanation, which, patterns, level)
+    _show(data.name, explanation, which, summary, patterns, level)
     print(f"In {output}: {', '.join(names)}")
 
 
@@ -165,8 +166,8 @@ def _explainable(kernel: str) -> Entry:
 
     row = registry.get(kernel)
     if not _gives_values(row):
-        there = ", ".join(other.name for other in registry.entries() if _gives_values(other))
-        raise WrongUse(f"--kernel {kernel!r} gives no values to patterns; these do: {there}.")
+        names = ", ".join(other.name for other in registry.entries() if _gives_values(other))
+        raise WrongUse(f"--kernel {kernel!r} gives no values to patterns; these do: {names}.")
     return row
 
 
@@ -183,8 +184,8 @@ def _params(row: Entry, given: dict[str, Any], level: int | None) -> dict[str, A
     first = 0 if getattr(estimator, "include_initial", True) else 1
     last = getattr(estimator, "n_iter", 0)
     if level is not None and not first <= level <= last:
-        there = ", ".join(map(str, range(first, last + 1)))
-        raise WrongUse(f"--level must be one of {there}; got {level}.")
+        levels = ", ".join(map(str, range(first, last + 1)))
+        raise WrongUse(f"--level must be one of {levels}; got {level}.")
     return params
 
 
@@ -199,35 +200,30 @@ def _of_a_new_fit(
     announce_compilation()
     graphs = name_labels(data.graphs, data.node_label_names, data.edge_label_names)
     trained = choose_and_fit(row, params, how, graphs, target, tune=False, score=True)
-    kept = graphs if len(target.kept) == len(graphs) else graphs[target.kept]
-    found = explain_model(trained.model, kept, target.named, class_names=data.target_names)
+    used = graphs if len(target.kept) == len(graphs) else graphs[target.kept]
+    explanation = explain_model(trained.model, used, target.named, class_names=data.target_names)
     lines = [f"{row.name} fitted with C={trained.C:g}: {trained.verdict()}"]
     if trained.no_better:
-        what = "target" if found.regression else "classes"
+        what = "target" if explanation.regression else "classes"
         lines.append(f"The explanation is of a machine that has learned nothing about the {what}.")
-    return found, lines
+    return explanation, lines
 
 
-def _of_a_model(model: Any, path: Path, data: Dataset) -> tuple[ModelExplanation, list[str]]:
+def _of_a_model(model: Any, data: Dataset) -> tuple[ModelExplanation, list[str]]:
     """Explain a saved model on the graphs of the input; also return lines about its quality."""
     from gramlet.engine.core.compiling import announce_compilation
     from gramlet.explain import explain_model
 
     announce_compilation()
-    try:
-        found = explain_model(
-            model,
-            data.graphs,
-            data.target if _is_its_target(model, data) else None,
-            class_names=data.target_names,
-            node_names=data.node_label_names,
-            edge_names=data.edge_label_names,
-        )
-    except TypeError as why:
-        raise WrongUse(f"{str(path)!r} cannot be explained: {why}") from why
-    except ValueError as why:
-        raise Failure(f"{str(path)!r} does not fit these graphs: {why}") from why
-    return found, _verdict(found)
+    explanation = explain_model(
+        model,
+        data.graphs,
+        data.target if _is_its_target(model, data) else None,
+        class_names=data.target_names,
+        node_names=data.node_label_names,
+        edge_names=data.edge_label_names,
+    )
+    return explanation, _verdict(explanation)
 
 
 def _is_its_target(model: Any, data: Dataset) -> bool:
@@ -242,24 +238,24 @@ def _is_its_target(model: Any, data: Dataset) -> bool:
     return bool(known & {str(value) for value in data.target.tolist()})
 
 
-def _verdict(found: ModelExplanation) -> list[str]:
-    if found.numbers is not None and found.predictions is not None:
-        error = float(((found.predictions - found.numbers) ** 2).mean() ** 0.5)
+def _verdict(explanation: ModelExplanation) -> list[str]:
+    if explanation.numbers is not None and explanation.predictions is not None:
+        error = float(((explanation.predictions - explanation.numbers) ** 2).mean() ** 0.5)
         return [f"Root mean square error on these graphs: {error:.4g}."]
-    if found.accuracy is None or found.majority is None:
+    if explanation.accuracy is None or explanation.majority is None:
         return []
-    right = f"{100 * found.accuracy:.1f} % of these graphs classified correctly"
-    if not found.no_better:
+    right = f"{100 * explanation.accuracy:.1f} % of these graphs classified correctly"
+    if not explanation.no_better:
         return [f"{right}."]
     return [
         f"{right}: no better than always predicting their most frequent class, "
-        f"{100 * found.majority:.1f} %.",
+        f"{100 * explanation.majority:.1f} %.",
         "The explanation is of a machine that does not predict these graphs' classes.",
     ]
 
 
-def _decision(found: ModelExplanation, wanted: str | None) -> int:
-    outputs = found.outputs
+def _decision(explanation: ModelExplanation, wanted: str | None) -> int:
+    outputs = explanation.outputs
     if wanted is None:
         if len(outputs) > 1:
             note(f"{len(outputs)} decisions; the first is shown. --decision chooses another.")
@@ -278,60 +274,51 @@ def _signed(value: float) -> str:
 
 def _show(
     name: str,
-    found: ModelExplanation,
+    explanation: ModelExplanation,
     output: int,
     summary: list[str],
     n: int,
     level: int | None,
 ) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
     screen = console()
-    screen.print(f"[bold]{escape(name)}[/]: {len(found.graphs)} graphs")
+    screen.print(f"[bold]{escape(name)}[/]: {len(explanation.graphs)} graphs")
     for line in summary:
         screen.print(line, markup=False)
-    if found.outputs[output]:
-        screen.print(f"Positive values speak for {found.outputs[output]}.", markup=False)
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="underline")
-    grid.add_column("pattern", overflow="fold", style="cyan", min_width=12)
-    grid.add_column(found.meaning, justify="right", no_wrap=True)
-    grid.add_column("graphs", justify="right", no_wrap=True)
-    for shown in found.classes:
-        grid.add_column(escape(shown), justify="right", overflow="fold", min_width=5)
-    everything = found.patterns(output)
-    levels: list[int | None] = [*found.levels] or [None]
+    if explanation.outputs[output]:
+        screen.print(f"Positive values speak for {explanation.outputs[output]}.", markup=False)
+    headings = ["pattern", explanation.meaning, "graphs", *map(escape, explanation.classes)]
+    table = grid(*headings, right=tuple(range(1, len(headings))))
+    table.columns[0].no_wrap = False
+    everything = explanation.patterns(output)
+    levels: list[int | None] = [*explanation.levels] or [None]
     for h in levels:
         if level not in (None, h):
             continue
         if h is not None:
             count = sum(pattern.level == h for pattern in everything)
-            grid.add_row(f"[bold default]level {h}[/] [dim]({count} patterns)[/]")
-        for pattern in found.leading(n, h, output):
+            table.add_row(f"[bold]level {h}[/] [dim]({count} patterns)[/]")
+        for pattern in explanation.leading(n, h, output):
             cells = [f"{100 * share:.0f} %" for share in pattern.shares]
-            value = f"{pattern.value:.3f}" if found.neutral else _signed(pattern.value)
-            grid.add_row(f"  {escape(pattern.text)}", value, str(pattern.n_graphs), *cells)
-    screen.print(grid)
-    shares = "of the graphs below and above" if found.regression else "of each class's graphs"
+            value = f"{pattern.value:.3f}" if explanation.neutral else _signed(pattern.value)
+            text = f"  [cyan]{escape(pattern.text)}[/]"
+            table.add_row(text, value, str(pattern.n_graphs), *cells)
+    screen.print(table)
+    shares = "of the graphs below and above" if explanation.regression else "of each class's graphs"
     screen.print(
-        f"[dim]Patterns whose {found.meaning} is farthest from {found.neutral:g}; on the right the "
-        f"share {shares} that have them.[/]"
+        f"[dim]Patterns whose {explanation.meaning} is farthest from {explanation.neutral:g}; on "
+        f"the right the share {shares} that have them.[/]"
     )
 
 
-def check_folder(folder: Path, inputs: Inputs) -> None:
+def _check_output(folder: Path, inputs: Inputs) -> None:
     """Refuse a folder that cannot be created, or whose files of these names are not ours."""
-    if folder.exists() and not folder.is_dir():
-        raise WrongUse(f"--output: {str(folder)!r} is a file; name a folder.")
-    if not folder.exists() and not folder.absolute().parent.is_dir():
-        raise WrongUse(f"--output: there is no folder {str(folder.parent)!r}.")
-    try:
-        check_place(folder / PATTERNS if folder.exists() else folder)
-    except OSError as why:
-        raise WrongUse(f"--output: {why}") from why
+    check_folder(folder, inputs)
     for name in (PATTERNS, GRAPHS, PATTERN_PICTURE, GRAPH_PICTURE):
         place = folder / name
-        refuse_inputs(place, inputs)
+        if folder.exists():
+            check_place(place, inputs=inputs)
         if place.exists() and not _is_ours(place):
             raise WrongUse(
                 f"--output: {str(place)!r} was not made by 'gramlet explain' and would be lost. "
@@ -350,7 +337,7 @@ def _is_ours(place: Path) -> bool:
 
 
 def write_explanation(
-    folder: Path, found: ModelExplanation, output: int, n: int, level: int | None
+    folder: Path, explanation: ModelExplanation, output: int, n: int, level: int | None
 ) -> list[str]:
     """Write all files, or none; return their names.
 
@@ -358,11 +345,11 @@ def write_explanation(
     patterns are rooted at nodes; an older picture of ours, of another model, is removed.
     """
     contents = {
-        PATTERNS: _pattern_table(found, output),
-        GRAPHS: _graph_table(found, output),
+        PATTERNS: _pattern_table(explanation, output),
+        GRAPHS: _graph_table(explanation, output),
     }
-    if len(found.graphs):
-        contents |= _pictures(found, output, n, level)
+    if len(explanation.graphs):
+        contents |= _pictures(explanation, output, n, level)
     made = not folder.exists()
     folder.mkdir(exist_ok=True)
     try:
@@ -384,10 +371,10 @@ def _csv(rows: list[list[Any]]) -> bytes:
     return text.getvalue().encode("utf-8", "surrogateescape")
 
 
-def _pattern_table(found: ModelExplanation, output: int) -> bytes:
-    shares = [f"share of {name}" for name in found.classes]
-    rows: list[list[Any]] = [[*_HEADINGS[PATTERNS], found.meaning, "graphs", *shares]]
-    patterns = found.patterns(output)
+def _pattern_table(explanation: ModelExplanation, output: int) -> bytes:
+    shares = [f"share of {name}" for name in explanation.classes]
+    rows: list[list[Any]] = [[*_HEADINGS[PATTERNS], explanation.meaning, "graphs", *shares]]
+    patterns = explanation.patterns(output)
     for pattern in sorted(patterns, key=lambda pattern: (pattern.level or 0, -pattern.value)):
         level = "" if pattern.level is None else pattern.level
         shown = [f"{share:.6g}" for share in pattern.shares]
@@ -395,30 +382,30 @@ def _pattern_table(found: ModelExplanation, output: int) -> bytes:
     return _csv(rows)
 
 
-def _graph_table(found: ModelExplanation, output: int) -> bytes:
+def _graph_table(explanation: ModelExplanation, output: int) -> bytes:
     """One row per graph: its class or number, the prediction, and for linear models why."""
-    predicted = found.predicted_names()
-    linear = found.meaning == "coefficient"
+    predicted = explanation.predicted_names()
+    linear = explanation.meaning == "coefficient"
     known: list[Any] | None = None
-    if found.numbers is not None:
-        known = found.numbers.tolist()
-    elif found.accuracy is not None:
-        known = [found.classes[code] for code in found.codes]
-    what = "target" if found.regression else "class"
+    if explanation.numbers is not None:
+        known = explanation.numbers.tolist()
+    elif explanation.accuracy is not None:
+        known = [explanation.classes[code] for code in explanation.codes]
+    what = "target" if explanation.regression else "class"
     head: list[Any] = [*_HEADINGS[GRAPHS], what, "prediction"]
     if linear:
-        if not found.regression:  # where the decision is the prediction
-            head.append(f"decision for {found.outputs[output]}")
+        if not explanation.regression:  # where the decision is the prediction
+            head.append(f"decision for {explanation.outputs[output]}")
         head.append("added most by")
-        decisions = found.model.decision(found.graphs)[:, output]
-        parts = found.contributions(output)
-        texts = [pattern.text for pattern in found.patterns(output)]
+        decisions = explanation.model.decision(explanation.graphs)[:, output]
+        parts = explanation.contributions(output)
+        texts = [pattern.text for pattern in explanation.patterns(output)]
     rows: list[list[Any]] = [head]
-    for i in range(len(found.graphs)):
+    for i in range(len(explanation.graphs)):
         row: list[Any] = [i, known[i] if known else ""]
         row.append(predicted[i] if predicted else "")
         if linear:
-            row += [] if found.regression else [repr(float(decisions[i]))]
+            row += [] if explanation.regression else [repr(float(decisions[i]))]
             row.append(_reasons(parts[i], texts))
         rows.append(row)
     return _csv(rows)
@@ -430,18 +417,20 @@ def _reasons(parts: Any, texts: list[str]) -> str:
     return "; ".join(f"{texts[parts.indices[p]]} {parts.data[p]:+.3g}" for p in order)
 
 
-def _pictures(found: ModelExplanation, output: int, n: int, level: int | None) -> dict[str, bytes]:
+def _pictures(
+    explanation: ModelExplanation, output: int, n: int, level: int | None
+) -> dict[str, bytes]:
     from gramlet.plotting import plot_patterns
     from gramlet.plotting.axes import pyplot
     from gramlet.plotting.patterns import can_draw
 
     figures = {}
-    if can_draw(getattr(found.model, "kernel", found.model)):
+    if can_draw(getattr(explanation.model, "kernel", explanation.model)):
         figures[PATTERN_PICTURE] = plot_patterns(
-            found.model, n, level, output=output, graphs=found.graphs
+            explanation.model, n, level, output=output, graphs=explanation.graphs
         )
-    if found.drawable:
-        figures[GRAPH_PICTURE] = _draw_graphs(found, output)
+    if explanation.drawable:
+        figures[GRAPH_PICTURE] = _draw_graphs(explanation, output)
     contents = {}
     for name, figure in figures.items():
         stream = io.BytesIO()
@@ -452,36 +441,36 @@ def _pictures(found: ModelExplanation, output: int, n: int, level: int | None) -
     return contents
 
 
-def _draw_graphs(found: ModelExplanation, output: int) -> Any:
+def _draw_graphs(explanation: ModelExplanation, output: int) -> Any:
     """Typical graphs of each class, their nodes coloured by the patterns rooted there."""
     from gramlet.plotting import plot_graph_importance
     from gramlet.plotting.axes import pyplot
 
-    sizes = found.graphs.sizes
-    shown = found.classes[:_CLASSES_DRAWN]
-    drawn = [_typical(sizes, found.codes == c) for c in range(len(shown))]
+    sizes = explanation.graphs.sizes
+    shown = explanation.classes[:_CLASSES_DRAWN]
+    drawn = [_typical(sizes, explanation.codes == c) for c in range(len(shown))]
     rows, columns = len(drawn), _GRAPHS_PER_CLASS
     figure, axes = pyplot().subplots(
         rows, columns, figsize=(5.2 * columns, 3.6 * rows), layout="constrained", squeeze=False
     )
     for ax in axes.flat:
         ax.axis("off")
-    reach = _reach(found, output, [position for positions in drawn for position in positions])
+    reach = _reach(explanation, output, [position for positions in drawn for position in positions])
     for row, positions in enumerate(drawn):
         for ax, position in zip(axes[row], positions, strict=False):
-            graph = found.graphs[position]
-            plot_graph_importance(found.model, graph, output=output, ax=ax, reach=reach)
-            ax.set_title(f"graph {position}, {found.classes[row]}", fontsize=10)
+            graph = explanation.graphs[position]
+            plot_graph_importance(explanation.model, graph, output=output, ax=ax, reach=reach)
+            ax.set_title(f"graph {position}, {explanation.classes[row]}", fontsize=10)
     return figure
 
 
-def _reach(found: ModelExplanation, output: int, positions: list[int]) -> float:
+def _reach(explanation: ModelExplanation, output: int, positions: list[int]) -> float:
     """The largest importance of a node in these graphs, so that all share one colour scale."""
     from gramlet.plotting.patterns import node_importance
 
     largest = 0.0
     for position in positions:
-        values, centre, _ = node_importance(found.model, found.graphs[position], output)
+        values, centre, _ = node_importance(explanation.model, explanation.graphs[position], output)
         largest = max(largest, float(abs(values - centre).max(initial=0.0)))
     return largest
 

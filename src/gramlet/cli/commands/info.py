@@ -73,8 +73,8 @@ def _target(data: Dataset) -> str:
     from gramlet.files.target import infer_task
 
     if data.target is None:
-        found = data.get("unread")
-        return f"classes: none{f' ({_choose(found)})' if found else ''}"
+        columns = data.get("unread")
+        return f"classes: none{f' ({_choose(columns)})' if columns else ''}"
     name = f"target {data.target_name!r}" if data.target_name else "target"
     if data.target.ndim != 1:
         return f"{name}: real numbers, shape {data.target.shape}"

@@ -1,4 +1,4 @@
-"""``gramlet neighbors``: the most similar graphs, as a table."""
+"""``gramlet neighbors`` and ``gramlet duplicates``: similar and equal graphs, as tables."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from gramlet.cli.output import (
     warn_of_repeated_ids,
     write_table,
 )
+from gramlet.cli.terminal import note
 
 if TYPE_CHECKING:
     from gramlet.files.dataset import Dataset
@@ -92,3 +93,31 @@ def _lines(
             line = [query_names[i], rank, names[place], f"{similarity:.6g}"]
             line += [] if queries.molecules is None else [queries.molecules[i]]
             yield line + ([] if data.molecules is None else [data.molecules[place]])
+
+
+def duplicates(
+    source: Input,
+    reading: Reading,
+    output: Annotated[Path | None, output_option("Write to a .csv file instead.")] = None,
+) -> None:
+    """List groups of isomorphic graphs; labels and edge directions must agree."""
+    from gramlet.combine.duplicates import find_duplicates
+
+    if output is not None:
+        check_place(output, [".csv"], inputs={"INPUT": source})
+    data = read_input(source, reading, uses_target=False)
+    note_skipped(data)
+    warn_of_repeated_ids(data, source)
+    from gramlet.engine.core.compiling import announce_compilation
+
+    announce_compilation()
+    groups = find_duplicates(data.graphs)
+    names, molecules = names_of(data), data.molecules
+    rows = (
+        [number, names[position], *([] if molecules is None else [molecules[position]])]
+        for number, group in enumerate(groups)
+        for position in group
+    )
+    write_table(output, ["group", "graph", *["smiles"] * (molecules is not None)], rows)
+    repeated = sum(len(group) - 1 for group in groups)
+    note(f"{len(data.graphs)} graphs, {repeated} of them repeat an earlier one.")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gramlet.cli.inputs import stream_input
-from gramlet.cli.options import Input, Jobs, Model, OnError, Reading, output_option
+from gramlet.cli.options import Input, Jobs, Model, Reading, output_option
 from gramlet.cli.output import check_place, note_skipped
 from gramlet.cli.terminal import Failure, WrongUse, note
 from gramlet.common.notices import counted
@@ -44,7 +44,7 @@ def predict(
 
     writer = None
     if output is not None:
-        skips = reading.on_error is OnError.skip
+        skips = reading.on_error == "skip"
         writer = PredictionWriter(output, with_lines=skips)
         for place in (writer.path, writer.skipped_path) if skips else (writer.path,):
             check_place(place, [".csv"], inputs={"MODEL": model, "INPUT": source})

@@ -26,7 +26,7 @@ from gramlet.cli.output import check_place
 from gramlet.cli.terminal import Failure, WrongUse, note
 
 if TYPE_CHECKING:
-    from gramlet.evaluation import Choice, Protocol
+    from gramlet.evaluation import Protocol
     from gramlet.evaluation.protocols.task import Target
     from gramlet.graphs.batch import GraphBatch
     from gramlet.kernels.registry import Entry
@@ -169,20 +169,14 @@ class Trained:
         """One line with the score in cross-validation on the same graphs."""
         if self.score is None:
             return ""
-        of_classes = self.scoring == "accuracy"
-        told = f"{self.scoring} {self.score:.3f} in cross-validation"
-        if of_classes:
-            told = f"{100 * self.score:.1f} % right in cross-validation"
-        if self.no_better and of_classes:
-            return (
-                f"{told}: no better than always predicting the most frequent class, "
-                f"{100 * (self.baseline or 0):.1f} %."
-            )
+        score, constant = f"{self.scoring} {self.score:.3f}", "the mean"
+        if self.scoring == "accuracy":
+            score = f"{100 * self.score:.1f} % right"
+            constant = f"the most frequent class, {100 * (self.baseline or 0):.1f} %"
         if self.no_better:
-            return f"{told}: no better than always predicting the mean."
-        if not self.chosen:
-            return f"{told}."
-        return f"{told}, which also chose it; 'gramlet evaluate' gives an unbiased score."
+            return f"{score} in cross-validation: no better than always predicting {constant}."
+        also = ", which also chose it; 'gramlet evaluate' gives an unbiased score"
+        return f"{score} in cross-validation{also if self.chosen else ''}."
 
 
 def choose_and_fit(
@@ -217,57 +211,38 @@ def choose_and_fit(
     fixed = {"random_state": how.seed, "normalize": how.normalize}
     fixed = {key: value for key, value in fixed.items() if key in has} | params
     open_options = {k: v for k, v in row.tunable.items() if k not in params} if tune else {}
-    kept = graphs if len(target.kept) == len(graphs) else graphs[target.kept]
+    used = graphs if len(target.kept) == len(graphs) else graphs[target.kept]
     chosen = bool(open_options) or len(protocol.C) > 1
     weights = how.weights(target.classes, target.shown_classes)
-    plain = target.task == "classification" and how.machine in (None, "svc")
+    plain = target.task == "classification" and how.classifier in (None, "svc")
     if plain and row.kind == "kernel" and not chosen and not score:
         from sklearn.svm import SVC
 
         cost = protocol.C[0]
         machine = SVC(kernel="precomputed", C=cost, class_weight=weights)
-        model = _fitted(row, fixed, machine, kept, target, how)
+        model = _fitted(row, fixed, machine, used, target, how)
         return Trained(model, fixed, cost, None, "accuracy", None, chosen)
-    # Fixed values become lists of one, because a value may itself be a list.
-    options = {**{key: [value] for key, value in fixed.items()}, **open_options}
-    found = _choice(row, kept, target, protocol, options, weights, how)
-    model = _fitted(row, found.options, found.machine, kept, target, how)
-    return Trained(
-        model,
-        found.options,
-        protocol.C[0] if found.C is None else found.C,
-        found.score,
-        found.scoring,
-        _baseline(found.scoring, target, protocol),
-        chosen,
-    )
-
-
-def _choice(
-    row: Entry,
-    graphs: GraphBatch,
-    target: Target,
-    protocol: Protocol,
-    options: dict[str, Any],
-    weights: Any,
-    how: Training,
-) -> Choice:
     from gramlet.evaluation import choose
 
     protocol.whole(target.values, target.shown_classes)  # `choose` does not know the names
-    return choose(
+    choice = choose(
         row.name,
-        graphs,
+        used,
         target.named,
         protocol,
         task=target.task,
         scoring=how.scoring,
-        classifier=how.machine,
+        classifier=how.classifier,
         class_weight=weights,
-        options=options,
+        # Fixed values become lists of one, because a value may itself be a list.
+        options={**{key: [value] for key, value in fixed.items()}, **open_options},
         n_jobs=how.jobs,
         verbose=True,
     )
+    model = _fitted(row, choice.options, choice.machine, used, target, how)
+    cost = protocol.C[0] if choice.C is None else choice.C
+    baseline = _baseline(choice.scoring, target, protocol)
+    return Trained(model, choice.options, cost, choice.score, choice.scoring, baseline, chosen)
 
 
 def _baseline(scoring: str, target: Target, protocol: Protocol) -> float | None:
@@ -321,7 +296,7 @@ def train_linear(
             f"{source} --hashed 20 -o STORE' writes one; --target and other options for reading "
             "are given there."
         )
-    given = [option for option, there in unused.items() if there]
+    given = [option for option, is_given in unused.items() if is_given]
     if given:
         raise WrongUse(f"{given[0]} does not apply to a feature store; leave it out with --linear.")
     started = time.perf_counter()
@@ -351,9 +326,9 @@ def _fitted_linear(store: Any, how: Linear, training: Training) -> Any:
 
     weights = None
     if training.class_weight:
-        weights = training.weights(summarize(store, training.task.value).classes)
+        weights = training.weights(summarize(store, training.task).target.classes)
     return HashedLinearModel(
-        training.task.value,
+        training.task,
         n_epochs="auto" if how.epochs is None else how.epochs,
         held_out=0.1 if how.held_out is None else how.held_out,
         class_weight=weights,
@@ -366,11 +341,13 @@ def _linear_verdict(model: Any) -> str:
     if model.score_ is None:
         note("No graphs were held out for a test, or too few.")
         return "not tested"
-    if model.scoring_ == "accuracy":
-        told = f"{100 * model.score_:.1f} % right on {model.n_tested_} graphs held out"
-        base = f"{100 * (model.baseline_ or 0):.1f} %"
-    else:
-        told = f"{model.scoring_} {model.score_:.3f} on {model.n_tested_} graphs held out"
-        base = "" if model.baseline_ is None else f"{model.baseline_:.3f}"
-    always = "the most frequent class" if model.task_ == "classification" else "the mean"
-    return f"{told} (always predicting {always}: {base})" if base else told
+    percent = model.scoring_ == "accuracy"
+    score = (
+        f"{100 * model.score_:.1f} % right" if percent else f"{model.scoring_} {model.score_:.3f}"
+    )
+    score = f"{score} on {model.n_tested_} graphs held out"
+    if model.baseline_ is None:
+        return score
+    constant = "the most frequent class" if model.task_ == "classification" else "the mean"
+    baseline = f"{100 * model.baseline_:.1f} %" if percent else f"{model.baseline_:.3f}"
+    return f"{score} (always predicting {constant}: {baseline})"

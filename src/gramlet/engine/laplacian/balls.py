@@ -15,8 +15,6 @@ from gramlet.engine.core.hashes import scramble
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.graphs.batch import GraphBatch
 
-__all__ = ["ball_centres", "ball_owners", "ball_sizes", "gather_ball", "gather_graph", "hop_counts"]
-
 
 @njit(nogil=True, cache=True)
 def gather_ball(

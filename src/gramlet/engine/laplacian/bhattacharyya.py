@@ -2,7 +2,7 @@
 
 Matrices of one order are kept as packed lower triangles. Each pair takes one factorisation; many
 columns are factored side by side in vector registers. The matrices are computed in `covariances`;
-matrices on different coordinates are in `sparse_covariances`.
+matrices on coordinates of their own are in `supports`.
 """
 
 from __future__ import annotations
@@ -18,25 +18,10 @@ from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror, one_blas_thread
 
-__all__ = [
-    "LANES",
-    "Covariances",
-    "compare",
-    "compare_self",
-    "fill_lanes",
-    "multiply",
-    "own_logs",
-    "project",
-    "smallest_pivots",
-]
-
-
 # Number of matrices factored side by side; at order 10 they fill half of a first-level cache.
 LANES = 32
 # Beyond this order the lanes of a block do not fit into the cache, and LAPACK is faster.
 _LARGEST_IN_LANES = 256
-# How many bytes of matrices LAPACK gets at a time.
-_CHUNK_BYTES = 1 << 25
 
 _LN2 = 0.6931471805599453
 _MANTISSA = (1 << 52) - 1
@@ -57,15 +42,15 @@ class Covariances:
         ¼ ln|S|.
     """
 
+    order: int
+    packed: Floats
+    quarter_logs: Floats
+
     stored = fields(
         order=Integer(0, most=1 << 20),
         packed=ArrayOf("float64", "n", None),
         quarter_logs=ArrayOf("float64", "n"),
     )
-
-    order: int
-    packed: Floats
-    quarter_logs: Floats
 
     @classmethod
     def build(cls, packed: Floats, order: int) -> Covariances:
@@ -76,7 +61,8 @@ class Covariances:
         """
         packed = np.ascontiguousarray(packed, dtype=np.float64)
         if order > _LARGEST_IN_LANES:
-            logs = _large_logs(packed, order)
+            with one_blas_thread():
+                logs = np.array([_log_of_large(row, order) for row in packed])
         else:
             logs = own_logs(_lanes(packed), len(packed), order)
         return cls(order, packed, 0.25 * logs)
@@ -89,15 +75,15 @@ class Covariances:
         return Covariances(self.order, self.packed[positions], self.quarter_logs[positions])
 
     def validate(self) -> None:
-        """Raise ValueError if the matrices are singular, or not those of ``quarter_logs``."""
-        order = self.order
-        n_columns = order * (order + 1) // 2
-        require(self.packed.shape[1] == n_columns, "packed must have d(d + 1)/2 columns")
+        """Raise ValueError if a matrix is singular, or its log-determinant another one."""
+        whole = self.packed.shape[1] == self.order * (self.order + 1) // 2
+        require(whole, "packed must have one column per entry of a triangle")
         packed = np.ascontiguousarray(self.packed)
-        require(order == 0 or (smallest_pivots(packed, order) > 0).all(), "a matrix is singular")
-        logs = Covariances.build(packed, order).quarter_logs
-        fit = np.allclose(logs, self.quarter_logs, 1e-6, 1e-6)
-        require(fit, "quarter_logs do not fit the matrices")
+        regular = self.order == 0 or (smallest_pivots(packed, self.order) > 0).all()
+        require(regular, "a matrix is singular")
+        logs = Covariances.build(packed, self.order).quarter_logs
+        fitting = np.allclose(logs, self.quarter_logs, 1e-6, 1e-6)
+        require(fitting, "quarter_logs do not fit the matrices")
 
 
 def compare(rows: Covariances, columns: Covariances, tiling: Tiling = QUIET) -> Floats:
@@ -147,6 +133,15 @@ def project(
     return out
 
 
+def _lanes(packed: Floats) -> Floats:
+    """The matrices in blocks of lanes, (blocks, entries, lanes); copies of the first one pad it."""
+    n, entries = packed.shape
+    n_blocks = -(-n // LANES)
+    places = np.arange(n_blocks * LANES)
+    padded = packed[np.where(places < n, places, 0)]
+    return np.ascontiguousarray(padded.reshape(n_blocks, LANES, entries).transpose(0, 2, 1))
+
+
 def _fill(
     rows: Covariances,
     columns: Covariances,
@@ -156,29 +151,12 @@ def _fill(
     triangle: bool,
     out: Floats,
 ) -> None:
+    """Rows ``begin:end`` of k; with ``triangle`` those from the diagonal on, or a little before."""
     if rows.order > _LARGEST_IN_LANES:
         _fill_large(rows, columns, begin, end, triangle, out)
-    else:
-        fill_lanes(
-            rows.packed,
-            rows.quarter_logs,
-            lanes,
-            columns.quarter_logs,
-            rows.order,
-            begin,
-            end,
-            triangle,
-            out,
-        )
-
-
-def _lanes(packed: Floats) -> Floats:
-    """The matrices in blocks of lanes, (blocks, entries, lanes); copies of the first one pad it."""
-    n, entries = packed.shape
-    n_blocks = -(-n // LANES)
-    places = np.arange(n_blocks * LANES)
-    padded = packed[np.where(places < n, places, 0)]
-    return np.ascontiguousarray(padded.reshape(n_blocks, LANES, entries).transpose(0, 2, 1))
+        return
+    own, other = rows.quarter_logs, columns.quarter_logs
+    fill_lanes(rows.packed, own, lanes, other, rows.order, begin, end, triangle, out)
 
 
 @njit(nogil=True, cache=True)
@@ -296,49 +274,23 @@ def _eliminate_two(values: Floats, order: int, k: int, inverse: Floats, factor: 
                 )
 
 
-# Large orders
+# Large orders, with one call of LAPACK per matrix
 
 
-def _square(packed: Floats, order: int) -> Floats:
-    full = np.zeros((len(packed), order, order))
-    rows, columns = np.tril_indices(order)
-    full[:, rows, columns] = packed
-    full[:, columns, rows] = packed
-    return full
-
-
-def _log_diagonals(squares: Floats) -> Floats:
-    # Contiguous rows, so that sums have the same order for any number of matrices.
-    diagonals = np.ascontiguousarray(np.diagonal(np.linalg.cholesky(squares), axis1=1, axis2=2))
-    logs: Floats = 2.0 * np.log(diagonals).sum(axis=1)
-    return logs
-
-
-def _chunk(order: int) -> int:
-    return max(1, _CHUNK_BYTES // (8 * order * order))
-
-
-def _large_logs(packed: Floats, order: int) -> Floats:
-    step = _chunk(order)
-    with one_blas_thread():
-        parts = [
-            _log_diagonals(_square(packed[begin : begin + step], order))
-            for begin in range(0, len(packed), step)
-        ]
-    return np.concatenate([np.zeros(0), *parts])
+def _log_of_large(packed: Floats, order: int) -> float:
+    square = np.zeros((order, order))
+    square[np.tril_indices(order)] = packed  # LAPACK reads the lower triangle only
+    return 2.0 * float(np.log(np.diagonal(np.linalg.cholesky(square))).sum())
 
 
 def _fill_large(
     rows: Covariances, columns: Covariances, begin: int, end: int, triangle: bool, out: Floats
 ) -> None:
-    step = _chunk(rows.order)
     for i in range(begin, end):
-        for first in range(i if triangle else 0, len(columns), step):
-            last = min(first + step, len(columns))
-            halves = 0.5 * (rows.packed[i] + columns.packed[first:last])
-            logs = _log_diagonals(_square(halves, rows.order))
-            log_k = rows.quarter_logs[i] + columns.quarter_logs[first:last] - 0.5 * logs
-            out[i, first:last] = np.exp(np.minimum(log_k, 0.0))
+        for j in range(i if triangle else 0, len(columns)):
+            log = _log_of_large(0.5 * (rows.packed[i] + columns.packed[j]), rows.order)
+            log_k = rows.quarter_logs[i] + columns.quarter_logs[j] - 0.5 * log
+            out[i, j] = np.exp(min(log_k, 0.0))
 
 
 # Products and pivots

@@ -2,7 +2,8 @@
 
 The Cholesky factor of L = D − A + ηI is computed within its envelope, in reversed breadth-first
 order: there is little fill-in for sparse graphs and none for trees. One compiled loop handles all
-balls of a batch. Covariances are compared in `bhattacharyya` and `sparse_covariances`.
+balls of a batch, or all graphs. Covariances of one order are compared in `bhattacharyya`, those on
+coordinates of their own in `supports`.
 """
 
 from __future__ import annotations
@@ -13,27 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.common.arrays import Array, Bools, Floats, Ints
 from gramlet.engine.core.compiled import njit
+from gramlet.engine.core.ragged import offsets_of
 from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles
 from gramlet.engine.laplacian.balls import gather_ball, gather_graph, hop_counts
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import frozen
 
-__all__ = [
-    "arc_weights",
-    "ball_covariances",
-    "graph_covariances",
-    "heat_diagonals",
-    "label_covariances",
-    "label_supports",
-    "laplacian_stacks",
-]
-
-
 # A pivot below this share of the diagonal is a rounding error.
 _LOST = 64 * np.finfo(np.float64).eps
+# Eigenvalues not above this share of the largest count as 0.
+_DROPPED = 1e-4
+# An eigenvalue that is further below 0 than this share of the largest is not a rounding error.
+_NEGATIVE = 1e-9
 # Balls and graphs of this many nodes need no larger arrays.
 _MOST_NODES = 128
 # Starting a tile takes as long as the covariances of some ten nodes.
@@ -70,30 +65,11 @@ def ball_covariances(
     """
     centres = np.asarray(centres, np.int64)
     order = coordinates.shape[1]
-    packed = np.empty((len(centres), order * (order + 1) // 2))
-    flat = packed.reshape(-1)
-    failed = np.zeros(len(centres), dtype=np.bool_)
-    arrays = (batch.indptr, batch.indices, arc_weights(batch))
-
-    def loop(begin: int, end: int, *space: Any) -> int:
-        return _ball_tile(
-            *arrays,
-            centres,
-            hops,
-            coordinates,
-            eta,
-            gamma,
-            discount,
-            begin,
-            end,
-            *space,
-            flat,
-            failed,
-        )
-
-    for_tiles(_Spaces(batch.n_nodes_total, order, loop).run, len(centres), tiling=tiling)
-    _refuse_indefinite(batch.graph_of_node[centres], failed, eta)
-    return packed
+    orders = np.full(len(centres), order)
+    work = _Pieces(batch, centres, centres, hops, discount, orders, coordinates, eta, gamma)
+    for_tiles(work.run, len(centres), tiling=tiling)
+    values = work.finish(batch.graph_of_node[centres])
+    return values.reshape(len(centres), order * (order + 1) // 2)
 
 
 def graph_covariances(
@@ -101,75 +77,113 @@ def graph_covariances(
 ) -> Floats:
     """S of every graph, as packed lower triangles; γI for a graph without nodes."""
     order = coordinates.shape[1]
-    packed = np.empty((len(batch), order * (order + 1) // 2))
-    flat = packed.reshape(-1)
-    failed = np.zeros(len(batch), dtype=np.bool_)
-    arrays = (batch.indptr, batch.indices, arc_weights(batch))
-
-    def loop(begin: int, end: int, *space: Any) -> int:
-        return _graph_tile(
-            *arrays, batch.node_offsets, coordinates, eta, gamma, begin, end, *space, flat, failed
-        )
-
-    _for_graphs(batch, order, loop, tiling=tiling)
-    _refuse_indefinite(np.arange(len(batch)), failed, eta)
-    return packed
-
-
-def label_supports(batch: GraphBatch, codes: Ints) -> tuple[Ints, Ints, Ints]:
-    """The codes that occur in each graph, ascending, and each node's position among these.
-
-    Returns
-    -------
-    offsets, present, places
-        Graph i has the codes ``present[offsets[i]:offsets[i + 1]]``.
-    """
-    n_codes = int(codes.max()) + 1 if len(codes) else 1
-    keys, places = np.unique(batch.graph_of_node * n_codes + codes, return_inverse=True)
-    offsets = np.zeros(len(batch) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(keys // n_codes, minlength=len(batch)), out=offsets[1:])
-    places = places.reshape(-1) - offsets[batch.graph_of_node]
-    return offsets, keys % n_codes, places
+    values = _of_graphs(batch, np.full(len(batch), order), coordinates, eta, gamma, tiling)
+    return values.reshape(len(batch), order * (order + 1) // 2)
 
 
 def label_covariances(
-    batch: GraphBatch, offsets: Ints, places: Ints, eta: float, gamma: float, tiling: Tiling = QUIET
-) -> tuple[Ints, Floats]:
+    batch: GraphBatch, codes: Ints, eta: float, gamma: float, tiling: Tiling = QUIET
+) -> tuple[Ints, Ints, Ints, Floats]:
     """S of every graph for one-hot labels, restricted to the labels that occur in it.
 
     Returns
     -------
-    starts, values
-        The packed lower triangle of graph i is ``values[starts[i]:starts[i + 1]]``.
+    offsets, present, starts, values
+        Graph i has the codes ``present[offsets[i]:offsets[i + 1]]``, ascending, and the packed
+        lower triangle ``values[starts[i]:starts[i + 1]]``.
     """
-    orders = np.diff(offsets)
-    starts = np.concatenate([[0], np.cumsum(orders * (orders + 1) // 2)]).astype(np.int64)
-    values = np.empty(starts[-1])
-    failed = np.zeros(len(batch), dtype=np.bool_)
-    arrays = (batch.indptr, batch.indices, arc_weights(batch))
+    n_codes = int(codes.max()) + 1 if len(codes) else 1
+    keys, places = np.unique(batch.graph_of_node * n_codes + codes, return_inverse=True)
+    orders = np.bincount(keys // n_codes, minlength=len(batch))
+    offsets = offsets_of(orders)
+    places = places.reshape(-1) - offsets[batch.graph_of_node]
+    values = _of_graphs(batch, orders, places, eta, gamma, tiling)
+    return offsets, keys % n_codes, offsets_of(orders * (orders + 1) // 2), values
 
-    def loop(begin: int, end: int, *space: Any) -> int:
-        return _label_tile(
-            *arrays,
-            batch.node_offsets,
-            places,
-            orders,
-            starts,
-            eta,
-            gamma,
-            begin,
-            end,
-            *space,
-            values,
-            failed,
+
+def _of_graphs(
+    batch: GraphBatch, orders: Ints, features: Array, eta: float, gamma: float, tiling: Tiling
+) -> Floats:
+    """S of every graph, packed, one after the other; features as for `_Pieces`."""
+    firsts, ends = batch.node_offsets[:-1], batch.node_offsets[1:]
+    work = _Pieces(batch, firsts, ends, -1, False, orders, features, eta, gamma)
+    n_tiles = min(128, 1 + batch.n_nodes_total // _TILE_NODES)
+    for_tiles(
+        work.run, len(batch), costs=batch.sizes.astype(np.float64), n_tiles=n_tiles, tiling=tiling
+    )
+    return work.finish(np.arange(len(batch)))
+
+
+class _Pieces:
+    """Balls or whole graphs, whose covariances are written to one array.
+
+    The compiled loop works in arrays that are created here, one set per thread, and used again for
+    the next tile: ``stamp``, ``queue``, ``place``, ``first`` and ``start``, with one entry per
+    node, and for one ball or graph ``envelope``, the factor, and ``rows``, the features.
+
+    Parameters
+    ----------
+    firsts, ends : arrays
+        The centre of each ball, or the first node of each graph and the one after its last.
+    hops : int
+        The radius of the balls; -1 for whole graphs.
+    orders : array
+        The number of features of each piece.
+    features : array
+        One row per node, or the column of the only 1 in the row.
+    """
+
+    def __init__(
+        self,
+        batch: GraphBatch,
+        firsts: Ints,
+        ends: Ints,
+        hops: int,
+        discount: bool,
+        orders: Ints,
+        features: Array,
+        eta: float,
+        gamma: float,
+    ) -> None:
+        starts = offsets_of(orders * (orders + 1) // 2)
+        one_hot = features.ndim == 1
+        coordinates = np.zeros((0, 0)) if one_hot else features
+        columns = features if one_hot else np.zeros(0, dtype=np.int64)
+        self._n_nodes, self._width = batch.n_nodes_total, int(orders.max(initial=0))
+        self._eta = eta
+        self._values = np.empty(starts[-1])
+        self._failed = np.zeros(len(firsts), dtype=np.bool_)
+        self._arrays = (
+            *(batch.indptr, batch.indices, arc_weights(batch)),
+            *(np.ascontiguousarray(firsts), np.ascontiguousarray(ends), hops, discount),
+            *(coordinates, columns, orders, starts, eta, gamma),
         )
+        self._spare: list[tuple[Any, ...]] = []
 
-    _for_graphs(batch, int(orders.max(initial=0)), loop, tiling=tiling)
-    _refuse_indefinite(np.arange(len(batch)), failed, eta)
-    return starts, values
+    def run(self, begin: int, end: int) -> None:
+        """Run the loop; where arrays are too small, it starts again with larger ones."""
+        space = self._spare.pop() if self._spare else self._space(_MOST_NODES)
+        while True:
+            begin = _write_pieces(*self._arrays, begin, end, *space, self._values, self._failed)
+            if begin == end:
+                break
+            space = self._space(2 * len(space[-1]))
+        self._spare.append(space)
+
+    def _space(self, most: int) -> tuple[Any, ...]:
+        """The arrays to work in, with room for the features of this many nodes."""
+        stamp = np.full(self._n_nodes, -1, dtype=np.int64)
+        of_nodes = np.empty((4, self._n_nodes), dtype=np.int64)
+        # Factors of larger graphs are sparser, or the arrays are enlarged once more.
+        return (stamp, *of_nodes, np.empty(_MOST_NODES * most), np.empty((most, self._width)))
+
+    def finish(self, graphs: Ints) -> Floats:
+        """The covariances; ``graphs`` are those that the pieces are in."""
+        refuse_indefinite(graphs, self._failed, self._eta)
+        return self._values
 
 
-def _refuse_indefinite(graphs: Ints, failed: Bools, eta: float) -> None:
+def refuse_indefinite(graphs: Ints, failed: Bools, eta: float) -> None:
     if failed.any():
         raise ValueError(
             f"Graph {int(graphs[failed.argmax()])}: D − A + ηI is not positive definite with "
@@ -209,170 +223,78 @@ def heat_diagonals(batch: GraphBatch, times: Floats, tiling: Tiling = QUIET) -> 
     return out
 
 
-def _for_graphs(
-    batch: GraphBatch, width: int, loop: Callable[..., int], tiling: Tiling = QUIET
-) -> None:
-    """Run a compiled loop over all graphs; a tile has at least some hundred nodes."""
-    work = _Spaces(batch.n_nodes_total, width, loop).run
-    n_tiles = min(128, 1 + batch.n_nodes_total // _TILE_NODES)
-    for_tiles(
-        work, len(batch), costs=batch.sizes.astype(np.float64), n_tiles=n_tiles, tiling=tiling
-    )
+def half_inverses(batch: GraphBatch, tiling: Tiling = QUIET) -> list[Floats]:
+    """H with HᵀH = (D − A)⁺ of every graph.
 
-
-class _Spaces:
-    """Arrays that compiled loops work in: one set per thread, used again for the next tile.
-
-    They are created outside of the loops: compiling that takes numba longer than compiling the
-    loops. The arrays are ``stamp``, ``queue``, ``place``, ``first`` and ``start``, with one entry
-    per node, and for one ball or graph ``envelope``, the factor, and ``rows``, the features.
-
-    Parameters
-    ----------
-    n_nodes : int
-        The number of nodes of the batch.
-    width : int
-        The largest number of features.
-    loop : callable
-        ``loop(begin, end, *arrays)`` returns the ball or graph for which the last two arrays are
-        too small, or ``end``.
+    D − A = V diag(λ) Vᵀ always has the eigenvalue 0; eigenvalues that are not above a share of the
+    largest are dropped, the others are inverted.
     """
+    roots = [np.zeros((0, 0))] * len(batch)
 
-    def __init__(self, n_nodes: int, width: int, loop: Callable[..., int]) -> None:
-        self._n_nodes, self._width, self._loop = n_nodes, width, loop
-        self._spare: list[tuple[Any, ...]] = []
+    def write(graphs: Ints, halves: Floats) -> None:
+        for graph, half in zip(graphs, halves, strict=True):
+            roots[graph] = half
 
-    def run(self, begin: int, end: int) -> None:
-        """Run the loop; where arrays are too small, it starts again with larger ones."""
-        arrays = self._spare.pop() if self._spare else self._arrays(_MOST_NODES)
-        while (begin := self._loop(begin, end, *arrays)) < end:
-            arrays = self._arrays(2 * len(arrays[-1]))
-        self._spare.append(arrays)
-
-    def _arrays(self, most: int) -> tuple[Any, ...]:
-        """The arrays, with room for the features of this many nodes."""
-        stamp = np.full(self._n_nodes, -1, dtype=np.int64)
-        of_nodes = np.empty((4, self._n_nodes), dtype=np.int64)
-        # Factors of larger graphs are sparser, or the arrays are enlarged once more.
-        return (stamp, *of_nodes, np.empty(_MOST_NODES * most), np.empty((most, self._width)))
+    _decompose(batch, write, tiling)
+    return roots
 
 
-# The compiled loops. They return where they stopped; see `_Spaces`.
+def pseudo_inverse_covariances(
+    batch: GraphBatch, coordinates: Floats, gamma: float, tiling: Tiling = QUIET
+) -> Floats:
+    """S = U (D − A)⁺ Uᵀ + γI of every graph, as packed lower triangles.
+
+    S is γI for a graph without edges. The rows of ``coordinates``, one per node, are the columns
+    of U.
+    """
+    order = coordinates.shape[1]
+    triangle = np.tril_indices(order)
+    packed = np.tile(gamma * np.eye(order)[triangle], (len(batch), 1))
+
+    def write(graphs: Ints, halves: Floats) -> None:
+        nodes = batch.node_offsets[graphs][:, None] + np.arange(halves.shape[1])
+        moved = halves @ coordinates[nodes]
+        squares = moved.transpose(0, 2, 1) @ moved
+        packed[graphs] += squares[:, triangle[0], triangle[1]]
+
+    _decompose(batch, write, tiling)
+    return packed
+
+
+def _decompose(batch: GraphBatch, write: Callable[[Ints, Floats], None], tiling: Tiling) -> None:
+    """Call ``write`` with graphs of one size and their H, (graphs, size, size)."""
+    indefinite = np.zeros(len(batch), dtype=bool)
+
+    def halve(graphs: Ints, solved: tuple[Floats, Floats]) -> None:
+        values, vectors = solved
+        largest = np.abs(values).max(axis=1, keepdims=True)
+        indefinite[graphs] = values[:, 0] < -_NEGATIVE * largest[:, 0]
+        kept = values > _DROPPED * largest
+        roots = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
+        write(graphs, roots[:, :, None] * vectors.transpose(0, 2, 1))
+
+    for_eigensystems(batch.sizes, laplacian_stacks(batch), halve, tiling=tiling)
+    if indefinite.any():
+        raise ValueError(
+            f"Graph {int(indefinite.argmax())}: D − A has negative eigenvalues, because edge "
+            "weights are negative. Use weights of at least 0."
+        )
+
+
+# The compiled loops
 
 
 @njit(nogil=True, cache=True)
-def _ball_tile(
+def _write_pieces(
     indptr: Ints,
     indices: Ints,
     weights: Floats,
-    centres: Ints,
+    firsts: Ints,
+    ends: Ints,
     hops: int,
-    coordinates: Floats,
-    eta: float,
-    gamma: float,
     discount: bool,
-    begin: int,
-    end: int,
-    stamp: Ints,
-    queue: Ints,
-    place: Ints,
-    first: Ints,
-    start: Ints,
-    envelope: Floats,
-    rows: Floats,
-    packed: Floats,
-    failed: Bools,
-) -> int:
-    """S of the balls ``begin:end``, and whether their Laplacians are not positive definite."""
-    order = coordinates.shape[1]
-    for i in range(begin, end):
-        # The ball and the factor of its Laplacian.
-        count = gather_ball(indptr, indices, centres[i], hops, stamp, i, queue)
-        if count > len(rows) or not _factor_laplacian(
-            indptr,
-            indices,
-            weights,
-            queue,
-            count,
-            stamp,
-            i,
-            place,
-            eta,
-            first,
-            start,
-            envelope,
-            failed,
-        ):
-            return i
-        # The features of its nodes, in the order of the factor's rows.
-        if discount:
-            hop_counts(indptr, indices, queue, count, stamp, i, place)  # places are done with
-        for q in range(count):
-            share = 1.0 / (place[queue[q]] + 1) if discount else 1.0
-            for k in range(order):
-                rows[count - 1 - q, k] = share * coordinates[queue[q], k]
-        covariance = i * (order * (order + 1) // 2)
-        _write_covariance(rows, count, order, first, start, envelope, gamma, packed, covariance)
-    return end
-
-
-@njit(nogil=True, cache=True)
-def _graph_tile(
-    indptr: Ints,
-    indices: Ints,
-    weights: Floats,
-    offsets: Ints,
     coordinates: Floats,
-    eta: float,
-    gamma: float,
-    begin: int,
-    end: int,
-    stamp: Ints,
-    queue: Ints,
-    place: Ints,
-    first: Ints,
-    start: Ints,
-    envelope: Floats,
-    rows: Floats,
-    packed: Floats,
-    failed: Bools,
-) -> int:
-    """S of the graphs ``begin:end``, as `_ball_tile` does for balls."""
-    order = coordinates.shape[1]
-    for g in range(begin, end):
-        # The factor of the Laplacian, the features in the order of its rows, the covariance.
-        count = gather_graph(indptr, indices, offsets[g], offsets[g + 1], stamp, g, queue)
-        if count > len(rows) or not _factor_laplacian(
-            indptr,
-            indices,
-            weights,
-            queue,
-            count,
-            stamp,
-            g,
-            place,
-            eta,
-            first,
-            start,
-            envelope,
-            failed,
-        ):
-            return g
-        for q in range(count):
-            for k in range(order):
-                rows[count - 1 - q, k] = coordinates[queue[q], k]
-        covariance = g * (order * (order + 1) // 2)
-        _write_covariance(rows, count, order, first, start, envelope, gamma, packed, covariance)
-    return end
-
-
-@njit(nogil=True, cache=True)
-def _label_tile(
-    indptr: Ints,
-    indices: Ints,
-    weights: Floats,
-    offsets: Ints,
-    places: Ints,
+    columns: Ints,
     orders: Ints,
     starts: Ints,
     eta: float,
@@ -389,11 +311,17 @@ def _label_tile(
     values: Floats,
     failed: Bools,
 ) -> int:
-    """S of the graphs ``begin:end`` for one-hot labels, as `_ball_tile` does for balls."""
-    for g in range(begin, end):
-        # The factor of the Laplacian, one-hot rows in the order of its rows, the covariance.
-        order = orders[g]
-        count = gather_graph(indptr, indices, offsets[g], offsets[g + 1], stamp, g, queue)
+    """S of the balls or graphs ``begin:end``, and whether a Laplacian is not positive definite.
+
+    Returns the piece for which the envelope or the rows are too small, or ``end``.
+    """
+    for i in range(begin, end):
+        # The nodes, and the factor of their Laplacian.
+        order = orders[i]
+        if hops < 0:
+            count = gather_graph(indptr, indices, firsts[i], ends[i], stamp, i, queue)
+        else:
+            count = gather_ball(indptr, indices, firsts[i], hops, stamp, i, queue)
         if count > len(rows) or not _factor_laplacian(
             indptr,
             indices,
@@ -401,7 +329,7 @@ def _label_tile(
             queue,
             count,
             stamp,
-            g,
+            i,
             place,
             eta,
             first,
@@ -409,13 +337,21 @@ def _label_tile(
             envelope,
             failed,
         ):
-            return g
+            return i
+        # Their features, in the order of the factor's rows.
+        if discount:
+            hop_counts(indptr, indices, queue, count, stamp, i, place)  # places are done with
         for q in range(count):
-            for k in range(order):
-                rows[q, k] = 0.0
-        for q in range(count):
-            rows[count - 1 - q, places[queue[q]]] = 1.0
-        _write_covariance(rows, count, order, first, start, envelope, gamma, values, starts[g])
+            row, node = rows[count - 1 - q], queue[q]
+            share = 1.0 / (place[node] + 1) if discount else 1.0
+            if len(columns) > 0:
+                for k in range(order):
+                    row[k] = 0.0
+                row[columns[node]] = 1.0
+            else:
+                for k in range(order):
+                    row[k] = share * coordinates[node, k]
+        _write_covariance(rows, count, order, first, start, envelope, gamma, values, starts[i])
     return end
 
 

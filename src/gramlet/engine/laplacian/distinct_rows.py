@@ -7,54 +7,28 @@ import numpy as np
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.compiled import njit
 
-__all__ = ["distinct_rows", "equal_rows"]
-
 # Rows are equal if all entries agree up to this share of the largest entry of all rows.
 _AGREEMENT = 1e-9
-_BLOCK = 4096  # rows whose temporaries stay in cache
 
 
 def equal_rows(rows: Floats) -> tuple[Ints, Ints]:
     """The positions of the distinct rows, ascending, and which of them each row is equal to.
 
-    Rows are grouped by hashes of their bits, and compared with the first row of their group. The
-    position of a distinct row is the first at which it occurs. Rows that share a hash by chance
-    count as distinct.
+    Rows are compared bit by bit. The position of a distinct row is the first at which it occurs.
 
     >>> first, which = equal_rows(np.array([[1.0, 0.5], [0.0, 1.0], [1.0, 0.5]]))
     >>> first.tolist(), which.tolist()
     ([0, 1], [0, 1, 0])
     """
     n, width = rows.shape
-    # Odd factors, so that no bit is lost; a number's high bits are added to its low ones, because
-    # those of short fractions are all 0.
-    factors = np.random.default_rng(0).integers(0, 2**63, width, dtype=np.uint64) * 2 + 1
-    keys = np.empty(n, np.uint64)
-    for begin in range(0, n, _BLOCK):
-        bits = np.ascontiguousarray(rows[begin : begin + _BLOCK]).view(np.uint64)
-        keys[begin : begin + _BLOCK] = ((bits ^ (bits >> 32)) * factors).sum(axis=1)
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    which = which.reshape(-1)
-    apart = np.concatenate(
-        [
-            np.zeros(0, np.int64),
-            *(
-                begin
-                + np.flatnonzero(
-                    (
-                        rows[begin : begin + _BLOCK] != rows[first[which[begin : begin + _BLOCK]]]
-                    ).any(axis=1)
-                )
-                for begin in range(0, n, _BLOCK)
-            ),
-        ]
-    )
-    which[apart] = len(first) + np.arange(len(apart))
-    first = np.concatenate([first, apart])
+    if width == 0:
+        return np.arange(min(n, 1)), np.zeros(n, dtype=np.int64)
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, 8 * width))).reshape(-1)
+    _, first, which = np.unique(whole, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    place = np.empty(len(first), np.int64)
-    place[order] = np.arange(len(first))
-    return first[order], place[which]
+    rank = np.empty(len(first), np.int64)
+    rank[order] = np.arange(len(first))
+    return first[order], rank[which.reshape(-1)]
 
 
 def distinct_rows(rows: Floats) -> Ints:

@@ -1,48 +1,37 @@
-"""Places of nodes on shortest paths, counted for all graphs of a batch.
+"""Places of nodes on shortest paths: counted for all graphs of a batch, and compared.
 
 M_v[i, l] is the number of shortest paths of l nodes with v at place i. From each source the paths
 are counted forwards (ways to reach a node in i steps) and backwards (ways to continue for j steps);
-the products are M. Counts are summed over groups of nodes of a graph, such as the nodes of one
-label. `place_comparison` and the kernels compare the counts.
+the products are M. Counts are summed over groups of nodes of a graph that have equal labels and
+attributes. Two graphs are compared by Σ ⟨M_v, M_w⟩ κ(v, w): the products of their tables,
+restricted to the places that both have, times the node kernel κ.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from gramlet.common.arrays import Floats, Ints, Nodes
+from gramlet.common.fields import ArrayOf, Offsets, fields
+from gramlet.common.stored_state import LARGEST, require
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.memory import available_bytes
-from gramlet.engine.core.ragged import offsets_of
-from gramlet.engine.core.tiles import Tiling, for_tiles
-from gramlet.engine.paths.single_source import breadth_first, dijkstra, sift_down, sift_up
-
-__all__ = ["NodeGroups", "PlaceCounts", "n_places", "place_and_length", "place_counts"]
+from gramlet.engine.core.ragged import offsets_of, taken
+from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
+from gramlet.engine.paths.single_source import breadth_first, dijkstra
 
 # Two paths tie if the relative difference of their lengths is at most this.
 _TIE = 1e-9
+# Which entries of a matrix are computed.
+ALL, TRIANGLE, DIAGONAL = 0, 1, 2
 
 
 @dataclass(frozen=True)
-class NodeGroups:
-    """Groups of nodes of each graph: graph g has the groups ``offsets[g]:offsets[g + 1]``.
-
-    Attributes
-    ----------
-    offsets : array of int64, shape (graphs + 1,)
-    of_node : array of int64, shape (nodes,)
-        The group of each node.
-    """
-
-    offsets: Ints
-    of_node: Ints
-
-
-@dataclass(frozen=True)
-class PlaceCounts:
-    """Counts by place and group, one table per graph.
+class PlaceTables:
+    """Groups of nodes with equal labels and attributes, and their places on shortest paths.
 
     Attributes
     ----------
@@ -52,28 +41,69 @@ class PlaceCounts:
         The table of graph g is ``counts[offsets[g]:offsets[g + 1]]``: one line per place (see
         `place_and_length`), one number per group.
     counts : array of float64
-    folded : bool
-        Whether only the places of the first half of each path are stored. Paths that can be
-        reversed have the same counts at places i and l − 1 − i.
+    group_offsets : array of int64, shape (graphs + 1,)
+        Graph g has the groups ``group_offsets[g]:group_offsets[g + 1]``.
+    labels : array of int64, shape (groups,)
+    columns : array of float64, shape (attributes, groups)
     """
 
     longest: Ints
     offsets: Ints
     counts: Floats
-    folded: bool
+    group_offsets: Ints
+    labels: Ints
+    columns: Floats
+
+    stored = fields(
+        longest=ArrayOf("int64", "n", least=0, most=1 << 25),
+        offsets=Offsets("n", "entries"),
+        counts=ArrayOf("float64", "entries", least=0.0, most=LARGEST),
+        group_offsets=Offsets("n", "groups"),
+        labels=ArrayOf("int64", "groups"),
+        columns=ArrayOf("float64", None, "groups"),
+    )
+
+    def __len__(self) -> int:
+        return len(self.longest)
+
+    def take(self, rows: Ints) -> PlaceTables:
+        """The graphs at these positions."""
+        offsets, entries = taken(self.offsets, rows)
+        group_offsets, groups = taken(self.group_offsets, rows)
+        return replace(
+            self,
+            longest=self.longest[rows],
+            offsets=offsets,
+            counts=self.counts[entries],
+            group_offsets=group_offsets,
+            labels=self.labels[groups],
+            columns=np.ascontiguousarray(self.columns[:, groups]),
+        )
+
+    @property
+    def lines(self) -> Ints:
+        """The number of places of each graph: the lines of its table."""
+        return self.longest * (self.longest + 1) // 2
+
+    def validate(self) -> None:
+        """Raise ValueError if the sizes of the tables do not fit the groups."""
+        n_groups = np.diff(self.group_offsets)
+        require(np.array_equal(n_groups > 0, self.longest > 0), "a graph with nodes has a path")
+        fits = np.array_equal(np.diff(self.offsets), self.lines * n_groups)
+        require(fits, "offsets do not fit the places")
 
 
-def n_places(longest: Ints, folded: bool) -> Ints:
-    """How many pairs (place, length) there are for paths of up to ``longest`` nodes.
+class _Graphs(NamedTuple):
+    """Columns of a batch; without entries in ``weights``, every arc has length 1."""
 
-    >>> n_places(np.array([0, 1, 3]), False).tolist(), n_places(np.array([0, 1, 3]), True).tolist()
-    ([0, 1, 6], [0, 1, 4])
-    """
-    return (longest + 1) ** 2 // 4 if folded else longest * (longest + 1) // 2
+    node_offsets: Ints
+    indptr: Ints
+    indices: Nodes
+    weights: Floats
 
 
 def place_and_length(lines: Ints) -> tuple[Ints, Ints]:
-    """The place i and the length l of lines of a table that is not folded: line l(l−1)/2 + i.
+    """The place i and the length l of lines of a table: line l(l−1)/2 + i.
 
     >>> [part.tolist() for part in place_and_length(np.arange(6))]
     [[0, 0, 1, 0, 1, 2], [1, 2, 2, 3, 3, 3]]
@@ -83,16 +113,17 @@ def place_and_length(lines: Ints) -> tuple[Ints, Ints]:
     return lines - lengths * (lengths - 1) // 2, lengths
 
 
-def place_counts(
+def place_tables(
     node_offsets: Ints,
     indptr: Ints,
     indices: Nodes,
-    groups: NodeGroups,
     weights: Floats | None,
-    directed: bool,
-    fold: bool,
+    group_offsets: Ints,
+    group_of_node: Ints,
+    labels: Ints,
+    columns: Floats,
     tiling: Tiling,
-) -> PlaceCounts:
+) -> PlaceTables:
     """Count the places of the nodes of each group on shortest paths.
 
     Parameters
@@ -100,43 +131,34 @@ def place_counts(
     weights : array of float64, optional
         Positive lengths of the arcs; None: every arc has length 1. An arc u→w continues a shortest
         path from s if w is farther and |d(s,u) + w_uw − d(s,w)| ≤ 1e-9·d(s,w).
-    directed : bool
-    fold : bool
-        Store only the first half of each path, if the other half has the same counts.
+    group_offsets, group_of_node : arrays of int64
+        The groups of each graph, as in `PlaceTables`, and the group of each node.
+    labels, columns : arrays
+        Those of the groups.
     """
-    n_graphs = len(node_offsets) - 1
-    sizes = np.diff(node_offsets)
     lengths = np.zeros(0) if weights is None else np.array(weights, dtype=np.float64)
-    folded = fold and not directed and weights is None
+    graphs = _Graphs(node_offsets, indptr, indices, lengths)
+    sizes = np.diff(node_offsets)
     costs = sizes.astype(np.float64) * (sizes + np.diff(indptr[node_offsets]))
-    longest = np.zeros(n_graphs, dtype=np.int64)
-    graph = (node_offsets, indptr, indices, lengths)
-
-    def measure(begin: int, end: int) -> None:
-        _count(begin, end, *graph, longest, True, groups.offsets, groups.of_node, folded, *nothing)
-
-    nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
-    for_tiles(measure, n_graphs, costs=costs, tiling=tiling)
-    offsets = offsets_of(n_places(longest, folded) * np.diff(groups.offsets))
+    longest = np.zeros(len(sizes), dtype=np.int64)
+    for_tiles(
+        lambda begin, end: _measure(begin, end, graphs, longest),
+        len(sizes),
+        costs=costs,
+        tiling=tiling,
+    )
+    offsets = offsets_of(longest * (longest + 1) // 2 * np.diff(group_offsets))
     _require_memory(offsets, tiling.label)
-    counts = np.zeros(offsets[-1])
-
-    def fill(begin: int, end: int) -> None:
-        _count(
-            begin,
-            end,
-            *graph,
-            longest,
-            False,
-            groups.offsets,
-            groups.of_node,
-            folded,
-            offsets,
-            counts,
-        )
-
-    for_tiles(fill, n_graphs, costs=costs * np.maximum(longest, 1), tiling=tiling)
-    return PlaceCounts(longest, offsets, counts, folded)
+    tables = PlaceTables(longest, offsets, np.zeros(offsets[-1]), group_offsets, labels, columns)
+    for_tiles(
+        lambda begin, end: _fill_tables(
+            begin, end, graphs, longest, group_offsets, group_of_node, offsets, tables.counts
+        ),
+        len(sizes),
+        costs=costs * np.maximum(longest, 1),
+        tiling=tiling,
+    )
+    return tables
 
 
 def _require_memory(offsets: Ints, owner: str) -> None:
@@ -154,57 +176,67 @@ def _require_memory(offsets: Ints, owner: str) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _count(
+def _search(graphs: _Graphs, first: int, source: int, length: Floats, order: Ints) -> int:
+    """Distances from a source, and the nodes that are reached, nearest first; returns how many."""
+    if len(graphs.weights):
+        return dijkstra(
+            first + source, graphs.indptr, graphs.indices, graphs.weights, first, length, order
+        )
+    return breadth_first(first + source, graphs.indptr, graphs.indices, first, length, order)
+
+
+@njit(nogil=True, cache=True)
+def _continues(graphs: _Graphs, p: int, here: float, there: float) -> bool:
+    """Whether arc p continues a shortest path: its end is farther, by the length of the arc.
+
+    Without the first condition, arcs of tiny length would continue paths in both directions.
+    """
+    step = graphs.weights[p] if len(graphs.weights) else 1.0
+    return there > here and abs(here + step - there) <= _TIE * there
+
+
+@njit(nogil=True, cache=True)
+def _measure(begin: int, end: int, graphs: _Graphs, longest: Ints) -> None:
+    """The number of nodes of the longest shortest path of graphs ``begin:end``."""
+    for graph in range(begin, end):
+        first = graphs.node_offsets[graph]
+        n = graphs.node_offsets[graph + 1] - first
+        length, order = np.empty(n), np.empty(n, dtype=np.int64)
+        nodes = np.empty(n, dtype=np.int64)
+        for source in range(n):
+            n_reached = _search(graphs, first, source, length, order)
+            # The largest number of nodes of a path to each node, in the order of distances.
+            nodes[:] = 1
+            for u in order[:n_reached]:
+                for p in range(graphs.indptr[first + u], graphs.indptr[first + u + 1]):
+                    w = graphs.indices[p] - first
+                    if _continues(graphs, p, length[u], length[w]):
+                        nodes[w] = max(nodes[w], nodes[u] + 1)
+                longest[graph] = max(longest[graph], nodes[u])
+
+
+@njit(nogil=True, cache=True)
+def _fill_tables(
     begin: int,
     end: int,
-    node_offsets: Ints,
-    indptr: Ints,
-    indices: Nodes,
-    weights: Floats,
+    graphs: _Graphs,
     longest: Ints,
-    only_measure: bool,
     group_offsets: Ints,
     group_of_node: Ints,
-    folded: bool,
     offsets: Ints,
     counts: Floats,
 ) -> None:
-    """Find the longest path of graphs ``begin:end``, or fill in their tables of places."""
+    """Fill in the tables of graphs ``begin:end``."""
     for graph in range(begin, end):
-        first = node_offsets[graph]
-        n = node_offsets[graph + 1] - first
-        length, keys = np.empty(n), np.empty(n)
-        heap, reached = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        first = graphs.node_offsets[graph]
+        n = graphs.node_offsets[graph + 1] - first
+        length, reached = np.empty(n), np.empty(n, dtype=np.int64)
         taken, left = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-        most = longest[graph]
         n_groups = group_offsets[graph + 1] - group_offsets[graph]
-        room = 0 if only_measure else most
-        forwards = np.zeros((n, room))
-        backwards = np.zeros((n, room))
+        forwards, backwards = np.zeros((n, longest[graph])), np.zeros((n, longest[graph]))
         for source in range(n):
-            # Nodes by distance, so that every continuation leads to a later node.
-            if len(weights):
-                dijkstra(first + source, indptr, indices, weights, first, length)
-            else:
-                breadth_first(first + source, indptr, indices, first, length)
-            order = reached[: _by_distance(length, keys, heap, reached)]
-            if only_measure:
-                most = _most_steps(order, first, indptr, indices, weights, length, taken)
-                longest[graph] = max(longest[graph], most + 1)
-                continue
-            _count_ways(
-                source,
-                order,
-                first,
-                indptr,
-                indices,
-                weights,
-                length,
-                taken,
-                left,
-                forwards,
-                backwards,
-            )
+            order = reached[: _search(graphs, first, source, length, reached)]
+            _count_ways(source, order, graphs, first, length, taken, left, forwards, backwards)
             # i steps to reach a node and j steps to continue make a path of i + j + 1 nodes.
             for v in order:
                 column = offsets[graph] + group_of_node[first + v] - group_offsets[graph]
@@ -212,69 +244,18 @@ def _count(
                     here = forwards[v, i]
                     if here == 0.0:
                         continue
-                    for j in range(i if folded else 0, left[v] + 1):
-                        on = backwards[v, j]
-                        if on == 0.0:
-                            continue
-                        nodes = i + j + 1
-                        line = i + (nodes * nodes // 4 if folded else nodes * (nodes - 1) // 2)
-                        counts[column + line * n_groups] += here * on
-
-
-@njit(nogil=True, cache=True)
-def _by_distance(length: Floats, keys: Floats, heap: Ints, nodes: Ints) -> int:
-    """Write the nodes that can be reached to ``nodes``, nearest first; return how many."""
-    size = 0
-    for v in range(len(length)):
-        if length[v] >= 0.0:
-            sift_up(keys, heap, size, length[v], v)
-            size += 1
-    for at in range(size):
-        nodes[at] = heap[0]
-        sift_down(keys, heap, size - at - 1)
-    return size
-
-
-@njit(nogil=True, cache=True)
-def _continues(d_here: float, step: float, d_there: float) -> bool:
-    """Whether an arc continues a shortest path: its end is farther, by its own length.
-
-    Without the first condition, arcs of tiny length would continue paths in both directions.
-    """
-    return d_there > d_here and abs(d_here + step - d_there) <= _TIE * d_there
-
-
-@njit(nogil=True, cache=True)
-def _most_steps(
-    order: Ints,
-    first: int,
-    indptr: Ints,
-    indices: Nodes,
-    weights: Floats,
-    length: Floats,
-    steps: Ints,
-) -> int:
-    """The largest number of steps of a shortest path along the nodes of ``order``."""
-    most = 0
-    steps[:] = 0
-    for u in order:
-        for p in range(indptr[first + u], indptr[first + u + 1]):
-            w = indices[p] - first
-            step = weights[p] if len(weights) else 1.0
-            if _continues(length[u], step, length[w]):
-                steps[w] = max(steps[w], steps[u] + 1)
-                most = max(most, steps[w])
-    return most
+                    for j in range(left[v] + 1):
+                        if backwards[v, j] != 0.0:
+                            line = i + (i + j + 1) * (i + j) // 2
+                            counts[column + line * n_groups] += here * backwards[v, j]
 
 
 @njit(nogil=True, cache=True)
 def _count_ways(
     source: int,
     order: Ints,
+    graphs: _Graphs,
     first: int,
-    indptr: Ints,
-    indices: Nodes,
-    weights: Floats,
     length: Floats,
     taken: Ints,
     left: Ints,
@@ -290,10 +271,9 @@ def _count_ways(
     forwards[source, 0] = 1.0
     taken[:] = 0
     for u in order:
-        for p in range(indptr[first + u], indptr[first + u + 1]):
-            w = indices[p] - first
-            step = weights[p] if len(weights) else 1.0
-            if _continues(length[u], step, length[w]):
+        for p in range(graphs.indptr[first + u], graphs.indptr[first + u + 1]):
+            w = graphs.indices[p] - first
+            if _continues(graphs, p, length[u], length[w]):
                 taken[w] = max(taken[w], taken[u] + 1)
                 for i in range(taken[u] + 1):
                     forwards[w, i + 1] += forwards[u, i]
@@ -302,10 +282,133 @@ def _count_ways(
     left[:] = 0
     for u in order[::-1]:
         backwards[u, 0] = 1.0
-        for p in range(indptr[first + u], indptr[first + u + 1]):
-            w = indices[p] - first
-            step = weights[p] if len(weights) else 1.0
-            if _continues(length[u], step, length[w]):
+        for p in range(graphs.indptr[first + u], graphs.indptr[first + u + 1]):
+            w = graphs.indices[p] - first
+            if _continues(graphs, p, length[u], length[w]):
                 left[u] = max(left[u], left[w] + 1)
                 for j in range(left[w] + 1):
                     backwards[u, j + 1] += backwards[w, j]
+
+
+# Comparison
+
+
+def compare_places(
+    left: PlaceTables,
+    right: PlaceTables,
+    bridge: bool,
+    scale: float,
+    which: int,
+    tiling: Tiling,
+) -> Floats:
+    """GraphHopper of all pairs, of the symmetric matrix of ``left``, or of its diagonal.
+
+    Parameters
+    ----------
+    bridge : bool
+        κ = max(0, 1 − ‖a − a'‖ / scale), otherwise exp(−scale ‖a − a'‖²); 0 if labels differ.
+    which : {ALL, TRIANGLE, DIAGONAL}
+        With the last two, ``right`` is ``left``; DIAGONAL gives one column.
+    """
+    if len(left.columns) != len(right.columns) and len(left.labels) and len(right.labels):
+        raise ValueError(
+            f"Nodes with {len(left.columns)} attributes cannot be compared with nodes with "
+            f"{len(right.columns)}."
+        )
+    out = np.zeros((len(left), 1 if which == DIAGONAL else len(right)))
+    partners = {
+        ALL: np.full(len(left), float(len(right.counts) + len(right))),
+        TRIANGLE: np.cumsum((np.diff(right.offsets) + 1.0)[::-1])[::-1],
+        DIAGONAL: np.diff(right.offsets) + 1.0,
+    }
+    sides = [
+        _Side(each.lines, each.offsets, each.counts, each.group_offsets, each.labels, each.columns)
+        for each in (left, right)
+    ]
+    costs = (np.diff(left.group_offsets) + 1.0) * partners[which]
+    for_tiles(
+        lambda begin, end: _fill_rows(begin, end, sides[0], sides[1], bridge, scale, which, out),
+        len(left),
+        costs=costs,
+        tiling=tiling,
+    )
+    if which == TRIANGLE:
+        mirror(out)
+    return out
+
+
+class _Side(NamedTuple):
+    """The columns of `PlaceTables`, with the number of lines of each table."""
+
+    lines: Ints
+    offsets: Ints
+    counts: Floats
+    groups: Ints
+    labels: Ints
+    columns: Floats
+
+
+@njit(nogil=True, cache=True)
+def _fill_rows(
+    begin: int,
+    end: int,
+    left: _Side,
+    right: _Side,
+    bridge: bool,
+    scale: float,
+    which: int,
+    out: Floats,
+) -> None:
+    """Fill rows ``begin:end``: all columns, those from the diagonal on, or only the diagonal."""
+    for i in range(begin, end):
+        n_left = left.groups[i + 1] - left.groups[i]
+        table = left.counts[left.offsets[i] : left.offsets[i + 1]].reshape(left.lines[i], n_left)
+        first = 0 if which == ALL else i
+        last = i + 1 if which == DIAGONAL else len(right.lines)
+        for j in range(first, last):
+            lines = min(left.lines[i], right.lines[j])
+            if lines == 0:
+                continue
+            # Restrict both tables to the places that both have.
+            n_right = right.groups[j + 1] - right.groups[j]
+            other = right.counts[right.offsets[j] : right.offsets[j] + lines * n_right]
+            products = np.dot(table[:lines].T, other.reshape(lines, n_right))
+            value = _sum_pairs(
+                products, left, left.groups[i], right, right.groups[j], bridge, scale
+            )
+            out[i, 0 if which == DIAGONAL else j] = value
+
+
+@njit(nogil=True, cache=True)
+def _sum_pairs(
+    products: Floats,
+    left: _Side,
+    left_first: int,
+    right: _Side,
+    right_first: int,
+    bridge: bool,
+    scale: float,
+) -> float:
+    """Σ products[v, w] κ(v, w) over the groups of two graphs."""
+    n_left, n_right = products.shape
+    squares = np.empty(n_right)
+    total = 0.0
+    for v in range(n_left):
+        # Squared distances of one group to all others, from differences: nothing cancels.
+        squares[:] = 0.0
+        for c in range(len(left.columns)):
+            here = left.columns[c, left_first + v]
+            for w in range(n_right):
+                difference = here - right.columns[c, right_first + w]
+                squares[w] += difference * difference
+        label = left.labels[left_first + v]
+        for w in range(n_right):
+            if label != right.labels[right_first + w] or products[v, w] == 0.0:
+                continue
+            if bridge:
+                nearness = 1.0 - np.sqrt(squares[w]) / scale
+                if nearness > 0.0:
+                    total += products[v, w] * nearness
+            elif scale * squares[w] < 746.0:  # otherwise the exponential is 0
+                total += products[v, w] * np.exp(-scale * squares[w])
+    return total

@@ -18,9 +18,6 @@ from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.tiles import Tiling, for_tiles, mirror
 
-__all__ = ["all_subsets_gram", "anova_gram"]
-
-
 # Doubles that the recursion of one block of columns may use: half of a 32 KiB first-level cache.
 _CACHE_DOUBLES = 2048
 

@@ -12,8 +12,6 @@ import numpy as np
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.compiled import njit
 
-__all__ = ["match_rows"]
-
 _LANES = 4  # columns are padded to a multiple of it
 _VISITED = -1e308  # below every distance; finite, so that adding infinity gives infinity
 

@@ -13,7 +13,6 @@ from typing import Literal
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
@@ -21,20 +20,14 @@ from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.short_sort import stable_order
 from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
-from gramlet.engine.core.tiles import Tiling
-
-__all__ = ["Coordinates", "adjacency_coordinates", "laplacian_coordinates"]
+from gramlet.engine.core.tiles import QUIET, Tiling
 
 Order = Literal["algebraic", "magnitude"]
 
 #: Eigenvalues closer than this are one repeated eigenvalue.
 GAP = 1e-8
 # Graphs up to this size are solved densely; the cost of a dense solution grows with the cube.
-_DENSE = 160
-# Components up to this size are reduced to tridiagonal form, and only leading vectors are computed.
-_DENSE_PART = 450
-# Relative tolerance of the first search for missed eigenvalues.
-_ROUGH = 1e-3
+_DENSE = 300
 # A component up to this size may fall back to a dense solution when an eigenspace is very large.
 _DENSE_AT_MOST = 6000
 
@@ -56,24 +49,24 @@ class Coordinates:
 
 
 def laplacian_coordinates(
-    node_offsets: Ints, indptr: Ints, indices: Nodes, n_dims: int, n_jobs: int | None = None
+    node_offsets: Ints, indptr: Ints, indices: Nodes, n_dims: int, tiling: Tiling = QUIET
 ) -> Coordinates:
     """Coordinates by the smallest eigenvalues of I − D^{-1/2} A D^{-1/2} (0^{-1/2} taken as 0)."""
     degrees = np.diff(indptr).astype(np.float64)
     scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
     weights = np.repeat(scale, np.diff(indptr)) * scale[indices]
     # The smallest of I − N are the largest of N, in the same order.
-    found = _coordinates(node_offsets, indptr, indices, weights, n_dims, "algebraic", n_jobs)
+    solved = _coordinates(node_offsets, indptr, indices, weights, n_dims, "algebraic", tiling)
     columns = np.arange(n_dims)[None, :] < np.diff(node_offsets)[:, None]
-    return Coordinates(found.points, np.where(columns, 1.0 - found.values, 0.0))
+    return Coordinates(solved.points, np.where(columns, 1.0 - solved.values, 0.0))
 
 
 def adjacency_coordinates(
-    node_offsets: Ints, indptr: Ints, indices: Nodes, n_dims: int, n_jobs: int | None = None
+    node_offsets: Ints, indptr: Ints, indices: Nodes, n_dims: int, tiling: Tiling = QUIET
 ) -> Coordinates:
     """Coordinates by the eigenvalues of A of largest magnitude; of equal ones positive first."""
     weights = np.ones(len(indices))
-    return _coordinates(node_offsets, indptr, indices, weights, n_dims, "magnitude", n_jobs)
+    return _coordinates(node_offsets, indptr, indices, weights, n_dims, "magnitude", tiling)
 
 
 def _coordinates(
@@ -83,7 +76,7 @@ def _coordinates(
     weights: Floats,
     n_dims: int,
     order: Order,
-    n_jobs: int | None,
+    tiling: Tiling,
 ) -> Coordinates:
     sizes = np.diff(node_offsets)
     points = np.zeros((int(node_offsets[-1]), n_dims))
@@ -103,9 +96,7 @@ def _coordinates(
         leading, squares = _large_spaces(matrix, n_dims, order, graph)
         _place(leading, squares, by_magnitude, points[rows], values[graph])
 
-    for_eigensystems(
-        sizes, stack_of, place, largest=_DENSE, large=place_large, tiling=Tiling(n_jobs)
-    )
+    for_eigensystems(sizes, stack_of, place, largest=_DENSE, large=place_large, tiling=tiling)
     return Coordinates(points, values)
 
 
@@ -237,10 +228,9 @@ def _component(
         values, vectors = np.linalg.eigh(block.toarray())
         return values, vectors**2
     count = n_dims + 2
-    partial = _dense_part if n <= _DENSE_PART and order == "algebraic" else _lanczos
     while count < n // 3:
         try:
-            values, vectors, complete = partial(block, count, n_dims, order)
+            values, vectors, complete = _lanczos(block, count, n_dims, order)
         except ArpackError:  # with few distinct eigenvalues the iteration cannot continue
             break
         if complete:
@@ -254,22 +244,6 @@ def _component(
         )
     values, vectors = np.linalg.eigh(block.toarray())
     return values, vectors**2
-
-
-def _dense_part(
-    block: sparse.csr_matrix, count: int, n_dims: int, order: Order
-) -> tuple[Floats, Floats, bool]:
-    """As `_lanczos`, by reduction to tridiagonal form: the ``count`` largest eigenpairs."""
-    n = block.shape[0]
-    try:
-        values, vectors = eigh(
-            block.toarray(), subset_by_index=[n - count, n - 1], check_finite=False
-        )
-    except np.linalg.LinAlgError:
-        # Computing some eigenpairs can fail if many eigenvalues are equal; computing all cannot.
-        values, vectors = np.linalg.eigh(block.toarray())
-        values, vectors = values[n - count :], vectors[:, n - count :]
-    return values, vectors, bool(values[0] < values[-n_dims] - GAP)
 
 
 def _lanczos(
@@ -296,12 +270,12 @@ def _lanczos(
 
         operator = LinearOperator((n, n), matvec=rest, dtype=np.float64)
         reach = np.sort(np.abs(values) if order == "magnitude" else values)
-        # A rough solution is within _ROUGH of an eigenvalue, which mostly suffices to decide.
-        for tolerance in (_ROUGH, 0.0):
-            extra, vector = eigsh(operator, 1, which=which, v0=start[::-1].copy(), tol=tolerance)
-            left = abs(extra[0]) if order == "magnitude" else extra[0]
-            if left + 4.0 * tolerance * abs(extra[0]) < reach[-n_dims] - GAP:
-                return values, vectors, True
+        # Two at once and to full precision: one alone, or a rough one, may converge to an
+        # eigenvalue below a missed one.
+        extra, vector = eigsh(operator, 2, which=which, v0=start[::-1].copy())
+        left = np.max(np.abs(extra) if order == "magnitude" else extra)
+        if left < reach[-n_dims] - GAP:
+            return values, vectors, True
         values = np.concatenate([values, extra])
         vectors = np.linalg.qr(np.column_stack([vectors, vector]))[0]
     return values, vectors, False

@@ -17,8 +17,6 @@ from gramlet.engine.core.memory import require_bytes
 from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
 from gramlet.engine.core.tiles import Tiling, for_tiles
 
-__all__ = ["distance_histograms", "laplacian_eigenvalues", "spectral_sums"]
-
 # Eigenvalues below this count as 0 in the pseudo-inverse.
 _ZERO = 1e-10
 # Terms of sums that are held in memory at a time, or those of one graph if these are more.

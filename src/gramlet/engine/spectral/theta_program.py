@@ -20,8 +20,6 @@ from gramlet.engine.core.ragged import copy_into
 from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
 from gramlet.engine.core.tiles import Tiling, for_tiles
 
-__all__ = ["ThetaValues", "least_eigenvalues", "theta_values"]
-
 # Graphs up to this size are decomposed as dense matrices.
 _DENSE = 800
 # Up to this number of positive entries is solved for exactly; for more, only ascent is used.
@@ -212,49 +210,23 @@ def _solve_support(
             alpha[i] = 0.0
     if size == 0 or size > _SOLVED:
         return
-    # The Cholesky factor of K + εI.
-    factor = np.zeros((size, size))
+    # K + εI.
+    matrix = np.zeros((size, size))
     for a in range(size):
-        factor[a, a] = 1.0 + 1e-9
+        matrix[a, a] = 1.0 + 1e-9
         i = support[a]
         for p in range(indptr[first + i], indptr[first + i + 1]):
             b = place[indices[p] - first]
             if b >= 0:
-                factor[a, b] = scale
-    _factorise(factor)
+                matrix[a, b] = scale
     # Three steps, each on the remaining error.
     step = np.empty(size)
     for _ in range(3):
         _bounds(alpha, image, first, indptr, indices, scale)
         for a in range(size):
             step[a] = 1.0 - image[support[a]]
-        _solve_factored(factor, step)
+        change = np.linalg.solve(matrix, step)
         for a in range(size):
-            alpha[support[a]] += step[a]
+            alpha[support[a]] += change[a]
     for a in range(size):
         alpha[support[a]] = max(0.0, alpha[support[a]])
-
-
-@njit(nogil=True, cache=True)
-def _factorise(matrix: Floats) -> None:
-    """Replace the lower triangle of a positive definite matrix by its Cholesky factor."""
-    for a in range(len(matrix)):
-        for b in range(a + 1):
-            rest = matrix[a, b]
-            for c in range(b):
-                rest -= matrix[a, c] * matrix[b, c]
-            matrix[a, b] = np.sqrt(max(rest, 1e-12)) if a == b else rest / matrix[b, b]
-
-
-@njit(nogil=True, cache=True)
-def _solve_factored(factor: Floats, right: Floats) -> None:
-    """Solve a system whose matrix is given by its Cholesky factor, in place."""
-    n = len(right)
-    for a in range(n):
-        for b in range(a):
-            right[a] -= factor[a, b] * right[b]
-        right[a] /= factor[a, a]
-    for a in range(n - 1, -1, -1):
-        for b in range(a + 1, n):
-            right[a] -= factor[b, a] * right[b]
-        right[a] /= factor[a, a]

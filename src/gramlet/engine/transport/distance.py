@@ -13,19 +13,14 @@ from numpy.typing import ArrayLike
 
 from gramlet.common.arrays import Bools, Floats, Ints
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.transport.network_simplex import solve_transport
-from gramlet.engine.transport.workspace import (
+from gramlet.engine.transport.network_simplex import (
     FLOW,
     MASS_BITS,
-    SINK_POINT,
-    SOURCE_POINT,
+    Workspace,
     arc_above,
-    highest_cost,
+    solve_transport,
     transport_workspace,
 )
-
-__all__ = ["emd", "wasserstein"]
-
 
 # How far apart the two total masses may be, relative to the larger.
 _TOTALS = 1e-9
@@ -91,7 +86,7 @@ def wasserstein(
     value = 0.0
     if total > 0.0:
         n_small, n_large = sorted(costs.shape)
-        value = emd(left, right, costs, plan, *transport_workspace(n_small, n_large))
+        value = emd(left, right, costs, plan, transport_workspace(n_small, n_large))
     if value < 0.0:
         raise RuntimeError(
             f"wasserstein: no optimum of the {len(left)} × {len(right)} problem after very many "
@@ -146,94 +141,49 @@ def _common_total(left: Floats, right: Floats) -> float:
 
 
 @njit(nogil=True, cache=True)
-def _count_masses(masses: Floats) -> tuple[int, float]:
-    """The factor that scales masses to a total of 2 ** MASS_BITS, and how many are then above 0.
+def _integer_masses(masses: Floats) -> tuple[Ints, Ints, float]:
+    """The points whose masses are not 0, their masses as integers, and the factor between both.
 
-    Returns the number first.
+    The integers add up to ``2 ** MASS_BITS``; what rounding leaves is added to the largest.
     """
     factor = 2.0**MASS_BITS / masses.sum()
-    count = 0
-    for mass in masses:
-        count += int(mass * factor >= 1.0)
-    return count, factor
+    points = np.flatnonzero(masses * factor >= 1.0)
+    shares = (masses[points] * factor).astype(np.int64)
+    shares[shares.argmax()] += (np.int64(1) << MASS_BITS) - shares.sum()
+    return points, shares, factor
 
 
 @njit(nogil=True, cache=True)
-def _take_masses(masses: Floats, factor: float, shares: Ints, points: Ints) -> None:
-    """Write the masses as integers, without those that are 0, and their positions.
+def emd(a: Floats, b: Floats, costs: Floats, plan: Floats, work: Workspace) -> float:
+    """`wasserstein` without its checks, for compiled code, on a workspace to use again.
 
-    What rounding leaves is added to the largest.
-    """
-    kept = largest = 0
-    rest = np.int64(1) << MASS_BITS
-    for i in range(len(masses)):
-        share = np.int64(masses[i] * factor)
-        if share > 0:
-            shares[kept] = share
-            points[kept] = i
-            rest -= share
-            if share > shares[largest]:
-                largest = kept
-            kept += 1
-    shares[largest] += rest
-
-
-@njit(nogil=True, cache=True)
-def emd(
-    a: Floats,
-    b: Floats,
-    costs: Floats,
-    plan: Floats,
-    cost: Floats,
-    scaled: Ints,
-    source: Ints,
-    sink: Ints,
-    tree: Ints,
-) -> float:
-    """`wasserstein` without its checks, for compiled code, on a workspace to reuse.
-
-    Call it as ``emd(a, b, costs, plan, *workspace)`` with a workspace of `transport_workspace`
-    that is large enough. Both totals must be positive; the masses ``b`` are scaled to the total
-    of ``a``. ``plan`` must be all zeros and is filled in unless its size is 0. A value below 0
-    means that no optimum was found.
+    The workspace of `transport_workspace` must be large enough. Both totals must be positive; the
+    masses ``b`` are scaled to the total of ``a``. ``plan`` must be all zeros and is filled in
+    unless its size is 0. A value below 0 means that no optimum was found.
     """
     # The smaller side becomes the sinks.
-    (n, factor), (m, other_factor) = _count_masses(a), _count_masses(b)
-    swapped = n > m
-    n_sinks, n_sources = min(n, m), max(n, m)
-    demand, supply = tree[FLOW], tree[FLOW, n_sinks:]
+    total = a.sum()
+    points, demand, factor = _integer_masses(a)
+    others, supply, _ = _integer_masses(b)
+    swapped = len(points) > len(others)
     if swapped:
-        _take_masses(b, other_factor, demand, sink[SINK_POINT])
-        _take_masses(a, factor, supply, source[SOURCE_POINT])
-    else:
-        _take_masses(a, factor, demand, sink[SINK_POINT])
-        _take_masses(b, other_factor, supply, source[SOURCE_POINT])
-    # Costs of the masses that are not 0.
+        points, others, demand, supply = others, points, supply, demand
+    n_sinks, n_sources = len(points), len(others)
     for i in range(n_sinks):
+        work.tree[FLOW, i] = demand[i]
         for j in range(n_sources):
-            p, q = sink[SINK_POINT, i], source[SOURCE_POINT, j]
-            cost[i, j] = costs[q, p] if swapped else costs[p, q]
-    highest = highest_cost(n_sinks, n_sources, cost, sink)
-    value = solve_transport(
-        n_sinks,
-        n_sources,
-        cost.reshape(-1),
-        0,
-        cost.shape[1],
-        1,
-        highest,
-        scaled,
-        source,
-        sink,
-        tree,
-    )
+            p, q = points[i], others[j]
+            work.cost[i, j] = costs[q, p] if swapped else costs[p, q]
+    for j in range(n_sources):
+        work.tree[FLOW, n_sinks + j] = supply[j]
+    value = solve_transport(n_sinks, n_sources, work)
     # The flows on the arcs of the optimal tree are the plan.
     if plan.size > 0:
         for x in range(n_sinks + n_sources):
-            i, j, flow = arc_above(x, n_sinks, tree)
+            i, j, flow = arc_above(x, n_sinks, work.tree)
             if flow > 0:
-                p, q = sink[SINK_POINT, i], source[SOURCE_POINT, j]
+                p, q = points[i], others[j]
                 if swapped:
                     p, q = q, p
                 plan[p, q] += flow / factor
-    return value * a.sum()
+    return value * total

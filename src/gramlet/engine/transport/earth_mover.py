@@ -1,8 +1,7 @@
 """Earth mover's distances between many pairs of sets of labelled points with masses.
 
 The cost of moving mass between two points is their Euclidean distance; different labels add a
-constant to its square. Distances of points are computed in `ground_distances`; the solvers are in
-`network_simplex` and, for sets of very unequal size, in `few_sinks`.
+constant to its square. Each pair of sets is one problem of `network_simplex`.
 """
 
 from __future__ import annotations
@@ -16,30 +15,24 @@ from gramlet.common.arrays import Floats, Ints
 from gramlet.common.fields import ArrayOf, Offsets, fields
 from gramlet.common.stored_state import require
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.core.ragged import taken
+from gramlet.engine.core.ragged import offsets_of, taken
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
-from gramlet.engine.transport.few_sinks import MANY_SOURCES, few_sinks_room, solve_few_sinks
-from gramlet.engine.transport.ground_distances import Places, fill_distances, places
-from gramlet.engine.transport.network_simplex import solve_transport
-from gramlet.engine.transport.workspace import (
+from gramlet.engine.transport.network_simplex import (
     FLOW,
     MASS_BITS,
+    Workspace,
+    solve_transport,
     transport_workspace,
 )
 
-__all__ = ["MassPoints", "earth_mover_distances", "mass_points"]
+# From this many dimensions on, a matrix product is faster than differences.
+_MANY_DIMENSIONS = 16
+# A squared distance below this share of the squared norms has lost more than four of sixteen
+# digits.
+_CANCELLED = 1e-4
 
 
-# Sets are grouped until they have this many points: enough for a matrix product and vectorised
-# loops, few enough for the cache.
-_ROWS = 128
-_COLUMNS = 256
-# Computed distances may be too large by this share.
-_ROUNDING = 1e-9
-_MIXED = np.int64(-(2**63))
-
-
-@dataclass
+@dataclass(frozen=True)
 class MassPoints:
     """Sets of points with masses, stored one after the other.
 
@@ -54,17 +47,17 @@ class MassPoints:
         Positive; those of a set add up to ``2 ** MASS_BITS``.
     """
 
-    stored = fields(
-        masses=ArrayOf("int64", "points", least=1, most=1 << MASS_BITS),
-        columns=ArrayOf("float64", None, "points"),
-        labels=ArrayOf("int64", "points", least=0),
-        offsets=Offsets(None, "points"),
-    )
-
     offsets: Ints
     columns: Floats
     labels: Ints
     masses: Ints
+
+    stored = fields(
+        offsets=Offsets(None, "n"),
+        columns=ArrayOf("float64", None, "n"),
+        labels=ArrayOf("int64", "n", least=0),
+        masses=ArrayOf("int64", "n", least=1, most=1 << MASS_BITS),
+    )
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -76,9 +69,9 @@ class MassPoints:
         return MassPoints(offsets, columns, self.labels[points], self.masses[points])
 
     def validate(self) -> None:
-        """Raise ValueError if the masses of a set do not add up."""
-        nonempty = np.diff(self.offsets) > 0
-        totals = np.add.reduceat(np.append(self.masses, 0), self.offsets[:-1])[nonempty]
+        """Raise ValueError if the masses of a set have another total."""
+        totals = np.add.reduceat(np.append(self.masses, 0), self.offsets[:-1])
+        totals = totals[np.diff(self.offsets) > 0]
         require((totals == 1 << MASS_BITS).all(), "the masses of a set must add up to 2**60")
 
 
@@ -91,13 +84,13 @@ def mass_points(offsets: Ints, points: Floats, labels: Ints, weights: Ints) -> M
     owner = np.repeat(np.arange(len(sizes)), sizes)
     totals = np.bincount(owner, weights, minlength=len(sizes)).astype(np.int64)
     weights = np.where(totals[owner] == 0, 1, weights)
-    kept = np.flatnonzero(weights)
-    owner, weights = owner[kept], weights[kept]
+    massive = np.flatnonzero(weights)
+    owner, weights = owner[massive], weights[massive]
     totals = np.where(totals == 0, sizes, totals)
     return MassPoints(
-        np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(sizes)))]).astype(np.int64),
-        np.ascontiguousarray(points[kept].T),
-        np.ascontiguousarray(labels[kept]),
+        offsets_of(np.bincount(owner, minlength=len(sizes))),
+        np.ascontiguousarray(points[massive].T),
+        np.ascontiguousarray(labels[massive]),
         _integer_masses(owner, weights, totals),
     )
 
@@ -105,8 +98,7 @@ def mass_points(offsets: Ints, points: Floats, labels: Ints, weights: Ints) -> M
 def _integer_masses(owner: Ints, weights: Ints, totals: Ints) -> Ints:
     """Shares of 2 ** MASS_BITS, as differences of rounded partial sums: totals are exact."""
     before = np.cumsum(weights) - weights
-    first = np.concatenate([[0], np.cumsum(totals)])[:-1]
-    low = before - first[owner]
+    low = before - offsets_of(totals)[owner]
 
     def share(part: Ints) -> Ints:
         # part · 2^60 / total in two steps, neither of which overflows.
@@ -126,32 +118,29 @@ def earth_mover_distances(
     rows, others : MassPoints
     label_distance : float
         Added to the *squared* distance of two points if their labels differ.
-    tiling=tiling
-        For `for_tiles`.
+    tiling : Tiling
 
     Returns
     -------
     array, shape (len(rows), len(others))
         The distance of an empty set and a non-empty one is infinite, that of two empty sets 0.
     """
-    out = np.zeros((len(rows), len(rows if others is None else others)))
-    order = np.arange(len(rows))
     symmetric = others is None
-    if symmetric:
-        # Sorted by size, so that the smaller set of a pair comes first and sizes change rarely.
-        order = np.argsort(np.diff(rows.offsets), kind="stable")
-        rows = rows.take(order)
     fitted = rows if others is None else others
-    left_places, right_places = places(rows.columns, rows.labels, fitted.columns, fitted.labels)
-    left, right = _side(rows, left_places), _side(fitted, right_places)
-    penalty = float(label_distance)
+    out = np.zeros((len(rows), len(fitted)))
+    centre = np.zeros(len(fitted.columns))
+    if len(fitted.columns) >= _MANY_DIMENSIONS and len(fitted.masses):
+        # Differences from a centre near all points lose fewer digits by cancellation.
+        centre = fitted.columns.mean(axis=1)
+    left, right = _Side.of(rows, centre), _Side.of(fitted, centre)
 
     def fill(begin: int, end: int) -> None:
-        _fill_rows(begin, end, left, right, penalty, symmetric, order, out)
+        _fill_rows(begin, end, left, right, float(label_distance), symmetric, out)
 
-    # Not so many tiles that their rows do not fill a block.
-    n_tiles = min(128, max(16, len(rows.masses) // _ROWS))
-    for_tiles(fill, len(rows), costs=_row_costs(rows, symmetric), n_tiles=n_tiles, tiling=tiling)
+    costs = np.diff(rows.offsets) + 1.0
+    if symmetric:
+        costs *= np.arange(len(rows), 0, -1)
+    for_tiles(fill, len(rows), costs=costs, tiling=tiling)
     if (out < 0).any():
         raise RuntimeError("A transport problem was not solved after very many steps.")
     if symmetric:
@@ -159,70 +148,27 @@ def earth_mover_distances(
     return out
 
 
-def _row_costs(rows: MassPoints, symmetric: bool) -> Floats:
-    sizes = np.diff(rows.offsets).astype(np.float64)
-    return (sizes + 1.0) * np.arange(len(rows), 0, -1) if symmetric else sizes + 1.0
-
-
 class _Side(NamedTuple):
-    """All sets on one side of the matrix, for compiled code."""
+    """All sets on one side of the matrix, for compiled code.
+
+    In many dimensions ``rows`` has one row per point, the difference from a common centre, and
+    ``squares`` their squared norms; in few dimensions both are empty.
+    """
 
     offsets: Ints
     masses: Ints
-    places: Places
-    centres: Floats  # a row per set
-    radii: Floats
-    common: Ints  # the label of all points of a set, or _MIXED
+    labels: Ints
+    columns: Floats
+    rows: Floats
+    squares: Floats
 
-
-def _side(sets: MassPoints, where: Places) -> _Side:
-    centres, radii = _balls(sets.offsets, sets.columns)
-    common = _common_labels(sets.offsets, sets.labels)
-    return _Side(sets.offsets, sets.masses, where, centres, radii, common)
-
-
-@njit(nogil=True, cache=True)
-def _balls(offsets: Ints, columns: Floats) -> tuple[Floats, Floats]:
-    """The mean of each set, and the distance from it to the farthest point."""
-    n_sets, n_dimensions = len(offsets) - 1, len(columns)
-    centres, radii = np.zeros((n_sets, n_dimensions)), np.zeros(n_sets)
-    for i in range(n_sets):
-        squares = np.zeros(offsets[i + 1] - offsets[i])
-        for c in range(n_dimensions):
-            values = columns[c, offsets[i] : offsets[i + 1]]
-            centres[i, c] = values.sum() / max(len(values), 1)
-            squares += (values - centres[i, c]) ** 2
-        for square in squares:
-            radii[i] = max(radii[i], np.sqrt(square))
-    return centres, radii
-
-
-@njit(nogil=True, cache=True)
-def _common_labels(offsets: Ints, labels: Ints) -> Ints:
-    common = np.full(len(offsets) - 1, _MIXED)
-    for i in range(len(common)):
-        first, last = offsets[i], offsets[i + 1]
-        alike = first < last
-        for k in range(first + 1, last):
-            alike = alike and labels[k] == labels[first]
-        if alike:
-            common[i] = labels[first]
-    return common
-
-
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
-def _bound(i: int, left: _Side, j: int, right: _Side, penalty: float) -> float:
-    """An upper bound on the distances of points of two sets, at most five times the largest."""
-    square = 0.0
-    for c in range(left.centres.shape[1]):
-        gap = left.centres[i, c] - right.centres[j, c]
-        square += gap * gap
-    # Add the larger first: the last bit must not depend on which set is on the left.
-    a, b = left.radii[i], right.radii[j]
-    reach = np.sqrt(square) + max(a, b) + min(a, b)
-    if left.common[i] != right.common[j] or left.common[i] == _MIXED:  # then some labels differ
-        reach = np.sqrt(reach * reach + penalty)
-    return reach * (1.0 + _ROUNDING)
+    @classmethod
+    def of(cls, sets: MassPoints, centre: Floats) -> _Side:
+        rows = np.zeros((0, 0))
+        if len(centre) >= _MANY_DIMENSIONS:
+            rows = np.ascontiguousarray((sets.columns - centre[:, None]).T)
+        squares = np.einsum("ij,ij->i", rows, rows)
+        return cls(sets.offsets, sets.masses, sets.labels, sets.columns, rows, squares)
 
 
 @njit(nogil=True, cache=True)
@@ -234,77 +180,6 @@ def _largest(offsets: Ints) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _together(first: int, end: int, offsets: Ints, most: int) -> int:
-    """The end of a group of sets from ``first`` on with at most ``most`` points, or of one set."""
-    last = first + 1
-    while last < end and offsets[last + 1] - offsets[first] <= most:
-        last += 1
-    return last
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _solve(
-    first: int,
-    n: int,
-    masses: Ints,
-    other_first: int,
-    m: int,
-    other_masses: Ints,
-    block: Floats,
-    place: int,
-    width: int,
-    highest: float,
-    full: Floats,
-    prices: Floats,
-    floats: Floats,
-    ints: Ints,
-    cost: Floats,
-    scaled: Ints,
-    source: Ints,
-    sink: Ints,
-    tree: Ints,
-) -> float:
-    """The distance of two sets; that of points a and k is ``block[place + a * width + k]``."""
-    down, along = width, 1
-    if n > m:  # the smaller set becomes the sinks
-        first, n, masses, other_first, m, other_masses = (
-            other_first,
-            m,
-            other_masses,
-            first,
-            n,
-            masses,
-        )
-        down, along = along, down
-    if m >= MANY_SOURCES:
-        for a in range(n):
-            for k in range(m):
-                full[a, k] = block[place + a * down + k * along]
-        return solve_few_sinks(
-            n,
-            m,
-            full,
-            masses,
-            first,
-            other_masses,
-            other_first,
-            prices,
-            floats,
-            ints,
-            cost,
-            scaled,
-            source,
-            sink,
-            tree,
-        )
-    for a in range(n):
-        tree[FLOW, a] = masses[first + a]
-    for k in range(m):
-        tree[FLOW, n + k] = other_masses[other_first + k]
-    return solve_transport(n, m, block, place, down, along, highest, scaled, source, sink, tree)
-
-
-@njit(nogil=True, cache=True)
 def _fill_rows(
     begin: int,
     end: int,
@@ -312,73 +187,108 @@ def _fill_rows(
     right: _Side,
     penalty: float,
     symmetric: bool,
-    order: Ints,
     out: Floats,
 ) -> None:
-    """Distances of the sets ``begin:end``; in the symmetric case only to later sets.
+    """Distances of the sets ``begin:end``; in the symmetric case only to later sets."""
+    # Workspace for the largest pair.
+    n, m = _largest(left.offsets[begin : end + 1]), _largest(right.offsets)
+    work = transport_workspace(min(n, m), max(n, m))
+    products = np.empty(n * m if len(left.rows) else 0)
+    for i in range(begin, end):
+        first, last = left.offsets[i], left.offsets[i + 1]
+        for j in range(i + 1 if symmetric else 0, len(right.offsets) - 1):
+            start, stop = right.offsets[j], right.offsets[j + 1]
+            if first == last or start == stop:
+                out[i, j] = 0.0 if last - first == stop - start else np.inf
+            elif last - first <= stop - start:  # the smaller set becomes the sinks
+                out[i, j] = _pair(left, first, last, right, start, stop, penalty, work, products)
+            else:
+                out[i, j] = _pair(right, start, stop, left, first, last, penalty, work, products)
 
-    In the symmetric case, ``order`` gives their positions in the upper triangle of the matrix.
-    """
-    # Workspace for the largest pair and the largest block.
-    offsets, masses = left.offsets, left.masses
-    other_offsets, other_masses = right.offsets, right.masses
-    largest, other_largest = _largest(offsets[begin : end + 1]), _largest(other_offsets)
-    height, width = min(largest, other_largest), max(largest, other_largest)
-    cost, scaled, source, sink, tree = transport_workspace(height, width)
-    full, prices, floats, ints = few_sinks_room(height, width if width >= MANY_SOURCES else 0)
-    block = np.empty(max(_ROWS, largest) * max(_COLUMNS, other_largest))
-    n_others = len(other_offsets) - 1
-    # Groups of sets on the left against groups of sets on the right.
-    bottom = begin
-    while bottom < end:
-        top, bottom = bottom, _together(bottom, end, offsets, _ROWS)
-        behind = top + 1 if symmetric else 0
-        while behind < n_others:
-            front, behind = behind, _together(behind, n_others, other_offsets, _COLUMNS)
-            # The distances of all points of both groups at once.
-            start, stop = other_offsets[front], other_offsets[behind]
-            fill_distances(
-                offsets[top],
-                offsets[bottom],
-                left.places,
-                start,
-                stop,
-                right.places,
-                penalty,
-                block,
-            )
-            # One transport problem per pair of sets.
-            for i in range(top, bottom):
-                first, n = offsets[i], offsets[i + 1] - offsets[i]
-                for j in range(max(front, i + 1) if symmetric else front, behind):
-                    other_first, m = other_offsets[j], other_offsets[j + 1] - other_offsets[j]
-                    place = (first - offsets[top]) * (stop - start) + other_first - start
-                    highest = _bound(i, left, j, right, penalty)
-                    if n == 0 or m == 0:
-                        value = 0.0 if n == m else np.inf
-                    else:
-                        value = _solve(
-                            first,
-                            n,
-                            masses,
-                            other_first,
-                            m,
-                            other_masses,
-                            block,
-                            place,
-                            stop - start,
-                            highest,
-                            full,
-                            prices,
-                            floats,
-                            ints,
-                            cost,
-                            scaled,
-                            source,
-                            sink,
-                            tree,
-                        )
-                    if symmetric:
-                        out[min(order[i], order[j]), max(order[i], order[j])] = value
-                    else:
-                        out[i, j] = value
+
+@njit(nogil=True, cache=True)
+def _pair(
+    sinks: _Side,
+    first: int,
+    last: int,
+    sources: _Side,
+    start: int,
+    stop: int,
+    penalty: float,
+    work: Workspace,
+    products: Floats,
+) -> float:
+    """The distance of the set ``first:last`` of sinks and the set ``start:stop`` of sources."""
+    n, m = last - first, stop - start
+    if len(sinks.rows) > 0:
+        _costs_by_products(sinks, first, last, sources, start, stop, penalty, work.cost, products)
+    else:
+        _costs_by_differences(sinks, first, n, sources, start, stop, penalty, work.cost)
+    for a in range(n):
+        work.tree[FLOW, a] = sinks.masses[first + a]
+    for k in range(m):
+        work.tree[FLOW, n + k] = sources.masses[start + k]
+    return solve_transport(n, m, work)
+
+
+@njit(nogil=True, cache=True)
+def _costs_by_differences(
+    sinks: _Side,
+    first: int,
+    n: int,
+    sources: _Side,
+    start: int,
+    stop: int,
+    penalty: float,
+    cost: Floats,
+) -> None:
+    """√(Σ_c (x_c − y_c)²), with the penalty under the root if labels differ."""
+    labels = sources.labels[start:stop]
+    for a in range(n):
+        line, label = cost[a], sinks.labels[first + a]
+        for k in range(len(labels)):
+            line[k] = penalty if labels[k] != label else 0.0
+        for c in range(len(sinks.columns)):
+            x, others = sinks.columns[c, first + a], sources.columns[c, start:stop]
+            for k in range(len(others)):
+                gap = others[k] - x
+                line[k] += gap * gap
+        for k in range(len(labels)):
+            line[k] = np.sqrt(line[k])
+
+
+@njit(nogil=True, cache=True)
+def _costs_by_products(
+    sinks: _Side,
+    first: int,
+    last: int,
+    sources: _Side,
+    start: int,
+    stop: int,
+    penalty: float,
+    cost: Floats,
+    products: Floats,
+) -> None:
+    """The same by ‖x‖² + ‖y‖² − 2xᵀy; where that loses digits, by differences."""
+    n, m = last - first, stop - start
+    table = products[: n * m].reshape((n, m))
+    np.dot(sinks.rows[first:last], sources.rows[start:stop].T, table)
+    labels, squares = sources.labels[start:stop], sources.squares[start:stop]
+    for a in range(n):
+        label, square = sinks.labels[first + a], sinks.squares[first + a]
+        line, row = cost[a], table[a]
+        n_cancelled = 0
+        # One loop: the square root dominates, so the rest is free.
+        for k in range(m):
+            both = square + squares[k]
+            value = both - 2.0 * row[k]
+            n_cancelled += int(value < _CANCELLED * both)
+            line[k] = np.sqrt(value + (penalty if labels[k] != label else 0.0))
+        for k in range(m if n_cancelled > 0 else 0):
+            both = square + squares[k]
+            if both - 2.0 * row[k] < _CANCELLED * both:
+                total = penalty if labels[k] != label else 0.0
+                for c in range(len(sinks.columns)):
+                    gap = sinks.columns[c, first + a] - sources.columns[c, start + k]
+                    total += gap * gap
+                line[k] = np.sqrt(total)

@@ -1,12 +1,14 @@
-"""Counts of the label sequences of walks, whose dot products are the sums over common walks.
+"""Sums over common walks by counts of label sequences, if that is cheaper than pair by pair.
 
 A common walk of two graphs is a walk in each with the same sequence of labels. So 1ᵀA×^j 1 is the
 dot product of two vectors, the numbers of walks of j steps per sequence, and a sum over common
 walks Σ_j w_j 1ᵀA×^j 1 is one dot product of counts scaled by √w_j: walks are counted once per
 graph, not once per pair. A sequence is counted by its halves: walks of ⌊j/2⌋ steps from a node, or
 from both ends of an edge, have ids, and a pair of ids identifies a sequence. In an undirected graph
-a sequence and its reverse have equal counts and share one entry. `walk_series` gives the weights of
-a sum; counts are compared as those of other kernels are.
+a sequence and its reverse have equal counts and share one entry.
+
+The costs of both ways are estimated first. Long series and many labels in few graphs are left to
+`product_walks`.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from scipy import sparse
+from scipy.special import ive
 
 from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.compiled import njit
@@ -26,11 +30,121 @@ from gramlet.engine.core.hash_table import (
     slots_for,
     slots_of_keys,
 )
+from gramlet.engine.core.memory import available_bytes
 from gramlet.engine.core.ragged import grown
 from gramlet.engine.core.tiles import Tiling, for_tiles
-from gramlet.engine.walks.product_walks import LabelledGraphs
+from gramlet.engine.counts.comparison import compare
+from gramlet.engine.counts.self_comparison import compare_self
+from gramlet.engine.walks.product_walks import GEOMETRIC, STEPS, LabelledGraphs
 
-__all__ = ["HalfWalks", "half_walks", "joined_graphs", "sequence_counts", "sequence_work"]
+# Measured nanoseconds: per pair of nodes and iteration of a solver; per entry of a half walk; per
+# product of two; and per product of a graph in the comparison with another graph (small, as most
+# products add to an existing entry or to one that is not shared).
+_PAIR, _HALF, _PRODUCT, _COMPARED = 9.0, 25.0, 60.0, 0.1
+# Bytes per product of two half walks, and per half walk, at most.
+_BYTES_PER_PRODUCT, _BYTES_PER_HALF = 40, 32
+# Longer walks are not counted by sequences.
+MOST_STEPS = 64
+# The largest error of a series on its interval.
+_ACCURACY = 1e-15
+# For exponential sums, the largest r that a series is made for.
+_LONGEST = 4.0
+
+
+def largest_degrees(graphs: LabelledGraphs) -> Floats:
+    """The largest sum of the absolute weights of a node, per graph; it bounds ρ(A)."""
+    sums = np.concatenate([[0.0], np.cumsum(np.abs(graphs.weights))])
+    degrees = np.append(np.diff(sums[graphs.indptr]), 0.0)
+    largest = np.maximum.reduceat(degrees, np.minimum(graphs.node_offsets[:-1], len(degrees) - 1))
+    # Differences of cumulative sums may be slightly too small.
+    return np.where(np.diff(graphs.node_offsets) > 0, largest * (1.0 + 1e-9), 0.0)
+
+
+def sequence_sums(
+    left: LabelledGraphs, right: LabelledGraphs | None, kind: int, weights: Floats, tiling: Tiling
+) -> Floats | None:
+    """Σ_j weights[j] 1ᵀA×^j 1 of all pairs; if ``right`` is None, of all pairs of ``left``.
+
+    None if it is cheaper to solve for each pair, or if the counts do not fit into the memory.
+    """
+    graphs = left if right is None else joined_graphs(left, right)
+    others = left if right is None else right
+    share = 0.5 if right is None else 1.0
+    budget = _PAIR * _iterations(kind, len(weights)) * share * _node_pairs(left, others)
+    memory = 0.5 * (available_bytes() or np.inf)
+    most = min(budget / _HALF, memory / _BYTES_PER_HALF)
+    walks = half_walks(graphs, (len(weights) - 1) // 2, most)
+    if walks is None:
+        return None
+    work = sequence_work(graphs, walks, len(weights) - 1).sum()
+    compared = _COMPARED * work / graphs.n_graphs * share * left.n_graphs * others.n_graphs
+    if _PRODUCT * work + compared > budget or _BYTES_PER_PRODUCT * work > memory:
+        return None
+    counts = sequence_counts(graphs, walks, weights, tiling)
+    if right is None:
+        return compare_self(counts, "dot", tiling=tiling)
+    return compare(counts[: left.n_graphs], counts[left.n_graphs :], "dot", tiling=tiling)
+
+
+def _iterations(kind: int, n_terms: int) -> float:
+    """How often a solver applies A× to a vector: half as often as the series has terms."""
+    return 0.5 * n_terms + (1.0 if kind != STEPS else 0.0) + (1.0 if kind == GEOMETRIC else 0.0)
+
+
+def _node_pairs(left: LabelledGraphs, right: LabelledGraphs) -> float:
+    """The total number of nodes of all product graphs."""
+    labels = np.unique(np.concatenate([left.class_labels, right.class_labels]))
+    ours, theirs = (
+        np.bincount(
+            np.searchsorted(labels, graphs.class_labels),
+            weights=graphs.class_ends - graphs.class_begins,
+            minlength=len(labels),
+        )
+        for graphs in (left, right)
+    )
+    return float(np.dot(ours, theirs))
+
+
+def series_weights(kind: int, decay: float, reach: float, n_steps: int) -> Floats | None:
+    """Weights w_0 … w_J for which Σ_j w_j 1ᵀA×^j 1 is the sum over walks of all pairs.
+
+    1ᵀ f(λA×) 1 with f(x) = 1/(1 − x) or exp(x) is, for an undirected pair, a sum of f over a
+    spectrum within [−r, r]; ``reach`` is an r for all pairs. The Chebyshev series of f there is
+    truncated where the rest is below `_ACCURACY`. Without negative weights f is at least 1 on
+    average (a sum contains the walks of no steps), so the error is relative to the sum. The
+    interval is usually short, and a dozen terms are enough. None if too many terms are needed, or
+    if some weight is not positive.
+
+    Examples
+    --------
+    >>> from gramlet.engine.walks.product_walks import GEOMETRIC, STEPS
+    >>> series_weights(STEPS, 0.5, 9.0, 2).tolist()
+    [1.0, 0.5, 0.25]
+    >>> weights = series_weights(GEOMETRIC, 0.1, 0.06, 0)
+    >>> len(weights), bool(abs(np.polyval(weights[::-1], 0.5) - 1 / (1 - 0.05)) < 1e-14)
+    (11, True)
+    """
+    if kind == STEPS:
+        with np.errstate(over="ignore"):
+            powers = decay ** np.arange(min(n_steps, MOST_STEPS) + 1.0)
+        return powers if n_steps <= MOST_STEPS and np.isfinite(powers[-1]) else None
+    if not 0.0 < reach < (1.0 if kind == GEOMETRIC else _LONGEST):
+        return np.ones(1) if reach == 0.0 else None
+    orders = np.arange(2 * MOST_STEPS)
+    if kind == GEOMETRIC:
+        root = np.sqrt(1.0 - reach * reach)
+        terms = 2.0 * (reach / (1.0 + root)) ** orders / root
+    else:
+        # Modified Bessel functions; `ive` leaves out the factor exp(reach).
+        terms = 2.0 * ive(orders, reach) * np.exp(reach)
+    rest = np.cumsum(terms[::-1])[::-1]
+    terms[0] *= 0.5
+    enough = np.flatnonzero(rest <= _ACCURACY)
+    if len(enough) == 0 or enough[0] - 1 > MOST_STEPS:
+        return None
+    scales = (decay / reach) ** np.arange(enough[0])
+    weights = chebyshev.cheb2poly(terms[: enough[0]]) * scales
+    return weights if (weights > 0.0).all() else None
 
 
 class HalfWalks(NamedTuple):
@@ -174,7 +288,7 @@ def sequence_work(graphs: LabelledGraphs, walks: list[HalfWalks], n_steps: int) 
 
 
 def sequence_counts(
-    graphs: LabelledGraphs, walks: list[HalfWalks], weights: Floats, n_jobs: int | None = None
+    graphs: LabelledGraphs, walks: list[HalfWalks], weights: Floats, tiling: Tiling
 ) -> sparse.csr_matrix:
     """One row per graph: the walks of j steps per sequence, times the root of ``weights[j]``.
 
@@ -190,7 +304,7 @@ def sequence_counts(
             parts[j] = _join_halves(graphs, walks[j // 2], bool(j % 2), np.sqrt(weights[j]))
 
     costs = sequence_work(graphs, walks, n_levels - 1).sum(axis=1)[::-1]
-    for_tiles(count, n_levels, costs=costs, n_tiles=n_levels, tiling=Tiling(n_jobs))
+    for_tiles(count, n_levels, costs=costs, n_tiles=n_levels, tiling=tiling)
     n_entries = sum(len(part[1]) for part in parts.values())
     columns, values = np.empty(n_entries, np.int32), np.empty(n_entries)
     indptr = np.sum([part[0] for part in parts.values()], axis=0)

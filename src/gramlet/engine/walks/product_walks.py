@@ -1,38 +1,25 @@
-"""Sums over common walks of two graphs with node labels, for all pairs of many graphs.
+"""Sums over common walks of two graphs, for all pairs of many graphs.
 
 The product graph A× (pairs of nodes of equal label, both edges present) is never formed. Nodes of a
 graph are sorted by label, so that the partners of a node are one range of the other graph's nodes:
-a vector over the product graph is a list of such ranges, and A× is applied row by row.
-`spectral_radius` checks that a decay is small enough; undirected graphs without labels are in
-`spectra`, sums of directed graphs in `arc_walks`.
+a vector over the product graph is a list of such ranges, and A× is applied row by row, along arcs
+in directed graphs. `spectral_radius` checks that a decay is small enough; undirected graphs without
+labels are in `spectra`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import splu
 
 from gramlet.common.arrays import Floats, Ints, Nodes
 from gramlet.common.fields import ArrayOf, Offsets, fields
 from gramlet.common.stored_state import require
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import copy_into, taken
-
-__all__ = [
-    "EXPONENTIAL",
-    "GEOMETRIC",
-    "KINDS",
-    "STEPS",
-    "LabelledGraphs",
-    "Pair",
-    "apply_product",
-    "lay_out",
-    "room",
-    "sort_by_label",
-    "walk_rows",
-]
-
 
 GEOMETRIC, EXPONENTIAL, STEPS = 0, 1, 2
 KINDS = {"geometric": GEOMETRIC, "exponential": EXPONENTIAL, "steps": STEPS}
@@ -43,6 +30,9 @@ _ACCURACY = 1e-15
 _SMALLEST_GAP = 1e-9
 # No exponential in the range of a float64 needs this many terms or pieces.
 _MANY_TERMS = 100_000
+# Product graphs with fewer nodes are fast to factorise: after so many terms of a geometric series
+# of a directed pair, the sum is left to `linear_sum`.
+FACTORISED, _FEW_TERMS, _MOST_TERMS = 50_000, 64, 300_000
 
 
 class LabelledGraphs(NamedTuple):
@@ -306,14 +296,47 @@ def _geometric(pair: Pair, decay: float, gap: float, n: int, space: Floats) -> f
 
 
 @njit(nogil=True, cache=True)
-def _exponential(pair: Pair, decay: float, n_pieces: float, n: int, space: Floats) -> float:
-    """1ᵀ exp(λA×) 1 = ‖exp(λA×/2) 1‖², the exponential as a power series; inf if it overflows.
+def _series(pair: Pair, decay: float, n: int, space: Floats) -> float:
+    """1ᵀ(I − λA×)⁻¹1 of a directed pair, term by term, for weights that are not negative.
 
-    With negative weights the terms of a long series cancel; it is then split into ``n_pieces``
-    factors exp(λA×/(2 n_pieces)), which are applied one after the other.
+    NaN if there are too many terms, inf if the sum is too large.
     """
     total, term, image = space[0], space[1], space[2]
     total[:n] = 1.0
+    term[:n] = 1.0
+    for _ in range(_FEW_TERMS if n <= FACTORISED else _MOST_TERMS):
+        apply_product(pair, term, image)
+        largest = 0.0
+        for k in range(n):
+            term[k] = decay * image[k]
+            total[k] += term[k]
+            largest = max(largest, term[k])
+        if largest <= 0.1 * _ACCURACY:
+            return total[:n].sum()
+        if not largest < np.inf:
+            return np.inf
+    return np.nan
+
+
+@njit(nogil=True, cache=True)
+def _exponential(
+    pair: Pair, decay: float, signed: bool, directed: bool, n: int, space: Floats
+) -> float:
+    """1ᵀ exp(λA×) 1 as a power series; inf if it overflows. Of an undirected pair ‖exp(λA×/2) 1‖².
+
+    A term is at most ‖λA×‖/step times the previous one, so that after 2‖λA×‖ steps a term bounds
+    the sum of all that follow. With negative weights the terms of a long series cancel; it is then
+    split into factors exp(λA×/pieces) of norm at most e, which are applied one after the other.
+    """
+    # A bound on the norm of the exponent, and the number of factors.
+    total, term, image = space[0], space[1], space[2]
+    total[:n] = 1.0
+    decay *= 1.0 if directed else 0.5
+    norm = decay * min(
+        _largest_row(pair.left, pair.i) * _largest_row(pair.right, pair.j),
+        _largest_column(pair.left, pair.i) * _largest_column(pair.right, pair.j),
+    )
+    n_pieces = np.ceil(max(1.0, norm)) if signed else 1.0
     if n_pieces > _MANY_TERMS:
         return np.inf
     for _ in range(int(n_pieces)):
@@ -321,43 +344,64 @@ def _exponential(pair: Pair, decay: float, n_pieces: float, n: int, space: Float
         # The power series of one factor.
         for step in range(1, _MANY_TERMS):
             apply_product(pair, term, image)
-            factor = 0.5 * decay / (n_pieces * step)
+            factor = decay / (n_pieces * step)
             added, reached = 0.0, 0.0
             for k in range(n):
                 term[k] = factor * image[k]
                 total[k] += term[k]
-                added += term[k] * term[k]
-                reached += total[k] * total[k]
+                added += abs(term[k])
+                reached += abs(total[k])
             if not reached < np.inf:
                 return np.inf
-            if added <= 1e-34 * reached:
+            decreasing = step + 1 >= 2.0 * norm / n_pieces
+            if added == 0.0 or (decreasing and added <= 1e-17 * reached):
                 break
         else:
             return np.inf
-    # The squared norm.
-    squared = 0.0
+    # The sum, or the squared norm.
+    result = 0.0
     for k in range(n):
-        squared += total[k] * total[k]
-    return squared
+        result += total[k] if directed else total[k] * total[k]
+    return result
+
+
+@njit(nogil=True, cache=True)
+def _largest_row(graphs: LabelledGraphs, i: int) -> float:
+    """The largest sum of the absolute weights of the arcs that leave a node of graph i."""
+    largest = 0.0
+    for u in range(graphs.node_offsets[i], graphs.node_offsets[i + 1]):
+        total = 0.0
+        for arc in range(graphs.indptr[u], graphs.indptr[u + 1]):
+            total += abs(graphs.weights[arc])
+        largest = max(largest, total)
+    return largest
+
+
+@njit(nogil=True, cache=True)
+def _largest_column(graphs: LabelledGraphs, i: int) -> float:
+    """The same for the arcs that end at a node."""
+    first, last = graphs.node_offsets[i], graphs.node_offsets[i + 1]
+    totals = np.zeros(last - first)
+    for arc in range(graphs.indptr[first], graphs.indptr[last]):
+        totals[graphs.heads[arc]] += abs(graphs.weights[arc])
+    return totals.max() if last > first else 0.0
 
 
 @njit(nogil=True, cache=True)
 def _steps(pair: Pair, decay: float, n_steps: int, n: int, space: Floats) -> float:
-    """Σ_{i ≤ p} λ^i 1ᵀA×^i 1; the vector of walks of i steps gives the terms 2i − 1 and 2i."""
+    """Σ_{i ≤ p} λ^i 1ᵀA×^i 1."""
     here, there = space[0], space[1]
     here[:n] = 1.0
     total = float(n)
-    for step in range(1, n_steps + 1, 2):
+    for _ in range(n_steps):
         apply_product(pair, here, there)
-        odd, even = 0.0, 0.0
+        added, largest = 0.0, 0.0
         for k in range(n):
             there[k] *= decay
-            odd += here[k] * there[k]
-            even += there[k] * there[k]
-        total += odd
-        if step < n_steps:
-            total += even
-        if even == 0.0:
+            added += there[k]
+            largest = max(largest, abs(there[k]))
+        total += added
+        if largest == 0.0:
             break
         here, there = there, here
     return total
@@ -372,6 +416,7 @@ def walk_rows(
     radii: Floats,
     other_radii: Floats,
     signed: bool,
+    directed: bool,
     kind: int,
     decay: float,
     n_steps: int,
@@ -395,14 +440,78 @@ def walk_rows(
             if n > space.shape[1]:
                 space = np.empty((3, n + n // 2))
             # The sum, by the method of its kind.
-            reach = decay * radii[i] * other_radii[j]
             if n == 0:
                 value = 0.0
+            elif kind == GEOMETRIC and directed:
+                value = np.nan if signed else _series(pair, decay, n, space)
             elif kind == GEOMETRIC:
-                value = _geometric(pair, decay, 1.0 - reach, n, space)
+                value = _geometric(pair, decay, 1.0 - decay * radii[i] * other_radii[j], n, space)
             elif kind == EXPONENTIAL:
-                n_pieces = np.ceil(max(1.0, 0.5 * reach)) if signed else 1.0
-                value = _exponential(pair, decay, n_pieces, n, space)
+                value = _exponential(pair, decay, signed, directed, n, space)
             else:
                 value = _steps(pair, decay, n_steps, n, space)
             out[i, 0 if which == 2 else j] = value
+
+
+def linear_sum(left: LabelledGraphs, i: int, right: LabelledGraphs, j: int, decay: float) -> float:
+    """1ᵀ(I − λA×)⁻¹1 of one pair by a sparse factorisation; NaN if the system is singular."""
+    matrix = product_matrix(left, i, right, j)
+    system = (sparse.identity(matrix.shape[0]) - decay * matrix).tocsc()
+    options: dict[str, Any] = {}
+    if matrix.data.min(initial=0.0) >= 0.0:
+        # With the pivots on the diagonal nothing cancels, as the inverse has no negative entries.
+        options = {
+            "permc_spec": "MMD_AT_PLUS_A",
+            "diag_pivot_thresh": 0.0,
+            "options": {"SymmetricMode": True},
+        }
+    try:
+        return float(splu(system, **options).solve(np.ones(matrix.shape[0])).sum())
+    except RuntimeError:
+        return float("nan")
+
+
+def product_matrix(
+    left: LabelledGraphs, i: int, right: LabelledGraphs, j: int
+) -> sparse.csr_matrix:
+    """A× of one pair of graphs, as a sparse matrix."""
+    n, indptr, heads, weights = _product_arcs(left, i, right, j)
+    return sparse.csr_matrix((weights, heads, indptr), shape=(n, n))
+
+
+@njit(nogil=True, cache=True)
+def _product_arcs(
+    left: LabelledGraphs, i: int, right: LabelledGraphs, j: int
+) -> tuple[int, Ints, Ints, Floats]:
+    """The number of nodes of the product graph, and A× as CSR: row offsets, columns, values."""
+    low, high, start, row = room(left, right)
+    pair = Pair(left, i, right, j, low, high, start, row)
+    n = lay_out(pair)
+    first, last = left.node_offsets[i], left.node_offsets[i + 1]
+    other = right.node_offsets[j]
+    indptr = np.zeros(n + 1, dtype=np.int64)
+    heads, weights = np.empty(0, dtype=np.int64), np.empty(0)
+    # Two passes over the same arcs: count the entries of every row, then write them.
+    for write in (False, True):
+        if write:
+            for k in range(n):
+                indptr[k + 1] += indptr[k]
+            heads, weights = np.empty(indptr[n], dtype=np.int64), np.empty(indptr[n])
+        filled = 0
+        # Row (u, v): all pairs of arcs from u and v whose heads have the same label.
+        for u in range(last - first):
+            for v in range(low[u], high[u]):
+                at = start[u] + v - low[u]
+                for a in range(left.indptr[first + u], left.indptr[first + u + 1]):
+                    head = left.heads[a]
+                    for b in range(right.indptr[other + v], right.indptr[other + v + 1]):
+                        partner = right.heads[b]
+                        if not low[head] <= partner < high[head]:
+                            continue
+                        if write:
+                            heads[filled] = start[head] + partner - low[head]
+                            weights[filled] = left.weights[a] * right.weights[b]
+                            filled += 1
+                        else:
+                            indptr[at + 1] += 1
+    return n, indptr, heads, weights

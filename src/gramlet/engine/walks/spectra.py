@@ -16,11 +16,8 @@ from gramlet.common.fields import ArrayOf, Offsets, fields
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.core.ragged import taken
 from gramlet.engine.core.stacked_matrices import adjacency_stack, for_eigensystems
-from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.walks.product_walks import EXPONENTIAL, GEOMETRIC
-
-__all__ = ["WalkSpectra", "spectral_walk_rows", "walk_spectra"]
-
 
 # Squared sums of n numbers below this times n are rounding errors.
 _NOTHING = 1e-28
@@ -65,7 +62,7 @@ def walk_spectra(
     indptr: Ints,
     indices: Nodes,
     weights: Floats | None,
-    n_jobs: int | None = None,
+    tiling: Tiling = QUIET,
 ) -> tuple[WalkSpectra, Floats]:
     """The spectra of all graphs, and the largest absolute eigenvalue of each.
 
@@ -87,7 +84,7 @@ def walk_spectra(
         masses[nodes] = vectors.sum(axis=1) ** 2
         radii[graphs] = np.abs(eigenvalues).max(axis=1)
 
-    for_eigensystems(sizes, stack_of, keep, tiling=Tiling(n_jobs))
+    for_eigensystems(sizes, stack_of, keep, tiling=tiling)
     kept = masses > _NOTHING * np.repeat(sizes, sizes)
     offsets = np.concatenate([[0], np.cumsum(kept)])[node_offsets].astype(np.int64)
     return WalkSpectra(offsets, values[kept], masses[kept]), radii

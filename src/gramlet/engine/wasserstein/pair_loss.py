@@ -3,27 +3,27 @@
 For rows M_i of masses and weights w: S_ij = Σ_f w_f min(M_if, M_jf). The loss of a pair depends
 only on S_ij, so a full pass is two walks over the inverted index: one computes S, one the gradient.
 Only one number per pair is stored (the upper triangle, packed row by row), never a vector of
-minima. Losses are computed while a row of S is in the cache, and their derivatives are not stored.
+minima. `pattern_weights` minimises the loss.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
 
 from gramlet.common.arrays import Array, Floats, Int32s, Ints, UInt32s
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.core.tiles import Tiling, for_tiles, row_ranges
+from gramlet.engine.core.ragged import offsets_of
+from gramlet.engine.core.tiles import Tiling, for_tiles
 from gramlet.engine.counts.comparison import CountIndex, row_arrays
+from gramlet.engine.wasserstein.weight_constraint import WeightConstraint
 
-__all__ = ["Hinge", "PairMinima"]
-
-_TILES, _LEAST_TILE = 16, 1 << 15  # ranges of rows at most, pairs in one of them at least
 _NOTHING: Floats = np.empty(0)
+_TILES, _LEAST_TILE = 16, 1 << 15  # ranges of rows at most, pairs in one of them at least
 
 # Sums may be reordered, so that they are vectorised; NaN and infinity are still respected.
 _REORDER = {"reassoc", "nsz", "contract"}
@@ -45,7 +45,7 @@ class Hinge(NamedTuple):
 
 
 class PairMinima:
-    """The linear map from weights to S, its transpose, and losses of S.
+    """The linear map from weights to S, packed, and its transpose.
 
     Parameters
     ----------
@@ -55,130 +55,184 @@ class PairMinima:
 
     def __init__(self, masses: sparse.csr_matrix, n_jobs: int | None = None) -> None:
         self.n_graphs, self.n_features = masses.shape
-        self._entries = _Entries.of(masses)
+        self.entries = _Entries.of(masses)
         lengths = np.arange(self.n_graphs, 0, -1, dtype=np.int64)
         #: Row i of the packed triangle, pairs (i, i), (i, i+1), ..., begins at ``starts[i]``.
-        self.starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        self.starts = offsets_of(lengths)
         self._costs = lengths.astype(np.float64)
         self._n_tiles = int(np.clip(self.starts[-1] // _LEAST_TILE, 1, _TILES))
-        self._ranges = row_ranges(self.n_graphs, self._costs, self._n_tiles)
-        self._n_jobs = n_jobs
+        self._tiling = Tiling(n_jobs)
 
     def forward(self, weights: Floats) -> Floats:
         """S of all pairs i ≤ j, packed."""
         packed = np.empty(self.starts[-1])
 
-        def fill(begin: int, end: int) -> None:
-            _sum_minima(begin, end, *self._entries, weights, self.starts, packed)
+        def fill(begin: int, end: int) -> Floats:
+            _sum_minima(begin, end, self.entries, weights, self.starts, packed)
+            return np.zeros(0)
 
-        self._over_rows(fill)
+        self.sum_over_rows(fill)
         return packed
 
     def adjoint(self, coefficients: Floats) -> Floats:
         """Σ over pairs i ≤ j of the coefficient times the vector of minima."""
 
         def part(begin: int, end: int) -> Floats:
-            found = np.zeros(self.n_features)
-            _sum_gradients(begin, end, *self._entries, coefficients, self.starts, found)
-            return found
+            total = np.zeros(self.n_features)
+            _sum_gradients(begin, end, self.entries, coefficients, self.starts, total)
+            return total
 
-        return np.zeros(self.n_features) + self._over_rows(part)
+        return self.sum_over_rows(part)
 
-    def losses(
-        self, here: Floats, there: Floats, share: float, hinge: Hinge, classes: Ints
-    ) -> tuple[float, float]:
-        """The loss at a share of the way from one S to another, and its derivative there.
-
-        The derivative is with respect to the share.
-        """
-
-        def part(begin: int, end: int) -> Floats:
-            return np.array(
-                _sum_losses(begin, end, here, there, share, self.starts, classes, *hinge)
-            )
-
-        value, along = self._over_rows(part)
-        return float(value), float(along)
-
-    def losses_at(
-        self,
-        weights: Floats,
-        here: Floats,
-        hinge: Hinge,
-        classes: Ints,
-        out: Floats,
-        fixed: Floats | None = None,
-    ) -> tuple[float, float]:
-        """S of new weights, in ``out``; its loss, and the derivative on the way from ``here``.
-
-        ``fixed`` is added to S; the derivative is that at the end of the way.
-        """
-        added = _NOTHING if fixed is None else fixed
-
-        def part(begin: int, end: int) -> Floats:
-            found = _sum_minima_and_losses(
-                begin, end, *self._entries, weights, added, here, self.starts, classes, *hinge, out
-            )
-            return np.array(found)
-
-        value, along = self._over_rows(part)
-        return float(value), float(along)
-
-    def loss_and_gradient(
-        self, here: Floats, there: Floats, share: float, hinge: Hinge, classes: Ints
-    ) -> tuple[float, Floats]:
-        """The loss at a share of the way from one S to another, and its gradient by the weights."""
-
-        def part(begin: int, end: int) -> Floats:
-            found, slopes = np.zeros(self.n_features + 1), np.empty(self.n_graphs)
-            found[-1] = _sum_losses_and_gradients(
-                begin,
-                end,
-                *self._entries,
-                here,
-                there,
-                share,
-                self.starts,
-                classes,
-                *hinge,
-                slopes,
-                found,
-            )
-            return found
-
-        found = np.zeros(self.n_features + 1) + self._over_rows(part)
-        return float(found[-1]), found[:-1]
-
-    def _over_rows(self, work: Callable[[int, int], Any]) -> Any:
-        """Call ``work`` for ranges of rows of the triangle; the sum of what it returns, if any.
+    def sum_over_rows(self, work: Callable[[int, int], Floats]) -> Floats:
+        """The sum of ``work`` of ranges of rows of the triangle.
 
         It is added up in the order of the rows, so that the bits do not depend on the number of
         threads.
         """
-        parts: dict[int, Any] = {}
+        parts: dict[int, Floats] = {}
 
-        def keep(begin: int, end: int) -> None:
+        def run(begin: int, end: int) -> None:
             parts[begin] = work(begin, end)
 
-        if effective_n_jobs(self._n_jobs) == 1:  # a small problem takes less than `for_tiles`
-            for begin, end in self._ranges:
-                keep(begin, end)
-        else:
-            for_tiles(
-                keep,
-                self.n_graphs,
-                costs=self._costs,
-                n_tiles=self._n_tiles,
-                tiling=Tiling(self._n_jobs),
+        for_tiles(run, self.n_graphs, costs=self._costs, n_tiles=self._n_tiles, tiling=self._tiling)
+        return np.asarray(sum(parts[begin] for begin in sorted(parts)))
+
+
+@dataclass
+class PairProblem:
+    """The learning problem: masses, classes, constants of the loss, constraint.
+
+    Attributes
+    ----------
+    masses : csr_matrix, shape (graphs, features)
+        Masses divided by the number of levels; columns are ordered by level.
+    fixed : array, shape (graphs,)
+        Mass on a symbol that graphs share, with weight 1, which is not learned.
+    classes : array of int64
+    constraint : WeightConstraint
+    hinge : Hinge
+        The constants of the loss.
+    """
+
+    masses: sparse.csr_matrix
+    fixed: Floats
+    classes: Ints
+    constraint: WeightConstraint
+    hinge: Hinge
+    n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        self.pairs = PairMinima(self.masses, self.n_jobs)
+        self._fixed_common: Floats | None = None
+        if self.fixed.any():
+            self._fixed_common = np.concatenate(
+                [np.minimum(mass, self.fixed[i:]) for i, mass in enumerate(self.fixed)]
             )
-        found = [parts[begin] for begin in sorted(parts) if parts[begin] is not None]
-        return sum(found[1:], start=found[0]) if found else 0.0
+
+    def common(self, weights: Floats) -> tuple[Floats, float]:
+        """S of all pairs, packed: the weighted mass two graphs share; and the loss there."""
+        packed = np.zeros(self.pairs.starts[-1])
+        return packed, self.move(weights, packed, packed)[0]
+
+    def move(self, weights: Floats, here: Floats, out: Floats) -> tuple[float, float]:
+        """S of some weights, in ``out``; the loss there, and its derivative on the way from here.
+
+        The derivative is with respect to the share of the way, at its end.
+        """
+        starts = self.pairs.starts
+
+        def part(begin: int, end: int) -> Floats:
+            _sum_minima(begin, end, self.pairs.entries, weights, starts, out)
+            if self._fixed_common is not None:
+                rows = slice(starts[begin], starts[end])
+                out[rows] += self._fixed_common[rows]
+            return self._losses(begin, end, here, out, 1.0, _NOTHING)
+
+        value, along = self.pairs.sum_over_rows(part)
+        return float(value), float(along)
+
+    def loss(self, here: Floats, there: Floats, share: float) -> tuple[float, float]:
+        """The loss at a share of the way from one S to another.
+
+        Returns the loss and its derivative with respect to the share.
+        """
+        value, along = self.pairs.sum_over_rows(
+            lambda begin, end: self._losses(begin, end, here, there, share, _NOTHING)
+        )
+        return float(value), float(along)
+
+    def gradient(
+        self, here: Floats, there: Floats | None = None, share: float = 0.0
+    ) -> tuple[float, Floats]:
+        """The loss at S, or at a share of the way from it to another S, and its gradient.
+
+        The gradient is with respect to the weights; it is 0 where they are fixed.
+        """
+        there = here if there is None else there
+        slopes = np.empty(len(here))
+
+        def part(begin: int, end: int) -> Floats:
+            total = np.zeros(self.pairs.n_features + 1)
+            total[-1] = self._losses(begin, end, here, there, share, slopes)[0]
+            _sum_gradients(begin, end, self.pairs.entries, slopes, self.pairs.starts, total)
+            return total
+
+        total = self.pairs.sum_over_rows(part)
+        return float(total[-1]), np.where(self.constraint.free, total[:-1], 0.0)
+
+    def _losses(
+        self, begin: int, end: int, here: Floats, there: Floats, share: float, slopes: Floats
+    ) -> Floats:
+        arrays = here, there, share, self.pairs.starts, self.classes
+        return np.array(_sum_losses(begin, end, *arrays, self.hinge, slopes))
+
+    def curvature_bound(self) -> float:
+        """An upper bound of the gradient's Lipschitz constant without a walk over pairs.
+
+        The constant is λ_max(B)/σ with B = Σ ω_ij Z Zᵀ, which is at most the trace Σ ω_ij ‖Z‖², and
+        minima are at most the masses of either graph. `lipschitz` is closer and takes longer.
+        """
+        sizes = np.bincount(self.classes)[self.classes]
+        weights = self.hinge.weight_same * sizes + self.hinge.weight_diff * (len(sizes) - sizes)
+        squares = self.masses.multiply(self.masses) @ self.constraint.free
+        return float(weights @ squares) / self.hinge.sigma
+
+    def lipschitz(self, n_rounds: int = 6) -> float:
+        """An upper bound of the gradient's Lipschitz constant.
+
+        The constant is λ_max(B)/σ with B = Σ ω_ij Z Zᵀ, which has no negative entry. By Collatz and
+        Wielandt, max_f (Bv)_f / v_f is an upper bound of λ_max for positive v, and it decreases
+        under v ← Bv.
+        """
+        weight = np.empty(self.pairs.starts[-1])
+        for i, start in enumerate(self.pairs.starts[:-1]):
+            same = self.classes[i:] == self.classes[i]
+            row = np.where(same, self.hinge.weight_same, self.hinge.weight_diff)
+            row[1:] *= 2.0  # for both orders
+            weight[start : start + len(row)] = row
+        vector = self.constraint.free.astype(np.float64)
+        bound = np.inf
+        for _ in range(n_rounds):
+            image = self.pairs.adjoint(weight * self.pairs.forward(vector))
+            image = np.where(self.constraint.free, image, 0.0)
+            support = vector > 0
+            if not (image > 0).any():
+                return 0.0
+            bound = min(bound, float((image[support] / vector[support]).max()))
+            vector = image / image.max()
+        return bound / self.hinge.sigma
+
+    def lower_bound(self, value: float, weights: Floats, gradient: Floats) -> float:
+        """A lower bound of the loss, by convexity, from its value and gradient at one point."""
+        least = self.constraint.least_product(gradient)
+        return value + float(gradient @ (1.0 - weights)) + least
 
 
 class _Entries(NamedTuple):
     """The entries of all rows, and the later rows that have their features.
 
-    An entry's rows, itself first, are the positions ``first:last`` of ``owners`` and ``kept``. If
+    An entry's rows, itself first, are the positions ``first:last`` of ``owners`` and ``masses``. If
     ``first > last``, the feature is dense and its line is ``first - 1``; if they are equal, no
     other graph has it. Positions and owners are unsigned, as in `comparison`.
     """
@@ -189,7 +243,7 @@ class _Entries(NamedTuple):
     first: Array
     last: Array
     owners: UInt32s
-    kept: Floats
+    masses: Floats
     dense: Floats
 
     @classmethod
@@ -213,74 +267,32 @@ class _Entries(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def _row_minima(
-    i: int,
-    offsets: Ints,
-    features: Int32s,
-    values: Floats,
-    first: Array,
-    last: Array,
-    owners: UInt32s,
-    kept: Floats,
-    dense: Floats,
-    weights: Floats,
-    row: Floats,
-    by_owner: Floats,
-) -> None:
-    """Row i of S from the diagonal on; ``by_owner`` is the same memory, by columns from 0 on."""
-    for j in range(len(row)):
-        row[j] = 0.0
-    own = 0.0
-    for p in range(offsets[i], offsets[i + 1]):
-        value, weight = values[p], weights[features[p]]
-        own += weight * value
-        # A frequent feature has a dense line, others a list of their graphs.
-        if first[p] > last[p]:
-            line = dense[first[p] - 1, i:]
-            for j in range(len(row)):
-                other = line[j]
-                row[j] += weight * (value if value < other else other)
-        else:
-            for r in range(first[p], last[p]):
-                other = kept[r]
-                by_owner[owners[r]] += weight * (value if value < other else other)
-    # The pair (i, i) has features that no other graph has, too.
-    row[0] = own
-
-
-@njit(nogil=True, cache=True)
 def _sum_minima(
-    begin: int,
-    end: int,
-    offsets: Ints,
-    features: Int32s,
-    values: Floats,
-    first: Array,
-    last: Array,
-    owners: UInt32s,
-    kept: Floats,
-    dense: Floats,
-    weights: Floats,
-    row_starts: Ints,
-    packed: Floats,
+    begin: int, end: int, entries: _Entries, weights: Floats, starts: Ints, packed: Floats
 ) -> None:
     """Rows ``begin:end`` of S, packed."""
+    offsets, features, values, first, last, owners, masses, dense = entries
     for i in range(begin, end):
-        a, b = row_starts[i], row_starts[i + 1]
-        _row_minima(
-            i,
-            offsets,
-            features,
-            values,
-            first,
-            last,
-            owners,
-            kept,
-            dense,
-            weights,
-            packed[a:b],
-            packed[a - i : b],
-        )
+        # The row from the diagonal on, and the same memory by columns from 0 on.
+        row, by_owner = packed[starts[i] : starts[i + 1]], packed[starts[i] - i : starts[i + 1]]
+        for j in range(len(row)):
+            row[j] = 0.0
+        own = 0.0
+        for p in range(offsets[i], offsets[i + 1]):
+            value, weight = values[p], weights[features[p]]
+            own += weight * value
+            # A frequent feature has a dense line, others a list of their graphs.
+            if first[p] > last[p]:
+                line = dense[first[p] - 1, i:]
+                for j in range(len(row)):
+                    other = line[j]
+                    row[j] += weight * (value if value < other else other)
+            else:
+                for r in range(first[p], last[p]):
+                    other = masses[r]
+                    by_owner[owners[r]] += weight * (value if value < other else other)
+        # The pair (i, i) has features that no other graph has, too.
+        row[0] = own
 
 
 @njit(nogil=True, cache=True, fastmath=_REORDER)
@@ -293,68 +305,26 @@ def _dot_minima(value: float, line: Floats, coefficients: Floats) -> float:
 
 
 @njit(nogil=True, cache=True)
-def _row_gradient(
-    i: int,
-    offsets: Ints,
-    features: Int32s,
-    values: Floats,
-    first: Array,
-    last: Array,
-    owners: UInt32s,
-    kept: Floats,
-    dense: Floats,
-    row: Floats,
-    by_owner: Floats,
-    total: Floats,
-) -> None:
-    """Add the coefficients of the pairs in row i times their minima to ``total``."""
-    for p in range(offsets[i], offsets[i + 1]):
-        f, value = features[p], values[p]
-        if first[p] > last[p]:
-            total[f] += _dot_minima(value, dense[first[p] - 1, i:], row)
-        elif first[p] < last[p]:
-            part = 0.0
-            for r in range(first[p], last[p]):
-                other = kept[r]
-                part += by_owner[owners[r]] * (value if value < other else other)
-            total[f] += part
-        else:  # no other graph has the feature: only the pair (i, i)
-            total[f] += row[0] * value
-
-
-@njit(nogil=True, cache=True)
 def _sum_gradients(
-    begin: int,
-    end: int,
-    offsets: Ints,
-    features: Int32s,
-    values: Floats,
-    first: Array,
-    last: Array,
-    owners: UInt32s,
-    kept: Floats,
-    dense: Floats,
-    coefficients: Floats,
-    row_starts: Ints,
-    total: Floats,
+    begin: int, end: int, entries: _Entries, coefficients: Floats, starts: Ints, total: Floats
 ) -> None:
     """Add the coefficients of the pairs in rows ``begin:end`` times their minima to ``total``."""
+    offsets, features, values, first, last, owners, masses, dense = entries
     for i in range(begin, end):
-        a, b = row_starts[i], row_starts[i + 1]
-        _row_gradient(
-            i,
-            offsets,
-            features,
-            values,
-            first,
-            last,
-            owners,
-            kept,
-            dense,
-            coefficients[a:b],
-            coefficients[a - i : b],
-            total,
-        )
+        row = coefficients[starts[i] : starts[i + 1]]
+        by_owner = coefficients[starts[i] - i : starts[i + 1]]
+        for p in range(offsets[i], offsets[i + 1]):
+            f, value = features[p], values[p]
+            if first[p] > last[p]:
+                total[f] += _dot_minima(value, dense[first[p] - 1, i:], row)
+            elif first[p] < last[p]:
+                part = 0.0
+                for r in range(first[p], last[p]):
+                    other = masses[r]
+                    part += by_owner[owners[r]] * (value if value < other else other)
+                total[f] += part
+            else:  # no other graph has the feature: only the pair (i, i)
+                total[f] += row[0] * value
 
 
 @njit(nogil=True, cache=True, fastmath=_REORDER)
@@ -364,12 +334,8 @@ def _pair_losses(
     share: float,
     classes: Ints,
     own: int,
-    weight_same: float,
-    weight_diff: float,
-    offset: float,
-    alpha_diff: float,
-    alpha_same: float,
-    sigma: float,
+    times: float,
+    hinge: Hinge,
     slopes: Floats,
 ) -> tuple[float, float]:
     """The weighted losses of the pairs of one graph, and their derivative along the segment.
@@ -378,59 +344,21 @@ def _pair_losses(
     hinge of x is e²/(2σ) + max(0, x − σ) with e = x limited to [0, σ], and its derivative is e/σ:
     without branches, so that pairs are computed several at a time.
     """
-    total, along = 0.0, 0.0
-    keep = len(slopes) > 0
+    total, along, sigma = 0.0, 0.0, hinge.sigma
+    weight_same, weight_diff = times * hinge.weight_same, times * hinge.weight_diff
     for j in range(len(here)):
         same = classes[j] == own
         direction = there[j] - here[j]
-        d = offset - (here[j] + share * direction)
+        d = hinge.offset - (here[j] + share * direction)
         # Pairs of one class should be near, pairs of two classes far.
-        excess = d - alpha_same if same else alpha_diff - d
+        excess = d - hinge.alpha_same if same else hinge.alpha_diff - d
         weight = weight_same if same else weight_diff
         limited = min(max(excess, 0.0), sigma)
         total += weight * (limited * limited / (2.0 * sigma) + max(excess - sigma, 0.0))
         slope = (-weight if same else weight) * limited / sigma
-        if keep:
+        if len(slopes) > 0:
             slopes[j] = slope
         along += slope * direction
-    return total, along
-
-
-@njit(nogil=True, cache=True)
-def _row_losses(
-    i: int,
-    here: Floats,
-    there: Floats,
-    share: float,
-    classes: Ints,
-    weight_same: float,
-    weight_diff: float,
-    offset: float,
-    alpha_diff: float,
-    alpha_same: float,
-    sigma: float,
-    slopes: Floats,
-) -> tuple[float, float]:
-    """The same for row i of S: the pair (i, i) counts once, the others twice, for both orders."""
-    total, along = 0.0, 0.0
-    for later in range(2):
-        end = len(here) if later else 1
-        times = 1.0 + later
-        value, slope = _pair_losses(
-            here[later:end],
-            there[later:end],
-            share,
-            classes[i + later : i + end],
-            classes[i],
-            times * weight_same,
-            times * weight_diff,
-            offset,
-            alpha_diff,
-            alpha_same,
-            sigma,
-            slopes[later:end],
-        )
-        total, along = total + value, along + slope
     return total, along
 
 
@@ -443,159 +371,27 @@ def _sum_losses(
     share: float,
     starts: Ints,
     classes: Ints,
-    weight_same: float,
-    weight_diff: float,
-    offset: float,
-    alpha_diff: float,
-    alpha_same: float,
-    sigma: float,
-) -> tuple[float, float]:
-    """The loss of rows ``begin:end`` at ``here + share (there − here)``, and its derivative."""
-    total, along, nothing = 0.0, 0.0, np.empty(0)
-    for i in range(begin, end):
-        a, b = starts[i], starts[i + 1]
-        value, slope = _row_losses(
-            i,
-            here[a:b],
-            there[a:b],
-            share,
-            classes,
-            weight_same,
-            weight_diff,
-            offset,
-            alpha_diff,
-            alpha_same,
-            sigma,
-            nothing,
-        )
-        total, along = total + value, along + slope
-    return total, along
-
-
-@njit(nogil=True, cache=True)
-def _sum_minima_and_losses(
-    begin: int,
-    end: int,
-    offsets: Ints,
-    features: Int32s,
-    values: Floats,
-    first: Array,
-    last: Array,
-    owners: UInt32s,
-    kept: Floats,
-    dense: Floats,
-    weights: Floats,
-    fixed: Floats,
-    here: Floats,
-    starts: Ints,
-    classes: Ints,
-    weight_same: float,
-    weight_diff: float,
-    offset: float,
-    alpha_diff: float,
-    alpha_same: float,
-    sigma: float,
-    packed: Floats,
-) -> tuple[float, float]:
-    """Rows ``begin:end`` of S, and the loss there, row by row."""
-    total, along, nothing = 0.0, 0.0, np.empty(0)
-    for i in range(begin, end):
-        a, b = starts[i], starts[i + 1]
-        row = packed[a:b]
-        _row_minima(
-            i,
-            offsets,
-            features,
-            values,
-            first,
-            last,
-            owners,
-            kept,
-            dense,
-            weights,
-            row,
-            packed[a - i : b],
-        )
-        if len(fixed):
-            for j in range(len(row)):
-                row[j] += fixed[a + j]
-        value, slope = _row_losses(
-            i,
-            here[a:b],
-            row,
-            1.0,
-            classes,
-            weight_same,
-            weight_diff,
-            offset,
-            alpha_diff,
-            alpha_same,
-            sigma,
-            nothing,
-        )
-        total, along = total + value, along + slope
-    return total, along
-
-
-@njit(nogil=True, cache=True)
-def _sum_losses_and_gradients(
-    begin: int,
-    end: int,
-    offsets: Ints,
-    features: Int32s,
-    values: Floats,
-    first: Array,
-    last: Array,
-    owners: UInt32s,
-    kept: Floats,
-    dense: Floats,
-    here: Floats,
-    there: Floats,
-    share: float,
-    starts: Ints,
-    classes: Ints,
-    weight_same: float,
-    weight_diff: float,
-    offset: float,
-    alpha_diff: float,
-    alpha_same: float,
-    sigma: float,
+    hinge: Hinge,
     slopes: Floats,
-    gradient: Floats,
-) -> float:
-    """The loss of rows ``begin:end``; its derivatives by the weights are added to ``gradient``.
+) -> tuple[float, float]:
+    """The loss of rows ``begin:end`` at ``here + share (there − here)``, and its derivative.
 
-    ``slopes`` is workspace, one number per graph: the derivatives by one row of S.
+    The pair (i, i) counts once, the others twice, for both orders.
     """
-    total = 0.0
+    total, along = 0.0, 0.0
     for i in range(begin, end):
-        a, b = starts[i], starts[i + 1]
-        total += _row_losses(
-            i,
-            here[a:b],
-            there[a:b],
-            share,
-            classes,
-            weight_same,
-            weight_diff,
-            offset,
-            alpha_diff,
-            alpha_same,
-            sigma,
-            slopes[i:],
-        )[0]
-        _row_gradient(
-            i,
-            offsets,
-            features,
-            values,
-            first,
-            last,
-            owners,
-            kept,
-            dense,
-            slopes[i:],
-            slopes,
-            gradient,
-        )
-    return total
+        cuts = starts[i], starts[i] + 1, starts[i + 1]
+        for later in range(2):
+            a, b = cuts[later], cuts[later + 1]
+            value, slope = _pair_losses(
+                here[a:b],
+                there[a:b],
+                share,
+                classes[i + later :],
+                classes[i],
+                1.0 + later,
+                hinge,
+                slopes[a:b],
+            )
+            total, along = total + value, along + slope
+    return total, along

@@ -7,17 +7,12 @@ They minimise the weighted mean of smoothed hinge losses (`pair_loss`) over the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from gramlet.common.arrays import Bools, Floats, Ints
 from gramlet.engine.core.compiled import njit
-from gramlet.engine.wasserstein.pair_loss import Hinge, PairMinima
-from gramlet.engine.wasserstein.weight_constraint import WeightConstraint
-
-__all__ = ["PairProblem", "accelerated", "batch", "stochastic"]
+from gramlet.engine.wasserstein.pair_loss import Hinge, PairProblem
 
 Report = Callable[[int, float], None]
 
@@ -27,113 +22,6 @@ _LONGEST_STEP = 1e100
 _LITTLE, _MOST_SECANTS = 1e-8, 24
 _FEW_PASSES = 3
 _FOLLOWED = 512  # graphs up to which the accelerated solver is compared with the plain one
-
-
-@dataclass
-class PairProblem:
-    """The learning problem: masses, classes, constants of the loss, constraint.
-
-    Attributes
-    ----------
-    masses : csr_matrix, shape (graphs, features)
-        Masses divided by the number of levels; columns are ordered by level.
-    fixed : array, shape (graphs,)
-        Mass on a symbol that graphs share, with weight 1, which is not learned.
-    classes : array of int64
-    constraint : WeightConstraint
-    hinge : Hinge
-        The constants of the loss.
-    """
-
-    masses: sparse.csr_matrix
-    fixed: Floats
-    classes: Ints
-    constraint: WeightConstraint
-    hinge: Hinge
-    n_jobs: int | None = None
-
-    def __post_init__(self) -> None:
-        self.pairs = PairMinima(self.masses, self.n_jobs)
-        n = self.masses.shape[0]
-        self.fixed_common: Floats | None = None
-        if self.fixed.any():
-            self.fixed_common = np.concatenate(
-                [np.minimum(self.fixed[i], self.fixed[i:]) for i in range(n)]
-            )
-
-    def common(self, weights: Floats) -> tuple[Floats, float]:
-        """S of all pairs, packed: the weighted mass two graphs share; and the loss there."""
-        found = np.zeros(self.pairs.starts[-1])
-        return found, self.loss_at(weights, found, found)[0]
-
-    def loss(self, here: Floats, there: Floats, share: float) -> tuple[float, float]:
-        """The loss at a share of the way from one S to another.
-
-        Returns the loss and its derivative with respect to the share.
-        """
-        return self.pairs.losses(here, there, share, self.hinge, self.classes)
-
-    def loss_at(self, weights: Floats, common: Floats, out: Floats) -> tuple[float, float]:
-        """S of some weights, in ``out``; their loss, and its derivative on the way from another S.
-
-        The derivative is with respect to the share of the way, at its end.
-        """
-        return self.pairs.losses_at(
-            weights, common, self.hinge, self.classes, out, self.fixed_common
-        )
-
-    def gradient(
-        self, common: Floats, towards: Floats | None = None, share: float = 0.0
-    ) -> tuple[float, Floats]:
-        """The loss at S, or at a share of the way from it towards another S, and its gradient.
-
-        The gradient is with respect to the weights; it is 0 where they are fixed.
-        """
-        there = common if towards is None else towards
-        loss, found = self.pairs.loss_and_gradient(common, there, share, self.hinge, self.classes)
-        return loss, np.where(self.constraint.free, found, 0.0)
-
-    def curvature_bound(self) -> float:
-        """An upper bound of the gradient's Lipschitz constant without a walk over pairs.
-
-        The constant is λ_max(B)/σ with B = Σ ω_ij Z Zᵀ, which is at most the trace Σ ω_ij ‖Z‖², and
-        minima are at most the masses of either graph. `lipschitz` is closer and takes longer.
-        """
-        sizes = np.bincount(self.classes)[self.classes]
-        weights = self.hinge.weight_same * sizes + self.hinge.weight_diff * (len(sizes) - sizes)
-        squares = self.masses.multiply(self.masses) @ self.constraint.free
-        return float(weights @ squares) / self.hinge.sigma
-
-    def lipschitz(self, n_rounds: int = 6) -> float:
-        """An upper bound of the gradient's Lipschitz constant.
-
-        The constant is λ_max(B)/σ with B = Σ ω_ij Z Zᵀ, which has no negative entry. By Collatz and
-        Wielandt, max_f (Bv)_f / v_f is an upper bound of λ_max for positive v, and it decreases
-        under v ← Bv.
-        """
-        n = self.masses.shape[0]
-        weight = np.empty(self.pairs.starts[-1])
-        for i in range(n):
-            same = self.classes[i:] == self.classes[i]
-            row = 2.0 * np.where(same, self.hinge.weight_same, self.hinge.weight_diff)
-            row[0] *= 0.5
-            weight[self.pairs.starts[i] : self.pairs.starts[i + 1]] = row
-        vector = self.constraint.free.astype(np.float64)
-        bound = np.inf
-        for _ in range(n_rounds):
-            image = self.pairs.adjoint(weight * self.pairs.forward(vector))
-            image = np.where(self.constraint.free, image, 0.0)
-            support = vector > 0
-            if not (image > 0).any():
-                return 0.0
-            bound = min(bound, float((image[support] / vector[support]).max()))
-            vector = image / image.max()
-        return bound / self.hinge.sigma
-
-    def lower_bound(self, value: float, weights: Floats, gradient: Floats) -> float:
-        """A lower bound of the loss, by convexity, from its value and gradient at one point."""
-        least = self.constraint.least_product(gradient)
-        return value + float(gradient @ (1.0 - weights)) + least
 
 
 def _ignore(step: int, loss: float) -> None:
@@ -150,7 +38,7 @@ def batch(
     history = [loss]
     for done in range(1, max_iter + 1):
         weights = problem.constraint.project(weights - step * problem.gradient(common)[1])
-        loss = problem.loss_at(weights, common, common)[0]
+        loss = problem.move(weights, common, common)[0]
         history.append(loss)
         report(done, loss)
     return weights, history
@@ -204,7 +92,7 @@ def accelerated(
             step = min(max(step, smallest), _LONGEST_STEP)
             target = problem.constraint.project(ahead - step * gradient)
             target_common = spare
-            target_loss, slope = problem.loss_at(target, common, target_common)
+            target_loss, slope = problem.move(target, common, target_common)
             growth = _growth(step, target - ahead, gradient, target_loss - ahead_loss, first)
             step *= growth
             if growth >= 1.0:
@@ -309,6 +197,7 @@ def stochastic(
     """
     step = min(step, _LONGEST_STEP)
     masses, n = problem.masses, problem.masses.shape[0]
+    indptr, columns = masses.indptr.astype(np.int64), masses.indices.astype(np.int64)
     pairs = rng.randint(0, n, size=(max_iter, 2)).astype(np.int64)
     weights = np.ones(masses.shape[1])
     first = problem.common(weights)[1]
@@ -328,12 +217,12 @@ def stochastic(
         touched = _pair_step(
             i,
             j,
-            masses.indptr.astype(np.int64),
-            masses.indices.astype(np.int64),
+            indptr,
+            columns,
             masses.data,
             problem.fixed,
             problem.classes[i] == problem.classes[j],
-            *hinge,
+            hinge,
             step,
             weights,
             levels,
@@ -355,12 +244,7 @@ def _pair_step(
     values: Floats,
     fixed: Floats,
     same_class: bool,
-    scale_same: float,
-    scale_diff: float,
-    offset: float,
-    alpha_diff: float,
-    alpha_same: float,
-    sigma: float,
+    hinge: Hinge,
     step: float,
     weights: Floats,
     levels: Ints,
@@ -369,7 +253,7 @@ def _pair_step(
 ) -> bool:
     """One gradient step for one pair, in place; False if its loss is 0."""
     # The distance, by a walk over both sorted rows.
-    d = offset - min(fixed[i], fixed[j])
+    d = hinge.offset - min(fixed[i], fixed[j])
     p, q = indptr[i], indptr[j]
     while p < indptr[i + 1] and q < indptr[j + 1]:
         if columns[p] < columns[q]:
@@ -381,11 +265,11 @@ def _pair_step(
             p += 1
             q += 1
     # The derivative of the smoothed hinge.
-    excess = d - alpha_same if same_class else alpha_diff - d
+    excess = d - hinge.alpha_same if same_class else hinge.alpha_diff - d
     if excess <= 0.0:
         return False
-    slope = min(1.0, excess / sigma)
-    slope = -scale_same * slope if same_class else scale_diff * slope
+    slope = min(1.0, excess / hinge.sigma)
+    slope *= -hinge.weight_same if same_class else hinge.weight_diff
     # Change the weights of shared features, and the levels' squared distances from 1.
     p, q = indptr[i], indptr[j]
     while p < indptr[i + 1] and q < indptr[j + 1]:

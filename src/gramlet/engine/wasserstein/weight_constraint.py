@@ -13,8 +13,6 @@ import numpy as np
 
 from gramlet.common.arrays import Bools, Floats, Ints
 
-__all__ = ["CONSTRAINTS", "WeightConstraint", "project"]
-
 CONSTRAINTS = ("ball", "box")
 
 
@@ -48,11 +46,11 @@ class WeightConstraint:
     def project(self, weights: Floats) -> Floats:
         """The nearest weights that satisfy the constraint."""
         if self.kind == "ball":
-            found = project(weights, self.level_starts, self.radii)
+            nearest = project(weights, self.level_starts, self.radii)
         else:
             radii = self._of_weights()
-            found = np.clip(weights, np.maximum(0.0, 1.0 - radii), 1.0 + radii)
-        return np.where(self.free, found, 1.0)
+            nearest = np.clip(weights, np.maximum(0.0, 1.0 - radii), 1.0 + radii)
+        return np.where(self.free, nearest, 1.0)
 
     def least_product(self, gradient: Floats) -> float:
         """A lower bound of gradient · (w − 1) over all w that satisfy the constraint.
@@ -104,25 +102,12 @@ def _into_ball(u: Floats, radius: float) -> Floats:
     clipped = np.maximum(u, -1.0)
     if float(np.dot(clipped, clipped)) <= radius**2:
         return clipped
-    # Entries below −1/s stop at −1. With the k lowest stopped: k + s² Σ_rest u² = radius².
+    # Entries below −1/s stop at −1. With the k lowest stopped: k + s² Σ_rest u² = radius². More
+    # entries stop as s grows, so the right k is the first for which no other entry would stop.
     order = np.sort(u)
-    tails = np.concatenate([np.cumsum((order**2)[::-1])[::-1], [0.0]])
-    below = order[order < -1.0]
-    for k in range(min(len(below), int(radius**2)) + 1):
-        rest = tails[k]
-        if rest <= 0.0:
-            continue
-        s = np.sqrt(max(radius**2 - k, 0.0) / rest)
-        lowest_free = order[k] if k < len(order) else 0.0
-        if s * lowest_free >= -1.0 and (k == 0 or s * order[k - 1] <= -1.0):
-            return np.maximum(s * u, -1.0)
-    # Rounding at a breakpoint: halve the interval instead.
-    low, high = 0.0, 1.0
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        trial = np.maximum(middle * u, -1.0)
-        if float(np.dot(trial, trial)) <= radius**2:
-            low = middle
-        else:
-            high = middle
-    return np.maximum(low * u, -1.0)
+    rests = np.append(np.cumsum((order**2)[::-1])[::-1], 0.0)
+    k, s = 0, radius / np.sqrt(rests[0])
+    while k < len(order) and s * order[k] < -1.0:
+        k += 1
+        s = np.sqrt(max(radius**2 - k, 0.0) / rests[k]) if rests[k] > 0.0 else 0.0
+    return np.maximum(s * u, -1.0)

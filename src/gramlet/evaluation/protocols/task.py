@@ -16,10 +16,11 @@ from gramlet.common.checks import require_count
 from gramlet.common.notices import warn_caller
 from gramlet.files.target import Task, as_values, infer_task
 
-__all__ = ["Target", "check_target", "target_of"]
-
-
 _SHOWN = 10  # positions listed in a message
+_BEYOND = (
+    "beyond 64 bits, which would not be told apart. If they are classes, give them as strings; if "
+    "they are numbers to predict, as floating-point numbers with task='regression'."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +150,8 @@ def _plain(values: Array) -> Array:
     kinds = {_kind(value) for value in items}
     plain = np.array(items)
     if len(kinds) > 1 or plain.ndim != 1 or plain.dtype.kind not in "biufU":
+        if kinds == {"number"} and plain.ndim == 1:
+            raise ValueError(f"y contains whole numbers {_BEYOND}")
         names = sorted({type(value).__name__ for value in items})
         raise ValueError(
             f"y must contain values of one type, strings or numbers; got {', '.join(names)}."
@@ -194,6 +197,8 @@ def _classes(values: Array, min_class_size: int | None, names: Mapping[Any, str]
                 f"task='classification' needs classes; y contains numbers that are not whole, e.g. "
                 f"{values[broken[0]].item()!r} at position {broken[0]}. Use task='regression'."
             )
+        if len(values) and np.abs(values).max() >= 2.0**63:
+            raise ValueError(f"y contains the number {np.abs(values).max():g}, {_BEYOND}")
     kept = np.arange(len(values), dtype=np.int64)
     if min_class_size is not None:
         kept = _large_enough(values, require_count("min_class_size", min_class_size, 1), names)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-__all__ = ["DatasetFacts", "content_digest", "facts_of", "list_datasets", "similar_names"]
-
 
 @dataclass(frozen=True)
 class DatasetFacts:

@@ -21,8 +21,6 @@ from gramlet.files.tu.members import open_tu
 if TYPE_CHECKING:
     import http.client
 
-__all__ = ["BASE_URL", "DownloadError", "digest_of", "fetch"]
-
 BASE_URL = "https://www.chrsmrrs.com/graphkerneldatasets"
 
 _CHUNK = 1 << 16
@@ -50,7 +48,7 @@ def digest_of(archive: Path) -> str:
     total = hashlib.sha256()
     for role in _DIGEST_ROLES:
         if files.has(role):
-            content = files.require(role).replace(b"\r\n", b"\n")
+            content = files.read(files.file_name(role)).replace(b"\r\n", b"\n")
             total.update(f"{role} {hashlib.sha256(content).hexdigest()}\n".encode())
     return total.hexdigest()
 

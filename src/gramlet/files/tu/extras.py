@@ -15,15 +15,6 @@ import numpy as np
 from gramlet.common.arrays import Ints
 from gramlet.graphs.columns import Categorical
 
-__all__ = [
-    "NAME_FIELDS",
-    "decode_extras",
-    "decode_names",
-    "encode_names",
-    "encode_values",
-    "restore_values",
-]
-
 NAME_FIELDS = ("target_names", "node_label_names", "edge_label_names")
 
 _VERSION = 1

@@ -18,11 +18,7 @@ from typing import BinaryIO
 
 from gramlet.files.dataset import DatasetNotFoundError
 from gramlet.files.kinds import kind_of
-from gramlet.files.opening import open_bytes
-
-__all__ = ["DEFAULT_MAX_BYTES", "TUFiles", "foreign_files", "is_tu", "open_tu"]
-
-DEFAULT_MAX_BYTES = 4 * 2**30
+from gramlet.files.opening import DEFAULT_MAX_BYTES, brief, open_bytes
 
 _INDICATOR = "_graph_indicator.txt"
 _EDGES = "_A.txt"
@@ -106,29 +102,16 @@ class TUFiles:
         with self._open_file(self.file_name(role)) as stream:
             yield stream
 
-    def require(self, role: str) -> bytes:
-        """All bytes of a required file."""
-        with self.open(role) as stream:
-            return stream.read()
-
     def read(self, file: str, most: int = -1) -> bytes:
         """The bytes of a file by its name, up to a limit if given."""
         with self._open_file(file) as stream:
             return stream.read(most)
 
-    def readme(self) -> str:
-        """The text of the README, or of ``NAME_label_readme.txt``, or an empty string."""
-        for file in (_README, f"{self.name}_label_readme.txt"):
-            if file in self._paths:
-                text = self.read(file, _LONGEST_README).decode("utf-8", "replace")
-                return text.replace("\r\n", "\n").strip()
-        return ""
-
-    def label_readme(self) -> str:
-        """The text of every file that may name labels."""
+    def readmes(self) -> list[str]:
+        """The text of every file that describes the data set or names labels."""
         files = [f for f in (_README, f"{self.name}_label_readme.txt") if f in self._paths]
         texts = [self.read(file, _LONGEST_README).decode("utf-8", "replace") for file in files]
-        return "\n".join(texts).replace("\r\n", "\n")
+        return [text.replace("\r\n", "\n") for text in texts]
 
     def _folder(self) -> Path:
         return Path(next(iter(self._paths.values()))).parent
@@ -165,15 +148,9 @@ class TUFiles:
             raise
         except _DAMAGE as why:
             raise ValueError(
-                f"{self._archive}: {_plain_name(member)} cannot be read ({_brief(why)}). "
+                f"{self._archive}: {_plain_name(member)} cannot be read ({brief(why)}). "
                 "The archive is damaged, encrypted or of an unknown kind: get it again."
             ) from why
-
-
-def _brief(why: BaseException) -> str:
-    """The message of zipfile, shortened, since it may quote much of the archive."""
-    said = " ".join(str(why).split()) or type(why).__name__
-    return said if len(said) <= 200 else f"{said[:200]}..."
 
 
 def open_tu(path: str | Path, max_bytes: int = DEFAULT_MAX_BYTES) -> TUFiles:
@@ -274,7 +251,7 @@ def _open_archive(path: Path, likely: str, max_bytes: int, named: bool = False) 
             members = [i.filename for i in archive.infolist() if i.filename and not i.is_dir()]
     except _DAMAGE as why:
         raise ValueError(
-            f"{path} is not a readable zip archive ({_brief(why)}). Is the file truncated? Get it "
+            f"{path} is not a readable zip archive ({brief(why)}). Is the file truncated? Get it "
             "again."
         ) from why
     for member in members:

@@ -23,8 +23,6 @@ from gramlet.files.tu.members import foreign_files
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
 
-__all__ = ["write_tu"]
-
 _INT64 = np.iinfo(np.int64)
 
 

@@ -13,27 +13,34 @@ from typing import Any
 import numpy as np
 
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.conversion.from_grakel import from_grakel
-from gramlet.graphs.conversion.from_igraph import from_igraph
-from gramlet.graphs.conversion.from_matrix import from_matrix
-from gramlet.graphs.conversion.from_networkx import from_networkx, to_networkx
-from gramlet.graphs.conversion.from_pandas import graphs_of, is_frame
-from gramlet.graphs.conversion.from_pyg import from_pyg, settle_one_hot
-from gramlet.graphs.conversion.names import (
+from gramlet.graphs.columns import Categorical
+from gramlet.graphs.conversion.edges import (
+    NOT_GRAPHS,
+    from_array,
+    from_edges_and_labels,
+    from_matrix,
+)
+from gramlet.graphs.conversion.frames import graphs_of, is_frame
+from gramlet.graphs.conversion.libraries import (
+    from_grakel,
+    from_igraph,
+    from_networkx,
+    from_pyg,
+    settle_one_hot,
+)
+from gramlet.graphs.conversion.record import (
     ATTR,
     LABEL,
     WEIGHT,
     AttributeNames,
+    GraphRecord,
     check_names,
+    join_records,
+    records_of_batch,
     require_names,
 )
-from gramlet.graphs.conversion.plain import from_edges_and_labels
-from gramlet.graphs.conversion.record import GraphRecord, join_records, records_of_batch
 from gramlet.graphs.direction import two_arcs_per_edge
-from gramlet.graphs.labelling import label_nodes
 from gramlet.graphs.molecules.molecules import from_molecule, from_smiles, is_molecule, molecules
-
-__all__ = ["as_batch", "as_single", "to_networkx"]
 
 Converter = Callable[[int, Any, AttributeNames], GraphRecord]
 
@@ -46,16 +53,18 @@ _CONVERTERS: dict[tuple[str, str], Converter] = {
     ("rdkit", "Mol"): from_molecule,
     ("scipy", "spmatrix"): from_matrix,
     ("scipy", "sparray"): from_matrix,
-    ("numpy", "ndarray"): from_matrix,
+    ("numpy", "ndarray"): from_array,
     ("builtins", "str"): from_smiles,
     ("builtins", "tuple"): from_edges_and_labels,
     ("builtins", "list"): from_edges_and_labels,
+    ("builtins", "set"): from_edges_and_labels,
+    ("builtins", "frozenset"): from_edges_and_labels,
 }
 
 _ACCEPTED = (
     "networkx graphs, igraph graphs, scipy sparse or numpy adjacency matrices, "
-    "(edges, node_labels) pairs, PyTorch Geometric Data, GraKeL graphs, RDKit molecules, "
-    "SMILES strings and GraphBatches"
+    "edge lists, (edges, node_labels) pairs, PyTorch Geometric Data, GraKeL graphs, RDKit "
+    "molecules, SMILES strings and GraphBatches"
 )
 
 
@@ -88,6 +97,8 @@ def as_batch(
         - igraph graphs: likewise;
         - square matrices, numpy or scipy.sparse: entries other than 0 and 1 are weights; if all
           matrices are 0/1 the graphs have no weights;
+        - edge lists: ``[(0, 1), (1, 2)]``, a set of pairs, or an integer array of two columns
+          (a square array, 2 x 2 too, is a matrix);
         - ``(edges, node_labels)`` or ``(edges, node_labels, edge_labels)``: edges an (m, 2) array
           or a list of pairs, or of triples with a weight, nodes counted from 0; node labels a list,
           or a dictionary (then nodes have the dictionary's names), or None; edge labels a list in
@@ -230,6 +241,12 @@ def _items(x: Any) -> list[Any]:
         return list(x.ravel())
     if _is_pyg_batch(x.__class__):
         return list(x.to_data_list())
+    is_table = isinstance(x, np.ndarray) and x.ndim == 2 and x.dtype.kind == "f"
+    if is_table and (x.shape[0] != x.shape[1] or x.diagonal().any()):
+        raise TypeError(
+            f"as_batch takes a list of graphs; got an array of shape {x.shape} and type {x.dtype}: "
+            f"{NOT_GRAPHS}."
+        )
     if isinstance(x, str) or getattr(x, "ndim", 1) == 2 or _is_library_graph(x.__class__):
         what = f"the string {x!r}" if isinstance(x, str) else f"a single {_type_name(x)}"
         raise TypeError(
@@ -280,3 +297,34 @@ def _is_library_graph(kind: type) -> bool:
 @cache
 def _is_pyg_batch(kind: type) -> bool:
     return ("torch_geometric", "Batch") in _bases(kind)
+
+
+def label_nodes(batch: GraphBatch, node_labels: Any) -> GraphBatch:
+    """The graphs with other node labels.
+
+    Parameters
+    ----------
+    batch : GraphBatch
+    node_labels : "degree", "none" or None
+        "degree": the number of edges at each node (if directed, of outgoing plus incoming arcs);
+        "none": no labels; None: the labels that the graphs have.
+
+    Returns
+    -------
+    GraphBatch
+
+    Examples
+    --------
+    >>> from gramlet import GraphBatch
+    >>> path = GraphBatch.from_edges([[(0, 1), (1, 2)]])
+    >>> list(label_nodes(path, "degree").node_labels)
+    [1, 2, 1]
+    """
+    if node_labels is None:
+        return batch
+    if not isinstance(node_labels, str) or node_labels not in ("degree", "none"):
+        raise ValueError(f"node_labels must be 'degree', 'none' or None; got {node_labels!r}.")
+    if node_labels == "none":
+        return batch.with_columns(node_labels=None)
+    degrees = batch.degrees + batch.in_degrees if batch.directed else batch.degrees
+    return batch.with_columns(node_labels=Categorical.from_values(degrees))

@@ -32,7 +32,7 @@ from gramlet.engine.core.signature_table import SignaturesOf, SignatureTable, pa
 from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.hashing.neighbour_codes import hash_levels
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.label_content import label_bytes
+from gramlet.graphs.fingerprint import label_bytes
 from gramlet.kernels.contract.count_kernel import count_new
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import wrong_kind

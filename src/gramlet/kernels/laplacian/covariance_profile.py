@@ -1,7 +1,8 @@
 """Graphs as covariance matrices, compared by the overlap of their Gaussians.
 
-One profile per representation of the matrices: all of one order, each on its own coordinates, by a
-kernel between nodes, or as pieces for the exact multiscale kernel. k(G, G) = 1 in all of them.
+Two profiles: matrices of one order, and matrices on coordinates of their own, such as the labels
+that occur in a graph. A singular covariance has no kernel value; it is found here, before pairs are
+compared, and the error names its graph.
 """
 
 from __future__ import annotations
@@ -10,24 +11,31 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.common.fields import Number, fields
-from gramlet.engine.core.ragged import taken
+from gramlet.common.arrays import Bools, Floats, Ints
+from gramlet.common.fields import Instance, Number, fields
+from gramlet.engine.core.ragged import offsets_of
 from gramlet.engine.core.tiles import QUIET, Tiling
-from gramlet.engine.laplacian.bhattacharyya import Covariances, compare, compare_self
-from gramlet.engine.laplacian.exact_levels import compare_pieces, compare_pieces_self
-from gramlet.engine.laplacian.kernelised import KernelisedGraphs
-from gramlet.engine.laplacian.pieces import Pieces
-from gramlet.engine.laplacian.sparse_covariances import (
+from gramlet.engine.laplacian.bhattacharyya import (
+    Covariances,
+    compare,
+    compare_self,
+    smallest_pivots,
+)
+from gramlet.engine.laplacian.covariances import (
+    graph_covariances,
+    label_covariances,
+    pseudo_inverse_covariances,
+)
+from gramlet.engine.laplacian.supports import (
     SupportedCovariances,
     compare_supported,
     compare_supported_self,
+    logs_and_pivots,
 )
+from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.profile import Profile
-from gramlet.kernels.laplacian.covariances import widened
-from gramlet.kernels.laplacian.kernelised import BaseKernel
 
-__all__ = ["CovarianceProfile", "KernelisedProfile", "PieceProfile", "SupportedProfile"]
+_EPSILON = float(np.finfo(np.float64).eps)
 
 
 class UnitProfile(Profile):
@@ -48,10 +56,10 @@ class CovarianceProfile(UnitProfile):
         The diagonal of the matrices of graphs without nodes.
     """
 
-    stored = fields(gamma=Number(0.0))
-
     covariances: Covariances
     gamma: float
+
+    stored = fields(covariances=Instance(Covariances), gamma=Number(0.0))
 
     def __len__(self) -> int:
         return len(self.covariances)
@@ -74,9 +82,9 @@ class CovarianceProfile(UnitProfile):
 class SupportedProfile(UnitProfile):
     """Covariances on few coordinates each."""
 
-    stored = fields()
-
     covariances: SupportedCovariances
+
+    stored = fields(covariances=Instance(SupportedCovariances))
 
     def __len__(self) -> int:
         return len(self.covariances)
@@ -91,64 +99,79 @@ class SupportedProfile(UnitProfile):
         return compare_supported_self(self.covariances, tiling=tiling)
 
 
-@dataclass(frozen=True)
-class KernelisedProfile(UnitProfile):
-    """Graphs with a kernel between their nodes that the user gives.
+def of_graphs(
+    batch: GraphBatch,
+    rows: Floats,
+    eta: float,
+    gamma: float,
+    pseudo_inverse: bool = False,
+    tiling: Tiling = QUIET,
+) -> Covariances:
+    """S of every graph for features in rows; with ``pseudo_inverse``, of D − A without η."""
+    if pseudo_inverse:
+        packed = pseudo_inverse_covariances(batch, rows, gamma, tiling=tiling)
+    else:
+        packed = graph_covariances(batch, rows, eta, gamma, tiling=tiling)
+    return checked(packed, rows.shape[1], np.arange(len(batch)), gamma)
 
-    Attributes
-    ----------
-    base : BaseKernel
-    vertex_features : array
-        Codes of labels, or rows of numbers, one per node.
-    graphs : KernelisedGraphs
-    """
 
-    base: BaseKernel
-    vertex_features: Array
-    graphs: KernelisedGraphs
+def of_labels(
+    batch: GraphBatch, codes: Ints, eta: float, gamma: float, tiling: Tiling = QUIET
+) -> SupportedCovariances:
+    """S of every graph for one-hot labels, restricted to the labels that occur in it."""
+    return _checked_supports(gamma, *label_covariances(batch, codes, eta, gamma, tiling=tiling))
 
-    def __len__(self) -> int:
-        return len(self.graphs)
 
-    def take(self, rows: Ints) -> KernelisedProfile:
-        nodes = taken(self.graphs.offsets, rows)[1]
-        return KernelisedProfile(self.base, self.vertex_features[nodes], self.graphs.take(rows))
+def of_nonzero_features(
+    batch: GraphBatch, rows: Floats, eta: float, tiling: Tiling = QUIET
+) -> SupportedCovariances:
+    """S of every graph with γ = 0, without the columns that are zero for all of its nodes."""
+    packed = graph_covariances(batch, rows, eta, 0.0, tiling=tiling)
+    nonzero = np.zeros((len(batch), rows.shape[1]), dtype=bool)
+    np.logical_or.at(nonzero, batch.graph_of_node, rows != 0)
+    left, right = np.tril_indices(rows.shape[1])
+    orders = nonzero.sum(axis=1)
+    return _checked_supports(
+        0.0,
+        offsets_of(orders),
+        np.nonzero(nonzero)[1].astype(np.int64),
+        offsets_of(orders * (orders + 1) // 2),
+        packed[nonzero[:, left] & nonzero[:, right]],
+    )
 
-    def compare(self, other: KernelisedProfile, tiling: Tiling = QUIET) -> Floats:
-        return self.base.compare(
-            self.vertex_features, self.graphs, other.vertex_features, other.graphs, tiling
+
+def widened(covariances: Covariances, order: int, gamma: float) -> Covariances:
+    """The matrices γI of graphs without nodes, in a space of another order."""
+    identity = gamma * np.eye(order)[np.tril_indices(order)]
+    return Covariances.build(np.tile(identity, (len(covariances), 1)), order)
+
+
+def checked(packed: Floats, order: int, graphs: Ints, gamma: float) -> Covariances:
+    singular = smallest_pivots(packed, order) <= 4 * order * _EPSILON
+    _refuse_singular(graphs, singular, gamma)
+    return Covariances.build(packed, order)
+
+
+def _checked_supports(
+    gamma: float, offsets: Ints, codes: Ints, starts: Ints, values: Floats
+) -> SupportedCovariances:
+    orders = np.diff(offsets)
+    logs, pivots = logs_and_pivots(orders, starts, values)
+    singular = pivots <= 4 * orders * _EPSILON
+    _refuse_singular(np.arange(len(pivots)), singular, gamma)
+    return SupportedCovariances(gamma, offsets, codes, starts, values, logs)
+
+
+def _refuse_singular(graphs: Ints, singular: Bools, gamma: float) -> None:
+    if not singular.any():
+        return
+    graph = int(graphs[singular.argmax()])
+    if gamma > 0:
+        raise ValueError(
+            f"Graph {graph}: U L⁻¹ Uᵀ + γI is numerically singular: gamma={gamma} is too small "
+            "compared with the features. Scale the features down, or raise gamma."
         )
-
-    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        return self.base.compare_self(self.vertex_features, self.graphs, tiling)
-
-
-@dataclass(frozen=True)
-class PieceProfile(UnitProfile):
-    """The balls of every level, for the exact multiscale kernel.
-
-    Attributes
-    ----------
-    pieces : Pieces
-    by_label : bool
-        Whether level 0 compares codes of labels instead of rows of numbers.
-    gamma : float
-    """
-
-    stored = fields(gamma=Number(1e-140))
-
-    pieces: Pieces
-    by_label: bool
-    gamma: float
-
-    def __len__(self) -> int:
-        return len(self.pieces)
-
-    def take(self, rows: Ints) -> PieceProfile:
-        return replace(self, pieces=self.pieces.take(rows))
-
-    def compare(self, other: PieceProfile, tiling: Tiling = QUIET) -> Floats:
-        return compare_pieces(self.pieces, other.pieces, self.by_label, self.gamma, tiling=tiling)
-
-    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
-        return compare_pieces_self(self.pieces, self.by_label, self.gamma, tiling=tiling)
+    raise ValueError(
+        f"Graph {graph}: U L⁻¹ Uᵀ is singular: the features of its nodes span fewer dimensions "
+        "than there are features. Use gamma > 0."
+    )

@@ -1,42 +1,61 @@
-"""The multiscale Laplacian graph kernel: nested balls, compared level by level."""
+"""The multiscale Laplacian graph kernel: nested balls, compared level by level.
+
+The low-rank form, with few directions for all graphs, is in `low_rank`; the exact form, in which
+each pair of graphs is computed on its own, is at the end of this file.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.sparse.csgraph import shortest_path
 from sklearn.utils import check_random_state
 
-from gramlet.common.arrays import Array, Floats
-from gramlet.common.fields import Instance, Sometimes, fields
+from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.common.fields import (
+    ArrayOf,
+    Flag,
+    Instance,
+    Integer,
+    Number,
+    Sometimes,
+    TupleOf,
+    fields,
+)
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import require, require_instance
-from gramlet.engine.core.tiles import Tiling
-from gramlet.engine.laplacian.pieces import Pieces, piece_bytes
+from gramlet.engine.core.ragged import taken
+from gramlet.engine.core.stacked_matrices import adjacency_stack
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
+from gramlet.engine.laplacian.balls import ball_centres, ball_sizes
+from gramlet.engine.laplacian.bhattacharyya import Covariances, compare_self, smallest_pivots
+from gramlet.engine.laplacian.covariances import (
+    half_inverses,
+    refuse_indefinite,
+)
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import checked_weights
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
-from gramlet.kernels.laplacian.covariance_profile import CovarianceProfile, PieceProfile
-from gramlet.kernels.laplacian.covariances import of_graphs
-from gramlet.kernels.laplacian.landmarks import LandmarkDraw
+from gramlet.kernels.laplacian.covariance_profile import CovarianceProfile, UnitProfile, of_graphs
 from gramlet.kernels.laplacian.laplacian import LAPLACIAN_CONSTRAINTS
-from gramlet.kernels.laplacian.low_rank import LowRankLevels
+from gramlet.kernels.laplacian.low_rank import NOISE, LandmarkDraw, LowRankLevels
 from gramlet.kernels.laplacian.vertex_features import (
     FEATURES_CONSTRAINTS,
     VertexFeatures,
     columns_of,
 )
 
-__all__ = ["EXACT_BYTES", "MultiscaleLaplacian"]
-
-
-#: The largest memory of the subgraphs for the exact method.
+#: The largest memory of the balls for the exact method.
 EXACT_BYTES = 4 << 30
+_EPSILON = float(np.finfo(np.float64).eps)
 
 
 @shared_texts
@@ -136,8 +155,6 @@ class MultiscaleLaplacian(GraphKernel):
            [0.143, 1.   ]])
     """
 
-    stored = fields(reader_=Instance(VertexFeatures), levels_=Sometimes(Instance(LowRankLevels)))
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_levels": [Interval(Integral, 0, None, closed="left")],
         "radius": [Interval(Real, 0, None, closed="left")],
@@ -154,10 +171,13 @@ class MultiscaleLaplacian(GraphKernel):
         **COMMON_CONSTRAINTS,
     }
 
+    stored = fields(reader_=Instance(VertexFeatures), levels_=Sometimes(Instance(LowRankLevels)))
+
     def __init__(
         self,
         n_levels: int = 2,
         radius: float = 1,
+        *,
         growth: float | str = 2,
         eta: float = 0.1,
         gamma: float = 0.01,
@@ -166,7 +186,6 @@ class MultiscaleLaplacian(GraphKernel):
         method: str = "lowrank",
         vertex_features: str | Callable[[GraphBatch], Any] = "labels",
         random_state: Any = None,
-        *,
         heat_times: Sequence[float] = (0.1, 1, 10),
         discount: bool = False,
         top: str = "regularised",
@@ -214,7 +233,7 @@ class MultiscaleLaplacian(GraphKernel):
         self.reader_ = VertexFeatures(self.vertex_features, self.heat_times, owner)
         features = self.reader_.fit(batch, tiling=tiling)
         if self.method == "exact":
-            return self._pieces(batch, features, tiling)
+            return self._exact(batch, features, tiling)
         rng = check_random_state(self.random_state)
         draw = LandmarkDraw(batch, self.n_landmarks, rng, self.unique_landmarks)
         self.levels_, coordinates = LowRankLevels.fit(
@@ -235,7 +254,7 @@ class MultiscaleLaplacian(GraphKernel):
         checked_weights(batch, "MultiscaleLaplacian", positive=False)
         features = self.reader_.read(batch, tiling=tiling)
         if self.method == "exact":
-            return self._pieces(batch, features, tiling)
+            return self._exact(batch, features, tiling)
         return self._whole(batch, self.levels_.coordinates(batch, features, tiling=tiling), tiling)
 
     def _whole(self, batch: GraphBatch, coordinates: Floats, tiling: Tiling) -> CovarianceProfile:
@@ -243,10 +262,9 @@ class MultiscaleLaplacian(GraphKernel):
         found = of_graphs(batch, coordinates, float(self.eta), gamma, inverted, tiling=tiling)
         return CovarianceProfile(found, gamma)
 
-    def _pieces(self, batch: GraphBatch, features: Array, tiling: Tiling) -> PieceProfile:
-        hops = self._hops()
-        discount, inverted = bool(self.discount), self.top == "pseudo-inverse"
-        needed = piece_bytes(batch, hops, discount, tiling=tiling)
+    def _exact(self, batch: GraphBatch, features: Array, tiling: Tiling) -> ExactProfile:
+        hops, discount = self._hops(), bool(self.discount)
+        needed = _exact_bytes(batch, hops, discount, tiling)
         if needed > EXACT_BYTES:
             raise ValueError(
                 f'MultiscaleLaplacian(method="exact") would need {needed / 1e9:.1f} GB for the '
@@ -254,35 +272,43 @@ class MultiscaleLaplacian(GraphKernel):
                 'method="lowrank", fewer graphs, or smaller balls.'
             )
         rows = features.reshape(len(features), -1) if len(features) else np.zeros((0, 1))
-        pieces = Pieces.build(batch, hops, rows, float(self.eta), discount, inverted, tiling=tiling)
-        return PieceProfile(pieces, self.vertex_features == "labels", float(self.gamma))
+        profile = ExactProfile(
+            GraphBatch(
+                batch.node_offsets, batch.indptr, batch.indices, edge_weights=batch.edge_weights
+            ),
+            rows.astype(np.float64),
+            self.vertex_features == "labels",
+            hops,
+            float(self.eta),
+            float(self.gamma),
+            discount,
+            self.top == "pseudo-inverse",
+        )
+        _ = profile.levels  # computed here: graphs without them are an error of fit
+        return profile
 
     def _validate_fitted(self) -> None:
-        require_instance("reader_", self.reader_, VertexFeatures)
         require(
             self.reader_.features == self.vertex_features, "reader_ does not fit vertex_features"
         )
         profile: Any = self.profile_
         changed = "parameters were changed after fit; fit the kernel again"
         require(getattr(profile, "gamma", None) == self.gamma, changed)
+        given = (self.eta, self.gamma, self.discount)
         if self.method == "exact":
-            require_instance("profile_", profile, PieceProfile)
-            n_levels = len(profile.pieces.of_graph) - 1
-            require(self.n_levels == n_levels, "n_levels does not fit the pieces")
-            inverted = self.top == "pseudo-inverse"
-            require(profile.pieces.multiplied is inverted, changed)
-            by_label = self.vertex_features == "labels"
-            require(profile.by_label is by_label, "the pieces do not fit the features")
+            require_instance("profile_", profile, ExactProfile)
+            require((profile.eta, profile.gamma, profile.discount) == given, changed)
+            require(profile.hops == self._hops(), changed)
+            require(profile.inverted == (self.top == "pseudo-inverse"), changed)
+            require(profile.by_label == (self.vertex_features == "labels"), changed)
             return
         require_instance("profile_", profile, CovarianceProfile)
-        require_instance("levels_", self.levels_, LowRankLevels)
-        given = (self.eta, self.gamma, self.discount)
-        kept = (self.levels_.eta, self.levels_.gamma, self.levels_.discount)
-        require(given == kept, changed)
+        require(hasattr(self, "levels_"), "levels_ is missing")
+        levels = self.levels_
+        require((levels.eta, levels.gamma, levels.discount) == given, changed)
         width = self.reader_.width or 0
-        require(len(self.levels_.basis) == width, "levels_ does not fit the features")
-        order = self.levels_.order
-        require(profile.covariances.order == order, "the matrices do not fit levels_")
+        require(len(levels.basis) == width, "levels_ does not fit the features")
+        require(profile.covariances.order == levels.order, "the matrices do not fit levels_")
 
     def __graph_tags__(self) -> GraphTags:
         exact, attributes = self.method == "exact", self.vertex_features == "attributes"
@@ -293,3 +319,224 @@ class MultiscaleLaplacian(GraphKernel):
             uses=columns_of(self.vertex_features),
             unit=True,
         )
+
+
+# The exact form
+
+
+class _Pieces(NamedTuple):
+    """The distinct balls of one radius in one graph, or the whole graph.
+
+    Attributes
+    ----------
+    of_node : array, shape (nodes,)
+        The ball around each node.
+    members : array, shape (balls, largest ball)
+        The nodes of each ball; further entries are the number of nodes.
+    roots : array, shape (balls, largest ball, largest ball)
+        Matrices R that give the covariances: S = XᵀX + γI for X = R U, with the vectors of the
+        members as rows of U.
+    """
+
+    of_node: Ints
+    members: Ints
+    roots: Floats
+
+    def covariances(self, vectors: Floats, gamma: float) -> Floats:
+        """S of every ball, from the vectors of the graph's nodes."""
+        order = vectors.shape[1]
+        padded = np.vstack([vectors, np.zeros((1, order))])
+        rooted = self.roots @ padded[self.members]
+        return np.asarray(rooted.transpose(0, 2, 1) @ rooted + gamma * np.eye(order))
+
+
+def _root(weights: Floats, eta: float) -> Floats:
+    """R with RᵀR = L⁻¹, for the Laplacian L of a dense matrix of weights."""
+    laplacian = np.diag(weights.sum(axis=1) + eta) - weights
+    return np.asarray(np.linalg.inv(np.linalg.cholesky(laplacian)))
+
+
+def _balls(weights: Floats, hops: Floats, reach: int, eta: float, discount: bool) -> _Pieces:
+    """The balls of this radius, from the graph's weights and the hops between its nodes."""
+    within = hops <= reach
+    centres = of_node = np.arange(len(hops))
+    if len(hops) and not discount:  # balls with the same nodes are the same
+        _, centres, of_node = np.unique(within, axis=0, return_index=True, return_inverse=True)
+    sizes = within[centres].sum(axis=1)
+    largest = int(sizes.max(initial=0))
+    members = np.full((len(centres), largest), len(hops))
+    roots = np.zeros((len(centres), largest, largest))
+    for i, (centre, size) in enumerate(zip(centres, sizes, strict=True)):
+        nodes = np.flatnonzero(within[centre])
+        root = _root(weights[np.ix_(nodes, nodes)], eta)
+        if discount:
+            root = root / (hops[centre, nodes] + 1.0)
+        members[i, :size] = nodes
+        roots[i, :size, :size] = root
+    return _Pieces(of_node.reshape(-1), members, roots)
+
+
+@dataclass(frozen=True)
+class ExactProfile(UnitProfile):
+    """Graphs and the features of their nodes, for the exact multiscale kernel.
+
+    At every level the eigenvectors of the Gram matrix of the nodes of two graphs give each node
+    coordinates, and each ball a covariance in these coordinates. Rounding errors do not grow from
+    level to level, because directions that consist only of rounding errors are dropped.
+
+    Attributes
+    ----------
+    batch : GraphBatch
+    vertex_features : array, shape (n nodes, d)
+        Codes of labels in a single column, or rows of numbers.
+    by_label : bool
+        Whether level 0 compares codes of labels instead of rows of numbers.
+    hops : tuple of int
+        The radius of the balls of each level.
+    eta, gamma : float
+    discount, inverted : bool
+        Whether vectors of a ball are divided by (hops from its centre + 1), and whether Laplacians
+        of whole graphs are inverted without η.
+    """
+
+    batch: GraphBatch
+    vertex_features: Floats
+    by_label: bool
+    hops: tuple[int, ...]
+    eta: float
+    gamma: float
+    discount: bool
+    inverted: bool
+
+    stored = fields(
+        batch=Instance(GraphBatch),
+        vertex_features=ArrayOf("float64", None, None),
+        by_label=Flag(),
+        hops=TupleOf(Integer(0)),
+        eta=Number(1e-140),
+        gamma=Number(1e-140),
+        discount=Flag(),
+        inverted=Flag(),
+    )
+
+    def validate(self) -> None:
+        """Raise ValueError if the features do not fit the graphs, or the graphs the kernel."""
+        require(
+            len(self.vertex_features) == self.batch.n_nodes_total,
+            "vertex_features need one row per node",
+        )
+        require(not self.batch.directed, "the graphs must be undirected")
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    def take(self, rows: Ints) -> ExactProfile:
+        nodes = taken(self.batch.node_offsets, rows)[1]
+        return replace(self, batch=self.batch[rows], vertex_features=self.vertex_features[nodes])
+
+    def compare(self, other: ExactProfile, tiling: Tiling = QUIET) -> Floats:
+        out = np.empty((len(self), len(other)))
+
+        def work(begin: int, end: int) -> None:
+            for g in range(begin, end):
+                for h in range(len(other)):
+                    out[g, h] = self._pair(g, other, h)
+
+        for_tiles(work, len(self), tiling=tiling)
+        return out
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        n = len(self)
+        out = np.eye(n)
+
+        def work(begin: int, end: int) -> None:
+            for g in range(begin, end):
+                self._pair(g, self, g)  # an error names the graph itself first
+                for h in range(g + 1, n):
+                    out[g, h] = self._pair(g, self, h)
+
+        for_tiles(work, n, costs=np.arange(n, 0, -1, dtype=np.float64), tiling=tiling)
+        mirror(out)
+        return out
+
+    @cached_property
+    def levels(self) -> list[list[_Pieces]]:
+        """For each graph the balls of every level, then the whole graph."""
+        batch = self.batch
+        halves = half_inverses(batch) if self.inverted else []
+        failed = np.zeros(len(batch), dtype=bool)
+        levels: list[list[_Pieces]] = []
+        for g, size in enumerate(batch.sizes.tolist()):
+            graph = np.array([g]), batch.node_offsets, batch.indptr, batch.indices
+            weights = adjacency_stack(*graph, batch.edge_weights)[0]
+            hops = shortest_path(adjacency_stack(*graph, None)[0], unweighted=True)
+            try:
+                pieces = [_balls(weights, hops, r, self.eta, self.discount) for r in self.hops]
+                root = halves[g] if self.inverted else _root(weights, self.eta)
+            except np.linalg.LinAlgError:
+                failed[g] = True
+                break
+            whole = _Pieces(np.zeros(size, dtype=np.int64), np.arange(size)[None], root[None])
+            levels.append([*pieces, whole])
+        refuse_indefinite(np.arange(len(batch)), failed, self.eta)
+        return levels
+
+    def _pair(self, g: int, other: ExactProfile, h: int) -> float:
+        """k of graph g of these and graph h of the others."""
+        gram = self._base_gram(g, other, h)
+        n = int(self.batch.sizes[g])
+        values = np.ones((2, 2))
+        for mine, theirs in zip(self.levels[g], other.levels[h], strict=True):
+            vectors = _coordinates(gram)
+            order = vectors.shape[1]
+            stack = np.concatenate(
+                [
+                    mine.covariances(vectors[:n], self.gamma),
+                    theirs.covariances(vectors[n:], self.gamma),
+                ]
+            )
+            rows, columns = np.tril_indices(order)
+            packed = np.ascontiguousarray(stack[:, rows, columns])
+            if (smallest_pivots(packed, order) <= 4 * order * _EPSILON).any():
+                raise ValueError(
+                    f"Graph {g} and fitted graph {h}: U L⁻¹ Uᵀ + γI is numerically singular: "
+                    f"gamma={self.gamma} is too small compared with the features. Scale the "
+                    "features down or raise gamma."
+                )
+            values = compare_self(Covariances.build(packed, order))
+            # The kernel between nodes at the next level is that between their balls.
+            balls = np.concatenate([mine.of_node, len(mine.members) + theirs.of_node])
+            gram = values[np.ix_(balls, balls)]
+        return float(values[0, 1])
+
+    def _base_gram(self, g: int, other: ExactProfile, h: int) -> Floats:
+        """The kernel between the nodes of both graphs at level 0."""
+        mine, theirs = (
+            profile.vertex_features[slice(*profile.batch.node_offsets[i : i + 2])]
+            for profile, i in ((self, g), (other, h))
+        )
+        if 0 in (len(mine), len(theirs)):  # graphs without nodes have any number of features
+            both = mine if len(mine) else theirs
+        else:
+            both = np.concatenate([mine, theirs])
+        if self.by_label:
+            return np.asarray(both == both.T, dtype=np.float64)
+        return np.asarray(both @ both.T)
+
+
+def _coordinates(gram: Floats) -> Floats:
+    """Coordinates whose dot products are the Gram matrix, from its eigenvectors."""
+    values, vectors = np.linalg.eigh(gram)
+    clear = values > NOISE * max(values[-1], 0.0) if len(values) else values > 0.0
+    return np.asarray(vectors[:, clear] * np.sqrt(values[clear]))
+
+
+def _exact_bytes(batch: GraphBatch, hops: tuple[int, ...], discount: bool, tiling: Tiling) -> int:
+    """How many bytes the roots of all balls and graphs take."""
+    total = float((batch.sizes.astype(np.float64) ** 2).sum())
+    for reach in hops:
+        centres, _ = ball_centres(batch, reach, discount, tiling=tiling)
+        owners, largest = batch.graph_of_node[centres], np.zeros(len(batch))
+        np.maximum.at(largest, owners, ball_sizes(batch, centres, reach))
+        total += float((largest[owners] ** 2).sum())
+    return int(8 * total)

@@ -22,9 +22,6 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import place_of, required_attributes
 from gramlet.kernels.contract.labels import LabelVocabulary
 
-__all__ = ["FEATURES_CONSTRAINTS", "VertexFeatures", "columns_of", "one_hot"]
-
-
 FEATURES_CONSTRAINTS: dict[str, list[Any]] = {
     "vertex_features": [StrOptions({"labels", "degree", "attributes", "heat"}), callable],
     "heat_times": ["array-like"],
@@ -61,7 +58,7 @@ class VertexFeatures:
         features=Choice("labels", "degree", "attributes", "heat"),
         owner=Text(),
         times=ArrayOf("float64", None, least=0.0),
-        width=Optional(Integer()),
+        width=Optional(Integer(0)),
         labels=Optional(Instance(LabelVocabulary)),
     )
 
@@ -103,11 +100,11 @@ class VertexFeatures:
     def validate(self) -> None:
         """Raise ValueError if the columns do not fit the kind of features."""
         require((self.labels is not None) == (self.features == "labels"), "labels do not fit")
-        widths = {"degree": 1, "heat": len(self.times)}
         if self.labels is not None:
-            widths["labels"] = len(self.labels)
-        fixed = widths.get(str(self.features), self.width)
-        require(self.width in (fixed, None), "width does not fit the features")
+            require(self.width == len(self.labels), "width must be the number of labels")
+        elif self.width is not None:
+            width = {"degree": 1, "heat": len(self.times)}.get(str(self.features), self.width)
+            require(self.width == width, "width does not fit the features")
 
     def _rows(self, batch: GraphBatch, tiling: Tiling) -> Floats:
         if self.features == "attributes":

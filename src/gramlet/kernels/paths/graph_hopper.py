@@ -7,33 +7,40 @@ from numbers import Real
 from typing import Any, ClassVar, cast
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.common.fields import Counts, Flag, Instance, Number, Text, fields
+from gramlet.common.fields import ArrayOf, Counts, Flag, Instance, Integer, Number, Text, fields
+from gramlet.common.notices import warn_caller
 from gramlet.common.parameters import Interval, StrOptions
-from gramlet.common.stored_state import require, require_instance
+from gramlet.common.stored_state import LARGEST, LARGEST_COUNT, require
+from gramlet.engine.core.signature_table import SignaturesOf, SignatureTable, pack_rows
 from gramlet.engine.core.tiles import QUIET, Tiling
-from gramlet.engine.paths.place_comparison import (
+from gramlet.engine.paths.path_places import (
     ALL,
     DIAGONAL,
     TRIANGLE,
-    AttributedPlaces,
+    PlaceTables,
     compare_places,
+    place_and_length,
+    place_tables,
 )
 from gramlet.graphs.batch import GraphBatch
-from gramlet.kernels.contract.columns import require_fitted_weights
+from gramlet.kernels.contract.columns import (
+    checked_weights,
+    require_fitted_weights,
+    required_attributes,
+)
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
-from gramlet.kernels.contract.labels import LABEL_CHOICE
+from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import CountProfile, Profile
 from gramlet.kernels.contract.slow_graphs import hops_across
 from gramlet.kernels.contract.tags import GraphTags, used
-from gramlet.kernels.paths.place_counting import PlaceCounter, PlaceReader
 
-__all__ = ["AttributeSumProfile", "GraphHopper", "HopperProfile"]
-
+_OWNER = "GraphHopper"
 _EXPLICIT = ("label", "linear")
 
 
@@ -57,17 +64,17 @@ class HopperProfile(Profile):
 
     Attributes
     ----------
-    places : AttributedPlaces
+    places : PlaceTables
     bridge : bool
     scale : float
         μ of the Gaussian, or the width of the bridge.
     """
 
-    stored = fields(scale=Number(0.0))
-
-    places: AttributedPlaces
+    places: PlaceTables
     bridge: bool
     scale: float
+
+    stored = fields(places=Instance(PlaceTables), bridge=Flag(), scale=Number(0.0))
 
     def __len__(self) -> int:
         return len(self.places)
@@ -86,6 +93,156 @@ class HopperProfile(Profile):
 
     def _filled(self, other: HopperProfile, which: int, tiling: Tiling) -> Floats:
         return compare_places(self.places, other.places, self.bridge, self.scale, which, tiling)
+
+
+class PlaceReader:
+    """Tables of places for groups of nodes that have equal labels and attributes.
+
+    Parameters
+    ----------
+    use_labels : bool or "auto"
+    weighted : bool
+    use_attributes : bool
+    """
+
+    stored = fields(
+        labels=Instance(NodeLabels),
+        weighted=Flag(),
+        use_attributes=Flag(),
+        n_attributes=Integer(0),
+    )
+
+    def __init__(self, use_labels: bool | str, weighted: bool, use_attributes: bool) -> None:
+        self.labels = NodeLabels(use_labels)
+        self.weighted = weighted
+        self.use_attributes = use_attributes
+
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> PlaceTables:
+        """Learn the labels and the number of attributes; return the tables of these graphs."""
+        self.n_attributes = 0
+        self.labels.fit(batch)
+        if self.use_attributes:
+            self.n_attributes = int(required_attributes(batch, _OWNER).shape[1])
+        return self.read(batch, tiling)
+
+    def read(self, batch: GraphBatch, tiling: Tiling) -> PlaceTables:
+        """The tables of new graphs."""
+        attributes = np.zeros((batch.n_nodes_total, 0))
+        if self.use_attributes:
+            attributes = required_attributes(batch, _OWNER, self.n_attributes or None)
+        if len(attributes) == 0:
+            attributes = np.zeros((0, self.n_attributes))
+        bits = np.ascontiguousarray(attributes).view(np.int64)
+        # Groups of nodes of one graph with equal labels and attributes, in the graphs' order.
+        rows = np.column_stack([batch.graph_of_node, self.labels.encode(batch), bits])
+        table, group_of_node = SignatureTable.fit(*pack_rows(rows))
+        groups = table.data.reshape(-1, rows.shape[1])
+        tables = place_tables(
+            batch.node_offsets,
+            batch.indptr,
+            batch.indices,
+            checked_weights(batch, _OWNER, positive=True) if self.weighted else None,
+            np.searchsorted(groups[:, 0], np.arange(len(batch) + 1)),
+            group_of_node,
+            np.ascontiguousarray(groups[:, 1]),
+            np.ascontiguousarray(groups[:, 2:].T).view(np.float64),
+            tiling,
+        )
+        _check_counts(tables)
+        return tables
+
+
+class PlaceCounter:
+    """Features by label, place and length of path: counts or sums of attributes.
+
+    A feature is a label, a line of the table of places, and an attribute (0 without attributes).
+    """
+
+    stored = fields(reader=Instance(PlaceReader), types=SignaturesOf(3))
+
+    def __init__(self, reader: PlaceReader) -> None:
+        self.reader = reader
+
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        """Learn the features of these graphs; one row per graph."""
+        indptr, rows, values = self._entries(self.reader.fit(batch, tiling))
+        self.types, codes = SignatureTable.fit(*pack_rows(rows))
+        return _rows_matrix(indptr, codes, values, len(self.types))
+
+    def count(self, batch: GraphBatch, tiling: Tiling) -> sparse.csr_matrix:
+        """The features of new graphs; columns after the fitted ones are unseen features."""
+        indptr, rows, values = self._entries(self.reader.read(batch, tiling))
+        codes = self.types.lookup(*pack_rows(rows))
+        n_columns = max(len(self.types), int(codes.max(initial=-1)) + 1)
+        return _rows_matrix(indptr, codes, values, n_columns)
+
+    def names(self) -> list[str]:
+        """A name per feature: "C:2/3" is label C at the second place of paths of three nodes."""
+        rows = self.types.data.reshape(-1, 3)
+        labels = self.reader.labels.names()
+        places, lengths = place_and_length(rows[:, 1])
+        names = []
+        for (label, _, column), place, length in zip(rows, places, lengths, strict=True):
+            what = f"attribute {column}" if self.reader.use_attributes else labels[label]
+            if self.reader.use_attributes and self.reader.labels.used:
+                what = f"{labels[label]}:{what}"
+            names.append(f"{what}:{place + 1}/{length}")
+        return names
+
+    def validate(self) -> None:
+        """Raise ValueError if `fit` could not have produced these features."""
+        most = (len(self.reader.labels), 1 << 50, max(1, self.reader.n_attributes))
+        for part, limit in zip(self.types.data.reshape(-1, 3).T, most, strict=True):
+            ArrayOf("int64", None, least=0, most=limit - 1).check("features", part, {})
+
+    @property
+    def n_features(self) -> int:
+        """The number of fitted features."""
+        return len(self.types)
+
+    def _entries(self, tables: PlaceTables) -> tuple[Ints, Ints, Floats]:
+        """The non-zero entries: offsets of the graphs; label, line and attribute; values."""
+        where = np.flatnonzero(tables.counts)
+        counts = tables.counts[where]
+        graph = np.searchsorted(tables.offsets, where, side="right") - 1
+        n_groups = np.diff(tables.group_offsets)[graph]
+        line, group = np.divmod(where - tables.offsets[graph], n_groups)
+        group += tables.group_offsets[graph]
+        label = tables.labels[group]
+        if not self.reader.use_attributes:
+            rows = np.column_stack([label, line, np.zeros(len(line), dtype=np.int64)])
+            return np.searchsorted(where, tables.offsets), rows, counts
+        # Attributes of all groups with one label, weighted by counts and summed.
+        table, ids = SignatureTable.fit(*pack_rows(np.column_stack([graph, label, line])))
+        places = table.data.reshape(-1, 3)
+        shape = (len(places), len(tables.labels))
+        sums = sparse.csr_matrix((counts, (ids, group)), shape=shape) @ tables.columns.T
+        place, column = np.nonzero(sums)
+        indptr = np.searchsorted(places[place, 0], np.arange(len(tables) + 1))
+        return indptr, np.column_stack([places[place, 1:], column]), sums[place, column]
+
+
+def _rows_matrix(indptr: Ints, codes: Ints, values: Floats, n_columns: int) -> sparse.csr_matrix:
+    matrix = sparse.csr_matrix((values, codes, indptr), shape=(len(indptr) - 1, n_columns))
+    matrix.sort_indices()
+    return matrix
+
+
+def _check_counts(tables: PlaceTables) -> None:
+    """Warn of rounded counts; raise an error if sums of squares of counts would overflow."""
+    largest = tables.counts.max(initial=0.0)
+    if largest <= LARGEST_COUNT:
+        return
+    worst = int(np.searchsorted(tables.offsets, np.argmax(tables.counts), side="right") - 1)
+    if not largest <= LARGEST:
+        raise ValueError(
+            f"{_OWNER}: graph {worst} has more than {LARGEST:g} shortest paths through one place, "
+            "too many for floating-point numbers. Leave it out."
+        )
+    warn_caller(
+        f"{_OWNER}: graph {worst} has {largest:.3g} shortest paths through one place; counts "
+        "beyond 2^53 are rounded.",
+    )
 
 
 def _has_features(kernel: GraphHopper) -> bool:
@@ -113,14 +270,17 @@ class GraphHopper(GraphKernel):
         semi-definite for two or more attributes. "auto": "gaussian" if the fitted graphs have node
         attributes, "label" otherwise.
     mu : float or None
-        μ of "gaussian"; None: 1 / (number of attributes).
+        Bandwidth of "gaussian", as the factor μ of the squared distance: a larger value makes the
+        kernel narrower. None: 1 / (number of attributes).
     width : float, default 4.0
-        Distance at which "bridge" reaches 0.
+        Bandwidth of "bridge", as the distance at which it reaches 0: a larger value makes the
+        kernel wider.
     weighted : bool, default False
         Use the edge weights, which must be above 0, as lengths; paths whose lengths agree up to
         1e-9 (relative) are ties. Otherwise every edge has length 1.
-    use_labels : bool or "auto", default False
-        Multiply a kernel on attributes by "label". Has no effect for "label" itself.
+    use_labels : bool or "auto", default "auto"
+        Multiply a kernel on attributes by "label"; "auto": if the fitted graphs have labels. Has no
+        effect for "label" itself.
     %(normalize)s
     %(n_jobs)s
     %(verbose)s
@@ -153,7 +313,9 @@ class GraphHopper(GraphKernel):
     """
 
     stored = fields(
-        node_kernel_=Text(), has_weights_=Flag(), counter_=Instance(PlaceCounter, PlaceReader)
+        counter_=Instance(PlaceCounter, PlaceReader),
+        node_kernel_=Text(),
+        has_weights_=Flag(),
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -169,10 +331,10 @@ class GraphHopper(GraphKernel):
         self,
         node_kernel: str = "auto",
         mu: float | None = None,
+        *,
         width: float = 4.0,
         weighted: bool = False,
-        use_labels: bool | str = False,
-        *,
+        use_labels: bool | str = "auto",
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -209,11 +371,11 @@ class GraphHopper(GraphKernel):
         self.has_weights_ = bool(self.weighted) and batch.edge_weights is not None
         if self.node_kernel_ in _EXPLICIT:
             use_labels = self.use_labels if linear else True
-            self.counter_: Any = PlaceCounter(use_labels, self.weighted, linear)
+            self.counter_: Any = PlaceCounter(PlaceReader(use_labels, self.weighted, linear))
             counts = self.counter_.fit(batch, tiling)
             kind = AttributeSumProfile if linear else CountProfile
             return kind(counts, "dot", int(counts.shape[1]))
-        self.counter_ = PlaceReader(self.use_labels, self.weighted)
+        self.counter_ = PlaceReader(self.use_labels, self.weighted, True)
         return self._with_scale(self.counter_.fit(batch, tiling))
 
     def _profile(self, batch: GraphBatch, tiling: Tiling) -> Profile:
@@ -228,7 +390,7 @@ class GraphHopper(GraphKernel):
     def _current(self, profile: Any) -> Any:
         return self._with_scale(profile.places) if isinstance(profile, HopperProfile) else profile
 
-    def _with_scale(self, places: AttributedPlaces) -> HopperProfile:
+    def _with_scale(self, places: PlaceTables) -> HopperProfile:
         bridge = self.node_kernel_ == "bridge"
         # The graphs' own number of attributes, as fitted graphs without nodes have none.
         mu = 1.0 / max(1, len(places.columns)) if self.mu is None else self.mu
@@ -238,25 +400,26 @@ class GraphHopper(GraphKernel):
         allowed = (self.node_kernel,) if self.node_kernel != "auto" else ("label", "gaussian")
         require(self.node_kernel_ in allowed, "node_kernel_ does not fit node_kernel")
         profile, counter = cast(Any, self.profile_), self.counter_
-        explicit = self.node_kernel_ in _EXPLICIT
-        require_instance("counter_", counter, PlaceCounter if explicit else PlaceReader)
-        require(counter.weighted == self.weighted, "counter_ does not fit weighted")
-        require(type(self.has_weights_) is bool, "has_weights_ must be True or False")
+        explicit, linear = self.node_kernel_ in _EXPLICIT, self.node_kernel_ == "linear"
+        require(
+            type(counter) is (PlaceCounter if explicit else PlaceReader),
+            "counter_ does not fit node_kernel",
+        )
+        reader = counter.reader if explicit else counter
+        require(reader.weighted == self.weighted, "counter_ does not fit weighted")
+        with_attributes = self.node_kernel_ != "label"
+        require(reader.use_attributes == with_attributes, "counter_ does not fit node_kernel")
+        kind: type[Profile] = HopperProfile
         if explicit:
-            linear = self.node_kernel_ == "linear"
-            require(linear == (counter.reader is not None), "counter_ does not fit node_kernel")
             kind = AttributeSumProfile if linear else CountProfile
-            require(type(profile) is kind, f"profile_ must be a {kind.__name__}")
+        require(type(profile) is kind, f"profile_ must be a {kind.__name__}")
+        if explicit:
             known = (profile.n_known, profile.counts.shape[1])
-            require(
-                known == (counter.n_features,) * 2, "counter_ has a different number of features"
-            )
+            fits = known == (counter.n_features,) * 2
+            require(fits, "counter_ has a different number of features")
         else:
-            require_instance("profile_", profile, HopperProfile)
             width = len(profile.places.columns)
-            require(width == counter.n_attributes, "profile_ has a different number of attributes")
-            folded = counter.fold and not self.weighted and not self.directed_
-            require(folded or not profile.places.folded, "profile_ does not fit the direction")
+            require(width == reader.n_attributes, "profile_ has a different number of attributes")
 
     def _expected_seconds(self, batch: GraphBatch, graph: int) -> float:
         # Counts of places on paths: per pair of nodes, one per hop.

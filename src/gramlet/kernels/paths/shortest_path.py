@@ -39,9 +39,6 @@ from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.histograms.label_histograms import edge_name
 from gramlet.kernels.weisfeiler_lehman.colour_counts import Colouring, columns_of_levels
 
-__all__ = ["ColourPathCounter", "LengthCodes", "PathCounter", "ShortestPath"]
-
-
 # Lengths are equal if their relative difference is at most this.
 _EQUAL = 1e-9
 PAIRS = ("unordered", "ordered")
@@ -292,9 +289,9 @@ class ShortestPath(ExplicitFeatures, CountKernel):
 
     k is the dot product of counts of (unordered pair of end labels, length) over the unordered
     pairs of distinct nodes with a path between them. Cost: O(n m) for a graph with n nodes and m
-    edges (weighted: O(n m log n)), then a sparse product. Positive semi-definite. Large graphs with
-    few labels cost less: pendant trees are counted without a search from each node, and the rest is
-    searched from 64 nodes at a time. With ``n_sources`` the cost is O(n_sources m).
+    edges (weighted: O(n m log n)), then a sparse product. Positive semi-definite. Without weights,
+    64 nodes are searched from at a time, and leaves of one node that have equal labels are searched
+    as one. With ``n_sources`` the cost is O(n_sources m).
 
     In directed graphs paths follow arcs, and k counts (label of the first node, label of the last,
     length) over the ordered pairs of distinct nodes, for both values of ``pairs``.
@@ -303,7 +300,7 @@ class ShortestPath(ExplicitFeatures, CountKernel):
     ----------
     weighted : bool, default False
         Use the edge weights, which must be above 0, as lengths. Otherwise every edge has length 1.
-    use_labels : bool or "auto", default True
+    use_labels : bool or "auto", default "auto"
         Whether to use the labels of the ends; "auto" uses them if the fitted graphs have labels.
     bin_width : float or None
         Lengths match if floor(length / bin_width) is equal. None: if they are equal up to rounding
@@ -363,12 +360,12 @@ class ShortestPath(ExplicitFeatures, CountKernel):
     def __init__(
         self,
         weighted: bool = False,
-        use_labels: bool | str = True,
+        use_labels: bool | str = "auto",
+        *,
         bin_width: float | None = None,
         pairs: str = "unordered",
         n_sources: int | None = None,
         random_state: Any = None,
-        *,
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,

@@ -1,35 +1,114 @@
-"""Earth mover's distances between the nodes of two graphs, and a kernel from these distances."""
+"""Earth mover's distances between the nodes of two graphs, and a kernel from these distances.
+
+Coordinates of nodes come from the spectral engine, masses from degrees unless they are uniform.
+"""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from gramlet.common.arrays import Floats
-from gramlet.common.fields import ArrayOf, Instance, Optional, fields
-from gramlet.common.parameters import StrOptions, validate_params
+from gramlet.common.arrays import Floats, Ints
+from gramlet.common.fields import (
+    ArrayOf,
+    Choice,
+    Instance,
+    Integer,
+    Number,
+    Optional,
+    Text,
+    fields,
+)
+from gramlet.common.parameters import Interval, StrOptions, validate_params
 from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import Tiling
-from gramlet.engine.transport.earth_mover import earth_mover_distances
+from gramlet.engine.spectral.coordinates import laplacian_coordinates
+from gramlet.engine.transport.earth_mover import MassPoints, earth_mover_distances, mass_points
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_single
 from gramlet.graphs.direction import require_undirected
 from gramlet.kernels.contract.decay_kernel import DecayKernel
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
+from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.point_profile import PointProfile
 from gramlet.kernels.contract.tags import GraphTags, used
-from gramlet.kernels.spectral.node_points import (
-    NODE_POINT_CONSTRAINTS,
-    NodeReader,
-    PlacedNodes,
-    label_cost,
-)
 
-__all__ = ["EMDKernel", "SpectrumRepair", "earth_movers_distance"]
+NODE_POINT_CONSTRAINTS: dict[str, list[Any]] = {
+    "n_dims": [Interval(Integral, 1, None, closed="left")],
+    "gamma": [Interval(Real, 0, None, closed="neither")],
+    "use_labels": LABEL_CHOICE,
+    "label_weight": [Interval(Real, 0, None, closed="left")],
+    "masses": [StrOptions({"degree", "uniform"})],
+}
+
+
+@dataclass
+class PlacedNodes:
+    """The nodes of a batch: coordinates (one row per node), label codes and shares of the mass."""
+
+    offsets: Ints
+    points: Floats
+    labels: Ints
+    shares: Ints
+
+    def with_masses(self) -> MassPoints:
+        """Points with masses share / Σ share within a graph, or equal ones if all shares are 0."""
+        return mass_points(self.offsets, self.points, self.labels, self.shares)
+
+
+class NodeReader:
+    """Computes the points of nodes, with the label codes of the fitted graphs.
+
+    Parameters
+    ----------
+    n_dims : int
+        Number of coordinates per node, from the smallest eigenvalues of the normalised Laplacian.
+    use_labels : bool or "auto"
+        "auto": if the fitted graphs have labels.
+    masses : {"degree", "uniform"}
+        "degree": degree / Σ degree, so that isolated nodes have no mass, or 1/n if the graph has no
+        edges. "uniform": 1/n.
+    """
+
+    stored = fields(
+        n_dims=Integer(1), masses=Choice("degree", "uniform"), labels=Instance(NodeLabels)
+    )
+
+    def __init__(self, n_dims: int, use_labels: bool | str, masses: str = "degree") -> None:
+        self.n_dims = int(n_dims)
+        self.masses = masses
+        self.labels = NodeLabels(use_labels)
+
+    def fit(self, batch: GraphBatch, tiling: Tiling) -> PlacedNodes:
+        """Learn the labels of these graphs; return their nodes."""
+        return self._placed(batch, self.labels.fit(batch), tiling)
+
+    def read(self, batch: GraphBatch, tiling: Tiling) -> PlacedNodes:
+        """The nodes of new graphs."""
+        return self._placed(batch, self.labels.encode(batch), tiling)
+
+    def _placed(self, batch: GraphBatch, codes: Ints, tiling: Tiling) -> PlacedNodes:
+        points = laplacian_coordinates(
+            batch.node_offsets, batch.indptr, batch.indices, self.n_dims, tiling
+        ).points
+        shares = batch.degrees if self.masses == "degree" else np.ones_like(batch.degrees)
+        return PlacedNodes(np.asarray(batch.node_offsets), points, codes, shares)
+
+
+def label_cost(label_weight: float, owner: str) -> float:
+    """The amount that different labels add to the squared distance of nodes: 2·label_weight²."""
+    cost = 2.0 * float(label_weight) * float(label_weight)
+    if not np.isfinite(cost):
+        raise ValueError(
+            f"The 'label_weight' parameter of {owner} is {label_weight}: its square is not a "
+            "finite number. Use a weight below 1e150."
+        )
+    return cost
 
 
 @validate_params(
@@ -105,14 +184,21 @@ class SpectrumRepair:
         ‖repaired − original‖ / ‖original‖, Frobenius norms.
     """
 
-    stored = fields()
-
     psd: str
     smallest_eigenvalue: float
     largest_eigenvalue: float
     n_negative: int
     negative_share: float
     relative_change: float
+
+    stored = fields(
+        psd=Text(),
+        smallest_eigenvalue=Number(),
+        largest_eigenvalue=Number(),
+        n_negative=Integer(0),
+        negative_share=Number(),
+        relative_change=Number(),
+    )
 
     def __str__(self) -> str:
         return (
@@ -192,27 +278,27 @@ class EMDKernel(DecayKernel):
            [0.7083, 1.    ]])
     """
 
-    stored = fields(
-        reader_=Instance(NodeReader),
-        profile_=Instance(PointProfile, len="n_fitted_"),
-        repair_=Optional(Instance(SpectrumRepair)),
-        correction_=Optional(ArrayOf("float64", "n_fitted_", "n_fitted_")),
-    )
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NODE_POINT_CONSTRAINTS,
         "psd": [StrOptions({"none", "clip", "flip", "shift"})],
         **COMMON_CONSTRAINTS,
     }
 
+    stored = fields(
+        profile_=Instance(PointProfile, len="n_fitted_"),
+        reader_=Instance(NodeReader),
+        correction_=Optional(ArrayOf("float64", None, None)),
+        repair_=Optional(Instance(SpectrumRepair)),
+    )
+
     def __init__(
         self,
         gamma: float = 1.0,
         n_dims: int = 6,
+        *,
         use_labels: bool | str = "auto",
         label_weight: float = 1.0,
         psd: str = "none",
-        *,
         masses: str = "degree",
         normalize: bool = False,
         n_jobs: int | None = None,
@@ -277,6 +363,9 @@ class EMDKernel(DecayKernel):
         profile: Any = self.profile_
         fitting = len(profile.sets.columns) == self.reader_.n_dims
         require(fitting or len(profile.sets.masses) == 0, "n_dims does not fit the points")
+        if self.correction_ is not None:
+            n = self.n_fitted_
+            ArrayOf("float64", n, n).check("correction_", self.correction_, {})
 
     def __graph_tags__(self) -> GraphTags:
         repaired = self.psd != "none"

@@ -24,21 +24,22 @@ from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import FeatureProfile
 from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["GeometricAssignment"]
-
 
 @dataclass
 class PointSets:
     """The vectors of the nodes of many graphs, ordered by graph."""
 
-    stored = fields(offsets=Offsets(None, "points"), points=ArrayOf("float64", "points", None))
-
     offsets: Ints
     points: Floats
 
+    stored = fields(offsets=Offsets("n", "points"), points=ArrayOf("float64", "points", "d"))
+
     def validate(self) -> None:
-        """Raise ValueError if the points are not in the order that compiled code needs."""
+        """Raise ValueError if the points are not stored row by row."""
         require(self.points.flags.c_contiguous, "points must be contiguous")
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
 
 
 @shared_texts
@@ -73,14 +74,15 @@ class GeometricAssignment(ExplicitFeatures, GraphKernel):
     array([[2.   , 1.658]])
     """
 
-    stored = fields(
-        fitted_sets_=Instance("PointSets"), profile_=Instance(FeatureProfile, len="n_fitted_")
-    )
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_dims": [Interval(Integral, 1, None, closed="left")],
         **COMMON_CONSTRAINTS,
     }
+
+    stored = fields(
+        profile_=Instance(FeatureProfile, len="n_fitted_"),
+        fitted_sets_=Instance(PointSets, len="n_fitted_"),
+    )
 
     def __init__(
         self,
@@ -106,15 +108,15 @@ class GeometricAssignment(ExplicitFeatures, GraphKernel):
         return np.array([f"matching with fitted graph {i}" for i in range(self.n_fitted_)], object)
 
     def _point_sets(self, batch: GraphBatch, tiling: Tiling) -> PointSets:
-        found = adjacency_coordinates(
-            batch.node_offsets, batch.indptr, batch.indices, self.n_dims, tiling.n_jobs
+        nodes = adjacency_coordinates(
+            batch.node_offsets, batch.indptr, batch.indices, self.n_dims, tiling
         )
-        lengths = np.sqrt(np.abs(found.values))[batch.graph_of_node]
-        return PointSets(np.asarray(batch.node_offsets), found.points * lengths)
+        lengths = np.sqrt(np.abs(nodes.values))[batch.graph_of_node]
+        return PointSets(np.asarray(batch.node_offsets), nodes.points * lengths)
 
     def _matchings(self, sets: PointSets, tiling: Tiling) -> Floats:
         fitted = self.fitted_sets_
-        out = np.zeros((len(sets.offsets) - 1, len(fitted.offsets) - 1))
+        out = np.zeros((len(sets), len(fitted)))
         symmetric = sets is fitted
         columns, fitted_columns = (np.ascontiguousarray(one.points.T) for one in (sets, fitted))
 
@@ -147,10 +149,9 @@ class GeometricAssignment(ExplicitFeatures, GraphKernel):
         return FeatureProfile(self._matchings(sets, tiling) / self.n_fitted_)
 
     def _validate_fitted(self) -> None:
-        n, sets = self.n_fitted_, self.fitted_sets_
-        require(len(sets.offsets) == n + 1, "fitted_sets_ must have one set per fitted graph")
-        require(sets.points.shape[1] == self.n_dims, "n_dims does not fit the points")
-        require(self.profile_.rows.shape[1] == n, "profile_ must have one column per fitted graph")
+        n = self.n_fitted_
+        require(self.fitted_sets_.points.shape[1] == self.n_dims, "n_dims does not fit the points")
+        ArrayOf("float64", n, n).check("profile_.rows", self.profile_.rows, {})
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(features=True, depends_on_fitted=True, uses=())

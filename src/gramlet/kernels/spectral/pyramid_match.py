@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Ints
-from gramlet.common.fields import Instance, Integer, Plain, fields
+from gramlet.common.fields import Choice, Instance, Integer, fields
 from gramlet.common.parameters import Interval
 from gramlet.common.stored_state import require
 from gramlet.engine.core.tiles import Tiling
@@ -22,9 +22,6 @@ from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.slow_graphs import hops_across
 from gramlet.kernels.contract.tags import GraphTags, used
-
-__all__ = ["PyramidCounter", "PyramidMatch"]
-
 
 # Coordinates this close below a border are on it, so that rounding does not move nodes.
 _BORDER = 1e-9
@@ -40,7 +37,7 @@ class PyramidCounter:
     stored = fields(
         n_dims=Integer(1),
         n_levels=Integer(0, most=20),
-        use_labels=Plain(),
+        use_labels=Choice(True, False, "auto"),
         labels=Instance(NodeLabels),
     )
 
@@ -57,6 +54,7 @@ class PyramidCounter:
         return self._counts(batch, self.labels.encode(batch), tiling)
 
     def validate(self) -> None:
+        """Raise ValueError if there are more cells than fit into arrays."""
         require(self.n_features <= _MOST_CELLS, "there are too many cells")
 
     @property
@@ -78,7 +76,7 @@ class PyramidCounter:
 
     def _counts(self, batch: GraphBatch, labels: Ints, tiling: Tiling) -> sparse.csr_matrix:
         points = adjacency_coordinates(
-            batch.node_offsets, batch.indptr, batch.indices, self.n_dims, tiling.n_jobs
+            batch.node_offsets, batch.indptr, batch.indices, self.n_dims, tiling
         ).points
         n_cells = self.n_dims * (2 ** (self.n_levels + 1) - 1)
         lines, weights, start = [], np.empty(n_cells), 0
@@ -156,8 +154,8 @@ class PyramidMatch(CountKernel):
         self,
         n_dims: int = 6,
         n_levels: int = 4,
-        use_labels: bool | str = "auto",
         *,
+        use_labels: bool | str = "auto",
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,

@@ -21,8 +21,6 @@ from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags
 
-__all__ = ["SVMTheta", "ThetaProfile"]
-
 # There is a warning if the relative error of ω may be above this.
 _ACCURATE = 1e-9
 
@@ -39,17 +37,17 @@ class ThetaProfile(Profile):
     smallest, largest : int
     """
 
+    shares: Floats
+    n_nodes: Ints
+    smallest: int
+    largest: int
+
     stored = fields(
         shares=ArrayOf("float64", "n", least=0.0),
         n_nodes=ArrayOf("int64", "n", least=0),
         smallest=Integer(1),
         largest=Integer(1),
     )
-
-    shares: Floats
-    n_nodes: Ints
-    smallest: int
-    largest: int
 
     def __len__(self) -> int:
         return len(self.shares)
@@ -80,6 +78,7 @@ class ThetaProfile(Profile):
         return _sum_of_squares(last) - before * (before + 1.0) * (2.0 * before + 1.0) / 6.0
 
     def validate(self) -> None:
+        """Raise ValueError if the sizes are not in order."""
         require(self.smallest <= self.largest, "smallest must not exceed largest")
 
 
@@ -124,12 +123,12 @@ class SVMTheta(GraphKernel):
     array([[0.667, 1.333, 2.   ]])
     """
 
-    stored = fields(profile_=Instance("ThetaProfile", len="n_fitted_"))
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "sizes": [tuple, list],
         **COMMON_CONSTRAINTS,
     }
+
+    stored = fields(profile_=Instance(ThetaProfile, len="n_fitted_"))
 
     def __init__(
         self,
@@ -181,14 +180,14 @@ class SVMTheta(GraphKernel):
 
 
 def _profile_of(batch: GraphBatch, smallest: int, largest: int, tiling: Tiling) -> ThetaProfile:
-    found = theta_values(batch.node_offsets, batch.indptr, batch.indices, tiling)
-    inexact = np.flatnonzero(found.gaps > _ACCURATE * found.values)
+    theta = theta_values(batch.node_offsets, batch.indptr, batch.indices, tiling)
+    inexact = np.flatnonzero(theta.gaps > _ACCURATE * theta.values)
     if len(inexact):
-        worst = int(inexact[np.argmax(found.gaps[inexact] / found.values[inexact])])
+        worst = int(inexact[np.argmax(theta.gaps[inexact] / theta.values[inexact])])
         warn_caller(
             f"SVMTheta: ω of graph {worst} ({batch.sizes[worst]} nodes) is "
-            f"{found.values[worst]:.6g} and can be too small by up to {found.gaps[worst]:.2g}; "
+            f"{theta.values[worst]:.6g} and can be too small by up to {theta.gaps[worst]:.2g}; "
             f"{len(inexact)} of {len(batch)} graphs have relative errors above {_ACCURATE:g}.",
         )
-    shares = found.values / np.maximum(batch.sizes, 1)
+    shares = theta.values / np.maximum(batch.sizes, 1)
     return ThetaProfile(shares, np.array(batch.sizes, dtype=np.int64), smallest, largest)

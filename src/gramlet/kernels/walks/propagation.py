@@ -24,13 +24,13 @@ from gramlet.common.fields import (
     fields,
 )
 from gramlet.common.parameters import Interval, StrOptions
-from gramlet.common.stored_state import require
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.neighbour_means import neighbour_means
 from gramlet.engine.core.signature_table import SignaturesOf, SignatureTable, pack_rows
 from gramlet.engine.core.tiles import Tiling
 from gramlet.engine.counts.comparison import count_codes
 from gramlet.graphs.batch import GraphBatch
-from gramlet.graphs.label_content import label_hash
+from gramlet.graphs.fingerprint import label_hash
 from gramlet.kernels.contract.columns import required_attributes
 from gramlet.kernels.contract.count_kernel import CountKernel, ExplicitFeatures, count_new
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
@@ -38,9 +38,6 @@ from gramlet.kernels.contract.labels import NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.weisfeiler_lehman.colour_counts import columns_of_levels
-
-__all__ = ["Propagation", "PropagationCounter"]
-
 
 # The key of the column of labels not seen in `fit`.
 _UNSEEN = label_hash(("gramlet", "label not seen in fit"))
@@ -58,7 +55,7 @@ class PropagationCounter:
     """Counts the bins of the nodes' distributions, step by step."""
 
     stored = fields(
-        n_iter=Integer(),
+        n_iter=Integer(0),
         width=Number(1e-140),
         root=Flag(),
         cauchy=Flag(),
@@ -66,10 +63,10 @@ class PropagationCounter:
         random_state=Plain(),
         owner=Text(),
         labels=Sometimes(Instance(NodeLabels)),
-        n_columns=Integer(),
+        n_columns=Integer(0),
         directions=ArrayOf("float64", "n_iter+1", "n_columns"),
-        shifts=ArrayOf("float64", "n_iter+1"),
-        late_seed=Optional(Integer(0, most=2**31)),
+        shifts=ArrayOf("float64", None),
+        late_seed=Optional(Integer(0, 2**31)),
         tables=ListOf(SignaturesOf(1), "n_iter+1"),
     )
 
@@ -122,9 +119,13 @@ class PropagationCounter:
         ]
 
     def validate(self) -> None:
-        late = self.late_seed is not None
-        require(late == (self.n_columns == 0), "late_seed must be None if there are columns")
+        require(
+            (self.late_seed is None) == (self.n_columns > 0),
+            "late_seed must be None if there are columns",
+        )
+        require(len(self.shifts) == self.n_iter + 1, "shifts need one entry per step")
         if not self.use_attributes:
+            require_instance("labels", self.labels, NodeLabels)
             require(self.n_columns == len(self.labels) + 1, "n_columns does not fit the labels")
 
     @property
@@ -210,7 +211,7 @@ class Propagation(ExplicitFeatures, CountKernel):
     n_iter : int, default 5
         Number of steps (T).
     width : float, default 1e-3
-        Width of a bin.
+        Bandwidth, as the width of a bin: a larger value makes more distributions equal.
     metric : {"tv", "hellinger", "l1", "l2"}
         The distance that hashing preserves: u is Cauchy for "tv" and "l1", Gaussian for "l2" and
         (on square roots) "hellinger".
@@ -256,9 +257,9 @@ class Propagation(ExplicitFeatures, CountKernel):
         self,
         n_iter: int = 5,
         width: float = 1e-3,
+        *,
         metric: str = "tv",
         random_state: Any = None,
-        *,
         use_attributes: bool = False,
         normalize: bool = False,
         n_jobs: int | None = None,

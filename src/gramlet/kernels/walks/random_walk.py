@@ -2,36 +2,318 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from decimal import ROUND_DOWN, Context
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from gramlet.common.fields import Instance, fields
+from gramlet.common.arrays import Floats, Ints
+from gramlet.common.fields import ArrayOf, Choice, Flag, Instance, Integer, Number, fields
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import require, require_instance
-from gramlet.engine.core.tiles import Tiling
-from gramlet.engine.walks.arc_radius import arc_self_radii
-from gramlet.engine.walks.product_walks import KINDS, sort_by_label
-from gramlet.engine.walks.spectra import walk_spectra
-from gramlet.engine.walks.spectral_radius import self_radii
-from gramlet.engine.walks.walk_series import MOST_STEPS
+from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
+from gramlet.engine.walks.label_sequences import (
+    MOST_STEPS,
+    largest_degrees,
+    sequence_sums,
+    series_weights,
+)
+from gramlet.engine.walks.product_walks import (
+    EXPONENTIAL,
+    GEOMETRIC,
+    KINDS,
+    STEPS,
+    LabelledGraphs,
+    linear_sum,
+    sort_by_label,
+    walk_rows,
+)
+from gramlet.engine.walks.spectra import WalkSpectra, spectral_walk_rows, walk_spectra
+from gramlet.engine.walks.spectral_radius import (
+    arc_pair_radii,
+    arc_self_radii,
+    pair_radii,
+    self_radii,
+)
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import checked_weights
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
 from gramlet.kernels.contract.parameter_texts import shared_texts
+from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.slow_graphs import hops_across
 from gramlet.kernels.contract.tags import GraphTags, used
-from gramlet.kernels.walks.walk_profile import (
-    ArcWalks,
-    LabelledWalks,
-    SpectralWalks,
-    WalkProfile,
-    WalkSums,
-)
 
-__all__ = ["RandomWalk"]
+# Which entries of a matrix the engine computes.
+_ALL, _TRIANGLE, _DIAGONAL = 0, 1, 2
+# decay · ρ must be below 1 by at least this much.
+_MARGIN = 1e-9
+
+
+@dataclass(frozen=True)
+class WalkSums:
+    """How walks are summed, and whether some weight is negative."""
+
+    kind: str
+    decay: float
+    n_steps: int
+    signed: bool
+
+    stored = fields(
+        kind=Choice(*KINDS), decay=Number(0.0), n_steps=Integer(0, 100_000), signed=Flag()
+    )
+
+
+@dataclass(frozen=True)
+class WalkProfile(Profile):
+    """Graphs prepared for sums over common walks.
+
+    Attributes
+    ----------
+    sums : WalkSums
+    costs : array
+        The number of nodes of each graph.
+    radii : array
+        The product of two of them is ρ(A×) of a pair of graphs or (with labels) a bound on it that
+        is exact for a graph with itself.
+    graphs : LabelledGraphs or WalkSpectra
+        The latter for undirected graphs without labels.
+    """
+
+    sums: WalkSums
+    costs: Floats
+    radii: Floats
+    graphs: Any
+
+    stored = fields(
+        sums=Instance(WalkSums),
+        costs=ArrayOf("float64", "n", least=0.0, most=2.0**53),
+        radii=ArrayOf("float64", "n", least=0.0),
+        graphs=Instance(object),
+    )
+
+    def __len__(self) -> int:
+        return len(self.costs)
+
+    def take(self, rows: Ints) -> Self:
+        return replace(
+            self, costs=self.costs[rows], radii=self.radii[rows], graphs=self.graphs.take(rows)
+        )
+
+    def compare(self, other: Self, tiling: Tiling = QUIET) -> Floats:
+        self.check_pairs(other, tiling)
+        return self._filled(other, _ALL, tiling)
+
+    def compare_self(self, tiling: Tiling = QUIET) -> Floats:
+        self.check_self()
+        return self._filled(self, _TRIANGLE, tiling)
+
+    def norms(self, tiling: Tiling = QUIET) -> Floats:
+        self.check_self()
+        return self._filled(self, _DIAGONAL, tiling)[:, 0]
+
+    @abstractmethod
+    def _fill(self, begin: int, end: int, other: Self, *options: Any) -> None:
+        """Fill rows ``begin:end``."""
+
+    @abstractmethod
+    def _own_radii(self) -> Floats:
+        """The radii computed from the graphs."""
+
+    @abstractmethod
+    def _pair_radii(self, other: Self, rows: Ints, columns: Ints, tiling: Tiling) -> Floats:
+        """ρ(A×) of some pairs."""
+
+    def _filled(self, other: Self, which: int, tiling: Tiling) -> Floats:
+        """The sums over common walks of all pairs, of the triangle, or of the diagonal."""
+        out = np.zeros((len(self), 1 if which == _DIAGONAL else len(other)))
+        sums = self.sums
+        options = (KINDS[sums.kind], sums.decay, sums.n_steps, which, out)
+        partners = {
+            _ALL: other.costs.sum(),
+            _TRIANGLE: np.cumsum(other.costs[::-1])[::-1],
+            _DIAGONAL: other.costs,
+        }
+        for_tiles(
+            lambda begin, end: self._fill(begin, end, other, *options),
+            len(self),
+            costs=self.costs * partners[which] + 1.0,
+            tiling=tiling,
+        )
+        if which == _TRIANGLE:
+            mirror(out)
+        self._check_finite(out, which)
+        return out
+
+    # Checks for values that are too large
+
+    def check_self(self) -> None:
+        """Raise ValueError if the decay is too large for a graph with itself."""
+        if self.sums.kind != "geometric" or len(self.radii) == 0:
+            return
+        worst = int(np.argmax(self.radii))
+        radius = float(self.radii[worst] ** 2)
+        if self.sums.decay * radius >= 1.0 - _MARGIN:
+            raise self._too_large(radius, f"graph {worst} with itself")
+
+    def check_pairs(self, other: Self, tiling: Tiling) -> None:
+        """Raise ValueError if the decay is too large for a pair of these and the other graphs."""
+        if self.sums.kind != "geometric":
+            return
+        reach = self.sums.decay * np.outer(self.radii, other.radii)
+        rows, columns = np.nonzero(reach >= 1.0 - _MARGIN)
+        if len(rows) == 0:
+            return
+        radii = self._pair_radii(other, rows, columns, tiling)
+        worst = int(np.argmax(radii))
+        if self.sums.decay * radii[worst] >= 1.0 - _MARGIN:
+            who = f"graph {rows[worst]} with the fitted graph {columns[worst]}"
+            raise self._too_large(float(radii[worst]), who)
+
+    def _too_large(self, radius: float, who: str) -> ValueError:
+        return ValueError(
+            f"The 'decay' parameter of RandomWalk is {self.sums.decay}, too large for "
+            f"{who}: the geometric series needs decay · ρ < 1, and the product graph has "
+            f"ρ = {radius:.9g}. The largest safe decay for these graphs is "
+            f"{_rounded_down((1.0 - 2 * _MARGIN) / radius)}. Lower it, or use "
+            'kind="exponential" or "steps".'
+        )
+
+    def _check_finite(self, out: Floats, which: int) -> None:
+        bad = np.argwhere(~np.isfinite(out))
+        if len(bad) == 0:
+            return
+        i, j = (int(at) for at in bad[0])
+        other = f"the fitted graph {j}" if which == _ALL else f"graph {j}"
+        if which == _DIAGONAL or (which == _TRIANGLE and i == j):
+            other = "itself"
+        if self.sums.kind == "geometric" and np.isnan(out[i, j]):
+            problem = "the iteration for the geometric series did not converge"
+        else:
+            problem = "the sum over walks is too large for a floating point number"
+        raise ValueError(
+            f"RandomWalk(kind={self.sums.kind!r}, decay={self.sums.decay}): {problem}, for graph "
+            f"{i} with {other}. Lower 'decay'."
+        )
+
+    def validate(self) -> None:
+        kind = WalkSpectra if isinstance(self, SpectralWalks) else LabelledGraphs
+        require_instance("graphs", self.graphs, kind)
+        require(self.graphs.n_graphs == len(self), "graphs must be as many as costs")
+        if self.sums.kind == "geometric" or self.sums.signed:
+            radii = self._own_radii()
+            require(np.allclose(radii, self.radii, 1e-6, 1e-12), "radii do not fit the graphs")
+        self.check_self()
+
+
+@dataclass(frozen=True)
+class LabelledWalks(WalkProfile):
+    """Graphs whose nodes are paired only with nodes of equal label; walks follow arcs.
+
+    Attributes
+    ----------
+    directed : bool
+        Whether some arcs have no opposite.
+    """
+
+    graphs: LabelledGraphs
+    directed: bool
+
+    stored = fields(directed=Flag())
+
+    def validate(self) -> None:
+        super().validate()
+        if not self.directed:
+            self.graphs.validate_undirected()
+
+    def _own_radii(self) -> Floats:
+        if not self.directed:
+            return self_radii(self.graphs)
+        # Other kinds do not use them.
+        geometric = self.sums.kind == "geometric"
+        return arc_self_radii(self.graphs) if geometric else np.zeros(len(self))
+
+    def _pair_radii(self, other: Self, rows: Ints, columns: Ints, tiling: Tiling) -> Floats:
+        if self.directed:
+            return arc_pair_radii(self.graphs, other.graphs, rows, columns)
+        return pair_radii(self.graphs, other.graphs, rows, columns, tiling)
+
+    def _fill(
+        self,
+        begin: int,
+        end: int,
+        other: Self,
+        kind: int,
+        decay: float,
+        n_steps: int,
+        which: int,
+        out: Floats,
+    ) -> None:
+        radii, signed = (self.radii, other.radii), self.sums.signed or other.sums.signed
+        walk_rows(
+            *(begin, end, self.graphs, other.graphs, *radii, signed, self.directed),
+            *(kind, decay, n_steps, which, out),
+        )
+        if self.directed and kind == GEOMETRIC:
+            # Sums of a long series, or with negative weights, are left over.
+            for row, column in np.argwhere(np.isnan(out[begin:end])).tolist():
+                i = begin + row
+                j = i if which == _DIAGONAL else column
+                out[i, column] = linear_sum(self.graphs, i, other.graphs, j, decay)
+
+    def _filled(self, other: Self, which: int, tiling: Tiling) -> Floats:
+        out = None if self.directed else self._filled_by_sequences(other, which, tiling)
+        if out is None:
+            return super()._filled(other, which, tiling)
+        self._check_finite(out, which)
+        return out
+
+    def _filled_by_sequences(self, other: Self, which: int, tiling: Tiling) -> Floats | None:
+        """The same by counts of label sequences; None if that takes longer or loses digits.
+
+        With negative weights the terms of a series cancel, except for kind="steps".
+        """
+        sums, kind = self.sums, KINDS[self.sums.kind]
+        signed = sums.signed or other.sums.signed
+        if which == _DIAGONAL or min(len(self), len(other)) == 0 or (signed and kind != STEPS):
+            return None
+        reach = 0.0
+        if kind == GEOMETRIC:
+            reach = sums.decay * float(self.radii.max() * other.radii.max())
+        elif kind == EXPONENTIAL:
+            bounds = (largest_degrees(profile.graphs).max() for profile in (self, other))
+            reach = sums.decay * float(np.prod(list(bounds)))
+        weights = series_weights(kind, sums.decay, reach, sums.n_steps)
+        if weights is None:
+            return None
+        right = None if which == _TRIANGLE else other.graphs
+        return sequence_sums(self.graphs, right, kind, weights, tiling)
+
+
+class SpectralWalks(WalkProfile):
+    """Undirected graphs without labels, by their spectra."""
+
+    graphs: WalkSpectra
+
+    def _own_radii(self) -> Floats:
+        # Eigenvectors that contribute to no walk are left out, so the largest may be missing.
+        padded = np.append(np.abs(self.graphs.values), 0.0)
+        largest = np.maximum.reduceat(padded, self.graphs.offsets[:-1])
+        return np.maximum(np.where(np.diff(self.graphs.offsets) > 0, largest, 0.0), self.radii)
+
+    def _fill(self, begin: int, end: int, other: Self, *options: Any) -> None:
+        spectral_walk_rows(begin, end, self.graphs, other.graphs, *options)
+
+    def _pair_radii(self, other: Self, rows: Ints, columns: Ints, tiling: Tiling) -> Floats:
+        return self.radii[rows] * other.radii[columns]
+
+
+def _rounded_down(value: float) -> float:
+    """A number rounded down to six digits."""
+    return float(Context(prec=6, rounding=ROUND_DOWN).create_decimal_from_float(value))
 
 
 @shared_texts
@@ -59,15 +341,18 @@ class RandomWalk(GraphKernel):
     kind : {"geometric", "exponential", "steps"}, default "geometric"
         The weights of walks of i steps.
     decay : float, default 0.01
-        λ ≥ 0. For "geometric" it must be small enough for all pairs of graphs; this is checked
+        The factor λ ≥ 0 per step: a smaller value gives long walks a lower weight. For
+        "geometric" it must be small enough for all pairs of graphs; this is checked
         before anything is computed, and the error names the largest safe value.
     n_steps : int, default 3
         p, only for "steps".
-    use_labels : bool or "auto", default True
-        Whether nodes must have equal labels; without labels, all nodes are equal.
+    use_labels : bool or "auto", default "auto"
+        Whether nodes must have equal labels; without labels, all nodes are equal. "auto": if the
+        fitted graphs have labels.
     weighted : bool, default False
         Weight a walk by the product of its edge weights in both graphs. Weights may be negative
-        (for "geometric" on directed graphs, only if product graphs have at most 2000 nodes).
+        (for "geometric" on directed graphs, only if the cycles of product graphs connect at most
+        2000 nodes).
     %(normalize)s
     %(n_jobs)s
     %(verbose)s
@@ -108,9 +393,9 @@ class RandomWalk(GraphKernel):
         self,
         kind: str = "geometric",
         decay: float = 0.01,
-        n_steps: int = 3,
-        use_labels: bool | str = True,
         *,
+        n_steps: int = 3,
+        use_labels: bool | str = "auto",
         weighted: bool = False,
         normalize: bool = False,
         n_jobs: int | None = None,
@@ -146,17 +431,16 @@ class RandomWalk(GraphKernel):
         directed = batch.directed if self.directed_ is None else self.directed_
         if self._spectral():
             spectra, radii = walk_spectra(
-                batch.node_offsets, batch.indptr, batch.indices, weights, tiling.n_jobs
+                batch.node_offsets, batch.indptr, batch.indices, weights, tiling
             )
             return SpectralWalks(sums, batch.sizes.astype(np.float64), radii, spectra)
         graphs = sort_by_label(batch.node_offsets, batch.indptr, batch.indices, codes, weights)
-        costs, radii = batch.sizes.astype(np.float64), np.zeros(len(batch))
-        if directed:
-            radii = arc_self_radii(graphs) if self.kind == "geometric" else radii
-            return ArcWalks(sums, costs, radii, graphs)
-        if self.kind == "geometric" or sums.signed:
-            radii = self_radii(graphs, tiling.n_jobs)
-        return LabelledWalks(sums, costs, radii, graphs)
+        radii = np.zeros(len(batch))
+        if directed and self.kind == "geometric":
+            radii = arc_self_radii(graphs)
+        elif not directed and (self.kind == "geometric" or sums.signed):
+            radii = self_radii(graphs, tiling)
+        return LabelledWalks(sums, batch.sizes.astype(np.float64), radii, graphs, bool(directed))
 
     def _spectral(self) -> bool:
         """Whether graphs are decomposed; not for a few steps, whose walks are counted faster."""
@@ -164,13 +448,11 @@ class RandomWalk(GraphKernel):
         return alike and not (self.kind == "steps" and self.n_steps <= MOST_STEPS)
 
     def _validate_fitted(self) -> None:
-        require_instance("labels_", self.labels_, NodeLabels)
         profile: Any = self.profile_
-        kinds: tuple[type[WalkProfile], ...] = (LabelledWalks, ArcWalks)
-        if self.directed_ is not None:
-            undirected = SpectralWalks if self._spectral() else LabelledWalks
-            kinds = (ArcWalks,) if self.directed_ else (undirected,)
-        require_instance("profile_", profile, *kinds)
+        spectral = self.directed_ is not None and self._spectral()
+        require_instance("profile_", profile, SpectralWalks if spectral else LabelledWalks)
+        if self.directed_ is not None and not spectral:
+            require(profile.directed == self.directed_, "profile_ does not fit the direction")
         given = (self.kind, float(self.decay), int(self.n_steps))
         kept = (profile.sums.kind, profile.sums.decay, profile.sums.n_steps)
         require(given == kept, "parameters were changed after fit; fit the kernel again")

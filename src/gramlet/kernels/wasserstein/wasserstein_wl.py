@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -9,28 +10,37 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Floats, Ints
-from gramlet.common.fields import Instance, Integer, Optional, Sometimes, fields
+from gramlet.common.fields import (
+    ArrayOf,
+    Counts,
+    Flag,
+    Instance,
+    Integer,
+    Number,
+    Optional,
+    Sometimes,
+    fields,
+)
 from gramlet.common.parameters import Interval
 from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.neighbour_means import neighbour_means
-from gramlet.engine.core.tiles import Tiling
+from gramlet.engine.core.tiles import QUIET, Tiling
+from gramlet.engine.counts.comparison import compare
+from gramlet.engine.counts.self_comparison import compare_self
 from gramlet.engine.transport.earth_mover import mass_points
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import checked_weights, place_of, required_attributes
-from gramlet.kernels.contract.decay_kernel import DecayKernel
+from gramlet.kernels.contract.decay_kernel import DecayKernel, DecayProfile
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.point_profile import PointProfile
 from gramlet.kernels.contract.tags import GraphTags, used
-from gramlet.kernels.wasserstein.mass_profile import MassProfile
 from gramlet.kernels.weisfeiler_lehman.colour_counts import ColourCounter, Colouring
 from gramlet.kernels.weisfeiler_lehman.subtree import (
     REFINEMENT_CONSTRAINTS,
     check_levels,
     refinement_uses,
 )
-
-__all__ = ["WassersteinWL", "attribute_points", "colour_masses"]
 
 
 def colour_masses(
@@ -72,6 +82,60 @@ def _refuse_weightless(batch: GraphBatch, weights: Floats) -> None:
             f"WassersteinWL(use_attributes=True): the weights of the edges at node {node} of graph "
             f"{graph} add up to {totals[bad[0]]}; their sum must be above 0 to average over them."
         )
+
+
+@dataclass(frozen=True)
+class MassProfile(DecayProfile):
+    """Masses on colours; d = offset − Σ_σ min(m(G,σ), m(G',σ)) and k = exp(−γ d).
+
+    Attributes
+    ----------
+    masses : csr_matrix, one row per graph
+        Masses on the fitted colours, times their weights; the last column is a symbol for graphs
+        without nodes.
+    own : array
+        The mass that a graph has in common with itself, including unseen colours.
+    gamma, offset : float
+    bounded : bool
+        Whether d is clipped to [0, 1], so that rounding does not make the distance of equal graphs
+        negative and k(G, G) is exactly 1.
+    """
+
+    masses: sparse.csr_matrix
+    own: Floats
+    gamma: float
+    offset: float
+    bounded: bool
+
+    stored = fields(
+        masses=Counts("n", None),
+        own=ArrayOf("float64", "n", least=0.0),
+        gamma=Number(0.0),
+        offset=Number(),
+        bounded=Flag(),
+    )
+
+    def __len__(self) -> int:
+        return int(self.masses.shape[0])
+
+    def take(self, rows: Ints) -> MassProfile:
+        return replace(self, masses=self.masses[rows], own=self.own[rows])
+
+    def distances(self, other: MassProfile | None, tiling: Tiling = QUIET) -> Floats:
+        if other is None:
+            common = compare_self(self.masses, "min", tiling=tiling)
+            np.fill_diagonal(common, self.own)
+        else:
+            common = compare(self.masses, other.masses, "min", tiling=tiling)
+        return self._distances(common)
+
+    def own_distances(self) -> Floats:
+        return self._distances(self.own.copy())
+
+    def _distances(self, common: Floats) -> Floats:
+        """Convert common masses to distances, in place because the matrix may be large."""
+        np.subtract(self.offset, common, out=common)
+        return np.clip(common, 0.0, 1.0, out=common) if self.bounded else common
 
 
 @shared_texts
@@ -129,16 +193,16 @@ class WassersteinWL(DecayKernel):
            [0.1667, 0.    ]])
     """
 
-    stored = fields(
-        counter_=Sometimes(Instance(ColourCounter)), n_attributes_=Sometimes(Optional(Integer()))
-    )
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **REFINEMENT_CONSTRAINTS,
         "gamma": [Interval(Real, 0, None, closed="neither")],
         "use_attributes": ["boolean"],
         **COMMON_CONSTRAINTS,
     }
+
+    stored = fields(
+        counter_=Sometimes(Instance(ColourCounter)), n_attributes_=Sometimes(Optional(Integer(0)))
+    )
 
     def __init__(
         self,
@@ -203,16 +267,17 @@ class WassersteinWL(DecayKernel):
         profile: Any = self.profile_
         if not self.use_attributes:
             require_instance("profile_", profile, MassProfile)
-            n_symbols = self.counter_.n_features + 1
-            require(profile.masses.shape[1] == n_symbols, "masses must have one column per colour")
+            require(hasattr(self, "counter_"), "counter_ is missing")
+            Counts(None, self.counter_.n_features + 1).check("masses", profile.masses, {})
             return
         require_instance("profile_", profile, PointProfile)
+        require(hasattr(self, "n_attributes_"), "n_attributes_ is missing")
         if self.n_attributes_ is None:
             require(len(profile.sets.masses) == 0, "n_attributes_ is missing")
         else:
             n_levels = self.n_iter + 1 if self.include_initial else self.n_iter
-            wanted = self.n_attributes_ * n_levels
-            require(len(profile.sets.columns) == wanted, "n_attributes_ does not fit the points")
+            width = self.n_attributes_ * n_levels
+            require(len(profile.sets.columns) == width, "n_attributes_ does not fit the points")
 
     def __graph_tags__(self) -> GraphTags:
         # Means of attributes are weighted.

@@ -16,9 +16,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Floats, Ints
+from gramlet.common.checks import is_integer
 from gramlet.common.fields import (
     ArrayOf,
     Classes,
+    Counts,
     Instance,
     Integer,
     ListOf,
@@ -27,10 +29,10 @@ from gramlet.common.fields import (
     fields,
 )
 from gramlet.common.parameters import Interval, StrOptions
-from gramlet.common.stored_state import require
+from gramlet.common.stored_state import require, require_instance
 from gramlet.engine.core.tiles import Tiling, one_blas_thread
-from gramlet.engine.wasserstein import pattern_weights as importance
-from gramlet.engine.wasserstein.pair_loss import Hinge
+from gramlet.engine.wasserstein import pattern_weights
+from gramlet.engine.wasserstein.pair_loss import Hinge, PairProblem
 from gramlet.engine.wasserstein.weight_constraint import CONSTRAINTS, WeightConstraint
 from gramlet.files.target import check_target
 from gramlet.graphs.batch import GraphBatch
@@ -38,16 +40,13 @@ from gramlet.kernels.contract.decay_kernel import DecayKernel
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
-from gramlet.kernels.wasserstein.mass_profile import MassProfile
-from gramlet.kernels.wasserstein.weight_levels import fixed_places, level_radii
+from gramlet.kernels.wasserstein.wasserstein_wl import MassProfile
 from gramlet.kernels.weisfeiler_lehman.colour_counts import ColourCounter, Colouring
 from gramlet.kernels.weisfeiler_lehman.subtree import (
     REFINEMENT_CONSTRAINTS,
     check_levels,
     refinement_uses,
 )
-
-__all__ = ["Pattern", "WeightedWassersteinWL"]
 
 
 @dataclass(frozen=True)
@@ -166,18 +165,6 @@ class WeightedWassersteinWL(DecayKernel):
     True
     """
 
-    stored = fields(
-        classes_=Classes(),
-        counter_=Instance(ColourCounter),
-        profile_=Instance(MassProfile, len="n_fitted_"),
-        weights_=ListOf(ArrayOf("float64", None, least=0.0)),
-        loss_history_=ArrayOf("float64", None),
-        gap_=Optional(Number()),
-        learning_rate_=Number(),
-        largest_gradient_=Number(),
-        n_passes_=Integer(),
-    )
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **REFINEMENT_CONSTRAINTS,
         "gamma": [Interval(Real, 0, None, closed="neither")],
@@ -197,10 +184,22 @@ class WeightedWassersteinWL(DecayKernel):
         **COMMON_CONSTRAINTS,
     }
 
+    stored = fields(
+        counter_=Instance(ColourCounter),
+        weights_=ListOf(ArrayOf("float64", None, least=0.0), least=1),
+        loss_history_=ArrayOf("float64", None),
+        n_passes_=Integer(0),
+        gap_=Optional(Number(0.0)),
+        learning_rate_=Number(0.0),
+        largest_gradient_=Number(0.0),
+        classes_=Classes(),
+    )
+
     def __init__(
         self,
         n_iter: int = 2,
         gamma: float = 1.0,
+        *,
         radius: float | Any = 0.5,
         alpha_diff: float = 1.0,
         alpha_same: float = 0.5,
@@ -210,7 +209,6 @@ class WeightedWassersteinWL(DecayKernel):
         learning_rate: float | None = None,
         max_iter: int = 500,
         random_state: Any = None,
-        *,
         tol: float = 1e-6,
         balanced: bool = False,
         constraint: str = "ball",
@@ -310,13 +308,13 @@ class WeightedWassersteinWL(DecayKernel):
     def _check(self, batch: GraphBatch) -> None:
         check_levels(self)
         self._radii()
-        self._fixed_places()
+        self._fixed()
 
     def _radii(self) -> Floats:
-        return level_radii(self.radius, self.n_iter, self.include_initial)
+        return _level_radii(self.radius, self.n_iter, self.include_initial)
 
-    def _fixed_places(self) -> tuple[int, ...]:
-        return fixed_places(self.fixed_levels, self.n_iter, self.include_initial)
+    def _fixed(self) -> tuple[int, ...]:
+        return _fixed_places(self.fixed_levels, self.n_iter, self.include_initial)
 
     def _fit(self, batch: GraphBatch, y: Any, tiling: Tiling) -> MassProfile:
         classes = self._check_classes(y, len(batch))
@@ -352,7 +350,7 @@ class WeightedWassersteinWL(DecayKernel):
             )
         return classes.astype(np.int64)
 
-    def _problem(self, masses: Masses, classes: Ints) -> importance.PairProblem:
+    def _problem(self, masses: Masses, classes: Ints) -> PairProblem:
         n = len(classes)
         same = float((np.bincount(classes).astype(float) ** 2).sum())
         if self.balanced:
@@ -360,7 +358,7 @@ class WeightedWassersteinWL(DecayKernel):
         else:
             weight_same = weight_diff = 1.0 / (n * n)
         constraint = WeightConstraint(
-            self._level_starts(), self._radii(), self.constraint, self._fixed_places()
+            self._level_starts(), self._radii(), self.constraint, self._fixed()
         )
         hinge = Hinge(
             weight_same,
@@ -370,16 +368,14 @@ class WeightedWassersteinWL(DecayKernel):
             float(self.alpha_same),
             float(self.sigma),
         )
-        return importance.PairProblem(
-            masses.shares, masses.empty, classes, constraint, hinge, self.n_jobs
-        )
+        return PairProblem(masses.shares, masses.empty, classes, constraint, hinge, self.n_jobs)
 
-    def _solve(self, problem: importance.PairProblem) -> Floats:
+    def _solve(self, problem: PairProblem) -> Floats:
         self.gap_: float | None = None
         if self.solver == "stochastic":
             self.learning_rate_ = 1e-4 if self.learning_rate is None else float(self.learning_rate)
             rng = check_random_state(self.random_state)
-            weights, history = importance.stochastic(
+            weights, history = pattern_weights.stochastic(
                 problem, self.learning_rate_, self.max_iter, rng
             )
             self.n_passes_ = int(self.max_iter)
@@ -392,11 +388,11 @@ class WeightedWassersteinWL(DecayKernel):
             else:
                 self.learning_rate_ = given
             if plain:
-                weights, history = importance.batch(
+                weights, history = pattern_weights.batch(
                     problem, self.learning_rate_, self.max_iter, self._report
                 )
             else:
-                weights, history, self.gap_ = importance.accelerated(
+                weights, history, self.gap_ = pattern_weights.accelerated(
                     problem, self.max_iter, self.tol, given, self._report
                 )
             self.n_passes_ = len(history) - 1
@@ -446,11 +442,12 @@ class WeightedWassersteinWL(DecayKernel):
 
     def _validate_fitted(self) -> None:
         check_levels(self)
-        known = self.counter_.colouring.n_colours
-        sizes = [len(level) for level in self.weights_]
-        require(sizes == list(known), "weights_ must be one per colour")
         profile: Any = self.profile_
-        require(profile.masses.shape[1] == sum(known) + 1, "masses must have one column per colour")
+        require_instance("profile_", profile, MassProfile)
+        known = self.counter_.colouring.n_colours
+        n_weights = [len(weights) for weights in self.weights_]
+        require(n_weights == list(known), "weights_ must have one weight per pattern")
+        Counts(None, sum(known) + 1).check("masses", profile.masses, {})
 
     def __graph_tags__(self) -> GraphTags:
         return GraphTags(
@@ -463,3 +460,39 @@ class WeightedWassersteinWL(DecayKernel):
             refines=True,
             distances=True,
         )
+
+
+def _level_radii(radius: Any, n_iter: int, include_initial: bool) -> Floats:
+    """One radius per level, from one number or one per level.
+
+    >>> _level_radii(0.5, 1, True)
+    array([0.5, 0.5])
+    """
+    n_levels = n_iter + (1 if include_initial else 0)
+    radii = np.asarray(radius, dtype=np.float64)
+    if radii.ndim == 0:
+        return np.full(n_levels, float(radii))
+    if radii.shape != (n_levels,):
+        raise ValueError(
+            f"radius must be one number or one per level ({n_levels} levels here); got "
+            f"{radii.size} numbers."
+        )
+    if not (np.isfinite(radii).all() and (radii > 0).all()):
+        raise ValueError(f"Every radius must be a number above 0; got {radii.tolist()}.")
+    return radii
+
+
+def _fixed_places(fixed_levels: Any, n_iter: int, include_initial: bool) -> tuple[int, ...]:
+    """The positions of the fixed levels among all levels, ascending and without duplicates.
+
+    >>> _fixed_places((0, 2), 2, True), _fixed_places([2], 2, False)
+    ((0, 2), (1,))
+    """
+    first = 0 if include_initial else 1
+    for level in fixed_levels:
+        if not (is_integer(level) and first <= level <= n_iter):
+            raise ValueError(
+                "fixed_levels must contain existing levels, "
+                f"{list(range(first, n_iter + 1))} here; got {level!r}."
+            )
+    return tuple(sorted({int(level) - first for level in fixed_levels}))

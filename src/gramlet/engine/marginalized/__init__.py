@@ -1,1 +1,0 @@
-"""Marginalised kernels: simultaneous random walks on two graphs, summed by linear systems."""

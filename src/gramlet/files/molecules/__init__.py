@@ -1,1 +1,0 @@
-"""Files of molecules: tables of SMILES strings, and SDF."""

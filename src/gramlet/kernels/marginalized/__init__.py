@@ -1,1 +1,0 @@
-"""Marginalised kernels on labels and attributes of nodes and edges."""
