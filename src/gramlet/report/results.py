@@ -13,11 +13,11 @@ import numpy as np
 
 from gramlet._version import __version__
 from gramlet.common.arrays import Bools, Floats
-from gramlet.evaluation.machines.machines import CLASSIFIERS
-from gramlet.evaluation.results.result import Result
-from gramlet.evaluation.results.tables import as_good_as_the_best, remarks
-from gramlet.evaluation.scores.runs import independent_runs, overlap_of_runs
-from gramlet.evaluation.scores.significance import compare_results, overlap_of
+from gramlet.evaluation.machines import CLASSIFIERS
+from gramlet.evaluation.result import Result
+from gramlet.evaluation.result_table import as_good_as_the_best, remarks
+from gramlet.evaluation.significance import independent_runs, overlap_of_runs
+from gramlet.evaluation.significance import compare_results, overlap_of
 from gramlet.graphs.fingerprint import digest_of
 from gramlet.report.figures import intervals
 from gramlet.report.material import CONSTANTS, Material, is_registered
@@ -80,7 +80,7 @@ def scores_section(material: Material) -> dict[str, Any]:
                 names.add(name)
                 scored.append(_scored(material, name, scores, result.pooled, None))
     return {
-        "protocol": material.first.protocol.describe(),
+        "protocol": material.first.describe_protocol(),
         "optimistic": any(result.optimistic for result in rows),
         "table": _table(material, rows, scored),
         "chart": _chart(material, scored),

@@ -17,8 +17,6 @@ from gramlet.common.arrays import Array, Floats
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.machines.kernel_ridge import NEGATIVE, NOTHING
 
-__all__ = ["TridiagonalRidge", "reduce"]
-
 _FEWEST = 4  # the smallest number of graphs that can be reduced
 _BLOCK = 64  # rows of V in one block of the recurrence: they fit into the first-level cache
 _ROOM = 64  # columns of workspace per column, for LAPACK
