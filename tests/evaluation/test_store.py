@@ -168,6 +168,32 @@ def test_damaged_work_is_reported_and_done_again(data, tmp_path, damage, why):
         same(evaluate("wl", *data, QUICK, options=OPTIONS, store=tmp_path), first)
 
 
+def test_records_are_written_at_once_and_damaged_ones_are_reported(tmp_path):
+    first, second = Store(tmp_path).records("key"), Store(tmp_path).records("key")
+    for number in range(3):
+        first.add(f"scores {number}", [0.5, None])
+    second.add("test 0", {"values": [[1, 2]]})
+    again = Store(tmp_path).records("key")
+    assert [again.get(f"scores {number}") for number in range(4)] == [[0.5, None]] * 3 + [None]
+    assert again.get("test 0") == {"values": [[1, 2]]}
+    assert Store(tmp_path).records("key", 1).get("test 0") is None
+    path = first._path
+    lines = path.read_bytes().split(b"\n")
+    # The last line of a killed process is incomplete; any other that does not fit is damage.
+    path.write_bytes(b"\n".join([lines[0], lines[1], lines[2][:-9]]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Store(tmp_path).records("key").get("scores 2") is None
+    path.write_bytes(b"\n".join([lines[0].replace(b"0.5", b"0.6"), lines[1], b"\xff\xfe", b""]))
+    with pytest.warns(
+        UserWarning, match="checksums of 2 of 3 records do not match.*computed again"
+    ):
+        damaged = Store(tmp_path).records("key")
+    assert [damaged.get(f"scores {number}") for number in range(3)] == [None, [0.5, None], None]
+    Store(tmp_path).write("key", {"finished": True})
+    assert [path.name for path in tmp_path.iterdir()] == ["key.json"]
+
+
 def test_places_that_are_no_folders(data, tmp_path):
     place = tmp_path / "results.json"
     place.write_text("mine")

@@ -67,7 +67,7 @@ def edge_of_grid_hints(
 
     ``on_test_parts``: the options of which one value was chosen for all parts, on the test parts.
     """
-    found = []
+    hints = []
     for name, values in tried.items():
         numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
         if len(numbers) < 3 or len(numbers) < len(values):
@@ -86,8 +86,8 @@ def edge_of_grid_hints(
                 "may do better."
             )
             facts = {"option": name, "value": edge, "edge": which, "share": share}
-            found.append(Hint("edge-of-grid", text, facts))
-    return found
+            hints.append(Hint("edge-of-grid", text, facts))
+    return hints
 
 
 def baseline_hints(
@@ -111,7 +111,7 @@ def baseline_hints(
     from gramlet.evaluation.significance import corrected_t, independent_runs, overlap_of_runs
 
     overlap = overlap_of_runs(overlap, pooled)
-    found = []
+    hints = []
     for baseline, theirs in baselines.items():
         difference = float(scores.mean() - theirs.mean())
         runs = independent_runs(scores - theirs, pooled)
@@ -123,8 +123,8 @@ def baseline_hints(
         what = BASELINE_WORDS.get(baseline, baseline)
         text = f"{name} is {how} than {what} ({scores.mean():.3f} against {theirs.mean():.3f})."
         facts = {"baseline": baseline, "difference": difference, "p_value": p_value}
-        found.append(Hint("baseline", text, facts))
-    return found
+        hints.append(Hint("baseline", text, facts))
+    return hints
 
 
 def pooled_hints(pooled: Bools, task: str) -> list[Hint]:
@@ -222,13 +222,13 @@ def duplicate_hints(
 def _seen_in_training(numbers: Ints, target: Target, split: Split) -> tuple[int, int]:
     """Test graphs with a twin in the training part, and those whose class the twin predicts."""
     mine, theirs = numbers[split.test], numbers[split.train]
-    there = np.isin(mine, theirs)
+    seen = np.isin(mine, theirs)
     if target.task != "classification":
-        return int(there.sum()), 0
+        return int(seen.sum()), 0
     votes = np.zeros((int(numbers.max()) + 1, target.n_classes), dtype=np.int64)
     np.add.at(votes, (theirs, target.values[split.train]), 1)
     right = votes[mine].argmax(axis=1) == target.values[split.test]
-    return int(there.sum()), int((there & right).sum())
+    return int(seen.sum()), int((seen & right).sum())
 
 
 def group_hints(target: Target, groups: Ints | None, protocol: Protocol) -> list[Hint]:
@@ -276,16 +276,16 @@ def column_hints(name: str, estimators: Sequence[Any], graphs: GraphBatch) -> li
         The kernel with each set of options; a column counts as used if one of them uses it.
     graphs : GraphBatch
     """
-    found = []
+    hints = []
     if graphs.node_labels is None:
         text = (
             "The graphs have no node labels: all nodes get the same label. "
             "as_batch(graphs, node_labels='degree') labels nodes by their degrees."
         )
-        found.append(Hint("no-labels", text))
+        hints.append(Hint("no-labels", text))
     uses = joined_uses(*(_uses(estimator) for estimator in estimators))
     if not estimators or uses is None:
-        return found
+        return hints
     for column in _COLUMNS:
         if column in uses or not _tells_apart(graphs, column):
             continue
@@ -294,8 +294,8 @@ def column_hints(name: str, estimators: Sequence[Any], graphs: GraphBatch) -> li
         switch = _SWITCHES.get(column, "")
         if estimators[0].get_params().get(switch) is False:
             text += f" {switch}=True makes it use them."
-        found.append(Hint("unused-column", text, {"column": column}))
-    return found
+        hints.append(Hint("unused-column", text, {"column": column}))
+    return hints
 
 
 _COLUMNS = ("node_labels", "edge_labels", "edge_weights", "node_attributes", "edge_attributes")

@@ -151,24 +151,24 @@ def fitted_blocks(
     from sklearn.base import clone
 
     fitted = clone(candidates[0].estimator)
-    own: Callable[[], Any] | None = None
+    of_train: Callable[[], Any] | None = None
     if len(candidates) > 1 and _by_distances(fitted):
         fitted.fit(train, target)
-        own = _varied(fitted, train, of_fitted=True)
-        first = own()
+        of_train = _varied(fitted, train, of_fitted=True)
+        first = of_train()
     else:
         first = _fit_transform(fitted, train, target)
-    cross = _varied(fitted, held) if own else lambda: fitted.transform(held)
+    of_held = _varied(fitted, held) if of_train else lambda: fitted.transform(held)
     for number, candidate in enumerate(candidates):
         if number:
             fitted.set_params(**candidate.options)
-            first = own() if own else fitted.transform(train)
+            first = of_train() if of_train else fitted.transform(train)
         part = _checked_output(first, len(train), fitted)
         if isinstance(part, Features):
-            rows = part.like(cross(), len(held))
+            rows = part.like(of_held(), len(held))
             yield part, rows, rows.diagonal() if diagonal else None
         else:
-            values = _checked(_dense(cross()), (len(held), len(train)), fitted)
+            values = _checked(_dense(of_held()), (len(held), len(train)), fitted)
             yield part, values, np.asarray(fitted.diagonal(held)) if diagonal else None
 
 

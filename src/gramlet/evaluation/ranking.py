@@ -209,8 +209,8 @@ def _wilcoxon(differences: Floats) -> tuple[float, float]:
     if not differences.any():
         return 0.0, 1.0
     # Ranks of zeros are split between both sides, as in Demšar.
-    found = wilcoxon(differences, zero_method="zsplit")
-    return float(found.statistic), float(found.pvalue)
+    test = wilcoxon(differences, zero_method="zsplit")
+    return float(test.statistic), float(test.pvalue)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -218,8 +218,8 @@ class Result:
     def part_scores(self, name: str) -> Floats:
         """The same for each test part; shape (repeats, folds)."""
         if self.by_draw:
-            found: Floats = np.mean([draw.part_scores(name) for draw in self.by_draw], axis=0)
-            return found
+            scores: Floats = np.mean([draw.part_scores(name) for draw in self.by_draw], axis=0)
+            return scores
         scorer = scorer_of(name, self.task, len(self.classes))
         if self.predictions is None or self.folds is None or self.target is None:
             raise ValueError(f"The result {self.name!r} has no predictions to score.")
@@ -341,13 +341,13 @@ class Result:
     def most_chosen(self) -> dict[str, tuple[Any, float]]:
         """Each option's most frequent value and the share of training parts that chose it."""
         sets = [options for row in self.chosen for options in row]
-        found: dict[str, tuple[Any, float]] = {}
+        most: dict[str, tuple[Any, float]] = {}
         for key in sets[0] if sets else ():
             values = [options[key] for options in sets]
             # By repr: options may be lists or estimators, which cannot be counted themselves.
             text, count = Counter(map(repr, values)).most_common(1)[0]
-            found[key] = (next(v for v in values if repr(v) == text), count / len(values))
-        return found
+            most[key] = (next(v for v in values if repr(v) == text), count / len(values))
+        return most
 
     def __repr__(self) -> str:
         percent = self.scoring == "accuracy"

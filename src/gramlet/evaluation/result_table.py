@@ -52,18 +52,18 @@ def table(results: Sequence[Result] | Result, style: str = "text", hints: bool =
 
 def remarks(rows: Sequence[Result]) -> list[str]:
     """The lines below a table: each hint once, with the kernels it is about."""
-    found: dict[tuple[str, str], list[tuple[str, Hint]]] = {}
+    groups: dict[tuple[str, str], list[tuple[str, Hint]]] = {}
     for row in rows:
         for hint in row.hints:
             about = hint.facts.get("baseline") or hint.facts.get("column") or hint.text
-            found.setdefault((hint.kind, about), []).append((row.name, hint))
-    n_told = sum(bool(row.hints) for row in rows)
-    return [_remark(hints, n_told) for hints in found.values()]
+            groups.setdefault((hint.kind, about), []).append((row.name, hint))
+    n_with_hints = sum(bool(row.hints) for row in rows)
+    return [_remark(hints, n_with_hints) for hints in groups.values()]
 
 
-def _remark(told: Sequence[tuple[str, Hint]], n_told: int) -> str:
+def _remark(hints: Sequence[tuple[str, Hint]], n_with_hints: int) -> str:
     """One line for equal hints about different rows."""
-    names, hint = [name for name, _ in told], told[0][1]
+    names, hint = [name for name, _ in hints], hints[0][1]
     shown = ", ".join(names)
     if len(names) > 1 and hint.kind == "baseline":
         baseline = hint.facts["baseline"]
@@ -71,7 +71,7 @@ def _remark(told: Sequence[tuple[str, Hint]], n_told: int) -> str:
     if len(names) > 1 and hint.kind == "unused-column":
         column = hint.facts["column"].replace("_", " ")
         return f"The graphs have {column}, which {shown} do not use."
-    everyone = len(names) > 1 and len(names) >= n_told
+    everyone = len(names) > 1 and len(names) >= n_with_hints
     return hint.text if everyone or names[0] in hint.text else f"{shown}: {hint.text}"
 
 
@@ -95,8 +95,8 @@ def as_good_as_the_best(results: Sequence[Result], level: float = 0.05) -> tuple
 
 def _is_better(best: Result, other: Result, level: float) -> bool:
     """Whether the test finds a difference, in favour of the first."""
-    found = compare_results(best, other)
-    return found.statistic > 0 and found.p_value <= level
+    test = compare_results(best, other)
+    return test.statistic > 0 and test.p_value <= level
 
 
 def _cells(result: Result) -> tuple[str, str, str, str]:
@@ -110,7 +110,7 @@ def _cells(result: Result) -> tuple[str, str, str, str]:
         f"{result.name} (optimistic)" if result.optimistic else result.name,
         f"{factor * result.mean:{wide}}{spread}",
         _seconds(result.seconds),
-        " · ".join(_option(key, *found) for key, found in result.most_chosen().items()),
+        " · ".join(_option(key, *value) for key, value in result.most_chosen().items()),
     )
 
 
@@ -127,15 +127,15 @@ def _seconds(seconds: float) -> str:
     return f"{seconds / 60:.0f} min"
 
 
-def _markdown(rows: Sequence[Result], told: Sequence[str]) -> str:
+def _markdown(rows: Sequence[Result], remarks: Sequence[str]) -> str:
     lines: list[tuple[str, ...]] = [_headings(rows), ("---", "---:", "---:", "---")]
     lines += [tuple(cell.strip().replace("|", "\\|") for cell in _cells(row)) for row in rows]
     table = ["| " + " | ".join(line) + " |" for line in lines]
-    below = [*_flag(rows), *told]
+    below = [*_flag(rows), *remarks]
     return "\n".join([*table, *(["", *(f"- {line}" for line in below)] if below else [])])
 
 
-def _text(rows: Sequence[Result], told: Sequence[str]) -> str:
+def _text(rows: Sequence[Result], remarks: Sequence[str]) -> str:
     lines = [_headings(rows), *(_cells(row) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(4)]
     shown = []
@@ -145,7 +145,7 @@ def _text(rows: Sequence[Result], told: Sequence[str]) -> str:
             f"{name:<{widths[0]}}  {score:>{widths[1]}}  {seconds:>{widths[2]}}  {options}"
         )
     shown.insert(1, "─" * max(len(line) for line in shown))
-    below = [*_flag(rows), *told]
+    below = [*_flag(rows), *remarks]
     return "\n".join([*(line.rstrip() for line in shown), *(["", *below] if below else [])])
 
 
@@ -153,12 +153,12 @@ def _flag(rows: Sequence[Result]) -> list[str]:
     return [_OPTIMISTIC] if any(row.optimistic for row in rows) else []
 
 
-def _rich(rows: Sequence[Result], told: Sequence[str]) -> Any:
+def _rich(rows: Sequence[Result], remarks: Sequence[str]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
     headings = _headings(rows)
-    below = "\n".join([*_flag(rows), *told])
+    below = "\n".join([*_flag(rows), *remarks])
     grid = Table(
         box=None,
         pad_edge=False,

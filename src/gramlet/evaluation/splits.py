@@ -228,13 +228,13 @@ class _Maker:
         else:
             self._check_inner_size(len(train))
             splitter = self._share(rules.inner_size, seed)
-        found = []
+        pairs = []
         for k, (fitted, held) in enumerate(self._parts(splitter, train)):
             self._check_part(
                 fitted, held, f"inner fold {k} in the training part of fold {fold}, repeat {repeat}"
             )
-            found.append((fitted, held))
-        return tuple(found)
+            pairs.append((fitted, held))
+        return tuple(pairs)
 
     def _check_inner_size(self, n: int) -> None:
         """Refuse a share that holds out fewer graphs than there are classes."""

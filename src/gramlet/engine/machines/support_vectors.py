@@ -66,11 +66,11 @@ def decide_by_cost(
         How many machines stopped at ``max_iter``.
     """
     factor = scale_to_one(np.diagonal(gram))
-    own, rows = rounded(gram, factor), rounded(cross, factor)
-    found: tuple[Floats, int] = _decide_all(
-        own, classes, weights, rows, costs / factor, tol, max_iter
+    training, held = rounded(gram, factor), rounded(cross, factor)
+    decided: tuple[Floats, int] = _decide_all(
+        training, classes, weights, held, costs / factor, tol, max_iter
     )
-    return found
+    return decided
 
 
 def scale_to_one(self_similarities: Floats) -> float:
@@ -119,11 +119,11 @@ def _decide_all(
     for first in range(n_classes):
         for second in range(first + 1, n_classes):
             mine, signs = _members(classes, first, second)
-            own = take_part(gram, mine)
-            new = np.empty((len(cross), len(mine)), dtype=np.float32)
-            fill_block(cross, everything, mine, new)
+            part = take_part(gram, mine)
+            rows = np.empty((len(cross), len(mine)), dtype=np.float32)
+            fill_block(cross, everything, mine, rows)
             unfinished += _decide(
-                own, signs, weights[classes[mine]], new, costs, tol, max_iter, decisions[pair]
+                part, signs, weights[classes[mine]], rows, costs, tol, max_iter, decisions[pair]
             )
             pair += 1
     return decisions, unfinished
@@ -278,13 +278,13 @@ def solve(
             part_beta, part_slack = beta, slack
             continue
         if n_iter >= _PATIENCE * len(index):
-            kept = _active(part_high, part_low, part_beta, part_slack, most, least)
+            active = _active(part_high, part_low, part_beta, part_slack, most, least)
             # Not sooner: set aside more eagerly, weights return again and again.
-            if 2 * len(kept) < len(index):
-                part = take_part(part, kept)
-                part_high, part_low = part_high[kept], part_low[kept]
-                part_beta, part_slack = part_beta[kept], part_slack[kept]
-                index = index[kept]
+            if 2 * len(active) < len(index):
+                part = take_part(part, active)
+                part_high, part_low = part_high[active], part_low[active]
+                part_beta, part_slack = part_beta[active], part_slack[active]
+                index = index[active]
 
 
 @njit(nogil=True, cache=True)
@@ -292,15 +292,15 @@ def _active(
     high: Floats, low: Floats, beta: Floats, slack: Floats, most: float, least: float
 ) -> Ints:
     """Positions of all weights except those that are optimal at a bound."""
-    kept = np.empty(len(beta), dtype=np.int64)
+    active = np.empty(len(beta), dtype=np.int64)
     n = 0
     for k in range(len(beta)):
         content_high = beta[k] >= high[k] and slack[k] > most
         content_low = beta[k] <= low[k] and slack[k] < least
         if not (content_high or content_low):
-            kept[n] = k
+            active[n] = k
             n += 1
-    return kept[:n]
+    return active[:n]
 
 
 @njit(nogil=True, cache=True)
@@ -411,10 +411,10 @@ def _rough_steps(
     """
     n, width = len(beta), gram.shape[1]
     # Separate arrays: with rows of one array the loops below are not vectorised.
-    left, own = np.zeros(width, dtype=np.float32), np.zeros(width, dtype=np.float32)
+    left, diagonal = np.zeros(width, dtype=np.float32), np.zeros(width, dtype=np.float32)
     rising, falling = np.full(width, _NONE), np.full(width, _ALL)
     for k in range(n):
-        left[k], own[k] = slack[k] - middle, gram[k, k]
+        left[k], diagonal[k] = slack[k] - middle, gram[k, k]
         rising[k] = _ZERO if beta[k] < high[k] else _NONE
         falling[k] = _ZERO if beta[k] > low[k] else _ALL
     tops, bottoms = np.empty(LANES, dtype=np.float32), np.empty(LANES, dtype=np.float32)
@@ -423,11 +423,13 @@ def _rough_steps(
     step = _ZERO
     while True:
         i, most = _move(gram[i], gram[j], step, rising, left, tops, places)
-        j, least = _best_partner(gram[i], own, own[i], most, falling, left, tops, bottoms, places)
+        j, least = _best_partner(
+            gram[i], diagonal, diagonal[i], most, falling, left, tops, bottoms, places
+        )
         if most - least < tol or j < 0 or taken >= max_steps:
             return taken
         taken += 1
-        curvature = max(float(own[i]) + float(own[j]) - 2.0 * float(gram[i, j]), _FLAT)
+        curvature = max(float(diagonal[i]) + float(diagonal[j]) - 2.0 * float(gram[i, j]), _FLAT)
         above, below = high[i] - beta[i], beta[j] - low[j]
         length = min((float(most) - left[j]) / curvature, above, below)
         # Exactly onto the border, so that it counts as such.
@@ -469,8 +471,8 @@ def _move(
 @njit(nogil=True, cache=True)
 def _best_partner(
     row: Array,
-    own: Array,
-    mine: float,
+    diagonal: Array,
+    self_similarity: float,
     most: float,
     falling: Array,
     left: Array,
@@ -484,7 +486,7 @@ def _best_partner(
     bottoms[:] = _ALL
     for begin in range(0, len(left), LANES):
         end = begin + LANES
-        own_row, own_part = row[begin:end], own[begin:end]
+        own_row, own_part = row[begin:end], diagonal[begin:end]
         part, blocked = left[begin:end], falling[begin:end]
         place = np.int32(begin)
         for lane in range(LANES):
@@ -492,7 +494,7 @@ def _best_partner(
             bottoms[lane] = value if value < bottoms[lane] else bottoms[lane]
             gap = most - value
             gap = gap if gap > _ZERO else _ZERO
-            curvature = mine + own_part[lane] - _TWO * own_row[lane]
+            curvature = self_similarity + own_part[lane] - _TWO * own_row[lane]
             curvature = curvature if curvature > _ROUGHLY_FLAT else _ROUGHLY_FLAT
             gain = gap * gap / curvature
             larger = gain > tops[lane]
@@ -533,10 +535,10 @@ def subtract_rows(gram: Array, rows: Ints, shifts: Floats, slack: Floats) -> Non
 
 
 @njit(nogil=True, cache=True)
-def take_part(gram: Array, kept: Ints) -> Array:
+def take_part(gram: Array, graphs: Ints) -> Array:
     """The rows and columns of some graphs of a matrix in single precision."""
-    part = np.empty((len(kept), (len(kept) + LANES - 1) // LANES * LANES), dtype=np.float32)
-    fill_block(gram, kept, kept, part)
+    part = np.empty((len(graphs), (len(graphs) + LANES - 1) // LANES * LANES), dtype=np.float32)
+    fill_block(gram, graphs, graphs, part)
     return part
 
 
