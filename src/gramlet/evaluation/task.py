@@ -79,8 +79,8 @@ def target_of(
 
     Parameters
     ----------
-    y : array-like
-        One value per graph, matched by position.
+    y : array-like or Target
+        One value per graph, matched by position; a target that was checked stays as it is.
     n_graphs : int or None
         None if there are as many graphs as values.
     task : {"auto", "classification", "regression"}
@@ -95,6 +95,8 @@ def target_of(
         If a value is missing or not finite (with the positions), if the values do not fit the task,
         if there is one class only, or if all numbers are the same.
     """
+    if isinstance(y, Target):
+        return y
     if task not in ("auto", "classification", "regression"):
         raise ValueError(f"task must be 'auto', 'classification' or 'regression'; got {task!r}.")
     values = as_values(y)
