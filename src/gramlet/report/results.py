@@ -16,8 +16,12 @@ from gramlet.common.arrays import Bools, Floats
 from gramlet.evaluation.machines import CLASSIFIERS
 from gramlet.evaluation.result import Result
 from gramlet.evaluation.result_table import as_good_as_the_best, remarks
-from gramlet.evaluation.significance import independent_runs, overlap_of_runs
-from gramlet.evaluation.significance import compare_results, overlap_of
+from gramlet.evaluation.significance import (
+    compare_results,
+    independent_runs,
+    overlap_of,
+    overlap_of_runs,
+)
 from gramlet.graphs.fingerprint import digest_of
 from gramlet.report.figures import intervals
 from gramlet.report.material import CONSTANTS, Material, is_registered
