@@ -170,6 +170,8 @@ def evaluate(
     names = graphs.target_names if isinstance(graphs, Dataset) else None
     target = target_of(y, None if batch is None else len(batch), task, min_class_size, names)
     codes = groups_of(groups, protocol.groups, graphs, len(target.plain))
+    if isinstance(groups, str):
+        protocol = replace(protocol, groups=groups)  # which the result contains
     scorer = scorer_of(scoring, target.task, target.n_classes)
     machine_of(classifier, target, protocol, class_weight, codes is not None)
     name_of_machine = classifier or CLASSIFIERS[target.task][0]

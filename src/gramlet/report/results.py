@@ -295,10 +295,9 @@ def _sums(material: Material) -> Table:
 
 def _protocol(material: Material) -> Table:
     fields = material.first.protocol.to_dict()
-    groups = fields.get("groups")
-    if isinstance(groups, list):
-        fields["groups"] = f"{len(set(map(str, groups)))} groups, one value per graph"
     first = material.first
+    if fields["groups"] is None and first.data.n_groups:
+        fields["groups"] = f"{first.data.n_groups} groups, one value per graph"
     rows = [("seed", str(fields.pop("random_state")))]
     rows += [(name, str(value)) for name, value in fields.items()]
     machines = dict.fromkeys(result.classifier for result in material.results if result.classifier)
@@ -320,8 +319,7 @@ def _snippet(material: Material) -> str:
     first = material.first
     fields = first.protocol.to_dict()
     default = type(first.protocol)().to_dict()
-    unlisted = () if isinstance(fields["groups"], str) else ("groups",)
-    changed = {k: v for k, v in fields.items() if v != default[k] and k not in unlisted}
+    changed = {k: v for k, v in fields.items() if v != default[k]}
     given = ", ".join(f"{key}={value!r}" for key, value in changed.items())
     lines = ["from gramlet import Protocol, evaluate", f"protocol = Protocol({given})"]
     for result in material.results:
@@ -352,6 +350,6 @@ def _settings(material: Material, result: Result) -> str:
     if params.get("normalize") is False and "normalize" not in options:
         found["normalize"] = False
     given = [f"{key}={value!r}" for key, value in found.items()]
-    if isinstance(result.protocol.groups, tuple):
+    if result.protocol.groups is None and result.data.n_groups:
         given.append("groups=groups")
     return ", ".join(given)
