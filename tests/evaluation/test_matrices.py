@@ -24,7 +24,7 @@ from gramlet import (
 from gramlet.evaluation import matrices
 from gramlet.evaluation.candidates import candidates_of
 from gramlet.kernels.contract.point_profile import PointProfile
-from gramlet.kernels.wasserstein.mass_profile import MassProfile
+from gramlet.kernels.wasserstein.wasserstein_wl import MassProfile
 
 QUICK = Protocol(folds=3, repeats=1, inner_folds=2, C=(1.0, 100.0))
 OPTIONS = {"gamma": [0.1, 1.0, 10.0], "max_nodes": [2, 5]}
