@@ -123,7 +123,7 @@ def main() -> None:
             for split, groups in SPLITS.items():
                 result = evaluate(table, name, groups, given.repeats, given.store, given.jobs)
                 cells[split] = row_of(table, result)
-                tables[title]["protocol_" + split] = result.protocol.describe()
+                tables[title]["protocol_" + split] = result.describe_protocol()
                 print(title, split, result, f"{result.seconds:.0f} s", flush=True)
             tables[title]["rows"][name] = cells
         tables[title]["classifier"] = result.classifier

@@ -25,9 +25,9 @@ from scipy.linalg import eigh
 from sklearn.svm import SVC
 
 import gramlet
-from gramlet.evaluation.machines.machines import machine_of
-from gramlet.evaluation.protocols.protocol import Split, check_target
-from gramlet.evaluation.protocols.task import target_of
+from gramlet.evaluation.machines import Block, machine_of
+from gramlet.evaluation.splits import Split
+from gramlet.evaluation.task import target_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -122,8 +122,8 @@ def test(
     right = np.zeros(len(costs), dtype=np.int64)
     for part, held in split.inner:
         block, cross = gram[np.ix_(part, part)], gram[np.ix_(held, part)]
-        told = machine.tried(block, cross, codes[part]).predictions
-        right += np.count_nonzero(told == codes[held], axis=1)
+        predicted = machine.predict_grid(Block(block, cross), codes[part]).values
+        right += np.count_nonzero(predicted == codes[held], axis=1)
     cost = float(costs[right.argmax()])
     final = SVC(kernel="precomputed", C=cost).fit(gram[np.ix_(train, train)], codes[train])
     predicted = final.predict(gram[np.ix_(split.test, train)])
@@ -134,7 +134,8 @@ def results(name: str, chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Accuracies on one data set, the chosen settings, and the seconds, after each repeat."""
     begin = time.perf_counter()
     data = gramlet.load_dataset(name, data_home=chosen.data_dir)
-    codes, classes = check_target(data.target, len(data.graphs))
+    target = target_of(data.target, len(data.graphs), "classification")
+    codes, classes = target.values, target.classes
     found = distances(data.graphs, chosen)
     embedding = time.perf_counter() - begin
     protocol = gramlet.Protocol(folds=10, repeats=chosen.repeats, inner_folds=5)

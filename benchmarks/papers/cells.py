@@ -14,9 +14,9 @@ import numpy as np
 
 from gramlet._version import __version__
 from gramlet.common.safe_writing import writing
-from gramlet.evaluation.protocols.protocol import Protocol
-from gramlet.evaluation.results.result import Result
-from gramlet.evaluation.scores.significance import overlap_of
+from gramlet.evaluation.protocol import Protocol
+from gramlet.evaluation.result import Result
+from gramlet.evaluation.significance import overlap_of
 
 _FORMAT = "gramlet cell 1"
 

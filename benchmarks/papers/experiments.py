@@ -23,9 +23,9 @@ from gramlet.embeddings.feature_maps import GaussianMap, MatchMap
 from gramlet.embeddings.graph_sampling import GraphSampling
 from gramlet.embeddings.optical_map import OpticalMap
 from gramlet.embeddings.random_graph_embedding import RandomGraphEmbedding
-from gramlet.evaluation.protocols.protocol import Protocol
+from gramlet.evaluation.choice import choose
+from gramlet.evaluation.protocol import Protocol
 from gramlet.evaluation.run import evaluate
-from gramlet.evaluation.selection.choice import choose
 from gramlet.files.dataset import Dataset
 from gramlet.files.datasets.synthetic import (
     planted_subtrees,

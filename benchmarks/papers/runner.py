@@ -17,9 +17,8 @@ from benchmarks.papers import experiments
 from benchmarks.papers.cells import Cell, CellFolder
 from benchmarks.papers.tables import SELECTIONS, Experiment, Published, Row, Table, published
 from gramlet._version import __version__
-from gramlet.evaluation.protocols.protocol import Protocol
+from gramlet.evaluation.protocol import Protocol
 from gramlet.evaluation.run import evaluate
-from gramlet.evaluation.selection.kept_outputs import KeptOutputs
 from gramlet.evaluation.store import Store
 from gramlet.files.dataset import Dataset, DatasetNotFoundError
 from gramlet.files.datasets.datasets import load_dataset
@@ -142,10 +141,9 @@ def _line(
 ) -> Line:
     """A row on a data set; if it needs a library that is not installed, ``missing`` says so."""
     printed = published(table.name, row.name, name)
-    outputs = KeptOutputs()  # both selections use the Gram matrices of kernels that are not fitted
     try:
         cells = {
-            selection: _cell(table, row, data, name, protocol, selection, folder, n_jobs, outputs)
+            selection: _cell(table, row, data, name, protocol, selection, folder, n_jobs)
             for selection in selections
             if selection in table.selections
         }
@@ -179,7 +177,6 @@ def _cell(
     selection: str,
     folder: CellFolder,
     n_jobs: int | None,
-    outputs: KeptOutputs,
 ) -> Cell:
     rules = replace(protocol, selection=selection)
     if row.C is not None:
@@ -213,7 +210,7 @@ def _cell(
         name=row.name,
         dataset=name,
         baselines=False,
-        store=Store(folder.parts, outputs=outputs),
+        store=Store(folder.parts),
         n_jobs=n_jobs,
     )
     seconds = time.process_time() - begin

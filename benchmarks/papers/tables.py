@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gramlet.evaluation.protocols.protocol import Protocol
+from gramlet.evaluation.protocol import Protocol
 
 SELECTIONS = ("nested", "best-of-grid")
 _RIDGE_COSTS = tuple(10.0**power for power in range(-2, 9))

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.cases import Case, register
 from benchmarks.data import Source
 from gramlet import Protocol, evaluate, gram, load_dataset
-from gramlet.evaluation.protocols.splits import make_splits
+from gramlet.evaluation.splits import make_splits
 
 COSTS = tuple(10.0**k for k in range(-6, 7))
 

@@ -110,8 +110,8 @@ _HOMES = {
     "save": "gramlet.persistence",
     "load": "gramlet.persistence",
     "evaluate": "gramlet.evaluation.run",
-    "Protocol": "gramlet.evaluation.protocols.protocol",
-    "compare_results": "gramlet.evaluation.scores.significance",
+    "Protocol": "gramlet.evaluation.protocol",
+    "compare_results": "gramlet.evaluation.significance",
     "plot_critical_differences": "gramlet.plotting",
 }
 

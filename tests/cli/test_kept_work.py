@@ -44,13 +44,14 @@ def computed(monkeypatch):
     from gramlet.evaluation import run as module
 
     names = []
-    compute = module._Case._computed
+    outcomes = module._Evaluation._outcomes
 
-    def recorded(self, subject, *others):
-        names.append(subject.name)
-        return compute(self, subject, *others)
+    def recorded(self, candidates, verbose=False, key=""):
+        if key:  # not a baseline of another row
+            names.append(candidates[0].name)
+        return outcomes(self, candidates, verbose, key)
 
-    monkeypatch.setattr(module._Case, "_computed", recorded)
+    monkeypatch.setattr(module._Evaluation, "_outcomes", recorded)
     return names
 
 

@@ -13,7 +13,7 @@ from sklearn.svm import SVC, SVR
 
 from gramlet import Protocol, VertexHistogram, WeisfeilerLehman, evaluate
 from gramlet.evaluation import choose
-from gramlet.evaluation.protocols.splits import make_splits
+from gramlet.evaluation.splits import make_splits
 from reference.evaluation import chosen_cost, classes_of, penalties, points, ridge, trees
 
 QUICK = Protocol(folds=4, repeats=2, inner_folds=3, C=(0.01, 0.1, 1.0, 10.0, 100.0))
@@ -288,15 +288,15 @@ class TestChoosing:
 
 class TestBaselines:
     def test_sizes_that_are_all_the_same_in_the_training_part(self):
-        from gramlet.evaluation.machines.baselines import baseline_named
-        from gramlet.evaluation.protocols.task import target_of
+        from gramlet.evaluation.baselines import baseline_named
+        from gramlet.evaluation.task import target_of
 
         n = np.r_[np.full(29, 7.0), 30.0]
         sizes = np.column_stack([n, n - 1, np.log1p(n), np.log1p(n - 1)])
         y = np.arange(30) / 3
         train, held = np.arange(29), np.array([29])
-        found = baseline_named("size", "regression").outcome(target_of(y, 30), sizes, train, held)
-        assert found.predictions[0, 0] == pytest.approx(y[:29].mean())
+        found = baseline_named("size", "regression").predict(target_of(y, 30), sizes, train, held)
+        assert found.values[0, 0] == pytest.approx(y[:29].mean())
 
     def test_the_mean(self):
         graphs = trees()

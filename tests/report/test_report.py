@@ -24,7 +24,7 @@ from gramlet import (
     load_dataset,
     write_report,
 )
-from gramlet.evaluation.results.result import Result
+from gramlet.evaluation.result import Result
 from gramlet.report import report_html
 from gramlet.report.charts import Chart
 from gramlet.report.data import repeats_of

@@ -14,7 +14,7 @@ from gramlet.cli.options import Learning, Reading
 from gramlet.cli.terminal import Failure, WrongUse
 
 if TYPE_CHECKING:
-    from gramlet.evaluation.protocols.task import Target
+    from gramlet.evaluation.task import Target
     from gramlet.files.dataset import Dataset
 
 
@@ -202,7 +202,7 @@ def with_place(message: str, text: str) -> str:
 
 def target_of(dataset: Dataset, text: str, learning: Learning | None = None) -> Target:
     """The target to learn, classes or numbers; raise if it is missing or cannot be used."""
-    from gramlet.evaluation.protocols.task import target_of as checked_target
+    from gramlet.evaluation.task import target_of as checked_target
 
     learning = Learning() if learning is None else learning
     if dataset.target is None and dataset.get("unread"):

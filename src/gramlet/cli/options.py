@@ -157,7 +157,7 @@ class KernelChoice:
 
     def warn_of_unused(self, estimator: Any, graphs: GraphBatch) -> None:
         """Name, on standard error, the columns of the graphs that the kernel does not use."""
-        from gramlet.evaluation.results.hints import column_hints
+        from gramlet.evaluation.hints import column_hints
 
         for hint in column_hints(self.kernel, [estimator], graphs):
             if hint.kind == "unused-column":
@@ -441,7 +441,7 @@ class Comparing:
         change the mean.
         """
         from gramlet.evaluation import Protocol
-        from gramlet.evaluation.protocols.protocol import DEFAULT_C
+        from gramlet.evaluation.protocol import DEFAULT_C
 
         return Protocol(
             folds=self.folds,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gramlet.evaluation.scores.ranking import Ranking
+from gramlet.evaluation.ranking import Ranking
 from gramlet.plotting.axes import new_axes
 
 _ROW = 0.28  # inches per name

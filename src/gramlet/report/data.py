@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gramlet.common.arrays import Array, Ints
-from gramlet.evaluation.results.hints import isomorphism_classes
+from gramlet.evaluation.hints import isomorphism_classes
 from gramlet.plotting.colours import CLASS_COLOURS, named
 from gramlet.report.figures import bars, histogram
 from gramlet.report.material import Material

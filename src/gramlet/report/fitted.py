@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.evaluation.results.result import Result
+from gramlet.evaluation.result import Result
 from gramlet.explain import LinearExplanation, explain_linear
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.tags import graph_tags

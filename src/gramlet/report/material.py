@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gramlet.common.arrays import Array, Floats
-from gramlet.evaluation.results.result import Result
+from gramlet.evaluation.result import Result
 from gramlet.explain.models import name_labels
 from gramlet.files.dataset import Dataset
 from gramlet.graphs.batch import GraphBatch

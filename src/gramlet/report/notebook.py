@@ -86,7 +86,7 @@ def result_html(result: Any) -> str:
         for name, scores in result.baselines.items()
     ]
     rows.append(("data", f"{result.data.name or 'unnamed'}, {result.data.n_graphs} graphs"))
-    rows.append(("protocol", result.protocol.describe()))
+    rows.append(("protocol", result.describe_protocol()))
     for key, (value, share) in result.most_chosen().items():
         rows.append((f"most often chosen {key}", f"{value} ({share:.0%})"))
     rows += [("hint", hint.text) for hint in result.hints]

@@ -16,7 +16,7 @@ from typing import Any
 from gramlet._version import __version__
 from gramlet.common.arrays import Floats
 from gramlet.common.safe_writing import check_place, writing
-from gramlet.evaluation.results.result import Result
+from gramlet.evaluation.result import Result
 from gramlet.plotting.drawing import drawing_of
 from gramlet.plotting.layout import import_networkx
 from gramlet.plotting.svg import drawing_svg

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gramlet.common.arrays import Floats
-from gramlet.evaluation.results.result import Result
+from gramlet.evaluation.result import Result
 from gramlet.report.figures import (
     RocCurve,
     bars,

@@ -13,11 +13,15 @@ import numpy as np
 
 from gramlet._version import __version__
 from gramlet.common.arrays import Bools, Floats
-from gramlet.evaluation.machines.machines import CLASSIFIERS
-from gramlet.evaluation.results.result import Result
-from gramlet.evaluation.results.tables import as_good_as_the_best, remarks
-from gramlet.evaluation.scores.runs import independent_runs, overlap_of_runs
-from gramlet.evaluation.scores.significance import compare_results, overlap_of
+from gramlet.evaluation.machines import CLASSIFIERS
+from gramlet.evaluation.result import Result
+from gramlet.evaluation.result_table import as_good_as_the_best, remarks
+from gramlet.evaluation.significance import (
+    compare_results,
+    independent_runs,
+    overlap_of,
+    overlap_of_runs,
+)
 from gramlet.graphs.fingerprint import digest_of
 from gramlet.report.figures import intervals
 from gramlet.report.material import CONSTANTS, Material, is_registered
@@ -80,7 +84,7 @@ def scores_section(material: Material) -> dict[str, Any]:
                 names.add(name)
                 scored.append(_scored(material, name, scores, result.pooled, None))
     return {
-        "protocol": material.first.protocol.describe(),
+        "protocol": material.first.describe_protocol(),
         "optimistic": any(result.optimistic for result in rows),
         "table": _table(material, rows, scored),
         "chart": _chart(material, scored),
@@ -291,10 +295,9 @@ def _sums(material: Material) -> Table:
 
 def _protocol(material: Material) -> Table:
     fields = material.first.protocol.to_dict()
-    groups = fields.get("groups")
-    if isinstance(groups, list):
-        fields["groups"] = f"{len(set(map(str, groups)))} groups, one value per graph"
     first = material.first
+    if fields["groups"] is None and first.data.n_groups:
+        fields["groups"] = f"{first.data.n_groups} groups, one value per graph"
     rows = [("seed", str(fields.pop("random_state")))]
     rows += [(name, str(value)) for name, value in fields.items()]
     machines = dict.fromkeys(result.classifier for result in material.results if result.classifier)
@@ -316,8 +319,7 @@ def _snippet(material: Material) -> str:
     first = material.first
     fields = first.protocol.to_dict()
     default = type(first.protocol)().to_dict()
-    unlisted = () if isinstance(fields["groups"], str) else ("groups",)
-    changed = {k: v for k, v in fields.items() if v != default[k] and k not in unlisted}
+    changed = {k: v for k, v in fields.items() if v != default[k]}
     given = ", ".join(f"{key}={value!r}" for key, value in changed.items())
     lines = ["from gramlet import Protocol, evaluate", f"protocol = Protocol({given})"]
     for result in material.results:
@@ -348,6 +350,6 @@ def _settings(material: Material, result: Result) -> str:
     if params.get("normalize") is False and "normalize" not in options:
         found["normalize"] = False
     given = [f"{key}={value!r}" for key, value in found.items()]
-    if isinstance(result.protocol.groups, tuple):
+    if result.protocol.groups is None and result.data.n_groups:
         given.append("groups=groups")
     return ", ".join(given)

@@ -34,8 +34,8 @@ from gramlet.common.fields import (
 )
 from gramlet.common.parameters import Interval, StrOptions
 from gramlet.common.stored_state import require
-from gramlet.evaluation.protocols.task import Target
-from gramlet.evaluation.scores.scorers import Scorer, scorer_of
+from gramlet.evaluation.scorers import Scorer, scorer_of
+from gramlet.evaluation.task import Target
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.scale.feature_store import FeatureStore
 from gramlet.scale.hashed_features import GraphKind, HashedFeatures

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.evaluation.protocols.task import Target, target_of
+from gramlet.evaluation.task import Target, target_of
 from gramlet.scale.feature_store import FeatureStore
 
 LEARN, CHOICE, TEST = 0, 1, 2  # roles of graphs

@@ -11,7 +11,7 @@ from numba import njit
 from gramlet.engine.core.compiling import announce_compilation, has_compiled
 announce_compilation()
 announce_compilation()
-from gramlet.engine.machines.single_precision import fill_block
+from gramlet.engine.machines.support_vectors import fill_block
 import numpy as np
 assert not has_compiled()
 fill_block(np.zeros((2, 2)), np.array([0]), np.array([1]), np.zeros((1, 1)))

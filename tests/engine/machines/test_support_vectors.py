@@ -9,21 +9,24 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from compiled_calls import from_python
-from gramlet.engine.core.workspace import Workspace
-from gramlet.engine.machines import pair_steps, support_vectors
-from gramlet.engine.machines.single_precision import fill_block, rounded_blocks
-from gramlet.engine.machines.support_vectors import decide_by_cost
+from gramlet.engine.machines import support_vectors
+from gramlet.engine.machines.support_vectors import (
+    decide_by_cost,
+    fill_block,
+    rounded,
+    scale_to_one,
+)
 
 solve_with = from_python(support_vectors.solve)
-descend_with = from_python(pair_steps.descend)
-move, best_partner = from_python(pair_steps._move), from_python(pair_steps._best_partner)
+descend_with = from_python(support_vectors.descend)
+move, best_partner = from_python(support_vectors._move), from_python(support_vectors._best_partner)
 stretch = from_python(support_vectors._stretch)
-fill_to_bounds = from_python(support_vectors._fill_to_bounds)
 
 
 def solve(gram, signs, bounds, beta, slack, tol, max_iter):
     """Solve with the matrix in single precision, whose factor the weights are divided by."""
-    own, _, factor = rounded_blocks(gram, gram, Workspace())
+    factor = scale_to_one(np.diagonal(gram))
+    own = rounded(gram, factor)
     beta /= factor
     found = solve_with(own, signs, bounds / factor, beta, slack, tol, max_iter)
     beta *= factor
@@ -31,7 +34,8 @@ def solve(gram, signs, bounds, beta, slack, tol, max_iter):
 
 
 def descend(gram, signs, bounds, beta, slack, tol, max_steps):
-    own, _, factor = rounded_blocks(gram, gram, Workspace())
+    factor = scale_to_one(np.diagonal(gram))
+    own = rounded(gram, factor)
     high = np.where(signs > 0, bounds, 0.0)
     beta /= factor
     found = descend_with(own, high / factor, (high - bounds) / factor, beta, slack, tol, max_steps)
@@ -117,7 +121,7 @@ def test_the_solution_satisfies_the_optimality_conditions(seed, n, rank, cost):
 
 @pytest.mark.parametrize("cost", [10.0, 1000.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_long_runs_lay_weights_aside_and_end_at_the_same_optimum(seed, cost):
+def test_long_runs_set_weights_aside_and_end_at_the_same_optimum(seed, cost):
     gram, classes, _, _ = random_problem(seed, 400, 2, rank=4)
     signs = np.where(classes == 0, 1.0, -1.0)
     beta, slack = np.zeros(400), signs.copy()
@@ -135,13 +139,13 @@ def test_long_runs_lay_weights_aside_and_end_at_the_same_optimum(seed, cost):
     np.testing.assert_allclose(gram @ beta + bias, -machine.decision_function(gram), atol=1e-2)
 
 
-def test_weights_are_laid_aside_in_such_runs():
+def test_weights_are_set_aside_in_such_runs():
     gram, classes, _, _ = random_problem(0, 400, 2, rank=4)
     signs = np.where(classes == 0, 1.0, -1.0)
     beta, slack = np.zeros(400), signs.copy()
     _, most, least = descend(gram, signs, np.full(400, 10.0), beta, slack, 1e-4, 4000)
     high = np.where(signs > 0, 10.0, 0.0)
-    kept = from_python(support_vectors._in_play)(high, high - 10.0, beta, slack, most, least)
+    kept = from_python(support_vectors._active)(high, high - 10.0, beta, slack, most, least)
     assert 2 * len(kept) < 400
     free = np.flatnonzero((np.abs(beta) > 0) & (np.abs(beta) < 10.0))
     assert set(free) <= set(kept)
@@ -164,19 +168,6 @@ def test_a_start_from_a_smaller_cost_ends_where_a_fresh_start_ends():
         for k in range(len(COSTS))
     ]
     assert together.tolist() == alone
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-def test_the_start_for_a_small_cost_is_feasible_and_at_the_bounds(share):
-    gram, _, _, _ = random_problem(4, 60, 2)
-    signs = np.where(np.arange(60) < 60 * share, 1.0, -1.0)
-    beta, slack = np.zeros(60), signs.copy()
-    own, _, factor = rounded_blocks(gram, gram, Workspace())
-    fill_to_bounds(own, signs, 1e-3, beta, slack)
-    smaller = min(np.count_nonzero(signs > 0), np.count_nonzero(signs < 0))
-    assert sorted(set((beta * signs).tolist()) - {0.0}) == [1e-3]
-    assert [np.count_nonzero(beta[signs == s]) for s in (1, -1)] == [smaller, smaller]
-    np.testing.assert_allclose(slack, signs - factor * gram @ beta, atol=1e-12)
 
 
 def test_running_out_of_steps_is_reported():
@@ -235,26 +226,6 @@ def test_held_out_values_beyond_single_precision_are_decided():
     gram, classes, cross, _ = random_problem(3, 90, 2)
     found, _ = decide_by_cost(gram, classes, np.ones(2), 1e60 * cross, COSTS, 1e-3, 10**6)
     assert np.isfinite(found).all()
-
-
-@pytest.mark.parametrize("widths", [(90, 128), (128, 90), (128, 192)])
-def test_rows_in_single_precision_that_are_not_padded_are_refused(widths):
-    gram, cross = (np.zeros((90, width), np.float32) for width in widths)
-    classes = np.arange(90) % 2
-    with pytest.raises(ValueError, match="need rows of 128 entries"):
-        decide_by_cost(gram, classes, np.ones(2), cross, COSTS, 1e-3, 10**6)
-
-
-def test_a_matrix_in_single_precision_decides_as_the_one_it_was_rounded_from():
-    gram, classes, cross, _ = random_problem(3, 90, 2)
-    scale = 2.0 ** np.floor(np.log2(np.diag(gram).max()))
-    gram, cross = gram / scale, cross / scale
-    own, rows, factor = rounded_blocks(gram, cross, Workspace())
-    assert factor == 1.0
-    rest = classes, np.ones(2)
-    expected, _ = decide_by_cost(gram, *rest, cross, COSTS, 1e-3, 10**6)
-    found, _ = decide_by_cost(own, *rest, rows, COSTS, 1e-3, 10**6)
-    np.testing.assert_array_equal(found, expected)
 
 
 def plain_steps(gram, signs, bounds, tol, max_steps):

@@ -23,12 +23,13 @@ from gramlet.cli.inputs import read_input, refuse_numbers, target_of
 from gramlet.cli.options import Comparing, Input, Learning, Reading, parse_params
 from gramlet.cli.output import check_place
 from gramlet.cli.terminal import Failure, WrongUse, console, note, show_warning
+from gramlet.common.parameters import require_parameters
 from gramlet.common.safe_writing import writing
 
 if TYPE_CHECKING:
     from gramlet.evaluation import Protocol, Result
-    from gramlet.evaluation.protocols.task import Target
     from gramlet.evaluation.store import Store
+    from gramlet.evaluation.task import Target
     from gramlet.files.dataset import Dataset
 
 CONSTANTS = {"classification": "majority", "regression": "mean"}
@@ -128,7 +129,7 @@ def comparison_of(
     ``protocol`` are fields of the protocol beyond those of `Comparing`.
     """
     from gramlet.engine.core.compiling import announce_compilation
-    from gramlet.evaluation.protocols.groups import groups_of
+    from gramlet.evaluation.splits import groups_of
     from gramlet.kernels import registry
 
     names = list(dict.fromkeys([*BASELINES, *(comparing.kernel or DEFAULT_KERNELS)]))
@@ -148,7 +149,7 @@ def comparison_of(
         "classifier": learning.classifier,
         "class_weight": learning.weights(target.classes, target.shown_classes),
         "min_class_size": learning.min_class_size,
-        "groups": groups_of(None, whole, data, len(data.graphs)),
+        "groups": groups_of(None, whole.groups, data, len(data.graphs)),
         "draws": draws,
         "n_jobs": comparing.jobs,
         "verbose": True,
@@ -183,7 +184,7 @@ def _options_by_kernel(
         mine = {key: value for key, value in given.items() if key in has}
         for key, values in mine.items():
             for value in values if isinstance(values, list) else [values]:
-                row.make(**{key: value})._validate_params()
+                require_parameters(row.make(**{key: value}))
         options[name] = {**row.tunable, **mine}
     unused = sorted(set(given) - known)
     if unused:
@@ -309,7 +310,7 @@ class Comparison:
 
     def so_far(self) -> str:
         """What to print if the run is stopped now, as plain text; "" before the first row."""
-        from gramlet.evaluation.results.tables import table
+        from gramlet.evaluation.result_table import table
 
         if not self.results:
             return ""
@@ -321,7 +322,7 @@ class Comparison:
         """Print the whole table."""
         from rich.markup import escape
 
-        from gramlet.evaluation.results.tables import as_good_as_the_best, remarks, table
+        from gramlet.evaluation.result_table import as_good_as_the_best, remarks, table
 
         screen = console()
         first, *others = self.head()

@@ -28,7 +28,7 @@ from gramlet.cli.terminal import WrongUse, console, grid, note
 from gramlet.common.safe_writing import writing
 
 if TYPE_CHECKING:
-    from gramlet.evaluation.protocols.task import Target
+    from gramlet.evaluation.task import Target
     from gramlet.explain import ModelExplanation
     from gramlet.files.dataset import Dataset
     from gramlet.kernels.registry import Entry

@@ -27,7 +27,7 @@ from gramlet.cli.terminal import Failure, WrongUse, note
 
 if TYPE_CHECKING:
     from gramlet.evaluation import Protocol
-    from gramlet.evaluation.protocols.task import Target
+    from gramlet.evaluation.task import Target
     from gramlet.graphs.batch import GraphBatch
     from gramlet.kernels.registry import Entry
 
@@ -43,7 +43,7 @@ class Training(Learning, KernelChoice):
     def protocol(self) -> Protocol:
         """The cross-validation that chooses C and the options."""
         from gramlet.evaluation import Protocol
-        from gramlet.evaluation.protocols.protocol import DEFAULT_C
+        from gramlet.evaluation.protocol import DEFAULT_C
 
         costs = tuple(self.costs) if self.costs else DEFAULT_C
         return Protocol(inner_folds=self.inner_folds, random_state=self.seed, C=costs)

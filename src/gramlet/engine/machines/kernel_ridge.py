@@ -1,8 +1,10 @@
-"""Kernel ridge regression with a bias, for many penalties and targets from one decomposition.
+"""Ridge regression with a bias, for many penalties and targets from one decomposition.
 
 With the centred Gram matrix K = UΛUᵀ of a training part, the fit, the exact leave-one-out residuals
-and the predictions of new graphs take O(n²) per penalty λ. `gramlet.evaluation` chooses the
-penalties and interprets the targets.
+and the predictions of new graphs take O(n²) per penalty λ. With fewer features than graphs the
+singular values of the centred features take the place of Λ; they also resolve directions that a
+Gram matrix loses to rounding. `gramlet.evaluation` chooses the penalties and interprets the
+targets.
 """
 
 from __future__ import annotations
@@ -12,8 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramlet.common.arrays import Bools, Floats
-
-__all__ = ["NEGATIVE", "NOTHING", "CentredSpectrum", "centre", "centre_rows", "decompose"]
 
 NEGATIVE = 1e-10  # eigenvalues below −this × the largest are not rounding errors
 NOTHING = 1e-14  # a centred matrix this much smaller than the plain one is a rounding error
@@ -123,3 +123,83 @@ def decompose(centred: Floats, size: float) -> CentredSpectrum:
     if mean <= NOTHING * size:
         mean = 0.0
     return CentredSpectrum(np.where(used, values, 0.0).clip(0.0), vectors, used, mean)
+
+
+@dataclass(frozen=True)
+class FeatureRidge:
+    """The singular value decomposition of centred features.
+
+    Attributes
+    ----------
+    squares : array, shape (r,)
+        Squared singular values.
+    vectors : array, shape (p, r)
+        Right singular vectors.
+    scores : array, shape (n, r)
+        The centred features in the directions of the vectors, U S.
+    mean_self_similarity : float
+        Mean squared length of the centred features; 0 if they do not distinguish any graphs.
+    """
+
+    squares: Floats
+    vectors: Floats
+    scores: Floats
+    mean_self_similarity: float
+
+    def penalties(self, costs: Floats) -> Floats:
+        """λ for each C: the mean self-similarity divided by C; 1 if that is 0."""
+        scale = self.mean_self_similarity
+        return scale / costs if scale > 0 else np.ones(len(costs))
+
+    def leave_one_out(self, targets: Floats, penalties: Floats) -> tuple[Floats, Floats]:
+        """Exact leave-one-out residuals of each graph, and `coefficients`.
+
+        The residuals have the shape (penalties, n, t). A residual is r_i / (1 − h_i), with the
+        residuals r of the fit to all graphs and the diagonal h of the smoother (with the bias).
+
+        Parameters
+        ----------
+        targets : array, shape (n, t)
+        penalties : array
+        """
+        centred = targets - targets.mean(axis=0)
+        rotated = self.scores.T @ centred
+        inverse = 1.0 / (self.squares[:, None] + penalties)  # (r, penalties)
+        left = 1.0 - 1.0 / len(targets) - (self.scores**2) @ inverse
+        # A graph that alone has a feature determines its own prediction if penalties are tiny.
+        np.maximum(left, np.finfo(np.float64).eps, out=left)
+        shrunk = inverse.T[:, :, None] * rotated
+        return (centred - self.scores @ shrunk) / left.T[:, :, None], self._weights(shrunk)
+
+    def coefficients(self, targets: Floats, penalties: Floats) -> Floats:
+        """Weights of the centred features; shape (penalties, p, t)."""
+        rotated = self.scores.T @ (targets - targets.mean(axis=0))
+        return self._weights(rotated / (self.squares + penalties[:, None])[:, :, None])
+
+    def _weights(self, shrunk: Floats) -> Floats:
+        weights: Floats = self.vectors @ shrunk
+        return weights if self.mean_self_similarity > 0 else np.zeros_like(weights)
+
+
+def decompose_features(features: Floats) -> tuple[FeatureRidge, Floats]:
+    """The decomposition of the features of a training part, and their mean.
+
+    Examples
+    --------
+    >>> points = np.arange(5.0)[:, None]
+    >>> form, mean = decompose_features(points)
+    >>> form.leave_one_out(2.0 * points, np.array([1e-9]))[0].round(3).ravel() + 0.0
+    array([0., 0., 0., 0., 0.])
+    """
+    from scipy.linalg import qr, svd
+
+    mean: Floats = features.mean(axis=0)
+    centred = features - mean
+    # Of the triangular factor: it is p × p, and has the same singular values and right vectors.
+    triangle = qr(centred, mode="r", check_finite=False)[0][: centred.shape[1]]
+    values, right = svd(triangle, full_matrices=False, check_finite=False)[1:]
+    mean_square = float((centred**2).sum()) / len(features)
+    if mean_square <= NOTHING * float((features**2).sum(axis=1).max(initial=0.0)):
+        mean_square = 0.0
+    vectors = np.ascontiguousarray(right.T)
+    return FeatureRidge(values**2, vectors, centred @ vectors, mean_square), mean

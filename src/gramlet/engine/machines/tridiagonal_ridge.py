@@ -17,8 +17,6 @@ from gramlet.common.arrays import Array, Floats
 from gramlet.engine.core.compiled import njit
 from gramlet.engine.machines.kernel_ridge import NEGATIVE, NOTHING
 
-__all__ = ["TridiagonalRidge", "reduce"]
-
 _FEWEST = 4  # the smallest number of graphs that can be reduced
 _BLOCK = 64  # rows of V in one block of the recurrence: they fit into the first-level cache
 _ROOM = 64  # columns of workspace per column, for LAPACK
@@ -93,8 +91,8 @@ def _by_penalty(columns: Floats, n_targets: int) -> Floats:
     n = len(columns) + 1
     root = 1.0 / np.sqrt(n)
     total = columns.sum(axis=0)
-    found = np.vstack([root * total, columns - total / (n * (1.0 - root))])
-    return found.reshape(n, -1, n_targets).transpose(1, 0, 2)
+    duals = np.vstack([root * total, columns - total / (n * (1.0 - root))])
+    return duals.reshape(n, -1, n_targets).transpose(1, 0, 2)
 
 
 def reduce(gram: Floats) -> TridiagonalRidge | None:
@@ -151,11 +149,11 @@ def without_constant(gram: Floats) -> Floats:
     along -= image[0]
     for i in range(n):
         image[i] = root * (image[i] - 0.5 * scale * along * root)
-    found = np.empty((n - 1, n - 1))
+    reflected = np.empty((n - 1, n - 1))
     for i in range(1, n):
         for j in range(1, n):
-            found[i - 1, j - 1] = gram[i, j] - (image[i] + image[j])
-    return found
+            reflected[i - 1, j - 1] = gram[i, j] - (image[i] + image[j])
+    return reflected
 
 
 @njit(nogil=True, cache=True)
@@ -176,18 +174,18 @@ def solve_factorised(pivots: Floats, lower: Floats, columns: Floats) -> Floats:
     """(L D Lᵀ)⁻¹ applied to columns of shape (m, t); shape (m, penalties × t)."""
     n_penalties, m = pivots.shape
     n_targets = columns.shape[1]
-    found = np.empty((m, n_penalties * n_targets))
+    solved = np.empty((m, n_penalties * n_targets))
     for p in range(n_penalties):
         for t in range(n_targets):
             at = p * n_targets + t
-            found[0, at] = columns[0, t]
+            solved[0, at] = columns[0, t]
             for j in range(1, m):
-                found[j, at] = columns[j, t] - lower[p, j] * found[j - 1, at]
-            found[m - 1, at] /= pivots[p, m - 1]
+                solved[j, at] = columns[j, t] - lower[p, j] * solved[j - 1, at]
+            solved[m - 1, at] /= pivots[p, m - 1]
             for j in range(m - 2, -1, -1):
-                known = lower[p, j + 1] * found[j + 1, at]
-                found[j, at] = found[j, at] / pivots[p, j] - known
-    return found
+                known = lower[p, j + 1] * solved[j + 1, at]
+                solved[j, at] = solved[j, at] / pivots[p, j] - known
+    return solved
 
 
 @njit(nogil=True, cache=True)
@@ -215,7 +213,7 @@ def inverse_diagonal(basis: Floats, pivots: Floats, lower: Floats) -> Floats:
             totals[j] = basis[:, j - 1].sum()
         for p in range(n_penalties):
             factors[p, j], weights[p, j] = lower[p, j], 1.0 / pivots[p, j]
-    found = np.empty((n_penalties, n))
+    diagonal = np.empty((n_penalties, n))
     turned, summed = np.empty((n_penalties, _BLOCK)), np.empty((n_penalties, _BLOCK))
     columns = np.empty((4, _BLOCK))
     for begin in range(0, n, _BLOCK):
@@ -236,8 +234,8 @@ def inverse_diagonal(basis: Floats, pivots: Floats, lower: Floats) -> Floats:
                     turned[p, i] = x3
                     summed[p, i] += x0 * x0 * w0 + x1 * x1 * w1 + x2 * x2 * w2 + x3 * x3 * w3
         width = min(_BLOCK, n - begin)
-        found[:, begin : begin + width] = summed[:, :width]
-    return found
+        diagonal[:, begin : begin + width] = summed[:, :width]
+    return diagonal
 
 
 @njit(nogil=True, cache=True)

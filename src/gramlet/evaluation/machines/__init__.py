@@ -1,1 +1,0 @@
-"""What predicts: machines on Gram matrices, blocks of these matrices, and baselines."""

@@ -1,1 +1,0 @@
-"""The protocol of an evaluation: target, groups and folds."""

@@ -1,1 +1,0 @@
-"""Results as data: assembled, hinted at, written as JSON and as tables."""

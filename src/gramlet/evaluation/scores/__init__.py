@@ -1,1 +1,0 @@
-"""Scores of predictions, and tests of whether scores differ."""

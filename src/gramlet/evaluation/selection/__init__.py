@@ -1,1 +1,0 @@
-"""What is evaluated, and the choice of its options."""
