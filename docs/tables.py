@@ -49,6 +49,7 @@ ROOMS = {
     "discrepancy": "Comparing sets of graphs",
     "engine": "Optimal transport",
     "scale": "Large sets",
+    "models": "Classification and regression",
     "evaluation": "Evaluation",
     "explain": "Explanations",
     "plotting": "Pictures",

@@ -16,8 +16,10 @@ import numpy as np
 from gramlet.common.arrays import Floats
 from gramlet.common.parameters import require_parameters
 from gramlet.evaluation.baselines import BASELINE_NAMES, baseline_named
+from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels import registry
 from gramlet.kernels.contract.tags import GraphTags, graph_tags
+from gramlet.kernels.expression import normalized_by_name
 
 Kind = Literal["baseline", "ready", "sliced", "once", "refitted", "predictor"]
 
@@ -52,6 +54,11 @@ class Candidate:
     chosen: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def kernel(self) -> str:
+        """The kernel, as it was given, among several."""
+        return str(self.chosen.get("kernel", self.name))
+
+    @property
     def has_machine(self) -> bool:
         """Whether a machine predicts from a kernel."""
         return self.kind not in ("baseline", "predictor")
@@ -82,6 +89,39 @@ def shared_fits(candidates: Sequence[Candidate]) -> list[list[int]]:
     return list(groups.values())
 
 
+MANY_GRAPHS = 5000  # beyond which "auto" has two kernels, and a Gaussian process takes too long
+DESCRIPTORS = "wl-oa + rbf(descriptors)"
+_ITERATIONS = {"n_iter": (0, 1, 2, 3, 4, 5)}
+# What "auto" tries where it is not what the registry lists.
+_AUTOMATIC: dict[str, Mapping[str, Any]] = {
+    "wl": _ITERATIONS,
+    "wl-oa": _ITERATIONS,
+    "nspdk": {"radius": (1, 2, 3), "distance": (4,)},
+    DESCRIPTORS: {"wloptimalassignment__n_iter": (1, 2, 3)},
+}
+
+
+def automatic_kernels(graphs: GraphBatch) -> dict[str, Mapping[str, Any]]:
+    """The kernels of "auto" by the columns that graphs have, with the options to try.
+
+    >>> from gramlet import as_batch
+    >>> list(automatic_kernels(as_batch([[(0, 1), (1, 2)]])))
+    ['wl-oa', 'sp', 'graphlet', 'nspdk']
+    """
+    if len(graphs) > MANY_GRAPHS:
+        names = ["wl-oa", "wl"]
+    else:
+        labelled = graphs.node_labels is not None or graphs.edge_labels is not None
+        names = ["wl-oa", "wl", "sp", "nspdk"] if labelled else ["wl-oa", "sp", "graphlet", "nspdk"]
+        if graphs.node_attributes is not None:
+            names += ["graph-hopper", "wwl-attr"]
+        if graphs.molecules is not None:
+            names.append(DESCRIPTORS)
+    if graphs.directed:
+        names = [name for name in names if registry.get(name).tags.directed]
+    return {name: _AUTOMATIC.get(name, registry.get(name).tunable) for name in names}
+
+
 def candidates_of(
     kernel: Any,
     options: Mapping[str, Any] | None,
@@ -90,29 +130,37 @@ def candidates_of(
     task: str,
     name: str | None = None,
     fit_once: bool = False,
+    graphs: GraphBatch | None = None,
 ) -> list[Candidate]:
     """The candidates of a kernel, or of a list of kernels, in the order in which ties are decided.
 
     Parameters
     ----------
     kernel : str, estimator or list of these
-        Options apply to those kernels of a list that have the parameter.
+        "auto" is the list of `automatic_kernels`. Options apply to those kernels of a list that
+        have the parameter.
     options : mapping, optional
         Values to try by parameter; by default those of the registry for names, none for estimators.
     normalize : bool, str or None
-        None: kernels given by name are normalised, estimators stay as they are.
+        None: kernels given by name are Tanimoto-normalised, estimators stay as they are.
     random_state : int
         The seed of estimators that have none.
     task : str
     name : str, optional
         The name of the result.
     fit_once : bool
+    graphs : GraphBatch, optional
+        For "auto".
 
     Raises
     ------
     TypeError, ValueError
         For anything that cannot be evaluated, and for options with invalid values.
     """
+    automatic: Mapping[str, Mapping[str, Any]] = {}
+    if isinstance(kernel, str) and kernel == "auto" and graphs is not None:
+        automatic = automatic_kernels(graphs)
+        kernel = list(automatic)
     if not isinstance(kernel, list | tuple):
         return _candidates_of_one(kernel, options, normalize, random_state, task, name, fit_once)
     if not kernel:
@@ -122,6 +170,8 @@ def candidates_of(
     for number, one in enumerate(kernel):
         own = None if options is None else {k: v for k, v in options.items() if _has(one, k)}
         used |= set(own or {})
+        if automatic:
+            own = {**automatic[one], **(own or {})}
         given = one if isinstance(one, str) else repr(one)
         candidates += [
             replace(
@@ -162,10 +212,9 @@ def _candidates_of_one(
         baseline = baseline_named(kernel, task)
         if baseline is not None:
             return [Candidate(name or kernel, "baseline", baseline)]
-        row = registry.get(kernel)
-        estimator = row.make()
-        options = row.tunable if options is None else options
-        normalize = True if normalize is None else normalize
+        options = registry.get(kernel).tunable if options is None else options
+        by_name = normalize is None and "normalize" not in options
+        estimator = (normalized_by_name if by_name else registry.make)(kernel)
     else:
         estimator = kernel
         options = {} if options is None else options

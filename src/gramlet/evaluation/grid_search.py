@@ -360,6 +360,8 @@ class Selection:
         The entry chosen in each training part: the best, the first if tied.
     out_of_fold : list of Prediction or None
         Predictions of the chosen entry for the inner held-out graphs, where they were kept.
+    refusals : dict of str to str
+        Kernels among several that could not compare these graphs, with the reason.
     timer : Timer
     """
 
@@ -370,6 +372,16 @@ class Selection:
     timer: Timer
     grid: list[dict[str, Any]] = field(default_factory=list)
     out_of_fold: list[Prediction | None] = field(default_factory=list)
+    refusals: dict[str, str] = field(default_factory=dict)
+
+    def candidate_of(self, entry: int) -> Candidate:
+        """The candidate that an entry of the grid belongs to."""
+        entries, _ = entries_of(self.candidates, self.predictors)
+        for predictor, mine in zip(self.predictors, entries, strict=True):
+            place = np.flatnonzero(mine == entry)
+            if len(place):
+                return predictor.candidates[int(place[0]) // predictor.per_candidate]
+        raise IndexError(f"There is no entry {entry}.")
 
     @property
     def chosen(self) -> Ints:
@@ -455,6 +467,8 @@ def select(
     if len(grid) == 1 and not always_score:
         means[:] = 0.0
         return Selection(candidates, predictors, means, stds, timer, grid)
+    refusals: dict[str, str] = {}
+    several = len({candidate.kernel for candidate in candidates}) > 1
 
     def score(number: int, fold_jobs: int | None, s: int) -> None:
         """Score the entries of one predictor in one training part."""
@@ -483,15 +497,26 @@ def select(
             means[s, mine] = [-np.inf if value is None else value for value in record]
             for _ in range(len(split.inner) * len(predictor.candidates)):
                 advance()
-        if missing:
+        kernel = predictor.candidates[0].kernel
+        if not missing or kernel in refusals:
+            continue
+        # One training part per task; the folds of a single one are shared between the threads.
+        fold_jobs = n_jobs if len(missing) == 1 else 1
+        try:
             with timer.measure(kernel=True):
                 predictor.prepare()
-            # One training part per task; the folds of a single one are shared between the threads.
-            fold_jobs = n_jobs if len(missing) == 1 else 1
             with timer.measure(predictor):
                 in_threads(partial(score, number, fold_jobs), missing, n_jobs)
-            _make_room(predictors, entries, means.argmax(axis=1))
-    return Selection(candidates, predictors, means, stds, timer, grid, out_of_fold)
+        except (ValueError, TypeError) as refusal:
+            if not several:
+                raise
+            refusals[kernel] = str(refusal)
+            means[:, mine] = -np.inf
+        _make_room(predictors, entries, means.argmax(axis=1))
+    if refusals and len(refusals) == len({candidate.kernel for candidate in candidates}):
+        reasons = "\n".join(f"{kernel}: {reason}" for kernel, reason in refusals.items())
+        raise ValueError(f"None of the kernels can be used.\n{reasons}")
+    return Selection(candidates, predictors, means, stds, timer, grid, out_of_fold, refusals)
 
 
 def _make_room(predictors: list[Predictor], entries: list[Ints], chosen: Ints) -> None:

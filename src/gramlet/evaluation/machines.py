@@ -212,30 +212,30 @@ class SupportVectorClassifier(_VectorMachine):
     def __init__(self, protocol: Protocol, n_classes: int, class_weight: Any) -> None:
         super().__init__(protocol)
         self._n_classes = n_classes
-        self._class_weight = class_weight
+        self.class_weight = class_weight
 
     def predict_grid(self, block: Block, target: Array) -> Prediction:
         present, codes = np.unique(target, return_inverse=True)
-        weights = weights_of(self._class_weight, target, self._n_classes)[present]
+        weights = weights_of(self.class_weight, target, self._n_classes)[present]
         costs, rules = self._scaled_costs(block.gram), self._protocol
         pairs, unfinished = decide_by_cost(
             block.gram, codes, weights, block.cross, costs, rules.tol, rules.max_iter
         )
         self.unfinished.append(unfinished)
-        return _by_votes(pairs, present, self._n_classes)
+        return by_votes(pairs, present, self._n_classes)
 
     def predict(self, block: Block, target: Array, position: int) -> Prediction:
         from sklearn.svm import SVC
 
         rules = self._protocol
-        weights = weights_of(self._class_weight, target, self._n_classes)
+        weights = weights_of(self.class_weight, target, self._n_classes)
         machine = SVC(
             kernel="precomputed",
             C=float(self._scaled_costs(block.gram)[position]),
             tol=rules.tol,
             max_iter=rules.max_iter,
             class_weight=None
-            if self._class_weight is None
+            if self.class_weight is None
             else {int(code): weights[code] for code in np.unique(target)},
             decision_function_shape="ovo",
         ).fit(block.gram, target)
@@ -243,7 +243,7 @@ class SupportVectorClassifier(_VectorMachine):
         values = machine.decision_function(block.cross)
         # scikit-learn's value is for the second of two classes, but for the first of a pair.
         pairs = -values[None] if values.ndim == 1 else values.T
-        return _by_votes(pairs[:, None], machine.classes_, self._n_classes)
+        return by_votes(pairs[:, None], machine.classes_, self._n_classes)
 
 
 class SupportVectorRegressor(_VectorMachine):
@@ -353,7 +353,7 @@ def by_largest(values: Floats, chosen: tuple[float, ...] | None = None) -> Predi
     return Prediction(values.argmax(axis=2), decisions, None, chosen)
 
 
-def _by_votes(pairs: Floats, present: Ints, n_classes: int) -> Prediction:
+def by_votes(pairs: Floats, present: Ints, n_classes: int) -> Prediction:
     """Votes of the pairs of classes, and scikit-learn's decision values computed from them.
 
     Parameters

@@ -24,7 +24,7 @@ from gramlet.evaluation.hints import data_hints
 from gramlet.evaluation.machines import CLASSIFIERS, machine_of
 from gramlet.evaluation.protocol import Protocol
 from gramlet.evaluation.result import DataFacts, Result
-from gramlet.evaluation.scorers import Scorer, part_scores, scorer_of
+from gramlet.evaluation.scorers import Scorer, default_scoring, part_scores, scorer_of
 from gramlet.evaluation.splits import Split, groups_of, make_splits
 from gramlet.evaluation.store import Records, Store
 from gramlet.evaluation.task import target_of
@@ -88,7 +88,8 @@ def evaluate(
         not whole, or if there are at least 50 graphs and more than a fifth as many distinct values.
     scoring : str, optional
         scikit-learn's name of a scorer of predictions or decision values. By default "accuracy" or
-        "r2". Options are chosen by the scorer that is reported.
+        "r2", and "roc_auc" if the largest class has 80 % of the graphs or more. Options are chosen
+        by the scorer that is reported.
     classifier : {"svc", "ridge", "svr", "gp"}, optional
         The machine: for classes "svc" (default) or "ridge" on one column per class, for a
         regression "ridge" (default), "svr" or "gp", a Gaussian process. The ridge penalty is chosen
@@ -111,10 +112,10 @@ def evaluate(
         Parameters to choose, each with the values to try, e.g. ``{"n_iter": [1, 2, 3]}``. By
         default those that the registry lists for a kernel given by name (``{}`` for none), and none
         for an estimator.
-    normalize : bool, optional
-        Whether the kernel is normalised to k(G, G) = 1. By default it is normalised if given by
-        name, and an estimator is not changed. ``options={"normalize": [False, True]}`` chooses by
-        cross-validation.
+    normalize : False, "cosine" (or True) or "tanimoto", optional
+        How the kernel is normalised. By default kernels given by name are Tanimoto-normalised, and
+        estimators are not changed. ``options={"normalize": ["tanimoto", "cosine", False]}`` chooses
+        by cross-validation.
     name : str, optional
         The name of the result; by default the kernel's name.
     dataset : str
@@ -172,7 +173,7 @@ def evaluate(
     codes = groups_of(groups, protocol.groups, graphs, len(target.plain))
     if isinstance(groups, str):
         protocol = replace(protocol, groups=groups)  # which the result contains
-    scorer = scorer_of(scoring, target.task, target.n_classes)
+    scorer = scorer_of(scoring or default_scoring(target), target.task, target.n_classes)
     machine_of(classifier, target, protocol, class_weight, codes is not None)
     name_of_machine = classifier or CLASSIFIERS[target.task][0]
     if scorer.needs == "deviations" and name_of_machine != "gp":
@@ -181,7 +182,10 @@ def evaluate(
         rows = _ready_candidates(kernel, graphs, len(target.plain), target.kept)
     else:
         seed = protocol.random_state
-        rows = [candidates_of(kernel, options, normalize, seed, target.task, name, fit_once)]
+        candidates = candidates_of(
+            kernel, options, normalize, seed, target.task, name, fit_once, batch
+        )
+        rows = [candidates]
     store = store if store is None or isinstance(store, Store) else Store(store)
 
     left_out = len(target.kept) < len(target.plain)

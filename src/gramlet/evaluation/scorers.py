@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gramlet.common.arrays import Array, Bools, Floats, Ints
+from gramlet.evaluation.task import Target
 
 Needs = Literal["predictions", "decisions", "deviations"]
 
@@ -288,6 +289,15 @@ def scorer_of(name: str | None, task: str, n_classes: int = 0) -> Scorer:
         why = f"is for two classes, but there are {n_classes}"
     fitting = ", ".join(scorer_names(task, n_classes))
     raise ValueError(f"scoring: {name!r} {why}. Those that fit: {fitting}.")
+
+
+RARE = 0.8  # the share of the largest class from which on accuracy says little
+
+
+def default_scoring(target: Target) -> str | None:
+    """ROC AUC if the largest class has 80 % of the graphs or more; None for the usual default."""
+    rare = target.n_classes and target.members().max() >= RARE * len(target.values)
+    return "roc_auc" if rare else None
 
 
 def part_scores(

@@ -74,6 +74,7 @@ def target_of(
     task: str = "auto",
     min_class_size: int | None = None,
     names: Mapping[Any, str] | None = None,
+    constant: bool = False,
 ) -> Target:
     """Check a target and find its task.
 
@@ -88,6 +89,8 @@ def target_of(
         Classes with fewer graphs are left out, with a warning that counts them.
     names : mapping, optional
         Names of classes, for messages.
+    constant : bool
+        Whether the same number for all graphs is allowed.
 
     Raises
     ------
@@ -110,7 +113,7 @@ def target_of(
     if task == "auto":
         task = infer_task(values, warn=True)
     if task == "regression":
-        return _numbers(values, min_class_size)
+        return _numbers(values, min_class_size, constant)
     return _classes(values, min_class_size, names or {})
 
 
@@ -161,7 +164,7 @@ def _kind(value: Any) -> str:
     return "number" if isinstance(value, int | float | np.number) else type(value).__name__
 
 
-def _numbers(values: Array, min_class_size: int | None) -> Target:
+def _numbers(values: Array, min_class_size: int | None, constant: bool) -> Target:
     if values.dtype.kind not in "iuf":
         kind = "booleans" if values.dtype.kind == "b" else "strings"
         raise ValueError(
@@ -170,7 +173,7 @@ def _numbers(values: Array, min_class_size: int | None) -> Target:
     if min_class_size is not None:
         raise ValueError("min_class_size is for classes; this is a regression. Leave it out.")
     numbers: Floats = values.astype(np.float64)
-    if len(numbers) and numbers.min() == numbers.max():
+    if len(numbers) and numbers.min() == numbers.max() and not constant:
         raise ValueError(
             f"y is {numbers[0]:g} for all {len(numbers)} graphs: there is nothing to predict."
         )

@@ -84,6 +84,15 @@ class GaussianRegression:
             spread * (vectors @ (weights[best] * rests[best])),
         )
 
+    @classmethod
+    def restored(
+        cls, gram: Floats, mean: float, scale: float, noise: float, coefficients: Floats
+    ) -> GaussianRegression:
+        """A process that was fitted before, from its Gram matrix and what `fit` chose."""
+        values, vectors = np.linalg.eigh(gram)
+        weights = 1.0 / (values.clip(0.0) + noise)
+        return cls(mean, scale, noise, np.nan, vectors, weights, coefficients)
+
     def predict(self, cross: Floats, diagonal: Floats) -> tuple[Floats, Floats]:
         """Means and standard deviations of new targets, the noise included.
 

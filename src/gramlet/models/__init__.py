@@ -1,0 +1,1 @@
+"""Estimators with `fit` and `predict`, which choose their kernel themselves."""
