@@ -31,6 +31,8 @@ def kernel_table() -> str:
 ROOMS = {
     "graphs": "Graphs",
     "files": "Files and data sets",
+    "kernels.registry": "Kernels by name, and base classes for your own",
+    "kernels.contract": "Kernels by name, and base classes for your own",
     "kernels.histograms": "Kernels: histograms of labels",
     "kernels.weisfeiler_lehman": "Kernels: Weisfeiler-Lehman",
     "kernels.wasserstein": "Kernels: Wasserstein Weisfeiler-Lehman",

@@ -174,17 +174,17 @@ def test_neighbours_by_distance_then_position():
     fitted = [T, A, B, D, build(0, [], [])]
     distances, places = combine.neighbours(fitted, kernel=VERTEX, n_neighbors=3)
     # A and D have the same histogram; no graph is its own neighbour.
-    assert places[1].tolist() == [3, 2, 0]
-    assert places[3].tolist() == [1, 2, 0]
+    assert places[1].tolist() == [3, 0, 2]
+    assert places[3].tolist() == [1, 0, 2]
     assert places[0].tolist() == [1, 3, 2]
-    # The empty graph is at distance 1 from all others: ties by position.
+    # The empty graph has similarity 0 to all others: ties by position.
     assert places[4].tolist() == [0, 1, 2]
-    np.testing.assert_array_equal(distances[4], 1)
+    np.testing.assert_allclose(distances[4], 2**0.5)
     assert distances[1, 0] == 0
     distances, places = combine.neighbours(
         fitted, [D, build(0, [], [])], kernel=VERTEX, n_neighbors=5
     )
-    assert places.tolist() == [[1, 3, 2, 0, 4], [4, 0, 1, 2, 3]]
+    assert places.tolist() == [[1, 3, 0, 2, 4], [4, 0, 1, 2, 3]]
     assert distances[1, 0] == 0
     with pytest.raises(ValueError, match="5 neighbours of 4"):
         combine.neighbours(fitted, kernel=VERTEX, n_neighbors=5)

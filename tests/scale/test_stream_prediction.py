@@ -110,7 +110,7 @@ def test_a_store_lists_what_was_left_out(damaged, tmp_path):
     rows = features.transform(gramlet.molecules([smiles(row) for row in kept]))
     assert (store.to_csr() != rows).nnz == 0
     assert "cells where the first has 3" in store.skipped[1].reason
-    with pytest.raises(ValueError, match=r"line 5: it is not text in UTF-8.*on_error"):
+    with pytest.raises(ValueError, match=r"line 5: this is not text in UTF-8.*on_error"):
         FeatureStore.write(tmp_path / "strict", damaged, features, 10)
 
 

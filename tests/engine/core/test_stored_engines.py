@@ -42,7 +42,7 @@ def engines(graphs: GraphBatch) -> dict[str, Any]:
         "points": points.profile_.sets,
         "supported": labelled.profile_.covariances,
         "covariances": attributed.profile_.covariances,
-        "pieces": exact.profile_.pieces,
+        "exact": exact.profile_,
     }
 
 
@@ -104,15 +104,9 @@ CHANGES: list[tuple[str, str, Any]] = [
     ("covariances", "order", lambda n: n + 1),
     ("covariances", "packed", lambda a: at(a, (0, 0), -1.0)),
     ("covariances", "quarter_logs", lambda a: at(a, 0, 50.0)),
-    ("pieces", "of_node", lambda a: at(a, (0, 0), a.max())),
-    ("pieces", "of_graph", lambda a: at(a, (0, 1), 0)),
-    ("pieces", "of_graph", lambda a: at(a, (0, -1), a.max())),
-    ("pieces", "nodes", lambda a: at(a, 0, 99)),
-    ("pieces", "nodes", lambda a: at(a, 0, 7)),
-    ("pieces", "nodes", lambda a: np.zeros_like(a)),
-    ("pieces", "roots", lambda a: np.zeros_like(a)),
-    ("pieces", "starts", lambda a: at(a, 1, 2)),
-    ("pieces", "offsets", lambda a: at(a, 1, 0)),
+    ("exact", "vertex_features", lambda a: a[:-1]),
+    ("exact", "hops", lambda hops: (-1,)),
+    ("exact", "eta", lambda eta: -1.0),
 ]
 
 

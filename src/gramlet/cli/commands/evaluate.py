@@ -23,7 +23,6 @@ from gramlet.cli.inputs import read_input, refuse_numbers, target_of
 from gramlet.cli.options import Comparing, Input, Learning, Reading, parse_params
 from gramlet.cli.output import check_place
 from gramlet.cli.terminal import Failure, WrongUse, console, note, show_warning
-from gramlet.common.parameters import require_parameters
 from gramlet.common.safe_writing import writing
 
 if TYPE_CHECKING:
@@ -184,6 +183,8 @@ def _options_by_kernel(
         mine = {key: value for key, value in given.items() if key in has}
         for key, values in mine.items():
             for value in values if isinstance(values, list) else [values]:
+                from gramlet.common.parameters import require_parameters
+
                 require_parameters(row.make(**{key: value}))
         options[name] = {**row.tunable, **mine}
     unused = sorted(set(given) - known)

@@ -7,7 +7,10 @@ in `count_kernel` and only define how to count.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from abc import abstractmethod
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -42,6 +45,23 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+def _naming_grakel(init: Callable[..., None]) -> Callable[..., None]:
+    """A constructor whose error for one of GraKeL's parameters names the page on these."""
+    known = [name for name in inspect.signature(init).parameters if name != "self"]
+
+    @functools.wraps(init)
+    def constructor(self: Any, *args: Any, **params: Any) -> None:
+        foreign = GRAKEL_PARAMETERS & (params.keys() - set(known))
+        if foreign:
+            raise TypeError(
+                f"{type(self).__name__} has no parameter {min(foreign)!r}, which is GraKeL's name; "
+                f"{PAGE} has the name used here. It has: {', '.join(known)}."
+            )
+        init(self, *args, **params)
+
+    return constructor
+
+
 class GraphKernel(Algebra, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Base class of all kernels.
 
@@ -64,15 +84,10 @@ class GraphKernel(Algebra, TransformerMixin, BaseEstimator, auto_wrap_output_key
         directed_=Optional(Flag()),
     )
 
-    def __new__(cls, *args: Any, **params: Any) -> Self:
-        unknown = params.keys() - set(cls._get_param_names())
-        if unknown & GRAKEL_PARAMETERS:
-            name = min(unknown & GRAKEL_PARAMETERS)
-            raise TypeError(
-                f"{cls.__name__} has no parameter {name!r}, which is GraKeL's name; {PAGE} has the "
-                f"name used here. It has: {', '.join(cls._get_param_names())}."
-            )
-        return super().__new__(cls)
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = _naming_grakel(cls.__init__)  # type: ignore[method-assign]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Store the graphs that others are compared with.
