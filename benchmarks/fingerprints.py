@@ -74,7 +74,9 @@ def fingerprints(smiles: list[str], counts: bool) -> Any:
     columns: dict[int, int] = {}
     rows, cols, values = [], [], []
     for row, molecule in enumerate(molecules):
-        for key, count in generator.GetSparseCountFingerprint(molecule).GetNonzeroElements().items():
+        for key, count in (
+            generator.GetSparseCountFingerprint(molecule).GetNonzeroElements().items()
+        ):
             rows.append(row)
             cols.append(columns.setdefault(key, len(columns)))
             values.append(float(count))

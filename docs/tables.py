@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import gramlet
 from gramlet.kernels import registry
+
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "papers" / "results"
 
 
 def kernel_table() -> str:
@@ -160,10 +165,56 @@ def _option(parameter: Any) -> str:
     return f"| `{written}` | {meaning}{told} |"
 
 
+def fingerprint_table() -> str:
+    """Kernels beside fingerprints, from the stored cells of benchmarks/fingerprints.py."""
+    cells = json.loads((RESULTS / "fingerprints.json").read_text())
+    groups: dict[str, dict[str, Any]] = {}
+    for key, cell in cells.items():
+        name, way, method = key.split(" | ")
+        if len(cell["scores"]) >= 5:
+            groups.setdefault(f"{name}, {way}", {})[method] = cell
+    methods = list(dict.fromkeys(method for group in groups.values() for method in group))
+    lines = ["| | " + " | ".join(groups) + " |", "|---" * (len(groups) + 1) + "|"]
+    for method in methods:
+        shown = [_score_and_time(group.get(method)) for group in groups.values()]
+        lines.append(f"| {method} | " + " | ".join(shown) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _score_and_time(cell: Any) -> str:
+    if cell is None:
+        return ""
+    scores = np.array(list(cell["scores"].values()))
+    error = scores.std(ddof=1) / np.sqrt(len(scores))
+    seconds = np.mean(list(cell["seconds"].values()))
+    return f"{scores.mean():.3f} ± {error:.3f} ({seconds:.1f} s)"
+
+
+def normalisation_table() -> str:
+    """Cosine beside Tanimoto, from the stored cells of benchmarks/normalisations.py."""
+    cells = json.loads((RESULTS / "normalisations.json").read_text())
+    means = {
+        tuple(key.split(" | ")): 100 * np.concatenate(cell["scores"]).mean()
+        for key, cell in cells.items()
+    }
+    sets = list(dict.fromkeys(name for name, _, _ in means))
+    rows = list(dict.fromkeys(key[1:] for key in means))
+    lines = ["| kernel | normalised by | " + " | ".join(sets) + " |"]
+    lines.append("|---" * (len(sets) + 2) + "|")
+    for kernel, how in rows:
+        values = [means.get((name, kernel, how)) for name in sets]
+        shown = ["" if value is None else f"{value:.1f}" for value in values]
+        label = "each kernel's default" if how == "None" else how
+        lines.append(f"| {kernel} | {label} | " + " | ".join(shown) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def write_tables(folder: Path) -> None:
     """Write the tables to the folder from which pages include them, and the reference page."""
     (folder / "generated").mkdir(exist_ok=True)
     (folder / "generated" / "kernels.md").write_text(kernel_table(), encoding="utf-8")
     (folder / "generated" / "command_line.md").write_text(command_reference(), encoding="utf-8")
     (folder / "generated" / "citations.md").write_text(citations(), encoding="utf-8")
+    (folder / "generated" / "fingerprints.md").write_text(fingerprint_table(), encoding="utf-8")
+    (folder / "generated" / "normalisations.md").write_text(normalisation_table(), encoding="utf-8")
     (folder / "api.rst").write_text(api_page(), encoding="utf-8")

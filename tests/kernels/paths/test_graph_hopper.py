@@ -266,7 +266,11 @@ def test_kernels_over_it_have_features_where_it_turns_out_to_compare_labels(name
 def test_with_attributes_there_are_no_features_over_it_either():
     plain = as_batch(WORKED)
     attributed = plain.with_columns(node_attributes=np.ones((plain.node_offsets[-1], 2)))
-    for name in ("core(graph-hopper)", "wl(graph-hopper)", "graph-hopper(normalize=False) + vertex(normalize=False)"):
+    for name in (
+        "core(graph-hopper)",
+        "wl(graph-hopper)",
+        "graph-hopper(normalize=False) + vertex(normalize=False)",
+    ):
         kernel = registry.make(name).fit(attributed)
         assert not hasattr(kernel, "features")
         with pytest.raises(TypeError, match="has no explicit feature map"):
