@@ -92,6 +92,8 @@ COMBINED = {
             "GraphNeighbors",
         )
     },
+    "GraphClassifier": gramlet.GraphClassifier("vertex", cv=2, C=1.0),
+    "GraphRegressor": gramlet.GraphRegressor("vertex"),
 }
 
 

@@ -57,7 +57,7 @@ def test_shuffled_classes_give_chance(monkeypatch):
     )
     blind = evaluate("weighted-wwl", data.graphs, shuffled, protocol, options=options)
     assert blind.refitted
-    assert 0.38 < blind.mean < 0.62
+    assert 0.3 < blind.mean < 0.7
     # Fitted on the training parts (64 of 80) and on halves of these, never on more graphs.
     assert set(sizes) == {32, 64}
     # With informative classes the same protocol finds them.

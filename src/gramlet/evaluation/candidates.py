@@ -167,6 +167,11 @@ def candidates_of(
         raise ValueError("There is no kernel to choose from: the list is empty.")
     candidates: list[Candidate] = []
     used: set[str] = set()
+    if any(isinstance(one, str) and one == "auto" for one in kernel):
+        raise ValueError(
+            "'auto' is a list of kernels, which cannot be part of another. Give kernel='auto' "
+            "alone, or name the kernels."
+        )
     for number, one in enumerate(kernel):
         own = None if options is None else {k: v for k, v in options.items() if _has(one, k)}
         used |= set(own or {})

@@ -97,7 +97,9 @@ def choose(
     codes = groups_of(groups, protocol.groups, graphs, len(batch))
     used = batch if len(target.kept) == len(batch) else batch[target.kept]
     data = Data(used, target, None if codes is None else codes[target.kept])
-    candidates = candidates_of(kernel, options, normalize, protocol.random_state, target.task)
+    candidates = candidates_of(
+        kernel, options, normalize, protocol.random_state, target.task, graphs=used
+    )
     machine = machine_of(classifier, target, protocol, class_weight, data.groups is not None)
     scorer = scorer_of(scoring, target.task, target.n_classes)
     split = protocol.whole(target.values, target.shown_classes, data.groups)

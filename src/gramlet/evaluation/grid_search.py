@@ -361,7 +361,8 @@ class Selection:
     out_of_fold : list of Prediction or None
         Predictions of the chosen entry for the inner held-out graphs, where they were kept.
     refusals : dict of str to str
-        Kernels among several that could not compare these graphs, with the reason.
+        Kernels among several that could not compare these graphs, with some of their options at
+        least, and the first reason.
     timer : Timer
     """
 
@@ -476,6 +477,8 @@ def select(
         if machine.by_likelihood and predictor.candidates[0].has_machine:
             means[s, mine] = predictor.log_likelihoods(splits[s].train).round(12)
             stds[s, mine] = 0.0
+            for _ in range(len(predictor.candidates) * max(1, len(splits[s].inner))):
+                advance()
         else:
             folds = splits[s].inner
             scores = score_grid(predictor, folds, data, machine, scorer, fold_jobs, advance)
@@ -498,7 +501,7 @@ def select(
             for _ in range(len(split.inner) * len(predictor.candidates)):
                 advance()
         kernel = predictor.candidates[0].kernel
-        if not missing or kernel in refusals:
+        if not missing:
             continue
         # One training part per task; the folds of a single one are shared between the threads.
         fold_jobs = n_jobs if len(missing) == 1 else 1
@@ -510,10 +513,10 @@ def select(
         except (ValueError, TypeError) as refusal:
             if not several:
                 raise
-            refusals[kernel] = str(refusal)
+            refusals.setdefault(kernel, str(refusal))
             means[:, mine] = -np.inf
         _make_room(predictors, entries, means.argmax(axis=1))
-    if refusals and len(refusals) == len({candidate.kernel for candidate in candidates}):
+    if refusals and (means.max(axis=1) == -np.inf).any():
         reasons = "\n".join(f"{kernel}: {reason}" for kernel, reason in refusals.items())
         raise ValueError(f"None of the kernels can be used.\n{reasons}")
     return Selection(candidates, predictors, means, stds, timer, grid, out_of_fold, refusals)
@@ -589,7 +592,7 @@ def warn_of_unfinished(machine: Machine, name: str, max_iter: int) -> None:
 
     warn_caller(
         f"{name}: {unfinished} support vector machines stopped after max_iter={max_iter} steps, "
-        "before they reached the tolerance. Raise Protocol(max_iter=...), or leave the largest C "
-        "out: these take the most steps.",
+        "before they reached the tolerance. Leave the largest C out, which take the most steps, or "
+        "raise max_iter of the Protocol.",
         ConvergenceWarning,
     )

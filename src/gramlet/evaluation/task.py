@@ -168,7 +168,8 @@ def _numbers(values: Array, min_class_size: int | None, constant: bool) -> Targe
     if values.dtype.kind not in "iuf":
         kind = "booleans" if values.dtype.kind == "b" else "strings"
         raise ValueError(
-            f"task='regression' needs numbers; y contains {kind}. Use task='classification'."
+            f"task='regression' needs numbers; y contains {kind}. Use "
+            "task='classification', or GraphClassifier."
         )
     if min_class_size is not None:
         raise ValueError("min_class_size is for classes; this is a regression. Leave it out.")
@@ -194,7 +195,8 @@ def _classes(values: Array, min_class_size: int | None, names: Mapping[Any, str]
         if len(broken):
             raise ValueError(
                 f"task='classification' needs classes; y contains numbers that are not whole, e.g. "
-                f"{values[broken[0]].item()!r} at position {broken[0]}. Use task='regression'."
+                f"{values[broken[0]].item()!r} at position {broken[0]}. Use "
+                "task='regression', or GraphRegressor."
             )
         if len(values) and np.abs(values).max() >= 2.0**63:
             raise ValueError(f"y contains the number {np.abs(values).max():g}, {_BEYOND}")

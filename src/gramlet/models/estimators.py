@@ -22,7 +22,7 @@ from gramlet.common.parameters import HasMethods, Interval, StrOptions
 from gramlet.engine.core.memory import require_bytes
 from gramlet.engine.core.tiles import Tiling, progress
 from gramlet.engine.machines.gaussian_regression import GaussianRegression
-from gramlet.evaluation.candidates import MANY_GRAPHS, candidates_of
+from gramlet.evaluation.candidates import MANY_GRAPHS, Candidate, candidates_of
 from gramlet.evaluation.grid_search import (
     Data,
     Selection,
@@ -31,6 +31,7 @@ from gramlet.evaluation.grid_search import (
     warn_of_unfinished,
 )
 from gramlet.evaluation.machines import Block, Machine, machine_of, weights_of
+from gramlet.evaluation.matrices import gives_features
 from gramlet.evaluation.protocol import DEFAULT_C, Protocol
 from gramlet.evaluation.scorers import default_scoring, scorer_of
 from gramlet.evaluation.splits import Split, groups_of
@@ -39,7 +40,7 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.kernel import GraphKernel
 from gramlet.kernels.contract.normalisation import canonical, normalize_in_place
-from gramlet.kernels.contract.tags import is_embedding
+from gramlet.kernels.contract.tags import graph_tags
 from gramlet.models.machines import CentredProducts, FittedMachine, decisions_of, fit_machine
 from gramlet.models.probabilities import fit_sigmoids, probabilities
 
@@ -125,12 +126,15 @@ class _GraphModel(BaseEstimator):
             "matrix of pairs.",
         )
         codes = groups_of(groups, None, X, len(batch))
-        weights = self._checked_sample_weight(sample_weight, machine_name, len(batch))
+        weights = self._checked_sample_weight(sample_weight, machine_name, target)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         if isinstance(self.random_state, Integral):
             seed = int(self.random_state)
+        by_likelihood = machine_name == "gp"
         protocol = Protocol(
-            inner_folds=self._folds(target, codes), C=self._costs(), random_state=seed
+            inner_folds=2 if by_likelihood else self._folds(target, codes),
+            C=self._costs(),
+            random_state=seed,
         )
         class_weight = getattr(self, "class_weight", None)
         machine = machine_of(machine_name, target, protocol, class_weight, codes is not None)
@@ -138,9 +142,15 @@ class _GraphModel(BaseEstimator):
         scorer = scorer_of(scoring, target.task, target.n_classes)
         options = None if isinstance(self.options, str) else self.options
         candidates = candidates_of(self.kernel, options, None, seed, target.task, graphs=batch)
+        for candidate in candidates:
+            _require_kernel(candidate, name)
         data = Data(batch, target, codes)
-        split = protocol.whole(target.values, target.shown_classes, codes)
-        steps = len(candidates) * len(split.inner)
+        if by_likelihood:
+            everything = np.arange(len(batch), dtype=np.int64)
+            split = Split(0, 0, everything, everything[:0], [])
+        else:
+            split = protocol.whole(target.values, target.shown_classes, codes)
+        steps = len(candidates) * max(1, len(split.inner))
         with machine_warnings_off(), progress(steps, name, self.verbose) as advance:
             selection = select(
                 candidates,
@@ -207,7 +217,7 @@ class _GraphModel(BaseEstimator):
         elif target.n_classes:
             smallest = int(target.members().argmin())
             most = int(target.members()[smallest])
-            what = f"graphs of class {target.shown_classes[smallest]!r}"
+            what = f"graphs of class {target.shown_classes[smallest].item()!r}"
         else:
             most, what = len(target.values), "graphs"
         if most < 2:
@@ -222,21 +232,40 @@ class _GraphModel(BaseEstimator):
     def _costs(self) -> tuple[float, ...]:
         if self.C is None:
             return DEFAULT_C
-        return tuple(float(cost) for cost in np.atleast_1d(np.asarray(self.C, dtype=float)))
+        costs = np.atleast_1d(np.asarray(self.C))
+        positive = costs.ndim == 1 and len(costs) > 0 and costs.dtype.kind in "iuf"
+        if not positive or not ((costs > 0) & (costs < np.inf)).all():
+            raise ValueError(
+                f"The 'C' parameter of {type(self).__name__} must be a positive number or a list "
+                f"of positive numbers. Got {self.C!r} instead."
+            )
+        return tuple(costs.astype(float).tolist())
 
-    def _checked_sample_weight(self, weights: Any, machine: str, n: int) -> Floats | None:
+    def _checked_sample_weight(self, weights: Any, machine: str, target: Target) -> Floats | None:
         if weights is None:
             return None
         if machine not in ("svc", "svr"):
             raise ValueError(
                 f"sample_weight is for 'svc' and 'svr'; {machine!r} has no weights. Leave it out."
             )
-        values = np.asarray(weights, dtype=np.float64)
+        n = len(target.values)
+        given = np.asarray(weights)
+        values = given.astype(np.float64) if given.dtype.kind in "biuf" else np.array(np.nan)
         if values.shape != (n,) or not np.isfinite(values).all() or (values < 0).any():
             raise ValueError(
                 f"sample_weight must have one finite number of at least 0 per graph ({n}); got "
-                f"shape {values.shape}."
+                f"shape {given.shape} of {given.dtype}."
             )
+        if target.n_classes:
+            totals = np.bincount(target.values, values, target.n_classes)
+            if totals.min() == 0:
+                unweighted = target.shown_classes[totals.argmin()].item()
+                raise ValueError(
+                    f"sample_weight is 0 for all graphs of class {unweighted!r}. Leave that class "
+                    "out, or give it weight."
+                )
+        elif values.max() == 0:
+            raise ValueError("sample_weight is 0 for all graphs; at least one needs weight.")
         return values
 
     # New graphs
@@ -273,7 +302,8 @@ class _GraphModel(BaseEstimator):
         if len(gram) == 1:
             return 0.0
         kernel = self.kernel_
-        if kernel.__graph_tags__().unit or canonical(kernel.normalize) == "tanimoto":
+        compared = False if kernel.__graph_tags__().unit else "tanimoto"
+        if canonical(kernel.normalize) == compared:
             similarities = gram.copy()
             blank = np.diagonal(gram) == 0
             similarities[np.ix_(blank, blank)] = 1.0
@@ -317,7 +347,18 @@ def _as_kernel(estimator: Any, n_jobs: int | None) -> GraphKernel:
     kernel = clone(estimator)
     if "n_jobs" in kernel.get_params() and kernel.n_jobs is None:
         kernel.set_params(n_jobs=n_jobs)
-    return CentredProducts(kernel) if is_embedding(kernel) else kernel
+    return CentredProducts(kernel) if gives_features(kernel) else kernel
+
+
+def _require_kernel(candidate: Candidate, name: str) -> None:
+    """Refuse what predicts by itself, and kernels that new graphs cannot be compared with."""
+    if not candidate.has_machine:
+        raise ValueError(
+            f"{name} needs a kernel or an embedding; {candidate.kernel!r} predicts by itself. "
+            "Use evaluate to measure it."
+        )
+    if not gives_features(candidate.estimator):
+        graph_tags(candidate.estimator)  # a TypeError for kernels that are not of gramlet
 
 
 def _results(selection: Selection, given: str) -> dict[str, Any]:
@@ -328,9 +369,9 @@ def _results(selection: Selection, given: str) -> dict[str, Any]:
     scored = np.flatnonzero(means > -np.inf)
     return {
         "params": [{"kernel": given, **selection.grid[entry]} for entry in scored],
-        "mean_test_score": means[scored].tolist(),
-        "std_test_score": stds[scored].tolist(),
-        "rank_test_score": rankdata(-means[scored], method="min").astype(int).tolist(),
+        "mean_test_score": means[scored],
+        "std_test_score": stds[scored],
+        "rank_test_score": rankdata(-means[scored], method="min").astype(np.int32),
         "refused": dict(selection.refusals),
     }
 
@@ -471,15 +512,13 @@ class GraphClassifier(ClassifierMixin, _GraphModel):
         return probabilities(self.decision_function(X), self.sigmoids_)
 
     def _named(self, decisions: Floats) -> Array:
-        codes = (decisions > 0).astype(int) if decisions.ndim == 1 else decisions.argmax(axis=1)
+        if decisions.ndim == 2:
+            codes = decisions.argmax(axis=1)
+        else:  # of a tie, libsvm takes the last class, ridge the first
+            last = decisions >= 0 if self.machine_.kind == "svc" else decisions > 0
+            codes = last.astype(int)
         named: Array = self.classes_[codes]
         return named
-
-
-def _is_gp(estimator: Any) -> bool:
-    if "machine_" in vars(estimator):
-        return bool(estimator.machine_.kind == "gp")
-    return estimator.regressor in (None, "gp")
 
 
 class GraphRegressor(RegressorMixin, _GraphModel):

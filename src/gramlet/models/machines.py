@@ -44,6 +44,8 @@ class CentredProducts(FeatureProducts):
         return FeatureProfile((rows - self.centre_) / self.size_)
 
     def __graph_tags__(self) -> GraphTags:
+        if not hasattr(self.embedding, "__graph_tags__"):
+            return GraphTags(random=True, depends_on_fitted=True, directed=True)
         return replace(super().__graph_tags__(), depends_on_fitted=True)
 
 
