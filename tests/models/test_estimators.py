@@ -23,6 +23,7 @@ from gramlet import (
     GraphClassifier,
     GraphRegressor,
     LocalDegreeProfile,
+    NetLSD,
     Protocol,
     ShortestPath,
     WassersteinWL,
@@ -362,6 +363,14 @@ class TestContract:
         changed = clone(model).fit(GRAPHS[:30], y[:30])
         assert_same(changed.fit(GRAPHS, y), model)
 
+    def test_options_that_are_estimators_are_kept_in_files(self, tmp_path):
+        options = {"embedding": [LocalDegreeProfile(), NetLSD()]}
+        model = GraphRegressor(EmbeddingKernel(NetLSD()), options=options).fit(GRAPHS, NUMBERS)
+        gramlet.save(model, tmp_path / "model.gramlet")
+        again = gramlet.load(tmp_path / "model.gramlet")
+        assert_same(again, model)
+        assert repr(again.cv_results_["params"]) == repr(model.cv_results_["params"])
+
     @pytest.mark.parametrize("estimator", [GraphClassifier, GraphRegressor])
     def test_unfitted(self, estimator):
         model = estimator("wl")
@@ -420,6 +429,7 @@ REFUSED = {
     "NaN": (CLASSES, [np.nan, *TWO[1:]], {}, "missing, NaN or infinite"),
     "NaN in numbers": (REGRESSOR, [np.nan, *NUMBERS[1:]], {}, "at position 0"),
     "length": (REGRESSOR, NUMBERS[1:], {}, r"shape \(47,\) for 48 graphs"),
+    "size": (REGRESSOR, 1e300 * NUMBERS, {}, "Divide y by a constant"),
     "text": (REGRESSOR, THREE, {}, "y contains strings.*GraphClassifier"),
     "numbers": (CLASSES, NUMBERS, {}, "not whole.*GraphRegressor"),
     "single graph of a class": (CLASSES, [1] + [0] * 47, {}, "at least 2 graphs of class 1; got 1"),

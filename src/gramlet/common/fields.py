@@ -207,10 +207,16 @@ class Choice(Field):
 
 
 class Plain(Field):
-    """Numbers, text, None, arrays of numbers or text, and collections of these."""
+    """Numbers, text, None, arrays of numbers or text, and collections of these.
+
+    ``Plain(BaseEstimator)`` may also contain instances of this class, which have fields themselves.
+    """
+
+    def __init__(self, *kinds: type) -> None:
+        self.kinds = kinds
 
     def check(self, name: str, value: Any, sizes: Sizes) -> None:
-        _require_plain(name, value, 0)
+        _require_plain(name, value, 0, self.kinds)
 
 
 class Labels(Field):
@@ -485,9 +491,11 @@ def _number(bound: int | str | None, sizes: Sizes) -> int:
     return 0 if bound is None else bound
 
 
-def _require_plain(name: str, value: Any, depth: int) -> None:
+def _require_plain(name: str, value: Any, depth: int, kinds: tuple[type, ...] = ()) -> None:
     require(depth <= _DEEPEST, f"{name} is nested too deeply.")
     if value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
+        return
+    if kinds and isinstance(value, kinds):
         return
     if isinstance(value, dict):
         items = [*value, *value.values()]
@@ -498,7 +506,7 @@ def _require_plain(name: str, value: Any, depth: int) -> None:
     else:
         raise ValueError(f"{name} must be numbers or text; found {_short(value)}.")
     for item in items:
-        _require_plain(name, item, depth + 1)
+        _require_plain(name, item, depth + 1, kinds)
 
 
 def _short(value: Any) -> str:

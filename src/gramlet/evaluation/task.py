@@ -16,6 +16,7 @@ from gramlet.common.checks import require_count
 from gramlet.common.notices import warn_caller
 from gramlet.files.target import Task, as_values, infer_task
 
+_LARGEST = 1e150
 _SHOWN = 10  # positions listed in a message
 _BEYOND = (
     "beyond 64 bits, which would not be told apart. If they are classes, give them as strings; if "
@@ -174,6 +175,12 @@ def _numbers(values: Array, min_class_size: int | None, constant: bool) -> Targe
     if min_class_size is not None:
         raise ValueError("min_class_size is for classes; this is a regression. Leave it out.")
     numbers: Floats = values.astype(np.float64)
+    largest = np.abs(numbers).max(initial=0.0)
+    if largest > _LARGEST:
+        raise ValueError(
+            f"y contains a number of size {largest:g}; squares of numbers above {_LARGEST:g} are "
+            "not finite. Divide y by a constant."
+        )
     if len(numbers) and numbers.min() == numbers.max() and not constant:
         raise ValueError(
             f"y is {numbers[0]:g} for all {len(numbers)} graphs: there is nothing to predict."

@@ -99,9 +99,9 @@ class _GraphModel(BaseEstimator):
     stored = fields(
         machine_=Instance(FittedMachine, len="n_fitted"),
         kernel_=Instance(GraphKernel, n_fitted_="n_fitted"),
-        best_params_=Plain(),
+        best_params_=Plain(BaseEstimator),
         best_score_=Number(),
-        cv_results_=Plain(),
+        cv_results_=Plain(BaseEstimator),
         threshold_=Number(),
     )
 
