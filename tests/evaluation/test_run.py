@@ -70,7 +70,7 @@ class TestHonesty:
     def test_classes_without_meaning_give_chance(self):
         graphs, y = noise(120)
         result = evaluate("wl", graphs, y, Protocol(folds=5, repeats=4, inner_folds=3))
-        assert 0.40 < result.mean < 0.60
+        assert 0.38 < result.mean < 0.62
 
     def test_a_kernel_that_learns_the_classes_by_heart_gains_nothing(self):
         graphs, y = noise(80)
@@ -174,7 +174,7 @@ class TestSelection:
         protocol = Protocol(folds=5, repeats=1, inner_folds=3, C=(0.1, 1.0, 10.0), tol=1e-6)
         result = evaluate("wl", graphs, y, protocol, options={"n_iter": [1, 3]})
         classes, codes = np.unique(y, return_inverse=True)
-        machine = make_pipeline(WeisfeilerLehman(normalize=True), SVC(kernel="precomputed"))
+        machine = make_pipeline(WeisfeilerLehman(normalize="tanimoto"), SVC(kernel="precomputed"))
         grid = {"svc__C": [0.1, 1.0, 10.0], "weisfeilerlehman__n_iter": [1, 3]}
         for split in protocol.splits(codes, classes):
             place = np.full(len(y), -1)
@@ -204,10 +204,10 @@ class TestSelection:
         assert choice.accuracy == 1.0
         assert choice.estimator.n_iter == 2
 
-    def test_normalisation_is_on_for_names_and_as_given_for_estimators(self):
+    def test_names_are_tanimoto_normalised_and_estimators_as_they_are(self):
         graphs, y = noise(40)
         named = evaluate("vertex", graphs, y, QUICK)
-        normalised = evaluate(VertexHistogram(normalize=True), graphs, y, QUICK)
+        normalised = evaluate(VertexHistogram(normalize="tanimoto"), graphs, y, QUICK)
         plain = evaluate(VertexHistogram(), graphs, y, QUICK)
         off = evaluate("vertex", graphs, y, QUICK, normalize=False)
         np.testing.assert_array_equal(named.accuracies, normalised.accuracies)

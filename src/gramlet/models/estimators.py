@@ -147,7 +147,7 @@ class _GraphModel(BaseEstimator):
         data = Data(batch, target, codes)
         if by_likelihood:
             everything = np.arange(len(batch), dtype=np.int64)
-            split = Split(0, 0, everything, everything[:0], [])
+            split = Split(0, 0, everything, everything[:0], ())
         else:
             split = protocol.whole(target.values, target.shown_classes, codes)
         steps = len(candidates) * max(1, len(split.inner))
