@@ -268,6 +268,14 @@ def models() -> dict[str, Callable[[], Any]]:
     made["hashed-linear"] = lambda: _hashed_linear(CLASSES)
     made["hashed-regression"] = lambda: _hashed_linear(TARGETS)
     made["graph-gaussian-process"] = _on_graphs
+    for classifier in ("svc", "ridge"):
+        made[f"classifier-{classifier}"] = lambda classifier=classifier: gramlet.GraphClassifier(
+            "wl", classifier=classifier, options={"n_iter": [1]}, cv=2
+        ).fit(FITTED, CLASSES)
+    for regressor in ("gp", "ridge"):
+        made[f"regressor-{regressor}"] = lambda regressor=regressor: gramlet.GraphRegressor(
+            "wl", regressor=regressor, options={"n_iter": [1]}, cv=2
+        ).fit(FITTED, TARGETS)
     made["kernel-map"] = lambda: gramlet.KernelMap("wl", n_components=2).fit(FITTED)
     made["feature-map"] = lambda: make_pipeline(
         gramlet.FeatureMap(gramlet.WeisfeilerLehman(n_iter=1)), LogisticRegression()
@@ -415,7 +423,9 @@ def answers(model: Any, new: GraphBatch) -> str:
         answer = getattr(model, method, None)
         if answer is None or not hasattr(model, "get_params"):
             continue
-        result = answer(new)
+        has_deviations = method == "predict" and isinstance(model, gramlet.GraphRegressor)
+        with_deviations = has_deviations and model.machine_.kind == "gp"
+        result = answer(new, return_std=True) if with_deviations else answer(new)
         numbers = result.data if sparse.issparse(result) else np.asarray(result)
         if numbers.dtype.kind in "fc" and not np.isfinite(numbers).all():
             return f"use: {method} gives numbers that are not finite"

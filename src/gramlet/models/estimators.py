@@ -19,6 +19,7 @@ from gramlet.common.arrays import Array, Bools, Floats, Ints
 from gramlet.common.fields import ArrayOf, Classes, Instance, Number, Plain, fields
 from gramlet.common.notices import warn_caller
 from gramlet.common.parameters import HasMethods, Interval, StrOptions
+from gramlet.common.stored_state import require
 from gramlet.engine.core.memory import require_bytes
 from gramlet.engine.core.tiles import Tiling, progress
 from gramlet.engine.machines.gaussian_regression import GaussianRegression
@@ -386,12 +387,14 @@ class GraphClassifier(ClassifierMixin, _GraphModel):
         sp and nspdk; without wl-oa, sp, graphlet and nspdk; with node attributes also graph-hopper
         and wwl-attr; of molecules also wl-oa plus RDKit's descriptors. A name, an expression such
         as ``"wl-oa + sp"``, an estimator, or a list of these to choose from. Kernels given by name
-        are Tanimoto-normalised; estimators are taken as they are.
+        are Tanimoto-normalised; estimators are taken as they are. Of embeddings and other
+        transformers of graphs, the centred dot products of the features are used.
     classifier : {"svc", "ridge"}, default "svc"
         Support vectors, or ridge regression on one column per class.
     options : mapping or "auto", optional
         Parameters of the kernel to choose, with the values to try, e.g. ``{"n_iter": [1, 2, 3]}``.
         By default those of the registry for a kernel given by name, and none for an estimator.
+        Of several kernels, each gets the options that it has.
     C : float or list of float, optional
         Values to try; by default 1e-3, 1e-2, ..., 1e3.
     cv : int, default 5
@@ -497,6 +500,15 @@ class GraphClassifier(ClassifierMixin, _GraphModel):
         held = np.concatenate([part for _, part in split.inner])
         self.sigmoids_ = fit_sigmoids(kept.decisions[0], target.values[held], target.n_classes)
         return self
+
+    def validate(self) -> None:
+        """Raise ValueError if the machine does not fit the classes."""
+        kind, n = self.machine_.kind, len(self.classes_)
+        outputs = {"svc": n * (n - 1) // 2, "ridge": n}
+        require(n > 1 and kind in outputs, f"machine_ is not for {n} classes")
+        require(len(self.machine_.coefficients) == outputs[kind], "machine_ does not fit classes_")
+        require(len(self.sigmoids_) == (1 if n == 2 else n), "sigmoids_ do not fit classes_")
+        require(bool((self.sigmoids_[:, 0] <= 0).all()), "sigmoids_ do not rise")
 
     def decision_function(self, X: Any) -> Floats:
         """Decision values: of the last of two classes, or one per class."""
@@ -624,6 +636,14 @@ class GraphRegressor(RegressorMixin, _GraphModel):
         target = target_of(y, len(batch), "regression", constant=name == "gp")
         self._choose_and_fit(batch, target, name, groups, sample_weight)
         return self
+
+    def validate(self) -> None:
+        """Raise ValueError if the machine does not predict one number."""
+        machine = self.machine_
+        require(machine.kind != "svc" and len(machine.coefficients) == 1, "machine_ has classes")
+        if machine.kind == "gp":
+            require(machine.scale is not None, "machine_ has no scale")
+            require(bool(machine.noise), "machine_ needs a noise above 0")
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The predicted number of each graph.
