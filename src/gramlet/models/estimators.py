@@ -519,6 +519,10 @@ class GraphClassifier(ClassifierMixin, _GraphModel):
         """The class of each graph."""
         return self._named(self.decision_function(X))
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of graphs whose class is predicted."""
+        return float(super().score(X, y, sample_weight))
+
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each class, in the order of ``classes_``."""
         return probabilities(self.decision_function(X), self.sigmoids_)
@@ -664,6 +668,10 @@ class GraphRegressor(RegressorMixin, _GraphModel):
         if not return_std:
             return values
         return values, self._process.predict(rows, self.kernel_.diagonal(batch))[1]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions."""
+        return float(super().score(X, y, sample_weight))
 
     @cached_property
     def _process(self) -> GaussianRegression:

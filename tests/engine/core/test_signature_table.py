@@ -58,7 +58,7 @@ def test_few_and_many_distinct_signatures(n_distinct):
 
 @pytest.mark.parametrize("offsets", [[1, 2], [0, 3], [0, 2, 1, 2]])
 def test_a_state_that_points_outside_is_refused(offsets):
-    with pytest.raises(ValueError, match="offsets|data"):
+    with pytest.raises(ValueError, match=r"offsets|data"):
         check(SignatureTable(np.array(offsets), np.zeros(2, np.int64)))
 
 

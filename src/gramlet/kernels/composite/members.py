@@ -202,7 +202,7 @@ def checked_weights(weights: Any, n_members: int, owner: str) -> Floats:
     return values.copy()
 
 
-class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class CompositeKernel(GraphKernel, auto_wrap_output_keys=None):
     """Base class of kernels made of kernels.
 
     A subclass defines ``_operation`` and `_weights`. ``kernels`` are parameters like the steps of a
