@@ -1,12 +1,14 @@
 """Explanations of models: which patterns, nodes and graphs decide."""
 
-from gramlet.explain.linear import LinearExplanation, explain_linear
 from gramlet.explain.models import ModelExplanation, Pattern, explain_model
+from gramlet.explain.sums import Explanation, LinearExplanation, SumExplanation, explain_linear
 
 __all__ = [
+    "Explanation",
     "LinearExplanation",
     "ModelExplanation",
     "Pattern",
+    "SumExplanation",
     "explain_linear",
     "explain_model",
 ]

@@ -1,6 +1,6 @@
 """Explanation of a fitted model on graphs: the value of each pattern, and which graphs have it.
 
-Works for models that give values to patterns: linear ones on explicit features (coefficients), and
+Works for models that give values to patterns: machines on kernels that are sums over patterns, and
 weighted Wasserstein Weisfeiler-Lehman (weights). Tables and pictures are made elsewhere.
 """
 
@@ -16,11 +16,12 @@ from scipy import sparse
 from sklearn.base import is_regressor
 
 from gramlet.common.arrays import Array, Floats, Ints
-from gramlet.explain.linear import LinearExplanation, explain_linear
+from gramlet.engine.core.tiles import QUIET
+from gramlet.explain.sums import Explanation, explain_linear
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.columns import Categorical
 from gramlet.graphs.conversion.convert import as_batch
-from gramlet.kernels.weisfeiler_lehman.colour_counts import colouring_of
+from gramlet.kernels.weisfeiler_lehman.colour_counts import ColourCounter, colouring_of
 
 Names = Mapping[Any, str]
 
@@ -45,7 +46,7 @@ class ModelExplanation:
 
     Attributes
     ----------
-    model : LinearExplanation or fitted WeightedWassersteinWL
+    model : LinearExplanation, SumExplanation or fitted WeightedWassersteinWL
         The argument for `plot_patterns` and `plot_graph_importance`.
     graphs : GraphBatch
         The graphs, their labels named as they are in the patterns.
@@ -53,9 +54,10 @@ class ModelExplanation:
         The decisions: for two classes the one that positive values favour, for more a pair
         "a over b" each. One empty name for weights, which are the same for all classes.
     meaning : str
-        What a value is: "coefficient" or "weight".
+        What a value is: "coefficient", "mean contribution" (over the fitted graphs, for Tanimoto
+        kernels and minima; see `SumExplanation`) or "weight".
     neutral : float
-        The neutral value of a pattern: 0 for coefficients, 1 for weights.
+        The neutral value of a pattern: 1 for weights, else 0.
     classes : list of str
         The classes of ``shares``: those of y, or the predicted ones without y. For a regression,
         the values up to their median, and those above.
@@ -90,7 +92,6 @@ class ModelExplanation:
     node_names: Names
     edge_names: Names
     _class_names: Names
-    _values: Floats
     _levels: list[int | None]
     _texts: list[str]
     _present: sparse.csr_matrix
@@ -110,17 +111,20 @@ class ModelExplanation:
     @property
     def drawable(self) -> bool:
         """Whether patterns are trees rooted at nodes, so that graphs can be coloured by them."""
-        return colouring_of(self._kernel) is not None
+        return not isinstance(self.model, Explanation) or self.model.by_node
 
-    @property
-    def _kernel(self) -> Any:
-        return self.model.kernel if isinstance(self.model, LinearExplanation) else self.model
+    def _values(self, output: int) -> Floats:
+        if isinstance(self.model, Explanation):
+            return self.model.values(output)
+        weights: Floats = np.concatenate(self.model.weights_)
+        return weights
 
     def _repr_html_(self) -> str:
         from gramlet.report.notebook import explanation_html
 
         meaning = f"{self.meaning} for {self.outputs[0]}" if self.outputs[0] else self.meaning
-        return explanation_html(self._kernel, self._texts, self._values[0], meaning, self.neutral)
+        kernel = getattr(self.model, "kernel", self.model)
+        return explanation_html(kernel, self._texts, self._values(0), meaning, self.neutral)
 
     def predicted_names(self) -> list[str] | None:
         """The predicted classes by name."""
@@ -136,7 +140,7 @@ class ModelExplanation:
         columns = zip(
             self._levels,
             self._texts,
-            self._values[output].tolist(),
+            self._values(output).tolist(),
             having.sum(axis=1).astype(int).tolist(),
             map(tuple, shares.tolist()),
             strict=True,
@@ -152,14 +156,20 @@ class ModelExplanation:
     def contributions(self, output: int = 0) -> sparse.csr_matrix:
         """What each pattern adds to the decision on each graph, shape (graphs, patterns).
 
-        For linear models only: weights change similarities, and a decision is not their sum.
+        A row and the model's intercept add up to the decision. Weights change similarities: there a
+        decision is not a sum.
         """
-        if not isinstance(self.model, LinearExplanation):
+        if not isinstance(self.model, Explanation):
             raise TypeError(
                 f"{type(self.model).__name__} gives patterns a weight in similarities; a decision "
                 "is not a sum over patterns."
             )
         return self.model.contributions(self.graphs, output)
+
+    def members(self, output: int = 0) -> dict[str, Floats]:
+        """What the members of a sum of kernels that have no patterns add to each decision."""
+        split = getattr(self.model, "members", None)
+        return {} if split is None else split(self.graphs, output)
 
 
 def explain_model(
@@ -173,12 +183,10 @@ def explain_model(
 ) -> ModelExplanation:
     """Explain a fitted model on graphs: the values of patterns, and which graphs have them.
 
-    Cost: linear in the graphs' features.
-
     Parameters
     ----------
-    model : fitted Pipeline or WeightedWassersteinWL
-        A pipeline that `explain_linear` accepts, or a `WeightedWassersteinWL`, alone or with a
+    model : fitted GraphClassifier, GraphRegressor, Pipeline or WeightedWassersteinWL
+        A model that `explain_linear` accepts, or a `WeightedWassersteinWL`, alone or with a
         classifier; also one that `gramlet.load` returned.
     graphs : anything that `gramlet.as_batch` accepts
         Those of the fit, or others.
@@ -216,20 +224,17 @@ def explain_model(
     source = _source(model, class_names)
     predictions = np.asarray(model.predict(batch)) if hasattr(model, "predict") else None
     regression = is_regressor(model)
-    if regression:
-        classes, codes = _halves(y, predictions, len(batch))
-    else:
-        classes, codes = _classes(y, predictions, len(batch), class_names or {})
+    classes, codes = _classes(y, predictions, len(batch), class_names or {}, regression)
     source, named = _with_names(source, batch, node_names or {}, edge_names or {})
-    linear = isinstance(source, LinearExplanation)
-    levels, texts, present = _patterns(source.kernel if linear else source, named)
+    sums = isinstance(source, Explanation)
+    levels, texts, present = _patterns(source, named)
     accuracy, majority = (None, None) if regression else _accuracy(model, predictions, y)
     return ModelExplanation(
         model=source,
         graphs=named,
-        outputs=list(source.outputs) if linear else [""],
-        meaning="coefficient" if linear else "weight",
-        neutral=0.0 if linear else 1.0,
+        outputs=list(source.outputs) if sums else [""],
+        meaning=source.meaning if sums else "weight",
+        neutral=0.0 if sums else 1.0,
         classes=classes,
         codes=codes,
         predictions=predictions,
@@ -240,7 +245,6 @@ def explain_model(
         node_names={} if named.node_labels is not batch.node_labels else node_names or {},
         edge_names={} if named.edge_labels is not batch.edge_labels else edge_names or {},
         _class_names=class_names or {},
-        _values=source.coefficients if linear else np.concatenate(source.weights_)[None],
         _levels=levels,
         _texts=texts,
         _present=present,
@@ -248,55 +252,42 @@ def explain_model(
 
 
 def _source(model: Any, class_names: Names | None) -> Any:
-    """The object with the values: a linear explanation, or the kernel that learned weights."""
+    """The object with the values: an explanation, or the kernel that learned weights."""
     steps = [step for _, step in getattr(model, "steps", [])]
     kernel = steps[0] if steps else model
     if hasattr(kernel, "weights_") and colouring_of(kernel) is not None:
         return kernel
-    if isinstance(model, LinearExplanation):
+    if isinstance(model, Explanation):
         return model
-    if not steps:
-        raise TypeError(
-            f"{type(model).__name__} gives no values to patterns. A fitted WeightedWassersteinWL "
-            "does, and a fitted pipeline of a kernel with explicit features and "
-            'SVC(kernel="precomputed") or SVR(kernel="precomputed").'
-        )
     return explain_linear(model, class_names=class_names)
 
 
 def _classes(
-    y: Any, predictions: Array | None, n_graphs: int, names: Names
+    y: Any, predictions: Array | None, n_graphs: int, names: Names, regression: bool
 ) -> tuple[list[str], Ints]:
-    """The classes for the shares of patterns, and each graph's position among them."""
-    if y is not None:
-        values = np.asarray(y)
-        if values.shape != (n_graphs,):
-            raise ValueError(
-                f"y must have one class per graph: got shape {values.shape} for {n_graphs} graphs."
-            )
-        prefix = ""
-    elif predictions is not None:
-        values, prefix = predictions, "predicted "
-    else:
+    """The classes for the shares of patterns, and each graph's position among them.
+
+    Those of y, or else the predicted ones; of numbers, those up to their median and those above.
+    """
+    if y is None and predictions is None:
         return ["all"], np.zeros(n_graphs, dtype=np.int64)
-    classes, codes = np.unique(values, return_inverse=True)
-    shown = [f"{prefix}{names.get(value, value)}" for value in classes.tolist()]
-    return shown, codes.reshape(-1).astype(np.int64)
-
-
-def _halves(y: Any, predictions: Array | None, n_graphs: int) -> tuple[list[str], Ints]:
-    """Numbers up to their median, and above it; of the predictions if there is no y."""
-    values = np.asarray(predictions if y is None else y, dtype=np.float64)
+    values = np.asarray(predictions if y is None else y, dtype=np.float64 if regression else None)
     if values.shape != (n_graphs,):
+        what = "number" if regression else "class"
         raise ValueError(
-            f"y must have one number per graph: got shape {values.shape} for {n_graphs} graphs."
+            f"y must have one {what} per graph: got shape {values.shape} for {n_graphs} graphs."
         )
-    if not n_graphs:
-        return ["all"], np.zeros(0, dtype=np.int64)
     prefix = "predicted " if y is None else ""
-    middle = float(np.median(values))
-    names = [f"{prefix}up to {middle:.4g}", f"{prefix}above {middle:.4g}"]
-    return names, (values > middle).astype(np.int64)
+    if regression and not n_graphs:
+        return ["all"], np.zeros(0, dtype=np.int64)
+    if regression:
+        middle = float(np.median(values))
+        shown = [f"up to {middle:.4g}", f"above {middle:.4g}"]
+        codes = values > middle
+    else:
+        classes, codes = np.unique(values, return_inverse=True)
+        shown = [str(names.get(value, value)) for value in classes.tolist()]
+    return [prefix + name for name in shown], codes.reshape(-1).astype(np.int64)
 
 
 def _accuracy(model: Any, predictions: Array | None, y: Any) -> tuple[float | None, float | None]:
@@ -315,26 +306,18 @@ def _accuracy(model: Any, predictions: Array | None, y: Any) -> tuple[float | No
 
 
 def _patterns(
-    kernel: Any, batch: GraphBatch
+    source: Any, batch: GraphBatch
 ) -> tuple[list[int | None], list[str], sparse.csr_matrix]:
     """The level and the text of each pattern, and which graphs have it."""
-    colouring = colouring_of(kernel)
+    colouring = colouring_of(getattr(source, "kernel", source))
     if colouring is None:
-        texts = [str(name) for name in kernel.get_feature_names_out()]
-        return [None] * len(texts), texts, sparse.csr_matrix(kernel.features(batch)) != 0
+        texts = [str(name) for name in source.names]
+        return [None] * len(texts), texts, source.present(batch)
     known = colouring.n_colours
     levels = np.repeat(colouring.level_numbers, known).tolist()
     texts = [text for level in colouring.patterns() for text in level]
-    graph_of_node = np.repeat(np.arange(len(batch)), batch.sizes)
-    rows, columns, start = [], [], 0
-    for colours, count in zip(colouring.apply(batch), known, strict=True):
-        seen = colours < count
-        rows.append(graph_of_node[seen])
-        columns.append(start + colours[seen])
-        start += count
-    where = (np.concatenate(rows), np.concatenate(columns))
-    counts = sparse.csr_matrix((np.ones(len(where[0])), where), shape=(len(batch), start))
-    return levels, texts, counts > 0
+    counts = ColourCounter(colouring).count(batch, QUIET)[:, : sum(known)]
+    return levels, texts, sparse.csr_matrix(counts) > 0
 
 
 def name_labels(
@@ -363,8 +346,7 @@ def _with_names(
     source: Any, batch: GraphBatch, node_names: Names, edge_names: Names
 ) -> tuple[Any, GraphBatch]:
     """The fitted model and the graphs, both with names in place of labels."""
-    linear = isinstance(source, LinearExplanation)
-    kernel = source.kernel if linear else source
+    kernel = getattr(source, "kernel", source)
     colouring: Any = colouring_of(kernel)
     if colouring is None or not (node_names or edge_names):
         return source, batch
@@ -376,7 +358,7 @@ def _with_names(
     )
     kernel.counter_, counter.colouring = counter, colouring
     named = batch.with_columns(node_labels=node_labels, edge_labels=edge_labels)
-    if not linear:
+    if not isinstance(source, Explanation):
         return kernel, named
     return replace(source, kernel=kernel, names=np.array(counter.names(), dtype=object)), named
 

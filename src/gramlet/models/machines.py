@@ -117,11 +117,11 @@ def fit_machine(
         vectors = SVC(kernel="precomputed", C=cost, tol=tol, class_weight=weights).fit(
             gram, target, sample_weight
         )
-    coefficients = _pair_coefficients(vectors, len(gram))
+    coefficients = pair_coefficients(vectors, len(gram))
     return FittedMachine(kind, coefficients, np.asarray(vectors.intercept_, dtype=np.float64))
 
 
-def _pair_coefficients(vectors: Any, n: int) -> Floats:
+def pair_coefficients(vectors: Any, n: int) -> Floats:
     """The coefficients of all graphs, one row per pair of classes (or one row)."""
     support = vectors.support_
     if not hasattr(vectors, "classes_") or len(vectors.classes_) == 2:

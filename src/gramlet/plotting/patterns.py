@@ -19,7 +19,7 @@ from gramlet.engine.graphlets.patterns import adjacency_matrices
 from gramlet.engine.graphlets.patterns import patterns as graphlets
 from gramlet.engine.neighbourhoods.ball_pairs import ball_identities
 from gramlet.engine.neighbourhoods.descent_trees import split_child
-from gramlet.explain import LinearExplanation, ModelExplanation
+from gramlet.explain import Explanation, ModelExplanation
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch, as_single
 from gramlet.kernels.graphlets.graphlet import GraphletCounter
@@ -300,10 +300,10 @@ class _Learned(NamedTuple):
 
 
 def _learned(model: Any, output: int) -> _Learned:
-    if isinstance(model, LinearExplanation):
+    if isinstance(model, Explanation):
         if can_draw(model.kernel):
-            meaning = f"coefficient for {model.outputs[output]}"
-            return _Learned(model.kernel, model.coefficients[output], 0.0, meaning)
+            meaning = f"{model.meaning} for {model.outputs[output]}"
+            return _Learned(model.kernel, model.values(output), 0.0, meaning)
     elif isinstance(model, WeightedWassersteinWL) and "weights_" in vars(model):
         return _Learned(model, np.concatenate(model.weights_), 1.0, "weight")
     raise TypeError(
@@ -328,14 +328,15 @@ def plot_patterns(
     Parameters
     ----------
     model : the result of `explain_model` or `explain_linear`, or a fitted WeightedWassersteinWL
-        For a kernel whose patterns can be drawn: `WeisfeilerLehman` over nodes, `ODDSTh`,
-        `GraphletKernel`, `ShortestPath`, `NSPDK`, `VertexHistogram`, `EdgeHistogram`.
+        For a kernel whose patterns can be drawn: `WeisfeilerLehman` over nodes,
+        `WLOptimalAssignment`, `ODDSTh`, `GraphletKernel`, `ShortestPath`, `NSPDK`,
+        `VertexHistogram`, `EdgeHistogram`.
     n : int
-        Patterns per level: those whose weight is farthest from 1 (coefficients: from 0).
+        Patterns per level: those whose weight is farthest from 1 (other values: from 0).
     level : int, optional
         Only this level.
     output : int
-        Which decision, for a linear model with more than two classes.
+        Which decision, for a machine with more than two classes.
     node_names, edge_names : mapping, optional
         What to write for a label, e.g. ``{0: "C", 1: "N"}``; by default the names that
         `explain_model` was given.
@@ -429,10 +430,10 @@ def _draw_bars(ax: Any, learned: _Learned, chosen: Ints) -> None:
 def node_importance(model: Any, graph: Any, output: int = 0) -> tuple[Floats, float, str]:
     """The value of each node of a graph, the neutral value, and its name."""
     batch = as_single(graph)
-    learned = _learned(model, output)
-    if isinstance(model, LinearExplanation):
+    if isinstance(model, Explanation):
         shares = model.nodes(batch, output).sum(axis=1)
         return shares, 0.0, f"adds to the decision for {model.outputs[output]}"
+    learned = _learned(model, output)
     levels = learned.colouring.apply(batch)
     weights = np.ones(levels.shape)
     for h, (_, columns) in enumerate(learned.levels()):
@@ -454,7 +455,7 @@ def plot_graph_importance(
     """Draw a graph with its nodes coloured by the patterns rooted there.
 
     For a `WeightedWassersteinWL` a node's value is the mean weight of its patterns over the levels
-    (1 for a pattern not seen at fit); for a linear model what the node adds to the decision.
+    (1 for a pattern not seen at fit); for a machine what the node adds to the decision.
 
     Parameters
     ----------
@@ -462,7 +463,7 @@ def plot_graph_importance(
     graph : one graph
         Or the position of one of the graphs that `explain_model` was given.
     output : int
-        Which decision, for a linear model with more than two classes.
+        Which decision, for a machine with more than two classes.
     ax : matplotlib axes, optional
     reach : float, optional
         The distance from the neutral value at which the colour is full; use the same value for

@@ -16,7 +16,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.evaluation.result import Result
-from gramlet.explain import LinearExplanation, explain_linear
+from gramlet.explain import Explanation, explain_linear
+from gramlet.explain.sums import has_patterns
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.tags import graph_tags
 from gramlet.kernels.weisfeiler_lehman.colour_counts import colouring_of
@@ -227,12 +228,12 @@ class Decision(NamedTuple):
     name: str
     kernel: str
     code: int
-    explanation: LinearExplanation
+    explanation: Explanation
     sign: float
 
-    def coefficients(self) -> Floats:
-        """What one occurrence of each pattern adds for this side."""
-        values: Floats = self.sign * self.explanation.coefficients[0]
+    def values(self) -> Floats:
+        """The value of each pattern for this side."""
+        values: Floats = self.sign * self.explanation.values()
         return values
 
     @property
@@ -259,19 +260,18 @@ def decisions_of(material: Material, view: KernelView) -> list[Decision]:
     Raises
     ------
     ValueError
-        If the kernel has no explicit features, or the results no target.
+        If the kernel is not a sum over patterns, or the results have no target.
     """
     kernel, name = view.estimator, view.result.name
-    if not hasattr(kernel, "__graph_tags__") or not graph_tags(kernel).features:
+    if not has_patterns(kernel):
         raise ValueError(
-            f"{type(kernel).__name__} has no explicit features, so patterns have no values "
-            "in its decisions. Kernels with explicit features are, for example, wl, sp, "
-            "graphlet, nspdk and odd-sth."
+            f"{type(kernel).__name__} is not a sum over patterns, so patterns have no values in "
+            "its decisions. Kernels that are: wl, wl-oa, sp, graphlet, nspdk and odd-sth."
         )
     if material.target is None:
         raise ValueError("The results contain no target.")
 
-    def explained(values: Array) -> LinearExplanation:
+    def explained(values: Array) -> Explanation:
         machine = view.machine(material.regression).fit(view.gram, values)
         return explain_linear(Pipeline([("kernel", kernel), ("machine", machine)]))
 

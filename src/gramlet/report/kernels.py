@@ -249,12 +249,13 @@ def patterns_section(
         middle = float(np.median(material.codes))
         groups = (material.codes > middle).astype(int)
         names = [f"those up to {middle:.3g}", f"those above {middle:.3g}"]
-    present = sparse.csc_matrix(view.estimator.features(material.used_graphs)) != 0
+    first = decisions[0].explanation
+    present = sparse.csc_matrix(first.present(material.used_graphs))
     members = np.maximum(np.bincount(groups, minlength=len(names)), 1)
-    texts = view.estimator.get_feature_names_out()
+    texts = first.names
     sides = []
     for decision in decisions:
-        values = decision.coefficients()
+        values = decision.values()
         patterns = []
         for column in np.argsort(-values, kind="stable")[:_PATTERNS].tolist():
             if values[column] <= 0:
@@ -281,11 +282,14 @@ def patterns_section(
     return sides
 
 
-def pattern_words(view: KernelView) -> str:
+def pattern_words(view: KernelView, decisions: list[Decision]) -> str:
     """The meaning of the numbers beside patterns."""
-    words = "What one occurrence of a pattern adds to the decision"
-    if getattr(view.estimator, "normalize", False):
-        words += ", to be divided by the norm of the graph that contains it"
+    if decisions[0].explanation.meaning == "mean contribution":
+        words = "What a pattern adds to the decision, as the mean over all fitted graphs"
+    else:
+        words = "What one occurrence of a pattern adds to the decision"
+        if view.estimator.normalize:
+            words += ", to be divided by the norm of the graph that contains it"
     return f"{words}. Shares are of the graphs that contain it at least once."
 
 

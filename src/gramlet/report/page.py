@@ -230,7 +230,7 @@ def _kernel_section(
     try:
         decisions = decisions_of(material, view)
         section["patterns"] = patterns_section(material, view, decisions)
-        section["pattern_words"] = pattern_words(view)
+        section["pattern_words"] = pattern_words(view, decisions)
     except ValueError as why:
         section["why_no_patterns"] = str(why)
     views.append((view, decisions))

@@ -160,7 +160,7 @@ def test_without_matplotlib(run, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["MUTAG", "-k", "wwl"], "gives no values to patterns; these do: vertex, edge, wl"),
+        (["MUTAG", "-k", "wwl"], "gives no values to patterns; these do: vertex, edge, v-oa"),
         (["MUTAG", "--level", "7"], "--level must be one of 0, 1, 2"),
         (["MUTAG", "-k", "wl", "-p", "base=edges"], "No kernel is called 'edges'"),
         (["MUTAG", "-k", "wl", "--C", "0"], "must be positive"),
@@ -171,7 +171,7 @@ def test_without_matplotlib(run, tmp_path, monkeypatch):
         (["a.gramlet", "MUTAG"], "there is no file 'a.gramlet'"),
         (["MUTAG", "-p", "radius=0"], "'radius' parameter"),
         (["MUTAG", "-p", "radios=1"], "no parameter 'radios'"),
-        (["MUTAG", "--decision", "x"], "--decision is for coefficients"),
+        (["MUTAG", "--decision", "x"], "--decision is for machines"),
         (["no-such-set"], "no-such-set"),
     ],
 )
@@ -273,7 +273,7 @@ def test_kernels_without_trees_have_no_picture_of_graphs(run, tmp_path):
 def test_models_that_cannot_be_explained(run, tmp_path):
     model = tmp_path / "m.gramlet"
     assert (
-        main(["train", "MUTAG", "-k", "wl-oa", "-p", "n_iter=1", "--C", "1", "-o", str(model)]) == 0
+        main(["train", "MUTAG", "-k", "wwl", "-p", "n_iter=1", "--C", "1", "-o", str(model)]) == 0
     )
     code, _, err = run(model, "MUTAG", "-o", tmp_path / "out")
     assert code == 2

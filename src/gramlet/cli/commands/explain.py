@@ -46,7 +46,7 @@ _HEADINGS = {PATTERNS: ("level", "pattern"), GRAPHS: ("graph",)}
 _GRAPHS_PER_CLASS = 2
 _CLASSES_DRAWN = 4
 _PATTERNS_PER_GRAPH = 5
-_NO_DECISION = "--decision is for coefficients; weights are the same for all classes."
+_NO_DECISION = "--decision is for machines; weights are the same for all classes."
 _OF_NUMBERS = "wl"  # the default kernel for a regression
 
 
@@ -92,7 +92,8 @@ def explain(
     For weighted-wwl the values are the weights that the kernel learned (1 is neutral). For other
     kernels with explicit features the value of a pattern is what one occurrence adds to the
     decision of a support vector machine, or to the number that a regression predicts; with
-    --normalize, the default, it is to be divided by the norm of the graph. A new fit uses all
+    --normalize, the default, it is to be divided by the norm of the graph. For Tanimoto kernels and
+    wl-oa it is the mean of what the pattern adds over all fitted graphs. A new fit uses all
     graphs, C chosen as by 'gramlet train', and n_iter=2 unless --param sets it; for a
     regression the default kernel is wl. The patterns that matter most are shown; patterns.csv
     contains all.
@@ -172,7 +173,9 @@ def _explainable(kernel: str) -> Entry:
 
 
 def _gives_values(row: Entry) -> bool:
-    return row.kind == "kernel" and (row.tags.supervised or row.tags.features)
+    from gramlet.explain.sums import has_patterns
+
+    return row.kind == "kernel" and (row.tags.supervised or has_patterns(row.make()))
 
 
 def _params(row: Entry, given: dict[str, Any], level: int | None) -> dict[str, Any]:
@@ -383,9 +386,9 @@ def _pattern_table(explanation: ModelExplanation, output: int) -> bytes:
 
 
 def _graph_table(explanation: ModelExplanation, output: int) -> bytes:
-    """One row per graph: its class or number, the prediction, and for linear models why."""
+    """One row per graph: its class or number, the prediction, and unless there are weights, why."""
     predicted = explanation.predicted_names()
-    linear = explanation.meaning == "coefficient"
+    summed = explanation.meaning != "weight"
     known: list[Any] | None = None
     if explanation.numbers is not None:
         known = explanation.numbers.tolist()
@@ -393,19 +396,22 @@ def _graph_table(explanation: ModelExplanation, output: int) -> bytes:
         known = [explanation.classes[code] for code in explanation.codes]
     what = "target" if explanation.regression else "class"
     head: list[Any] = [*_HEADINGS[GRAPHS], what, "prediction"]
-    if linear:
+    if summed:
         if not explanation.regression:  # where the decision is the prediction
             head.append(f"decision for {explanation.outputs[output]}")
+        members = explanation.members(output)
+        head += [f"added by {name}" for name in members]
         head.append("added most by")
-        decisions = explanation.model.decision(explanation.graphs)[:, output]
         parts = explanation.contributions(output)
+        decisions = parts.sum(axis=1).A1 + explanation.model.intercept[output]
         texts = [pattern.text for pattern in explanation.patterns(output)]
     rows: list[list[Any]] = [head]
     for i in range(len(explanation.graphs)):
         row: list[Any] = [i, known[i] if known else ""]
         row.append(predicted[i] if predicted else "")
-        if linear:
+        if summed:
             row += [] if explanation.regression else [repr(float(decisions[i]))]
+            row += [repr(float(values[i])) for values in members.values()]
             row.append(_reasons(parts[i], texts))
         rows.append(row)
     return _csv(rows)
