@@ -9,7 +9,15 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from gramlet import GraphBatch, WeightedWassersteinWL, load, load_dataset, write_tu
+from gramlet import (
+    GraphBatch,
+    GraphClassifier,
+    WeightedWassersteinWL,
+    load,
+    load_dataset,
+    save,
+    write_tu,
+)
 from gramlet.cli import main
 from gramlet.cli.commands import explain as explain_command
 from gramlet.common.safe_writing import writing
@@ -95,6 +103,24 @@ def test_coefficients_of_wl(run, tmp_path):
     assert head[2] == "coefficient"
     assert {row[0] for row in rows} == {"0", "1", "2"}
     assert min(float(row[2]) for row in rows) < 0 < max(float(row[2]) for row in rows)
+
+
+def test_an_estimator_from_a_file(run, tmp_path):
+    data = load_dataset("MUTAG")
+    model = GraphClassifier("wl-oa + rbf(degree-profile)", C=[10], cv=2).fit(
+        data.graphs, data.target
+    )
+    save(model, tmp_path / "m.gramlet")
+    code, out, err = run(tmp_path / "m.gramlet", "MUTAG", "-o", tmp_path / "out")
+    assert code == 0, err
+    assert "mean contribution" in out
+    assert names_in(tmp_path / "out") == ["graphs.csv", "graphs.png", "patterns.csv"]
+    with (tmp_path / "out" / "graphs.csv").open(newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    assert head[3:] == ["decision for mutagenic", "added by embeddingkernel", "added most by"]
+    np.testing.assert_allclose(
+        [float(row[3]) for row in rows], model.decision_function(data.graphs), atol=1e-9
+    )
 
 
 def test_several_classes(run, tmp_path, shared_data):
@@ -277,7 +303,7 @@ def test_models_that_cannot_be_explained(run, tmp_path):
     )
     code, _, err = run(model, "MUTAG", "-o", tmp_path / "out")
     assert code == 2
-    assert "WLOptimalAssignment has no explicit features" in err
+    assert "WassersteinWL gives no values to patterns" in err
     (tmp_path / "bad.gramlet").write_bytes(b"\0" * 100)
     code, _, err = run(tmp_path / "bad.gramlet", "MUTAG", "-o", tmp_path / "out")
     assert code == 1
