@@ -20,6 +20,8 @@ from gramlet import (
     load,
     save,
 )
+from gramlet.explain import LinearExplanation
+from gramlet.explain.sums import has_patterns
 from gramlet.kernels import registry
 from reference.examples import random_graphs
 
@@ -33,10 +35,14 @@ def fitted(kernel, y=Y, **params):
     return make_pipeline(kernel, SVC(kernel="precomputed", C=10.0, **params)).fit(GRAPHS, y)
 
 
-@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("normalize", [False, True, "tanimoto"])
 @pytest.mark.parametrize(
     "name",
-    [row.name for row in registry.entries("kernel") if row.tags.features and not row.tags.needs]
+    [
+        row.name
+        for row in registry.entries("kernel")
+        if has_patterns(row.make()) and not row.tags.needs
+    ]
     + [
         "wl(sp, n_iter=1)",
         "wl(vertex(normalize=True), n_iter=1)",
@@ -46,15 +52,18 @@ def fitted(kernel, y=Y, **params):
         "core(sp, normalize=False) + wl(normalize=False)",
     ],
 )
-def test_contributions_add_up_for_every_kernel_with_features(name, normalize):
+def test_contributions_add_up_for_every_kernel_of_patterns(name, normalize):
     params = {"random_state": 0} if "random_state" in registry.make(name).get_params() else {}
     model = fitted(registry.make(name, normalize=normalize, **params))
     found = explain_model(model, NEW, NEW_Y)
     total = np.asarray(found.contributions().sum(axis=1)).ravel() + found.model.intercept[0]
     np.testing.assert_allclose(total, model.decision_function(NEW), atol=1e-7)
-    values = np.array([pattern.value for pattern in found.patterns()])
-    np.testing.assert_array_equal(values, found.model.coefficients[0])
-    counts = np.asarray((model[0].features(NEW) != 0).sum(axis=0)).ravel()
+    patterns = model[0].profile_of(NEW).features()
+    if isinstance(found.model, LinearExplanation):
+        values = np.array([pattern.value for pattern in found.patterns()])
+        np.testing.assert_array_equal(values, found.model.coefficients[0])
+        patterns = model[0].features(NEW)
+    counts = np.asarray((patterns != 0).sum(axis=0)).ravel()
     assert [pattern.n_graphs for pattern in found.patterns()] == counts.tolist()
 
 

@@ -282,12 +282,11 @@ def _classes(
         return ["all"], np.zeros(0, dtype=np.int64)
     if regression:
         middle = float(np.median(values))
-        shown = [f"up to {middle:.4g}", f"above {middle:.4g}"]
-        codes = values > middle
-    else:
-        classes, codes = np.unique(values, return_inverse=True)
-        shown = [str(names.get(value, value)) for value in classes.tolist()]
-    return [prefix + name for name in shown], codes.reshape(-1).astype(np.int64)
+        halves = [f"{prefix}up to {middle:.4g}", f"{prefix}above {middle:.4g}"]
+        return halves, (values > middle).astype(np.int64)
+    classes, codes = np.unique(values, return_inverse=True)
+    shown = [f"{prefix}{names.get(value, value)}" for value in classes.tolist()]
+    return shown, codes.reshape(-1).astype(np.int64)
 
 
 def _accuracy(model: Any, predictions: Array | None, y: Any) -> tuple[float | None, float | None]:

@@ -82,8 +82,7 @@ class Explanation(ABC):
     @property
     def by_node(self) -> bool:
         """Whether `nodes` splits decisions: patterns are colours of nodes, at least of a member."""
-        leaves = _leaves(self.kernel, self.kernel.profile_)
-        return any(colouring_of(leaf) is not None for _, leaf, _ in leaves)
+        return any(colouring_of(leaf) is not None for _, leaf, _ in _places(self.kernel))
 
     def nodes(self, graph: Any, output: int = 0) -> Floats:
         """What each node of one graph adds to its decision, level by level.
@@ -95,11 +94,10 @@ class Explanation(ABC):
         """
         batch = as_single(graph)
         row = self.contributions(batch, output).toarray().ravel()
-        shares, start = [], 0
-        for _, leaf, part in _leaves(self.kernel, self.kernel.profile_):
+        shares = []
+        for _, leaf, start in _places(self.kernel):
             colouring = colouring_of(leaf)
             if colouring is None:
-                start += _width(leaf, part)
                 continue
             for colours, known in zip(colouring.apply(batch), colouring.n_colours, strict=True):
                 seen = colours < known
@@ -206,20 +204,18 @@ class SumExplanation(Explanation):
     def present(self, X: Any) -> sparse.csr_matrix:
         leaves = _leaves(self.kernel, self.kernel.profile_of(X))
         blocks = [
-            part.features() if has_patterns(leaf) else np.ones((len(part), 1))
+            sparse.csr_matrix(part.features() if has_patterns(leaf) else np.ones((len(part), 1)))
             for _, leaf, part in leaves
         ]
         return sparse.csr_matrix(sparse.hstack(blocks, format="csr")) != 0
 
     def members(self, X: Any, output: int = 0) -> dict[str, Floats]:
         """What the members of a sum that have no patterns add to the decision on each graph."""
-        columns, start = {}, 0
-        for name, leaf, part in _leaves(self.kernel, self.kernel.profile_):
-            if not has_patterns(leaf):
-                columns[name] = start
-            start += _width(leaf, part)
-        parts = self.contributions(X, output) if columns else None
-        return {name: parts[:, [at]].toarray().ravel() for name, at in columns.items()}
+        columns = [(name, at) for name, leaf, at in _places(self.kernel) if not has_patterns(leaf)]
+        if not columns:
+            return {}
+        parts = self.contributions(X, output)
+        return {name: parts[:, [at]].toarray().ravel() for name, at in columns}
 
     def _split(self, rows: Any, output: int) -> sparse.csr_matrix:
         """The contributions for the graphs of a profile."""
@@ -260,9 +256,14 @@ def _leaves(kernel: Any, profile: Any, name: str = "") -> list[tuple[str, Any, A
     return [leaf for member in members for leaf in _leaves(*member)]
 
 
-def _width(leaf: Any, part: Any) -> int:
-    """The number of patterns; 1 for a member without patterns."""
-    return int(part.features().shape[1]) if has_patterns(leaf) else 1
+def _places(kernel: Any) -> list[tuple[str, Any, int]]:
+    """The members of a sum: their names, kernels and first columns among the patterns."""
+    leaves, places, start = _leaves(kernel, kernel.profile_), [], 0
+    for name, leaf, part in leaves:
+        places.append((name, leaf, start))
+        if len(leaves) > 1:
+            start += part.features().shape[1] if has_patterns(leaf) else 1
+    return places
 
 
 def _weights(rows: Any, fitted: Any, how: Kind, weights: Floats) -> list[Floats]:
@@ -370,7 +371,8 @@ def explain_linear(
             sums = _sums_of_machine(kernel, machine)
     if not has_patterns(kernel) or kernel.__graph_tags__().whole_matrix:
         raise TypeError(
-            f"{type(kernel).__name__} gives no values to patterns: it is not a sum over patterns. "
+            f"{type(getattr(kernel, 'embedding', kernel)).__name__} gives no values to patterns: it "
+            "is not a sum over patterns. "
             "Kernels that are: wl, wl-oa, sp, graphlet, nspdk, odd-sth, vertex, edge."
         )
     dual, intercept, classes = sums
@@ -448,20 +450,17 @@ def _sums_of_machine(kernel: Any, model: Any) -> _Sums:
 
 def _centred_ridge(model: Any) -> tuple[Floats, float] | None:
     """α and b of a ridge on a centred matrix."""
-    from sklearn.compose import TransformedTargetRegressor
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.preprocessing import KernelCenterer, StandardScaler
 
-    steps = [step for _, step in getattr(model, "steps", [])]
-    if len(steps) != 2 or not isinstance(steps[0], KernelCenterer):
+    try:
+        centrer, outer = (step for _, step in model.steps)
+        ridge, scaler = outer.regressor_, outer.transformer_
+    except (AttributeError, TypeError, ValueError):
         return None
-    centrer, outer = steps
-    if not isinstance(outer, TransformedTargetRegressor):
+    if not (isinstance(centrer, KernelCenterer) and isinstance(scaler, StandardScaler)):
         return None
-    ridge, scaler = getattr(outer, "regressor_", None), getattr(outer, "transformer_", None)
-    if not isinstance(ridge, KernelRidge) or ridge.kernel != "precomputed":
-        return None
-    if not isinstance(scaler, StandardScaler) or scaler.scale_ is not None:
+    if not isinstance(ridge, KernelRidge) or ridge.kernel != "precomputed" or scaler.with_std:
         return None
     # Centring the rows of new graphs is the same as centring the dual coefficients.
     dual = np.asarray(ridge.dual_coef_, dtype=np.float64).reshape(-1)
