@@ -370,10 +370,10 @@ def explain_linear(
         if has_patterns(kernel):
             sums = _sums_of_machine(kernel, machine)
     if not has_patterns(kernel) or kernel.__graph_tags__().whole_matrix:
+        name = type(getattr(kernel, "embedding", kernel)).__name__
         raise TypeError(
-            f"{type(getattr(kernel, 'embedding', kernel)).__name__} gives no values to patterns: it "
-            "is not a sum over patterns. "
-            "Kernels that are: wl, wl-oa, sp, graphlet, nspdk, odd-sth, vertex, edge."
+            f"{name} gives no values to patterns: it is not a sum over patterns. Kernels that are: "
+            "wl, wl-oa, sp, graphlet, nspdk, odd-sth, vertex, edge."
         )
     dual, intercept, classes = sums
     outputs = _outputs(len(dual), classes, names)
