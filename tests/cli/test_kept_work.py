@@ -9,8 +9,6 @@ import sys
 
 import pytest
 
-from gramlet.cli import main
-
 LINE = (
     "evaluate",
     "MUTAG",
@@ -26,16 +24,6 @@ LINE = (
     "2",
 )
 BASELINES = ["majority", "size", "vertex", "edge"]
-
-
-@pytest.fixture
-def run(capsys):
-    def runner(*arguments):
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return runner
 
 
 @pytest.fixture

@@ -371,6 +371,7 @@ def write_graphml(dataset: Dataset, kind: str) -> str:
         for _, _, data in graph.edges(data=True):
             _flatten(data)
         writer.add_graph_element(graph)
+        writer.attributes.clear()  # else networkx writes the data of this graph again with each next
     text = io.BytesIO()
     writer.dump(text)
     return text.getvalue().decode()
