@@ -432,6 +432,7 @@ class TestFiles:
         assert parse_params(["x=__import__('os')"]) == {"x": "__import__('os')"}
 
 
+@pytest.mark.exhaustive
 class TestProcesses:
     def test_exit_codes_reach_the_shell(self):
         assert command("kernels").wait(60) == 0

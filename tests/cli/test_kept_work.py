@@ -94,6 +94,7 @@ def test_a_disk_that_is_full(run, monkeypatch):
     assert err.count("finished work is not kept") == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(os.name == "nt", reason="signals differ on Windows")
 def test_a_stopped_run_shows_its_rows_and_goes_on(run, computed):
     program = (

@@ -101,6 +101,7 @@ def test_numbering_of_nodes_does_not_matter(kind):
     assert (hashed.transform(graphs) != hashed.transform(renumbered)).nnz == 0
 
 
+@pytest.mark.exhaustive
 def test_the_same_in_every_process():
     script = (
         "from gramlet import HashedFeatures\n"

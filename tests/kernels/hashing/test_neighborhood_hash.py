@@ -55,6 +55,7 @@ def test_worked_values():
     np.testing.assert_allclose(count[[0, 0, 1], [1, 2, 2]], [2 / 3, 0.5, 2 / 3])
 
 
+@pytest.mark.exhaustive
 def test_codes_of_labels_are_the_same_in_every_process():
     program = (
         "from gramlet import NeighborhoodHash\n"
