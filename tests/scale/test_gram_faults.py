@@ -17,8 +17,9 @@ import pytest
 
 import gramlet
 from gramlet.scale.gram_store import PairWork, TileGrid, _Store, prepared, write_tile
+from reference.examples import labelled_graphs
 from scale import killed_runs
-from scale.conftest import array_bytes, finished_tiles, labelled_graphs
+from scale.conftest import array_bytes, finished_tiles
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 
 import gramlet
 from gramlet import GraphBatch, HashedFeatures, ShortestPath, WeisfeilerLehman
+from reference.examples import labelled_graphs
 from reference.strategies import permuted
-from scale.conftest import labelled_graphs
 
 KERNELS = {
     "wl": WeisfeilerLehman(n_iter=3),
